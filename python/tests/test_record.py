@@ -212,7 +212,7 @@ def test_records_can_be_sent(scenario):
 
 
 def test_how_it_shows_itself(record):
-    assert repr(record) == "<Record 'scenario': seed 1, 5 s, 1 flows>"
+    assert repr(record) == "<Record 'scenario': seed 1, 5 s, 1 flow>"
     assert "tcp-newreno" in str(record)
     html = record._repr_html_()
     assert html.count("<table>") == html.count("</table>") == 2

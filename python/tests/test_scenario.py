@@ -31,7 +31,7 @@ def test_a_text_a_dict_and_objects_are_one(scenario, tmp_path):
 def test_what_it_tells(scenario):
     assert (scenario.name, scenario.seed, scenario.duration_s) == ("scenario", 1, 5.0)
     assert (scenario.flows, scenario.links) == (["ftp"], ["r1->r2", "r2->r1"])
-    assert repr(scenario) == "<Scenario 'scenario': 5 s, 1 flows, 2 links, seed 1>"
+    assert repr(scenario) == "<Scenario 'scenario': 5 s, 1 flow, 2 links, seed 1>"
     assert Scenario.from_toml(TEXT, name="other").name == "other"
 
 

@@ -35,6 +35,8 @@ pub struct SpacingOptions {
     pub silence: u8,
     /// However long a silence lasts, it is one loss: the first report after it leaves twice the gap from before it, at most.
     pub silence_is_one_loss: bool,
+    /// The first report without a loss after a silence restores the gap from before it.
+    pub remembers_rate: bool,
 }
 
 /// What a loss behind a deliberate shortening does.
@@ -115,6 +117,7 @@ impl Options for SpacingOptions {
             when_limited: if ns2 { WhenLimited::Shorten } else { WhenLimited::Hold },
             silence: if ns2 { 0 } else { 4 },
             silence_is_one_loss: dialect == Dialect::Headway1,
+            remembers_rate: dialect == Dialect::Headway1,
         }
     }
 

@@ -54,6 +54,8 @@ pub(super) struct Rule {
     factor: f64,
     first_s: f64,
     gap_s: f64,
+    /// The gap that a report without a loss restores.
+    restored_s: Option<f64>,
     /// The newest last.
     decisions: VecDeque<Decision>,
 }
@@ -69,6 +71,7 @@ impl Rule {
             factor: options.factor,
             first_s: options.first.as_secs_f64(),
             gap_s: 0.0,
+            restored_s: None,
             decisions: VecDeque::new(),
         }
     }
@@ -96,6 +99,7 @@ impl Rule {
             }
         };
         let before_s = self.gap_s;
+        let restored_s = self.restored_s.take();
         let what = match blamed {
             Some(Decision { what: What::Shorter, before_s, .. }) if told.congested => {
                 self.gap_s = before_s;
@@ -106,7 +110,7 @@ impl Rule {
                 What::Longer
             }
             _ if told.may_shorten && before_s > 0.0 => {
-                self.gap_s = self.shorter(told).max(0.0);
+                self.gap_s = self.shorter(told).max(0.0).min(restored_s.unwrap_or(f64::INFINITY));
                 What::Shorter
             }
             _ => What::Kept,
@@ -127,6 +131,13 @@ impl Rule {
             let before_s = std::mem::replace(&mut self.gap_s, most_s);
             self.remember(next, before_s, What::Shorter);
         }
+    }
+
+    /// A silence is over, which is one loss. The next report without a loss restores `before_s`.
+    pub(super) fn on_end_of_silence(&mut self, next: u64, before_s: f64, rtt_s: f64, remembers: bool) {
+        let doubled_s = if before_s > 0.0 { 2.0 * before_s } else { self.first_s };
+        self.on_idle(next, doubled_s.min(rtt_s));
+        self.restored_s = remembers.then_some(before_s);
     }
 
     /// At least one packet goes in a round trip.

@@ -47,7 +47,8 @@ pub struct SpacingSender {
     /// When silence is taken for loss.
     silent_at: Option<Instant>,
     silence_is_one_loss: bool,
-    /// The gap with which a silence began, once doubled, in s.
+    remembers_rate: bool,
+    /// The gap with which a silence began, in s.
     before_silence_s: Option<f64>,
     /// The first packet after the last silence.
     fresh_from: u64,
@@ -78,6 +79,7 @@ impl SpacingSender {
             last_sent: None,
             silent_at: None,
             silence_is_one_loss: options.silence_is_one_loss,
+            remembers_rate: options.remembers_rate,
             before_silence_s: None,
             fresh_from: 0,
             setbacks: Setbacks::default(),
@@ -191,7 +193,7 @@ impl SenderHalf for SpacingSender {
         let (Some((congested, middle)), Some(rtt_s)) = (self.read(feedback), self.rtt_s) else { return };
         self.setbacks.loss_events += u64::from(congested);
         if let Some(gap_s) = self.before_silence_s.take().filter(|_| self.silence_is_one_loss) {
-            self.rule.on_idle(self.next, gap_s);
+            self.rule.on_end_of_silence(self.next, gap_s, rtt_s, self.remembers_rate);
             self.fresh_from = self.next;
         } else if !setting_up {
             let may_shorten = self.may_shorten(now, rtt_s);
@@ -213,8 +215,8 @@ impl SenderHalf for SpacingSender {
         if self.silent_at.is_some_and(|at| at <= now) {
             self.silent_at = None;
             self.setbacks.timeouts += 1;
-            self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
             self.before_silence_s.get_or_insert(self.rule.gap_s());
+            self.rule.on_silence(self.next, self.rtt_s.unwrap_or(0.0));
         }
     }
 

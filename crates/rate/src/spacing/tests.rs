@@ -328,6 +328,34 @@ fn a_silence_is_one_loss() {
     }
 }
 
+/// The first report on packets from after a silence restores the gap from before it, 50 us, if none of them was lost. A loss restores the gap of the
+/// silence, 1600 us, because it is blamed on the shorter one (section 2.2).
+#[test]
+fn a_path_that_works_again_restores_the_gap() {
+    for (remembers_rate, lost, after) in [(true, 0, 50), (false, 0, 99), (true, 1, 1600)] {
+        let options = SpacingOptions {
+            silence: 4,
+            silence_is_one_loss: true,
+            remembers_rate,
+            ..options(Damping::InForce, Shorten::Rate)
+        };
+        let mut sender = SpacingSender::new(&options, context());
+        sends(&mut sender, Instant::ZERO, 0..2);
+        hears(&mut sender, Instant::ZERO, 1, 1, 1);
+        let mut now = Instant::ZERO;
+        for number in 2..7 {
+            sends(&mut sender, now, number..number + 1);
+            now = sender.poll_timeout().unwrap();
+            sender.handle_timeout(now);
+        }
+        hears(&mut sender, now, 6, 6, 2);
+        assert_eq!(gap_us(&sender), 100);
+        sends(&mut sender, now, 7..1007);
+        hears(&mut sender, now, 1006, 1006, 1002 - lost);
+        assert_eq!(gap_us(&sender), after, "{remembers_rate} {lost}");
+    }
+}
+
 /// A gap that the application uses less than half of the time says nothing of the path: it stays. One that is used more, or that lets less than four
 /// packets go in a round trip, becomes shorter.
 #[test]

@@ -61,8 +61,10 @@ pub struct TcpLikeOptions {
     /// all, that neither opens the window nor holds the timer.
     pub timeout_forgets: bool,
 
-    /// The first report after a silence restarts the flow: slow start from the initial window, without an end.
+    /// The first report after a silence restarts the flow: slow start from the initial window.
     pub silence_restarts: bool,
+    /// Slow start after a silence ends at the window from before it (RFC 5681 section 3.1); false: only at a loss.
+    pub remembers_rate: bool,
     /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
     pub silent_samples: bool,
     /// Each timeout of a silence doubles the next (RFC 6298 section 5.5); false: only after a minute of it.
@@ -202,6 +204,7 @@ impl TcpLikeOptions {
             sending_restarts_timer: false,
             timeout_forgets: true,
             silence_restarts: false,
+            remembers_rate: false,
             silent_samples: true,
             silence_backs_off: true,
             ack_ratio: AckRatioRule::Losses,
@@ -218,6 +221,7 @@ impl TcpLikeOptions {
             initial_window_bytes: Some(Bytes::new(14_600)),
             restart_after_idle: Restart::Keep,
             silence_restarts: true,
+            remembers_rate: true,
             silent_samples: false,
             silence_backs_off: false,
             ..self

@@ -54,6 +54,8 @@ pub struct TcpLikeSender {
     between_events: Option<f64>,
     /// No congestion event has begun since the last silence.
     lossless: bool,
+    /// No round trip has been measured since the flow was restarted.
+    unmeasured: bool,
     /// Data packets sent since the last report.
     unanswered: usize,
     setbacks: Setbacks,
@@ -85,6 +87,7 @@ impl TcpLikeSender {
             undisturbed: 0,
             between_events: None,
             lossless: true,
+            unmeasured: false,
             unanswered: 0,
             setbacks: Setbacks::default(),
         }
@@ -136,8 +139,11 @@ impl TcpLikeSender {
     /// Takes a timeout for an outage on a healthy path, if [`UNANSWERED`] packets have been sent since the last report or [`WHOLE_WINDOW`]
     /// packets are under way: a sender that fills its window sends nothing after the last report.
     fn begin_silence(&mut self, now: Instant) {
-        if self.is_healthy() && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW) {
-            self.silence.begin(now, self.lossless);
+        if self.is_healthy()
+            && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW)
+            && self.silence.begin(now, self.lossless)
+        {
+            self.window.on_silence();
         }
     }
 
@@ -148,6 +154,7 @@ impl TcpLikeSender {
             }
             self.sample_from = self.flight.next();
         }
+        self.unmeasured = false;
         self.rto.sample(rtt);
     }
 }
@@ -204,8 +211,8 @@ impl SenderHalf for TcpLikeSender {
         }
         self.unanswered = 0;
         if self.silence.end(feedback.acknowledged, self.flight.next()) && self.options.silence_restarts {
-            self.window.restart(now);
-            self.lossless = true;
+            self.window.restart(&self.options, now);
+            (self.lossless, self.unmeasured) = (true, true);
             // What is lost of earlier packets was lost in the silence.
             (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
             (self.pipe, self.timer) = (0, None);
@@ -264,7 +271,7 @@ impl SenderHalf for TcpLikeSender {
         if self.options.silence_backs_off || !self.silence.is_probed(now) {
             self.rto.back_off();
         }
-        self.window.on_timeout();
+        self.window.on_timeout(self.unmeasured);
         self.setbacks.timeouts += 1;
         self.ack_ratio.fit(&self.options, self.window.cwnd);
         (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());

@@ -27,6 +27,8 @@ pub(super) struct Window {
     full: Instant,
     /// The most that was under way since then.
     used: u64,
+    /// Where slow start after a silence ends.
+    remembered: u64,
 }
 
 impl Window {
@@ -40,6 +42,7 @@ impl Window {
             credit: 0,
             full: now,
             used: 0,
+            remembered: u64::MAX,
         }
     }
 
@@ -50,14 +53,23 @@ impl Window {
         self.credit = 0;
     }
 
+    /// A silence begins: slow start after it ends at this window, or where it would have ended without the silence.
+    pub(super) fn on_silence(&mut self) {
+        self.remembered = self.cwnd.max(self.ssthresh);
+    }
+
     /// A silence is over: the path may be another.
-    pub(super) fn restart(&mut self, now: Instant) {
-        (self.cwnd, self.ssthresh, self.credit) = (self.initial, u64::MAX, 0);
+    pub(super) fn restart(&mut self, options: &TcpLikeOptions, now: Instant) {
+        let ssthresh = if options.remembers_rate { self.remembered } else { u64::MAX };
+        (self.cwnd, self.ssthresh, self.credit) = (self.initial, ssthresh, 0);
         (self.full, self.used) = (now, 0);
     }
 
-    pub(super) fn on_timeout(&mut self) {
-        self.ssthresh = (self.cwnd / 2).max(self.min_ssthresh);
+    /// With `first_window`, the round trip is not known: the timeout says nothing about the window of the path.
+    pub(super) fn on_timeout(&mut self, first_window: bool) {
+        if !first_window {
+            self.ssthresh = (self.cwnd / 2).max(self.min_ssthresh);
+        }
         self.cwnd = 1;
         self.credit = 0;
     }

@@ -77,6 +77,11 @@ pub(crate) struct Allowed {
     seen_loss: bool,
     fed_back: bool,
     expired: bool,
+    /// X after the last report.
+    reported: f64,
+    /// X at which slow start ends without a loss; infinity: nowhere.
+    threshold: f64,
+    remembers_rate: bool,
 }
 
 impl Allowed {
@@ -100,6 +105,9 @@ impl Allowed {
             seen_loss: false,
             fed_back: false,
             expired: false,
+            reported: x,
+            threshold: f64::INFINITY,
+            remembers_rate: options.remembers_rate,
         }
     }
 
@@ -124,15 +132,19 @@ impl Allowed {
         }
     }
 
-    /// The next report is the first one again: a silence separates what was known from now.
+    /// The next report is the first one again: a silence separates what was known from now. Where losses had ended slow start, it ends at
+    /// the rate from before the silence.
     pub(crate) fn restart(&mut self) {
+        if self.remembers_rate {
+            self.threshold = if self.p > 0.0 { self.reported } else { self.threshold.max(self.reported) };
+        }
         (self.fed_back, self.seen_loss, self.expired) = (false, false, false);
     }
 
     /// A round trip is measured for the first time after a restart, by a packet of the first window. The second window of slow start
-    /// is two initial ones.
+    /// is two initial ones. Expiries meanwhile followed from a round trip that no longer holds, so that it is not less than one.
     pub(crate) fn on_first_round_trip(&mut self, moment: &Moment) {
-        self.x = moment.initial_rate().map_or(self.x, |initial| self.x.min(2.0 * initial));
+        self.x = moment.initial_rate().map_or(self.x, |initial| self.x.clamp(initial, 2.0 * initial));
     }
 
     /// The rate that paces, where slow start is spread over packets and still rising.
@@ -149,6 +161,11 @@ impl Allowed {
     }
 
     pub(crate) fn on_report(&mut self, moment: &Moment, news: &News) {
+        self.update(moment, news);
+        self.reported = self.x;
+    }
+
+    fn update(&mut self, moment: &Moment, news: &News) {
         let Some(r) = moment.r else { return };
         let initial = moment.w_init / r;
         if let Some(restart) = &mut self.restart {
@@ -276,7 +293,8 @@ impl Allowed {
                 }
                 let least = if self.slow_start == SlowStart::Doubling { initial } else { one };
                 let factor = self.restart.as_ref().map_or(2.0, |restart| restart.factor(moment.now, self.x));
-                self.x = (factor * self.x).min(limit).max(least);
+                let higher = (factor * self.x).min(self.threshold.max(self.x + one));
+                self.x = higher.min(limit).max(least);
             }
             SlowStart::Stepwise | SlowStart::Spread => {
                 let before = self.x;

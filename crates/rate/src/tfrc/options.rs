@@ -115,6 +115,9 @@ pub struct TfrcOptions {
     /// The first report after a silence restarts the flow: slow start from `W_init` in a round trip, without the losses
     /// from before it.
     pub silence_restarts: bool,
+    /// After a silence, slow start ends at the rate from before it, which then grows by one packet in each round trip (the slow start
+    /// threshold of RFC 5681 section 3.1).
+    pub remembers_rate: bool,
     /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
     pub silent_samples: bool,
     /// The longest gap between packets during a silence of up to a minute, or a round trip if that is longer. From 1ms to
@@ -514,6 +517,7 @@ impl TfrcOptions {
             dither: 0.0,
             faster_restart: false,
             silence_restarts: false,
+            remembers_rate: false,
             silent_samples: true,
             probe_interval: None,
             events_in_a_gap: true,
@@ -528,6 +532,7 @@ impl TfrcOptions {
     fn recovering(self) -> Self {
         Self {
             silence_restarts: true,
+            remembers_rate: true,
             silent_samples: false,
             probe_interval: Some(PROBE_INTERVAL),
             events_in_a_gap: false,

@@ -39,10 +39,14 @@ pub struct Silence {
 
 impl Silence {
     /// Begins a silence, if enough reports have arrived since the last one, or enough packets and nothing was lost (`lossless`).
-    pub fn begin(&mut self, now: Instant, lossless: bool) {
-        if self.reports >= REPORTS_BETWEEN || lossless && self.arrived >= PACKETS_BETWEEN {
-            self.began = self.began.or(Some(now));
+    /// Returns whether it has begun now.
+    pub fn begin(&mut self, now: Instant, lossless: bool) -> bool {
+        let enough = self.reports >= REPORTS_BETWEEN || lossless && self.arrived >= PACKETS_BETWEEN;
+        let begins = enough && self.began.is_none();
+        if begins {
+            self.began = Some(now);
         }
+        begins
     }
 
     /// Counts a report on packet `acknowledged` that arrives before packet `next` is sent. Returns whether it ends a silence.

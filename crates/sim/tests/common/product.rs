@@ -32,7 +32,20 @@ pub const SOURCES: [(&str, &str); 6] = [
     ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
 ];
 
+/// Sources that fill the path: one that always has data, and one of one and a half times the path's rate ([`PATH_RATE`] is replaced).
+pub const FILLING: [(&str, &str); 2] = [
+    ("ftp", "kind = \"ftp\""),
+    (
+        "cbr 1.5",
+        "kind = \"cbr\", rate = \"1.5 PATH_RATE\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\"",
+    ),
+];
+/// What stands for one and a half times the path's rate in [`FILLING`].
+pub const PATH_RATE: &str = "1.5 PATH_RATE";
+
 /// Rate in Mb/s, delay in ms, packets of queue.
 pub type Path = (u32, u32, u32);
 /// A short path, a fast one and a long one.
 pub const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
+/// A long path whose queue is twice what is under way on it: a filling source trebles its round trip.
+pub const DEEP: Path = (6, 100, 200);

@@ -575,7 +575,7 @@ fn headway_initial_window() {
 #[test]
 fn a_silence_of_a_healthy_path_restarts_the_flow() {
     for (between, unanswered, restarts) in [(9, 10, false), (11, 10, true), (11, 2, false), (11, 3, true)] {
-        let mut talk = Talk::new(Dialect::Headway1, |_| {});
+        let mut talk = Talk::new(Dialect::Headway1, |options| options.remembers_rate = false);
         let mut packet = 0;
         // Of so many packets, each loses its first.
         for _ in 0..20 {
@@ -598,5 +598,36 @@ fn a_silence_of_a_healthy_path_restarts_the_flow() {
         talk.report(packet, "+");
         let (cwnd, ssthresh) = talk.windows();
         assert_eq!(ssthresh == u64::MAX, restarts, "{between} {unanswered}: {cwnd} {ssthresh}");
+    }
+}
+
+/// RFC 5681 section 3.1: slow start ends at ssthresh, which is the window from before a silence. That of a flow without a congestion event has no
+/// end. Until a round trip is measured, a timeout leaves it there.
+#[test]
+fn slow_start_after_a_silence_ends_at_the_window_from_before() {
+    for (threshold, remembers_rate, ssthresh) in
+        [(Some(20), true, 20), (Some(20), false, u64::MAX), (None, true, u64::MAX)]
+    {
+        let mut talk = Talk::new(Dialect::Headway1, |options| {
+            options.initial_window = QueueSize::Packets(20);
+            options.initial_window_bytes = None;
+            options.initial_ssthresh = threshold.map(QueueSize::Packets);
+            options.remembers_rate = remembers_rate;
+        });
+        // Nothing is lost, and the window is never full.
+        for packet in 0..40 {
+            talk.send(true);
+            talk.now += Duration::from_millis(10);
+            talk.report(packet, "+");
+        }
+        (0..10).for_each(|_| talk.send(true));
+        talk.time_out();
+        assert_eq!(talk.windows().1, 10);
+        talk.now += Duration::from_secs(3);
+        talk.report(40, "+");
+        assert_eq!(talk.windows(), (20, ssthresh));
+        talk.send(true);
+        talk.time_out();
+        assert_eq!(talk.windows(), (1, ssthresh));
     }
 }

@@ -310,3 +310,43 @@ fn spread_slow_start() {
     close(held(&Moment { recently_limited: true, ..at(1.2) }, 30_000.0), 40_000.0);
     close(held(&Moment { recently_limited: true, ..at(1.2) }, 0.0), 10_000.0);
 }
+
+/// RFC 5681 section 3.1: slow start ends at the threshold. 160000 B/s before the silence, and p = 0.01: after it 40, 80 and 160 kB/s, and then
+/// a packet more in each round trip, 10000 B/s. A flow without a loss has no threshold.
+#[test]
+fn slow_start_after_a_silence_ends_at_the_rate_from_before() {
+    for (p, remembers_rate, rates) in [
+        (0.01, true, [40_000.0, 80_000.0, 160_000.0, 170_000.0]),
+        (0.01, false, [40_000.0, 80_000.0, 160_000.0, 320_000.0]),
+        (0.0, true, [40_000.0, 80_000.0, 160_000.0, 320_000.0]),
+    ] {
+        let options = options(|options| options.remembers_rate = remembers_rate);
+        let mut allowed = steady(&options, p, 160_000.0, 160_000.0, 160_000.0);
+        if p > 0.0 {
+            allowed.on_report(&at(1.1), &news(p, 160_000.0, 160_000.0));
+            // The first expiry of the silence.
+            allowed.on_timeout(&at(1.5));
+        }
+        allowed.restart();
+        for (n, rate) in rates.into_iter().enumerate() {
+            allowed.on_report(&at(5.0 + 0.1 * n as f64), &news(0.0, f64::INFINITY, 1e6));
+            close(allowed.x(), rate);
+        }
+        // A second silence before the next loss: the threshold is what it was, or what the flow has reached.
+        allowed.restart();
+        assert_eq!(allowed.threshold, if p > 0.0 && remembers_rate { 170_000.0 } else { f64::INFINITY });
+    }
+}
+
+/// RFC 5348 section 4.2: W_init in the first round trip that is measured, 4000 B in 1 s. The nofeedback timer of the old R, 0.1 s, has expired three
+/// times before.
+#[test]
+fn expiries_before_the_first_round_trip_after_a_silence_do_not_count() {
+    let mut allowed = steady(&options(|_| ()), 0.0, 80_000.0, f64::INFINITY, 80_000.0);
+    allowed.restart();
+    allowed.on_report(&at(5.0), &news(0.0, f64::INFINITY, 1.0));
+    (0..6).for_each(|n| allowed.on_timeout(&at(5.4 + 0.4 * f64::from(n))));
+    assert!(allowed.x() < 4000.0);
+    allowed.on_first_round_trip(&Moment { r: Some(1.0), ..at(6.5) });
+    close(allowed.x(), 4000.0);
+}
