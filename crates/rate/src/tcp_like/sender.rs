@@ -139,10 +139,11 @@ impl TcpLikeSender {
     /// Takes a timeout for an outage on a healthy path, if [`UNANSWERED`] packets have been sent since the last report or [`WHOLE_WINDOW`]
     /// packets are under way: a sender that fills its window sends nothing after the last report.
     fn begin_silence(&mut self, now: Instant) {
-        if self.is_healthy() && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW) {
-            if self.silence.begin(now, self.lossless) {
-                self.window.on_silence();
-            }
+        if self.is_healthy()
+            && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW)
+            && self.silence.begin(now, self.lossless)
+        {
+            self.window.on_silence();
         }
     }
 
