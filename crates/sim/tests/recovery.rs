@@ -509,9 +509,16 @@ fn an_outage_of_three_seconds() {
 #[test]
 fn no_more_overshoot_than_a_fresh_start() {
     let mut worse = Vec::new();
+    let paths = [((10, 15, 40), 0.1), ((3, 40, 25), 0.1), ((1, 15, 25), 10.0)];
+    let sources = [(SOURCES[5], "sfdps2"), (FILLING[0], "")];
     for transport in TRANSPORTS {
-        for (path, rate_after) in [((10, 15, 40), 0.1), ((3, 40, 25), 0.1), ((1, 15, 25), 10.0)] {
-            let case = Case { path, discipline: "droptail", loss: 0.0, transport, queue: "sfdps2", source: SOURCES[5] };
+        for ((path, rate_after), (source, queue)) in paths.iter().flat_map(|path| sources.map(|source| (*path, source)))
+        {
+            // UDPm does not react to a silence: with a download it sends at its old rate until the first announcement.
+            if transport.0 == "ccid 248" && source == FILLING[0] {
+                continue;
+            }
+            let case = Case { path, discipline: "droptail", loss: 0.0, transport, queue, source };
             let (mut restarted, mut fresh) = (0, 0);
             for phase in 0..PHASES {
                 let outage = Outage { rate_after, stalls: false, ..outage(3.0, phase) };
@@ -526,13 +533,14 @@ fn no_more_overshoot_than_a_fresh_start() {
                 restarted += overflows(&case.run(Some(outage), 0.0, until + 4.0));
                 fresh += overflows(&case.run(Some(Outage { rate_after, ..AT_ONCE }), until, until + 4.0));
             }
-            println!("overshoot {} {path:?} x {rate_after}: {restarted} after the outage, {fresh} fresh", transport.0);
+            let text = format!(
+                "{} {} {path:?} x {rate_after}: {restarted} after the outage, {fresh} fresh",
+                transport.0, source.0
+            );
+            println!("overshoot {text}");
             // The window of four packets that a restart sends may find the last probes still under way.
             if restarted > fresh + 4 * PHASES {
-                worse.push(format!(
-                    "{} {path:?} x {rate_after}: {restarted} after the outage, {fresh} fresh",
-                    transport.0
-                ));
+                worse.push(text);
             }
         }
     }

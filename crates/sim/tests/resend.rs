@@ -88,23 +88,20 @@ fn nothing_changes_where_nothing_could_come_in_time() {
 }
 
 /// The simulator's paths keep the order, and on them no copy is sent of a packet that has come: of data that never expires each
-/// packet arrives, and arrives once. Acknowledgements are lost as often as data.
+/// packet arrives, and arrives once. Acknowledgements are lost as often as data. The source stops 20 s before the end, so that a timeout near the end
+/// leaves nothing in the queue.
 #[test]
 fn no_packet_arrives_twice() {
     for transport in TRANSPORTS {
         let queue = r#"{ kind = "fifo", limit = "100000packets", resend = true }"#;
-        let source = r#"{ kind = "cbr", media = "audio", payload = "160B", interval = "20ms" }"#;
+        let source = "{ kind = \"cbr\", media = \"audio\", payload = \"160B\", interval = \"20ms\" }\nstop = \"180s\"";
         let flow = run(transport, queue, "20ms", "0.05", source);
         let queue = &flow.send_queue[&MediaKind::Audio];
         let arrived = (flow.goodput_bps * 200.0 / 8.0 / 160.0).round() as u64;
         println!("{transport}: {arrived} arrived; {queue:?}");
         assert!(queue.returned_packets > 300, "{transport}: {queue:?}");
         assert_eq!(queue.lost_late_packets, 0);
-        // The last ones are under way, or behind them too few have come to find them lost.
-        assert!(
-            (queue.written_packets - 20..=queue.written_packets).contains(&arrived),
-            "{transport}: {arrived}, {queue:?}"
-        );
+        assert_eq!(arrived, queue.written_packets, "{transport}: {queue:?}");
         // Whatever was written or came back has left the queue or is still in it.
         let (into, out) = (queue.written_packets + queue.returned_packets, queue.sent_packets);
         assert!(out <= into && into <= out + 20, "{transport}: {queue:?}");
