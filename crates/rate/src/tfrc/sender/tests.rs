@@ -397,4 +397,9 @@ fn a_discard_spends_its_nominal_send_time_as_in_linux() {
     late.on_discard(ms(100));
     late.on_discard(ms(100));
     assert_eq!(next(&mut late, ms(100)), Permit::At(ms(123)));
+    // One before the first packet spends a time of the initial rate (`rfc3390_initial_rate`): 4380 B in 100 ms, 32 ms for 1400 B.
+    let mut first = linux_after_handshake(100);
+    first.on_discard(ms(0));
+    let Permit::At(at) = next(&mut first, ms(0)) else { panic!("the permission is used up") };
+    assert!((at.as_secs_f64() - (1400.0 / 43_800.0 - 0.002)).abs() < 1e-6, "{at}");
 }
