@@ -294,7 +294,8 @@ proptest! {
 fn a_discard_that_spends_looks_at_the_head_alone() {
     // In the order of the queue: 1, 2, 4 (late by 50, 40, 30 ms), 3.
     let packets = [named(1, 0, 0, 50), named(2, 0, 0, 60), named(3, 1, 0, 500), named(4, 1, 0, 70)];
-    for (kind, discards, sent) in [("sfdps1", [true, true, true, false], Some(3)), ("sfdps2", [true, true, true, false], Some(3))]
+    for (kind, discards, sent) in
+        [("sfdps1", [true, true, true, false], Some(3)), ("sfdps2", [true, true, true, false], Some(3))]
     {
         let mut queue = SendQueue::new(&with(kind, |rules| rules.discard_spends = true));
         let mut unsent = Vec::new();
