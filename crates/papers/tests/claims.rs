@@ -165,6 +165,9 @@ fn every_measured_verdict_names_its_reading() {
             assert!(!is_measured || claim.reading.as_deref() == Some(judged.reading.as_str()), "{}", judged.id);
             let written = claim.readings.iter().map(|under| under.reading.as_str());
             assert!(written.eq(judged.readings.iter().map(|under| under.reading.as_str())), "{}", judged.id);
+            for under in &judged.readings {
+                assert_ne!(under.verdict, Verdict::NotRun, "{} under {}", judged.id, under.reading);
+            }
         }
     }
 }
