@@ -172,6 +172,14 @@ fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
     let flag = |bit: u8| flags >> bit & 1 == 1;
     match &mut queue {
         QueueOptions::DropTail(options) => options.limit = most,
+        QueueOptions::EarlyRandomDrop(options) => {
+            options.limit = most;
+            options.drop_level = match most {
+                QueueSize::Packets(packets) => QueueSize::Packets(packets / 2),
+                QueueSize::Bytes(bytes) => QueueSize::Bytes(Bytes::new(bytes.count() / 2)),
+            };
+            options.drop_probability = Probability::new(choices.part())?;
+        }
         QueueOptions::Red(options) => {
             (options.limit, options.in_bytes) = (most, options.in_bytes || matches!(most, QueueSize::Bytes(_)));
             (options.ecn, options.queue_weight) = (flag(0), 0.1);

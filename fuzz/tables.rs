@@ -25,8 +25,19 @@ const WINDOWS: &[&str] =
     &["1packets", "2packets", "3packets", "15packets", "1000packets", "1000000packets", "1073741824packets", "64kB"];
 const PROBABILITIES: &[&str] = &["0", "0.001", "0.1", "0.5", "0.999", "1"];
 const PACKETS: &[&str] = &["0", "1", "2", "20", "999", "9223372036854775807"];
-const TCP: &[&str] =
-    &["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic", "tcp-westwood", "tcp-vegas", "tcp-jtcp", "tcp-dctcp"];
+const TCP: &[&str] = &[
+    "tcp-tahoe",
+    "tcp-reno",
+    "tcp-newreno",
+    "tcp-sack",
+    "tcp-cubic",
+    "tcp-westwood",
+    "tcp-vegas",
+    "tcp-jtcp",
+    "tcp-dctcp",
+    "tcp-veno",
+    "tcp-bic",
+];
 const BOOLEANS: &[&str] = &["true", "false"];
 
 impl<'a> Arbitrary<'a> for Tables {
@@ -133,6 +144,11 @@ impl Writer<'_, '_> {
             self.maybe("limit", QUEUES)?;
             self.maybe("counts", &["waiting", "with-transmission", "below-limit"])?;
             self.maybe("drop", &["tail", "front"])?;
+        } else if self.u.ratio(1, 8)? {
+            self.text.push_str("[link.queue]\nkind = \"early-random-drop\"\n");
+            self.maybe("limit", QUEUES)?;
+            self.maybe("drop_level", QUEUES)?;
+            self.maybe("drop_probability", PROBABILITIES)?;
         } else if self.often()? {
             self.red()?;
         }
@@ -361,6 +377,11 @@ impl Writer<'_, '_> {
         self.maybe_bare("quick_acks", &["0", "3", "4294967295"])?;
         self.maybe_bare("quick_acks_after_gap", &["0", "16", "4294967295"])?;
         self.maybe_bare("cubic_scale", &["1e-300", "0.4", "1e6"])?;
+        self.maybe_bare("veno_beta", &["0", "3", "4294967295"])?;
+        self.maybe_bare("bic_low_window", &["0", "14", "4294967295"])?;
+        self.maybe_bare("bic_max_increment", &["1", "16", "4294967295"])?;
+        self.maybe_bare("bic_smooth_part", &["1", "20", "4294967295"])?;
+        self.maybe_bare("paced", BOOLEANS)?;
         self.maybe_bare("beta", &["1e-300", "0.5", "0.999999999999"])
     }
 }

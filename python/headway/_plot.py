@@ -80,6 +80,8 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
     keys = {name: key for key in answer.to_dict()["keys"] for name in (key["name"], key["key"])}
     name, unit = keys[over]["name"], keys[over].get("unit")
     largest = max((abs(point[0]) for _, points in lines for point in points), default=0.0)
+    if log_x and places is not None:
+        raise ValueError(f"log_x: the values of {name} are not numbers")
     unit, scale = _readable(unit, largest) if places is None else (None, 1.0)
     highest = max((abs(mean) + (half or 0.0) for _, points in lines for _, mean, half in points), default=0.0)
     y_unit, y_scale = _readable(answer.to_dict()["units"][metric], highest)
@@ -97,6 +99,8 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
         if places is not None:
             axes.set_xticks(range(len(places)), places)
         elif log_x:
+            if any(point[0] <= 0 for _, points in lines for point in points):
+                raise ValueError(f"log_x: {name} has a value at or below 0, and a logarithmic axis begins above 0")
             axes.set_xscale("log")
         if by is not None:
             figure.legend(title=keys[by]["name"], loc="outside right upper")

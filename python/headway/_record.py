@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._table import Table
+from ._table import Table, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,7 +145,7 @@ class Record:
         state = "" if self.complete else ", not complete"
         return (
             f"<Record {summary['name']!r}: seed {summary['seed']}, {summary['interval']['to']:g} s, "
-            f"{len(summary['flows'])} flows{state}>"
+            f"{counted(len(summary['flows']), 'flow')}{state}>"
         )
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from . import _native
 from ._errors import Problem, RunError, ScenarioError
 from ._record import Record
+from ._table import counted
 from ._toml import document, inline
 
 if TYPE_CHECKING:
@@ -259,8 +260,8 @@ class Scenario:
 
     def __repr__(self) -> str:
         return (
-            f"<Scenario {self.name!r}: {self.duration_s:g} s, {len(self.flows)} flows, "
-            f"{len(self.links)} links, seed {self.seed}>"
+            f"<Scenario {self.name!r}: {self.duration_s:g} s, {counted(len(self.flows), 'flow')}, "
+            f"{counted(len(self.links), 'link')}, seed {self.seed}>"
         )
 
     def __eq__(self, other: object) -> bool:

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._table import Table
+from ._table import Table, counted
 from ._toml import inline
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Answer:
         return self._inner.plain()
 
     def __repr__(self) -> str:
-        return f"<Answer of {len(self)} rows: {', '.join(self.metrics)}>"
+        return f"<Answer of {counted(len(self), 'row')}: {', '.join(self.metrics)}>"
 
     def _repr_html_(self) -> str:
         def shown(number: dict[str, Any] | None) -> str:
@@ -219,6 +219,7 @@ def sweep(
     if most is not None and most < begin:
         raise ValueError(f"most is {most}, and the sweep begins with {begin} seeds: it must be at least {begin}")
     most = max(1000, begin) if most is None else most
+    native.check(asked)
     path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
     try:

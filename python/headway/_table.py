@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from . import _native
 
 
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 flow`, `2 flows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class Table:
     """Columns by name, as Arrow lays them out: whatever takes `__arrow_c_stream__` takes this, without copies.
 

@@ -70,6 +70,21 @@ def test_the_programs_of_the_sweeps_run(tmp_path, monkeypatch):
     assert names["frame"]["rate"].tolist() == [1_000_000, 2_000_000]
 
 
+def test_the_query_of_the_sweeps_runs(tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    pages = [page for page in (ROOT / "docs/src").rglob("*.md") if "```sql" in page.read_text()]
+    assert [page.name for page in pages] == ["sweeps.md"]
+    [query] = re.findall(r"```sql\n(.*?)```", pages[0].read_text(), re.DOTALL)
+    flow = headway.Flow("tcp", "a", "b", transport="tcp-newreno", source="ftp")
+    link = headway.Link(("a", "b"), rate="1Mbps", delay="5ms")
+    study = headway.Scenario(name="study", duration="1s", links=[link], flows=[flow])
+    monkeypatch.chdir(tmp_path)
+    headway.sweep(study, {"link[0].rate": ["1Mbps", "2Mbps"]}, seeds=2)
+    rows = duckdb.sql(query).fetchall()
+    assert sorted(rate for rate, _ in rows) == [1_000_000, 2_000_000]
+    assert all(0 < mean <= rate for rate, mean in rows)
+
+
 def test_the_programs_of_the_records_run(tmp_path, monkeypatch):
     pytest.importorskip("duckdb")
     flow = headway.Flow("f", "a", "b", transport="tcp-newreno", source="ftp")

@@ -115,6 +115,17 @@ def test_an_axis_has_a_readable_unit(tmp_path):
     assert answer.plot("rate", "delay").axes[0].get_ylabel() == "delay"
 
 
+def test_a_logarithmic_axis_leaves_no_point_out(tmp_path):
+    """matplotlib draws nothing for a value at or below 0, and says nothing."""
+    for vary, why in [
+        ({"link[0].delay": ["0ms", "5ms"]}, "delay has a value at or below 0"),
+        ({"link[0].queue.kind": ["droptail", "codel"]}, "the values of kind are not numbers"),
+    ]:
+        answer = headway.sweep(LOSSY, vary, out=tmp_path / "out").answer
+        with pytest.raises(ValueError, match=why):
+            answer.plot(answer.keys[0], log_x=True)
+
+
 def test_a_key_is_set_or_varied(tmp_path):
     with pytest.raises(headway.ScenarioError, match="is set already"):
         headway.sweep(LOSSY.set("link[0].rate", "2Mbps"), VARY, out=tmp_path / "out")
@@ -197,6 +208,8 @@ def test_mistakes_are_the_packages_own(tmp_path):
         headway.sweep(LOSSY, {"link[7].rate": ["1Mbps"]}, out=tmp_path / "out")
     with pytest.raises(headway.MetricError, match="there is no flow"):
         headway.sweep(LOSSY, metrics={"x": "flow[nobody].loss_ratio"}, out=tmp_path / "out")
+    # A wrong name was found after the last run.
+    assert not (tmp_path / "out").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("mine")
     with pytest.raises(headway.RecordError):

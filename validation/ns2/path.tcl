@@ -1,16 +1,16 @@
 # One run of ns-2.35, traced.
 #
-#   n0 --0--.                         ns path.tcl TRACE PHASES DURATION RATES DELAYS LIMITS LOST RED FLOW...
+#   n0 --0--.                         ns path.tcl TRACE PHASES DURATION RATES DELAYS LIMITS LOST RED WINDOW FLOW...
 #           n1 --1-- n2 --2-- n3      RATES, DELAYS, LIMITS, LOST: four each, for the links 0 to 3; LOST: lists of packets
-#   n4 --3--'                         RED: empty, or options of the queue from n1 to n2
+#   n4 --3--'                         RED: empty, or options of the queue from n1 to n2; WINDOW: empty, or a file for cwnd_ and ssthresh_
 #
 # A FLOW has agent, sink, from, start, stop ("" for never) and set (what is set on the agent), and for TCP segments (0 for
-# endless) and delay (interval_ of the sink, "" for no such), for CBR size, rate and changes (times and rates). All flows
-# end at n3; their flow ids are 1, 2 and so on.
+# endless), delay (interval_ of the sink, "" for no such) and ca (the congestion control of Agent/TCP/Linux), for CBR size, rate and
+# changes (times and rates). All flows end at n3; their flow ids are 1, 2 and so on. RAP is its own source.
 # PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
 
-foreach {trace phases duration rates delays limits lost red} [lrange $argv 0 7] {}
-set flows [lrange $argv 8 end]
+foreach {trace phases duration rates delays limits lost red window} [lrange $argv 0 8] {}
+set flows [lrange $argv 9 end]
 
 source [file join [file dirname [info script]] clock.tcl]
 foresee_clocks 1 [llength $flows]
@@ -38,7 +38,7 @@ foreach link {0 1 2 3} from {0 1 2 4} to {1 2 3 1} {
 
 set fid 0
 foreach flow $flows {
-    array set f {segments 0 delay "" size 0 rate 0 changes ""}
+    array set f {segments 0 delay "" size 0 rate 0 changes "" ca ""}
     array set f $flow
     set agent [new $f(agent)]
     set sink [new $f(sink)]
@@ -47,6 +47,16 @@ foreach flow $flows {
     $ns attach-agent $n($f(from)) $agent
     $ns attach-agent $n(3) $sink
     $ns connect $agent $sink
+    if {$f(agent) eq "Agent/RAP"} {
+        $ns at 0.0 "$sink listen"
+        $ns at $f(start) "$agent start"
+        if {$f(stop) ne ""} { $ns at $f(stop) "$agent stop" }
+        continue
+    }
+    if {$f(ca) ne ""} {
+        $agent select_ca $f(ca)
+        $sink set ts_echo_rfc1323_ true
+    }
     if {$f(agent) eq "Agent/UDP"} {
         set source [new Application/Traffic/CBR]
         $source set packetSize_ $f(size)
@@ -56,6 +66,11 @@ foreach flow $flows {
         if {$f(delay) ne ""} { $sink set interval_ $f(delay) }
         set source [new Application/FTP]
         note_clock $agent
+        if {$window ne ""} {
+            $agent attach [set windows [open $window w]]
+            $agent tracevar cwnd_
+            $agent tracevar ssthresh_
+        }
     }
     $source attach-agent $agent
     if {$f(segments)} {
@@ -77,6 +92,7 @@ proc finish {} {
     global ns file phases
     $ns flush-trace
     close $file
+    if {$::window ne ""} { close $::windows }
     set out [open $phases w]
     foreach phase [clock_phases] { puts $out $phase }
     close $out

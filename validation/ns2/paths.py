@@ -17,7 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 # ns-2 rounds to 1 us, Headway to 1 ns and then to 1 us.
 TOLERANCE_US = 2
 SENDERS = {"tcp-tahoe": "Agent/TCP", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
-AGENTS = {**SENDERS, "tcp-vegas": "Agent/TCP/Vegas"}
+# Growths of Agent/TCP/Linux, which have timestamps.
+LINUX = {"tcp-veno": "veno", "tcp-bic": "bic"}
+AGENTS = {**SENDERS, "tcp-vegas": "Agent/TCP/Vegas", **dict.fromkeys(LINUX, "Agent/TCP/Linux")}
 
 
 # What is varied. Each draw makes one case: links, the queue under test, flows.
@@ -120,8 +122,13 @@ def thresholds(red):
     return red["threshold"], f"{red['threshold']}.000001" if red["ecn"] else red["threshold"], ecn, ecn
 
 
-def run_ns(case, folder):
-    """The trace that ns-2 makes, and the phases of its TCP clocks in ticks."""
+def settings(flow):
+    """What is set on the agent beside its sizes."""
+    return " ".join(f"{key}_ {value}" for key, value in flow["options"].items())
+
+
+def run_ns(case, folder, window=""):
+    """The trace that ns-2 makes, and the phases of its TCP clocks in ticks. Into the file `window` go the windows of the last TCP."""
     red = ""
     if case["red"]:
         least, most, ecn, gentle = thresholds(case["red"])
@@ -135,19 +142,22 @@ def run_ns(case, folder):
             flows.append(f"agent Agent/UDP sink Agent/Null from {flow['from']} start {flow['start']} stop {flow['stop']} "
                          f"set {{packetSize_ 2000}} size {flow['payload']} rate {round(float(flow['rate']) * 1000)} changes {{{changes}}}")
             continue
-        sack = "/Sack1" if flow["kind"] == "tcp-sack" else ""
+        if flow["kind"] == "rap":
+            flows.append(f"agent Agent/RAP sink Agent/RAP from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
+                         f"set {{packetSize_ {flow['payload']} {settings(flow)}}}")
+            continue
+        sack = "/Sack1" if flow["kind"] in ("tcp-sack", *LINUX) else ""
         sink = "Agent/TCPSink" + sack + ("/DelAck" if "delay" in flow else "")
-        options = " ".join(f"{key}_ {value}" for key, value in flow["options"].items())
         # To ns-2's Vegas the SYN is the first of the segments.
         segments = flow["segments"] + (1 if flow["segments"] and flow["kind"] == "tcp-vegas" else 0)
         flows.append(f"agent {AGENTS[flow['kind']]} sink {sink} from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
-                     f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {options}}} segments {segments} "
-                     f"delay {{{flow.get('delay', '')}}}")
+                     f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {settings(flow)}}} segments {segments} "
+                     f"delay {{{flow.get('delay', '')}}} ca {{{LINUX.get(flow['kind'], '')}}}")
     trace, phases = folder / "ns.tr", folder / "phases.txt"
     subprocess.run(["ns", HERE / "path.tcl", trace, phases, str(case["duration"]),
                     " ".join(f"{rate}kb" for rate in case["rates"]), " ".join(f"{delay}ms" for delay in case["delays"]),
                     " ".join(map(str, case["limits"])),
-                    " ".join("{" + " ".join(map(str, case.get("lost", {}).get(link, []))) + "}" for link in range(4)), red, *flows],
+                    " ".join("{" + " ".join(map(str, case.get("lost", {}).get(link, []))) + "}" for link in range(4)), red, window, *flows],
                    check=True, stdout=subprocess.DEVNULL)
     return trace, [float(line) for line in phases.read_text().split()]
 
@@ -162,7 +172,7 @@ def transport(flow, phase):
     if vegas:
         # Without headers, whatever is in them.
         segment = flow["payload"]
-    tick = float(options.get("tcpTick", "0.01"))
+    tick = float(options.get("tcpTick", "0.001" if flow["kind"] in LINUX else "0.01"))
     keys = {"kind": f'"{flow["kind"]}"', "window": f'"{flow["window"]}packets"', "segment": f'"{segment}B"',
             "header": f'"{header}B"', "tick": f'"{round(tick * 1e9)}ns"', "clock_phase": f'"{round(phase * tick * 1e9)}ns"'}
     if vegas:
@@ -191,6 +201,15 @@ def transport(flow, phase):
     if "delay" in flow:
         keys["delayed_ack"] = f'"{flow["delay"]}s"'
     return ", ".join(f"{key} = {value}" for key, value in keys.items())
+
+
+def rap(flow):
+    """A flow of RAP, which has data as long as it runs. `packetSize_` is all of a packet, `rap_base_hdr_size_` an acknowledgement."""
+    names = {"alpha": "alpha", "beta": "beta", "useFineGrain": "fine_grain"}
+    values = {"useFineGrain": lambda value: str(bool(value)).lower()}
+    options = ", ".join(f"{names[key]} = {values.get(key, str)(value)}" for key, value in flow["options"].items())
+    return (f'transport = {{ kind = "rap", datagram = "{flow["payload"]}B", header = "0B", feedback = "44B", controller = {{ {options} }} }}\n'
+            'source = { kind = "ftp" }\n')
 
 
 def changes(flow):
@@ -223,6 +242,8 @@ def scenario(case, phases):
         if flow["kind"] == "udp":
             text.append('transport = { kind = "udp", datagram = "2000B" }\n'
                         f'source = {{ kind = "cbr", rate = "{flow["rate"]}kbps", size = "{flow["payload"]}B"{changes(flow)} }}\n')
+        elif flow["kind"] == "rap":
+            text.append(rap(flow))
         else:
             segments = f', segments = {flow["segments"]}' if flow["segments"] else ""
             text.append(f'transport = {{ {transport(flow, next(phases))} }}\nsource = {{ kind = "ftp"{segments} }}\n')
@@ -278,6 +299,8 @@ def describe(case):
         if flow["kind"] == "udp":
             return f"{flow['rate']}kb/s of {flow['payload']}B from n{flow['from']}"
         options = "".join(f" {key}_ {value}" for key, value in flow["options"].items())
+        if flow["kind"] == "rap":
+            return f"rap payload {flow['payload']} start {flow['start']}{options}"
         more = "".join(f" {key} {flow[key]}" for key in ("segments", "delay", "stop") if flow.get(key))
         return f"{flow['kind'][4:]} window {flow['window']} payload {flow['payload']} start {flow['start']}{more}{options}"
 

@@ -138,8 +138,8 @@ pub(crate) struct SweepOptions {
     /// In these pictures, a line for each value of this key.
     #[arg(long, value_name = "KEY", requires = "plot")]
     pub(crate) by: Option<String>,
-    /// In these pictures, the key's axis is of logarithms.
-    #[arg(long, requires = "plot")]
+    /// In these pictures, the key's axis is logarithmic: all values of the key must be above 0.
+    #[arg(long, requires = "plot", conflicts_with_all = ["boxes", "cdf"])]
     pub(crate) log_x: bool,
     /// Draw boxes (quartiles and whiskers) in place of means with intervals.
     #[arg(long, requires = "plot")]
@@ -420,6 +420,14 @@ pub(crate) enum PapersCommand {
         /// built in].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
+    },
+    /// Draw the figures that no run gives: networks, state machines, regions and timelines, as SVG. Runs nothing.
+    Figures {
+        /// The papers [default: all that are built in].
+        ids: Vec<String>,
+        /// Folder that gets a folder for each paper [default: out/papers].
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Write what comes of all claims, tables and figures as one HTML page. Runs nothing.
     Report {

@@ -90,7 +90,7 @@ impl Failure {
 }
 
 /// Prints the last message of the program, and waits for the reader of standard error for a few seconds only.
-fn last_words(text: String) {
+pub(crate) fn last_words(text: String) {
     let print = |text: String| {
         output::note(&text);
         Ok(())

@@ -1,16 +1,15 @@
 //! Ctrl-C, `kill`, and a terminal that is closed: the first asks runs to stop and keep what they have, the second ends the
 //! program.
 
+use crate::error::last_words;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Once};
+use std::time::Duration;
 
 /// By which signal.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(SIGINT as usize)));
-
-/// Whether the first signal ends the program, too.
-static AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let asked = Arc::new(AtomicBool::new(false));
@@ -18,7 +17,6 @@ static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
         // In this order: what the first signal sets is seen by the second. Where the system refuses a handler a signal
         // ends the program as usual.
         let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&asked));
-        let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&AT_ONCE));
         let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), signal as usize);
         let _ = flag::register(signal, Arc::clone(&asked));
     }
@@ -49,12 +47,28 @@ pub(crate) fn status() -> u8 {
     u8::try_from(STOPPED as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
 }
 
-/// Lets the first signal end the program, also one that has arrived already: everything is kept.
-pub(crate) fn end_at_once() {
-    AT_ONCE.store(true, Ordering::Relaxed);
+/// How often a thread checks whether a signal has arrived.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Lets the first signal end the program with this sentence, also one that has arrived already: everything is kept.
+pub(crate) fn end_at_once(sentence: &'static str) {
+    static WAITS: Once = Once::new();
+    let end = move || {
+        last_words(format!("headway: {sentence}"));
+        std::process::exit(status().into())
+    };
     if asked() {
-        std::process::exit(status().into());
+        end();
     }
+    WAITS.call_once(|| {
+        // Without a thread the second signal ends the program.
+        let _ = std::thread::Builder::new().spawn(move || {
+            while !asked() {
+                std::thread::park_timeout(LOOK);
+            }
+            end();
+        });
+    });
 }
 
 /// Starts listening.

@@ -1,5 +1,6 @@
 //! `headway papers`: runs what papers ran, and says what comes of their claims.
 
+mod figures;
 mod report;
 
 pub(crate) use report::of_all_papers;
@@ -16,6 +17,7 @@ use headway_papers::{
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read_regular, safe_name};
 use headway_scenario::{Files, NoFiles, hint};
+use headway_units::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +35,7 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
         PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
         PapersCommand::Show { id, name, results } => report::show(id, name.as_deref(), results.as_deref()),
+        PapersCommand::Figures { ids, out } => figures::write(ids, out.as_deref()),
         PapersCommand::Report { ids, output, results } => report::write(ids, output, results.as_deref()),
     }
 }
@@ -205,8 +208,9 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         if !json {
             let Ran { profile, seeds, .. } = &results.ran;
             output::text(&format!(
-                "{} (profile {profile}, {seeds} seeds)\n\n{}\n",
+                "{} (profile {profile}, {})\n\n{}\n",
                 paper.id,
+                counted(*seeds, "seed"),
                 verdicts_plain(&results)
             ))?;
             let readings = readings_plain(&read.claims, &results);

@@ -3,9 +3,12 @@
 use crate::arguments::{LookOptions, PlotFormat, PlotKind, PlotLegend, PlotOptions};
 use crate::error::Failure;
 use crate::output;
-use headway_record::plot::{Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart};
+use headway_record::plot::{
+    Figure, LegendPlace, Run, RunDelays, Style, XAxis, delay_chart, figures, frame_chart, is_drawable,
+};
 use headway_record::{SeriesTable, Summary};
 use headway_run::{Folder, listed};
+use headway_units::counted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -24,9 +27,20 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<(), Failure> {
 
 /// Every picture over time, or those that were asked for.
 fn series(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Vec<Figure>, Failure> {
+    if options.log_x || options.complementary {
+        let option = if options.log_x { "--log-x" } else { "--complementary" };
+        return Err(Failure::Plot(format!("{option} is of delays: write --kind delay-cdf or --kind frames too")));
+    }
     let mut all = Vec::with_capacity(records.len());
     for (folder, label) in records.iter().zip(labels(records)) {
-        all.push((label, read(folder)?));
+        let (series, from) = read(folder)?;
+        let samples = series.iter().flat_map(|(.., samples)| samples);
+        let left_out = samples.filter(|(_, value)| !is_drawable(*value)).count() as u64;
+        if left_out > 0 {
+            let samples = counted(left_out, "sample");
+            output::note(&format!("warning: {label}: the pictures leave out {samples}: not a number, or beyond 10^15"));
+        }
+        all.push((label, (series, from)));
     }
     let runs: Vec<_> = all.iter().map(|(label, (series, from))| Run { label, series, from: *from }).collect();
     let mut figures = figures(&runs, style).map_err(|error| Failure::Plot(error.to_string()))?;
@@ -59,6 +73,13 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
         _ => (delay_chart(&runs, x, options.complementary, x_label), "no packet has arrived"),
     };
     let chart = chart.ok_or_else(|| Failure::Plot(nothing.to_owned()))?;
+    let left_out = chart.left_out() as u64;
+    if left_out > 0 {
+        let points = counted(left_out, "point");
+        output::note(&format!(
+            "warning: the picture leaves out {points}: a logarithmic axis has no place for a delay of 0"
+        ));
+    }
     Ok(vec![chart.draw_styled(style).map_err(|error| Failure::Plot(error.to_string()))?])
 }
 

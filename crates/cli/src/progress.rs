@@ -9,6 +9,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
+/// The last words of a command that a signal ends after its record is complete.
+pub(crate) const RECORDED: &str = "stopped; the record is complete";
+
 /// The least time between two lines, in s.
 const LINE_EVERY_S: f64 = 2.0;
 
@@ -121,7 +124,7 @@ impl Watch for Progress {
     }
 
     fn recorded(&self) {
-        interrupt::end_at_once();
+        interrupt::end_at_once(RECORDED);
     }
 
     fn at(&self, now: Instant, packet_hops: u64) {

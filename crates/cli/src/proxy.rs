@@ -9,7 +9,7 @@ use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
 use headway_run::ScenarioText;
 use headway_scenario::{Links, links};
-use headway_units::Duration;
+use headway_units::{Duration, counted};
 use serde::Serialize;
 
 /// The link of who names no scenario: as fast as one without a delay may be.
@@ -119,9 +119,9 @@ fn live(before: &Report, now: &Report) -> String {
         format!("{mbps:.2} Mb/s, {dropped} dropped, {} on the link", now.held_packets)
     };
     format!(
-        "{:.0} s, {} clients; to the server {}; back {}; late {}",
+        "{:.0} s, {}; to the server {}; back {}; late {}",
         now.elapsed_s,
-        now.clients,
+        counted(now.clients as u64, "client"),
         way(&before.to_server, &now.to_server),
         way(&before.to_client, &now.to_client),
         now.release_error_s.map_or_else(String::new, |error| format!("{:.0} us at p99", 1e6 * error.p99)),

@@ -4,12 +4,13 @@ use crate::arguments::RunOptions;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, RECORDED};
 use crate::sets;
 use crate::sweep;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table, session_table};
 use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, folder_name};
 use headway_scenario::{Loaded, load, plan};
+use headway_units::counted;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,13 +46,14 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let (files, traces) = (files.taken(), options.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
-    // The first signal ends the program until the run has begun, which asks for signals: there is nothing to keep.
+    // Until here a signal ends the program: there is nothing to keep. From here on no file is left half written.
+    interrupt::listen();
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let (summary, findings) =
         if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
     progress.finish();
     if summary.complete {
-        interrupt::end_at_once();
+        interrupt::end_at_once(RECORDED);
     }
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }
@@ -117,7 +119,12 @@ fn told(findings: &[Finding]) -> String {
 fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
-    let failed: String = failed.take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
+    let failed: Vec<_> = failed.collect();
+    let more = failed.len().saturating_sub(FAILURES) as u64;
+    let mut failed: String = failed.iter().take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
+    if more > 0 {
+        failed.push_str(&format!("and {} failed\n", counted(more, "more connection")));
+    }
     let tables = [session_table(summary), host_table(summary), attacker_table(summary)].map(|mut table| {
         if !table.is_empty() {
             table.push('\n');

@@ -66,6 +66,13 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     {
         outline.key(key).map_err(|error| Failure::Sweep(format!("{option}: {error}")))?;
     }
+    if let Some(over) = options.plot.as_ref().filter(|_| options.log_x) {
+        picture::check_logarithmic(&outline, over)?;
+    }
+    sweep.check(&metrics).map_err(|error| match error {
+        headway_run::Error::Metric(wrong) => Failure::Sweep(format!("--metric {wrong}")),
+        other => other.into(),
+    })?;
     // As in `headway run`: until here there is nothing to keep, and the first signal ends the program.
     interrupt::listen();
     if let Some(address) = &options.dask {
@@ -172,7 +179,7 @@ pub(crate) fn run(
         progress.finish();
         if missing == 0 {
             // The journal has every run.
-            interrupt::end_at_once();
+            interrupt::end_at_once("stopped; all runs are done and kept, and the same command shows them");
         }
         told.iter().for_each(|told| output::note(told));
         let answer = session.answer(&asked.metrics)?;

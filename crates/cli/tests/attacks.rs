@@ -230,6 +230,58 @@ fn clients_that_do_not_read_delay_no_other() {
     view.answers_the_honest();
 }
 
+/// 128 clients with the token that read nothing kept every other one out for a minute.
+#[test]
+fn clients_that_fill_the_server_and_do_not_read_keep_no_client_out() {
+    let (_alone, view) = (alone(), View::new());
+    std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
+    let request = view.request("GET", "/api/records/0/packets.arrow", "");
+    let mut readers: Vec<_> = (0..150)
+        .map(|_| {
+            let mut stream = connect(&view.host);
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut status = [0; 12];
+            stream.read_exact(&mut status).unwrap();
+            assert_eq!(&status, b"HTTP/1.1 200");
+            stream
+        })
+        .collect();
+    view.answers_the_honest();
+    // The newest reader still gets its file.
+    let mut rest = vec![0; 1 << 20];
+    readers.last_mut().unwrap().read_exact(&mut rest).unwrap();
+}
+
+/// docs/src/viewer.md, "Who may connect".
+#[test]
+fn a_request_has_100_header_fields_at_most() {
+    let (_alone, view) = (alone(), View::new());
+    let fields = |count: usize| (0..count).map(|number| format!("X-{number}: 0\r\n")).collect::<String>();
+    // Host and Connection are two more.
+    for (count, status) in [(98, "HTTP/1.1 200"), (99, "HTTP/1.1 431")] {
+        let answer = ask(&view.host, &view.request("GET", "/api/records", &(fields(count) + "Connection: close\r\n")));
+        assert!(answer.starts_with(status), "{count}: {answer}");
+    }
+}
+
+/// A page whose name leads to the loopback address (DNS rebinding) read the figures of `--metrics`.
+#[test]
+fn a_page_of_another_host_does_not_read_the_metrics() {
+    let _alone = alone();
+    let mut receiver = Running::new(&["recv", ANY, "--insecure", "--json", "--metrics", ANY]);
+    let host = receiver.key("metrics");
+    let port = host.rsplit_once(':').unwrap().1;
+    let get = |fields: &str| ask(&host, &format!("GET /metrics HTTP/1.1\r\n{fields}\r\n"));
+    for fields in
+        [format!("Host: rebound.example:{port}\r\n"), String::new(), format!("Host: {host}\r\nHost: {host}\r\n")]
+    {
+        assert!(get(&fields).starts_with("HTTP/1.1 403"), "{fields}");
+    }
+    for name in [host.clone(), format!("localhost:{port}")] {
+        assert!(get(&format!("Host: {name}\r\n")).starts_with("HTTP/1.1 200"), "{name}");
+    }
+}
+
 #[test]
 fn a_request_body_of_1_gib_is_not_read() {
     const BODY: usize = 1 << 30;

@@ -319,3 +319,54 @@ fn a_scenario_that_is_no_text_is_told_where() {
         }
     }
 }
+
+/// Of 5,000 connections that failed the table named five, and not how many there were.
+#[test]
+fn connections_that_failed_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("down.toml").display().to_string();
+    let flow = |number: usize| {
+        format!(
+            "[[flow]]\nname = \"f{number}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"dccp\", ccid = 3 }}\n\
+             source = {{ kind = \"cbr\", interval = \"10ms\", payload = \"160B\" }}\n"
+        )
+    };
+    let link = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n\
+                loss = { kind = \"bernoulli\", probability = 1 }\n";
+    for (flows, more) in
+        [(5, None), (6, Some("and 1 more connection failed\n")), (8, Some("and 3 more connections failed\n"))]
+    {
+        std::fs::write(&path, link.to_owned() + &(0..flows).map(flow).collect::<String>()).unwrap();
+        let ran = run(&["run", &path, "--quiet", "--out", &folder.path().join("out").display().to_string()]);
+        let shown = text_of(&ran);
+        let named = shown
+            .lines()
+            .filter(|line| line.starts_with('f') && line.contains(": not connected at the end of the run"));
+        assert!(ran.status.success() && named.count() == 5, "{shown}");
+        assert_eq!(shown.contains(" more connection"), more.is_some(), "{shown}");
+        assert!(more.is_none_or(|more| shown.contains(more)), "{shown}");
+    }
+}
+
+/// Options of delays were ignored in pictures over time, and a delay of 0 has no place on a logarithmic axis.
+#[test]
+fn a_plot_says_what_it_does_not_draw() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("out").display().to_string();
+    let sets = ["--set", "duration=2s", "--set", "record.distributions=true", "--quiet", "--out", &record];
+    let ran = run(&[&["run", &scenario("demo.toml")], &sets[..]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    for option in ["--log-x", "--complementary"] {
+        let refused = text(&run(&["plot", &record, option]).stderr);
+        assert!(refused.contains(&format!("{option} is of delays: write --kind delay-cdf")), "{refused}");
+    }
+    let draw = |options: &[&str]| text(&run(&[&["plot", &record, "--kind", "delay-cdf"], options].concat()).stderr);
+    assert_eq!(draw(&["--log-x"]), "");
+    let kept = Path::new(&record).join("distributions.json");
+    let mut json: serde_json::Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    json["flows"][0]["one_way_delay_s"]["bins"][0][0] = 0.into();
+    std::fs::write(&kept, json.to_string()).unwrap();
+    let said = draw(&["--log-x"]);
+    assert!(said.contains("a logarithmic axis has no place for a delay of 0"), "{said}");
+    assert_eq!(draw(&[]), "");
+}

@@ -229,6 +229,58 @@ fn datagrams_that_a_reader_did_not_take_are_counted() {
     }
 }
 
+/// `recv --once` whose reader had stopped waited without end once the sender had closed.
+#[test]
+fn a_receiver_for_one_sender_ends_although_its_data_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("media").display().to_string();
+    std::fs::write(&file, [7; 50_000]).unwrap();
+    let (at, (_reader, stuck)) = (free(), stuck());
+    let receiver = Running::new(headway(&["recv", &at, "--insecure", "--once", "--out", "-"]).stdout(stuck));
+    let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
+    assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+    let ended = receiver.end();
+    let said = text(&ended.stderr);
+    let why = "headway: the output does not accept the datagrams of 1 connection\n";
+    assert!(ended.status.code() == Some(1) && said.ends_with(why), "{:?}: {said}", ended.status);
+    assert!(said.contains(" 0 datagrams, 0 missing, ") && said.contains(" not written "), "{said}");
+}
+
+/// Each sender left a thread and 2048 datagrams with a receiver whose output accepted nothing. Two signals end it at once.
+#[test]
+fn a_receiver_whose_data_are_not_read_accepts_no_more_senders_than_it_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("media").display().to_string();
+    std::fs::write(&file, [7; 50_000]).unwrap();
+    let (at, (_reader, stuck)) = (free(), stuck());
+    let mut receiver =
+        Running::new(headway(&["recv", &at, "--insecure", "--max-senders", "2", "--out", "-"]).stdout(stuck));
+    for _ in 0..2 {
+        let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
+        assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
+    }
+    let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
+    let third = Running::new(&mut headway(&["send", &at, "--insecure", "--model", endless])).end();
+    assert_eq!(third.status.code(), Some(1), "{}", text(&third.stderr));
+    while receiver.child().try_wait().unwrap().is_none() {
+        receiver.signal("-INT");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    assert_eq!(receiver.end().status.code(), Some(130));
+}
+
+/// `recv --out - >&-` wrote all datagrams to /dev/null, with status 0: Rust's runtime opens it in place of a closed standard output.
+#[test]
+fn a_receiver_without_a_standard_output_does_not_begin() {
+    let script = format!("exec {} recv {ANY} --insecure --out - >&-", env!("CARGO_BIN_EXE_headway"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = Running::new(&mut command).end();
+    let said = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("headway: --out -: standard output is closed or is /dev/null: "), "{said}");
+}
+
 /// The 65th sender of a receiver for 64 was turned away, and its status was 0.
 #[test]
 fn a_sender_beyond_the_limit_fails() {
@@ -333,9 +385,29 @@ fn a_run_whose_result_is_not_read_ends_at_the_first_signal() {
         let mut running = Running::new(run(folder.path(), "1s", arguments).stdout(stuck));
         until(|| folder.path().join("record/summary.json").exists());
         running.signal("-TERM");
-        let status = running.end().status;
-        // A run that was over at once has not asked for signals yet: then the signal ends the program itself.
-        assert!(status.code() == Some(143) || status.signal() == Some(15), "{arguments:?}: {status:?}");
+        let ended = running.end();
+        assert_eq!(ended.status.code(), Some(143), "{arguments:?}");
+        // The status alone did not say that nothing is lost.
+        assert!(text(&ended.stderr).ends_with("headway: stopped; the record is complete\n"), "{}", text(&ended.stderr));
+    }
+}
+
+/// A signal in the first milliseconds left `series.arrow.partial` and no summary. It finds either no file yet, or a record that is marked.
+#[test]
+fn a_signal_in_the_first_milliseconds_leaves_no_partial_file() {
+    for waits_for in ["record/scenario.toml", "record/series.arrow.partial"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut running = Running::new(&mut run(folder.path(), "1000000s", &["--quiet"]));
+        until(|| folder.path().join(waits_for).exists());
+        running.signal("-TERM");
+        let ended = running.end();
+        let said = text(&ended.stderr);
+        assert!(ended.status.code() == Some(143) && said.contains("marked incomplete"), "{:?}: {said}", ended.status);
+        let summary = std::fs::read(folder.path().join("record/summary.json")).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&summary).unwrap()["complete"], false);
+        let files = std::fs::read_dir(folder.path().join("record")).unwrap().map(|file| file.unwrap().file_name());
+        let partial: Vec<_> = files.filter(|name| name.to_string_lossy().ends_with(".partial")).collect();
+        assert!(partial.is_empty(), "{partial:?}");
     }
 }
 

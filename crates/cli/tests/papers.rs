@@ -99,6 +99,21 @@ fn papers_are_listed_with_what_they_leave_open() {
     }
 }
 
+/// Figures that no run gives: each a file of its own, and a line that names it.
+#[test]
+fn figures_are_drawn_without_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let drawn = papers(&["figures", "udpm", "sfdps", "--out", &out]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    let said = text(&drawn.stdout);
+    for number in 1..=5 {
+        let path = folder.path().join(format!("udpm/drawings/fig{number}.svg"));
+        assert!(read(&path).starts_with("<svg ") && said.contains(&path.display().to_string()), "{said}");
+    }
+    assert!(said.contains("sfdps: all of its figures are of runs: headway papers run sfdps"), "{said}");
+}
+
 #[test]
 fn mistakes_are_sentences() {
     for (arguments, part) in [

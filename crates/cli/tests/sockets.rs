@@ -283,6 +283,50 @@ fn ends_agree_on_a_controller() {
     receiver.end(None);
 }
 
+/// The help of `recv` said that its default was tfrc, and it accepted whatever the sender named; records said tfrc in each case. Preferences and
+/// their reconciliation: RFC 4340 section 6.3.1.
+#[test]
+fn the_controller_is_the_one_on_which_both_ends_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, receives, sends, kind) in [
+        (0, &[][..], &["--controller", "tcp-like"][..], "tcp-like"),
+        (1, &["--controller", "tcp-like"], &[], "tcp-like"),
+        (2, &[], &[], "tfrc"),
+    ] {
+        let record = folder.path().join(number.to_string()).display().to_string();
+        let mut receiver = Receiver::new(&[&["--insecure", "--once", "--record", &record], receives].concat());
+        let mut sender = receiver.sender(&[&["--stdin"], sends].concat()).stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = sender.stdin.take().unwrap();
+        pipe.write_all(&[0, 3, 1, 2, 3]).unwrap();
+        pipe.flush().unwrap();
+        let mut line = String::new();
+        while line.is_empty() || json(&line)["received_bytes"] != 3 {
+            line.clear();
+            receiver.out.read_line(&mut line).unwrap();
+        }
+        drop(pipe);
+        assert_eq!(last(&ended_well(&sender.wait_with_output().unwrap()))["kind"], kind, "{number}");
+        receiver.end(None);
+        let summary = json(&std::fs::read_to_string(Path::new(&record).join("summary.json")).unwrap());
+        assert_eq!(summary["flows"][0]["kind"], kind, "{number}");
+    }
+    let help = text(&headway(&["recv", "--help"]).output().unwrap().stdout);
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts]"), "{help}");
+}
+
+/// RAP is an experiment that both ends name: CCID 254.
+#[test]
+fn rap_runs_on_sockets() {
+    let rap = ["--controller", "rap"];
+    let receiver = Receiver::new(&[&rap[..], &["--once"]].concat());
+    let model = ["--model", "kind = \"ftp\", segments = 10"];
+    let sent = last(&ended_well(&receiver.sender(&[&model[..], &rap].concat()).output().unwrap()));
+    assert_eq!((&sent["kind"], &sent["sent_packets"]), (&"rap".into(), &10.into()));
+    let (status, lines, _) = receiver.end(None);
+    assert_eq!((status, &last(&lines)["received_packets"]), (Some(0), &10.into()));
+}
+
 /// A source without data closes once the peer has answered.
 #[test]
 fn a_sender_with_nothing_to_send_succeeds() {
@@ -430,8 +474,9 @@ fn prometheus_hears_what_comes() {
     let at = receiver.metrics.clone();
     // Who says nothing, too much or something else keeps nobody up.
     drop(TcpStream::connect(&at).unwrap());
-    assert!(ask(&at, "GET /else HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
-    assert!(ask(&at, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    let asked = |what: &str| ask(&at, &format!("{what} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+    assert!(asked("GET /else").starts_with("HTTP/1.1 404 "));
+    assert!(asked("POST /metrics").starts_with("HTTP/1.1 405 "));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, bytes(5000)).unwrap();
@@ -439,13 +484,15 @@ fn prometheus_hears_what_comes() {
     let came = "# TYPE headway_received_bytes_total counter\nheadway_received_bytes_total 5000\n";
     let answer = (0..300).find_map(|_| {
         std::thread::park_timeout(Duration::from_millis(100));
-        Some(ask(&at, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")).filter(|answer| answer.contains(came))
+        Some(asked("GET /metrics")).filter(|answer| answer.contains(came))
     });
     let answer = answer.expect("figures are there within a second or two");
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.contains("content-type: text/plain; version=0.0.4"),
         "{answer}"
     );
+    assert!(answer.contains("headway_missing_packets 0\n"), "{answer}");
+    assert!(answer.contains("Datagrams that have not arrived, although later ones have."), "{answer}");
     assert_eq!(receiver.end(Some("-INT")).0, Some(0));
 }
 

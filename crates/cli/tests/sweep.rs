@@ -210,3 +210,47 @@ fn what_contradicts_itself_or_has_no_value_is_refused() {
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(!ran.status.success() && said.contains("--seed and --set seed=2 both set seed"), "{said}");
 }
+
+/// A wrong name was found after the last run, and a point that a picture cannot show was left out without a word: nothing is run.
+#[test]
+fn what_can_be_checked_is_checked_before_the_first_run() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let vary = ["--vary", "link[0].rate=1Mbps,2Mbps"];
+    let delay = ["--vary", "link[0].delay=0ms,5ms"];
+    let plot = ["--plot", "rate", "--log-x"];
+    for (words, part) in [
+        (
+            [&vary[..], &["--metric", "flow[tpc].loss_ratio"]].concat(),
+            "--metric flow[tpc].loss_ratio: there is no flow \"tpc\"; there are tcp",
+        ),
+        (
+            [&vary[..], &["--metric", "x=sum(link[client->serve].arrived_packets)"]].concat(),
+            "there are server->client, client->server",
+        ),
+        ([&vary[..], &["--metric", "flow[tcp].losses"]].concat(), "there is no \"losses\"; there are name, from, to,"),
+        (
+            [&vary[..], &["--metric", "host[client].delivered_packets"]].concat(),
+            "there is no list \"host\"; there are flow, link",
+        ),
+        (
+            [&delay[..], &["--plot", "delay", "--log-x"]].concat(),
+            "--log-x: delay has the value 0ms, and a logarithmic axis begins above 0",
+        ),
+        (
+            ["--vary", "link[0].queue.kind=droptail,red", "--plot", "kind", "--log-x"].to_vec(),
+            "--log-x: the values of kind are not numbers",
+        ),
+        ([&vary[..], &plot, &["--boxes"]].concat(), "cannot be used with"),
+        ([&vary[..], &plot, &["--cdf"]].concat(), "cannot be used with"),
+    ] {
+        place.refuses(&words, part);
+        assert!(!place.path("out").exists(), "{words:?}");
+    }
+    // A name that only one point has is no mistake.
+    let count = ["--vary", "flow[0].count=1,2", "--metric", "flow[tcp2].loss_ratio", "--plot", "count"];
+    let ran = place.sweep(&count);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    let left_out = "the picture leaves out 1 of 2 points, where no run has a value: count=1\n";
+    assert!(said.contains(left_out), "{said}");
+}

@@ -154,6 +154,18 @@ fn a_run_under_way_is_listed_as_such() {
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }
 
+/// The page asked whether the record was moved, and its series was damaged: the server says which file it cannot read, and why.
+#[test]
+fn a_damaged_file_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let record = record(place.path());
+    let server = Server::start(&record);
+    std::fs::write(record.join("series.arrow"), b"no Arrow file").unwrap();
+    let (head, body) = server.get("/api/findings?record=0", "");
+    let body = String::from_utf8(body).unwrap();
+    assert!(head.starts_with("HTTP/1.1 500") && body.contains("series.arrow: "), "{head}{body}");
+}
+
 /// DNS rebinding: a page from elsewhere has neither the host nor the token. Without the token an answer does not say whether a path exists.
 #[test]
 fn every_path_requires_the_host_and_the_token() {

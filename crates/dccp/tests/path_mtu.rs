@@ -3,8 +3,8 @@
 
 use crate::call;
 
-use call::{CLIENT, Call, lossy, queue};
-use headway_dccp::{ConnectionOptions, Event, State};
+use call::{CLIENT, Call, lossy, queue, way};
+use headway_dccp::{ConnectionOptions, Event, Fate, State};
 use headway_units::{Bytes, Duration};
 use proptest::prelude::*;
 
@@ -39,6 +39,42 @@ fn security_takes_its_part_of_every_size() {
     };
     assert_eq!(largest(&rules), 1280 - AROUND - 37);
     assert_eq!(largest(&ConnectionOptions { mtu: Bytes::new(1500), ..rules }), 1500 - AROUND - 37);
+}
+
+/// RFC 8899 section 3: the loss of a probe is no sign of congestion. RFC 4340 section 7.7: the NDP Count of the next packet names the probes that a
+/// path of 1300 B lost. The receiver counted them as missing data, and TFRC made loss events of them.
+#[test]
+fn a_lost_probe_is_no_lost_data() {
+    let rules = ConnectionOptions::real();
+    let mut call = Call::new(&rules, &rules, &queue("fifo", false), way(Duration::from_millis(15)));
+    call.mtu = 1300;
+    call.run(Duration::from_secs(1));
+    talk(&mut call, 20);
+    call.run(Duration::from_secs(1));
+    assert_eq!(call.delivered.len() as u64, call.outbox().pushed());
+    let sender = call.client().status().sender.unwrap();
+    assert_eq!(sender.loss_event_rate.map_or(0.0, |p| p.value()), 0.0);
+    let counters = call.server().status().counters;
+    assert!(counters.missing_packets >= 3, "{counters:?}");
+    assert_eq!(counters.missing_data_packets, 0, "{counters:?}");
+}
+
+/// RFC 4340 section 7.4: a SyncAck does not acknowledge data. The answers to probes stood for the last acknowledgment of a transfer, of whose end the
+/// sender learned nothing.
+#[test]
+fn answers_to_probes_are_no_acknowledgments() {
+    let rules = ConnectionOptions::real();
+    let mut call = Call::new(&rules, &rules, &queue("fifo", false), way(Duration::from_millis(10)));
+    call.mtu = 1350;
+    for n in 1..=171 {
+        call.push(1172, Duration::from_secs(600));
+        if n % 8 == 0 {
+            call.run(Duration::from_millis(4));
+        }
+    }
+    call.run(Duration::from_secs(4));
+    let acknowledged = call.fates.iter().filter(|(.., fate)| *fate == Fate::Delivered).count();
+    assert_eq!((call.delivered.len(), acknowledged), (171, 171));
 }
 
 /// From 1500 B to 1400 B: within 10 s all come again, cut to 1280 B; then the search finds 1400 B again but for 16. So it is where all datagrams

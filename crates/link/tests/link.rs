@@ -1,7 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_link::queue::{cake, codel, droptail, drr, dualpi2, fq_codel, pie, priority, red};
+use headway_link::queue::{cake, codel, droptail, drr, dualpi2, early_random_drop, fq_codel, pie, priority, red};
 use headway_link::{
     CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange,
     LinkChanges, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
@@ -731,6 +731,13 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
             limit: QueueSize::Bytes(Bytes::new(limit)),
             ..droptail::Options::preset(Dialect::Rfc)
         })),
+        (2u64..9, any::<bool>()).prop_map(|(limit, certain)| {
+            QueueOptions::EarlyRandomDrop(early_random_drop::Options {
+                limit: QueueSize::Packets(limit),
+                drop_level: QueueSize::Packets(limit / 2),
+                drop_probability: Probability::new(if certain { 1.0 } else { 0.3 }).unwrap(),
+            })
+        }),
         (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..12, class_strategy()).prop_map(
             |(in_bytes, wait, ecn, limit, classes)| {
                 QueueOptions::Red(red::Options {

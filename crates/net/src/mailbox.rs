@@ -297,4 +297,15 @@ mod tests {
         assert_eq!((all.len(), all.last()), (700, Some(&Event::Closed(Closed::Here))));
         assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
     }
+
+    /// A sender that waits is woken once for half a queue, not for each datagram.
+    #[test]
+    fn a_full_room_opens_at_half_of_its_limit() {
+        let mut room = Room::default();
+        let mut opens = |waiting| {
+            room.waiting = waiting;
+            room.has(8).is_some()
+        };
+        assert_eq!([7, 8, 7, 5, 4, 7, 8].map(&mut opens), [true, false, false, false, true, true, false]);
+    }
 }

@@ -10,8 +10,8 @@ use headway_rate::ControllerOptions;
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
-/// 248 to 250 are those of scenarios.
-const CCIDS: [(&str, u8); 9] = [
+/// 248 to 250 and 254 are those of scenarios.
+const CCIDS: [(&str, u8); 10] = [
     ("tcp-like", 2),
     ("tfrc", 3),
     ("tfrc-sp", 4),
@@ -21,6 +21,7 @@ const CCIDS: [(&str, u8); 9] = [
     ("none", 251),
     ("spacing-fixed", 252),
     ("spacing-equation", 253),
+    ("rap", 254),
 ];
 
 /// The rules of an endpoint and of all its connections.
@@ -142,6 +143,12 @@ impl Options {
             self.connection.report_gap = None;
         }
         Ok(self)
+    }
+
+    /// Returns the name of the controller with this CCID, by which a [`Status`](crate::Status) knows it.
+    #[must_use]
+    pub fn controller_name(ccid: Ccid) -> Option<&'static str> {
+        CCIDS.iter().find(|(_, number)| *number == ccid.0).map(|(name, _)| *name)
     }
 
     fn checked(&self) -> Result<(), OptionError> {

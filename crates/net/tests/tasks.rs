@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
-use headway_net::{Closed, Connection, Duration, Endpoint, Media, Options};
+use headway_net::{Closed, Connection, Duration, Endpoint, Event, Media, Options};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -95,6 +96,24 @@ fn tasks_serve_many_connections() {
             call.await.unwrap();
         }
         drop(echo.await.unwrap());
+    });
+}
+
+/// The functions that poll give what the futures give, and call the task when there is something.
+#[test]
+fn polls_are_ready_when_there_is_something() {
+    let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
+    let client = Endpoint::client(&Options::insecure()).unwrap();
+    runtime().block_on(async {
+        assert!(server.poll_accept(&Context::from_waker(Waker::noop())).is_pending());
+        let connection = client.connect(server.local_addr()).unwrap();
+        let accepted = poll_fn(|context| server.poll_accept(context)).await.expect("the endpoint is not closed");
+        while poll_fn(|context| connection.poll_event(context)).await.unwrap() != Event::Connected {}
+        let mut datagram = Vec::new();
+        assert!(accepted.poll_recv(&Context::from_waker(Waker::noop()), &mut datagram).is_pending());
+        connection.send(Media::new(b"now")).unwrap();
+        poll_fn(|context| accepted.poll_recv(context, &mut datagram)).await.unwrap();
+        assert_eq!(datagram, b"now");
     });
 }
 

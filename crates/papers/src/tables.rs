@@ -7,6 +7,7 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
 use crate::results::{Agreed, Results};
 use crate::verdict::{Judgement, Verdict};
+use headway_units::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -137,11 +138,13 @@ pub(crate) fn ran(results: &Results) -> String {
     for [from, to] in results.ran.seconds.values() {
         *lengths.entry(format!("{from} to {to} s")).or_default() += 1;
     }
-    let lengths: Vec<String> = lengths.iter().map(|(length, cells)| format!("{cells} cells over {length}")).collect();
+    let lengths: Vec<String> =
+        lengths.iter().map(|(length, cells)| format!("{} over {length}", counted(*cells as u64, "cell"))).collect();
     let mut text = format!(
-        "Headway {}, profile {}: {runs} seeds a cell, means ± 95 % (Student); {}.",
+        "Headway {}, profile {}: {} a cell, means ± 95 % (Student); {}.",
         results.version,
         results.ran.profile,
+        counted(runs, "seed"),
         lengths.join(", ")
     );
     let agree = results.agreement.iter().filter(|agreed| agreed.agrees).count();

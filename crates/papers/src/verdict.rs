@@ -3,6 +3,7 @@
 use crate::claim::{Class, Kind};
 use crate::number::shortest;
 use headway_record::FEWEST_RUNS;
+use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -175,7 +176,7 @@ impl fmt::Display for Finding {
                 write!(f, "{what} is {} +- {}, {not}{bound}", short(*value), short(*ci95))
             }
             (Some(value), None, Some(_)) => write!(f, "{what} is {}, {not}{bound}", short(*value)),
-            (Some(_), ..) => write!(f, "{what} has {runs} runs, and {FEWEST_RUNS} are the fewest"),
+            (Some(_), ..) => write!(f, "{what} has {}, and {FEWEST_RUNS} are the fewest", counted(*runs as u64, "run")),
             (None, ..) => write!(f, "{what} has no value: not run, or nothing happened that it measures"),
         }
     }

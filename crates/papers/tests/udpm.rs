@@ -5,7 +5,7 @@ mod common;
 
 use common::link;
 use headway_media::SourceOptions;
-use headway_papers::{Outcome, Paper};
+use headway_papers::{Outcome, Paper, UDPM_RECEIVER, UDPM_SENDER};
 use headway_record::{SeriesNames, SeriesTable, Summary, metric};
 use headway_scenario::{NoFiles, Scenario, load};
 use headway_sim::Simulation;
@@ -130,6 +130,40 @@ fn figure_1_dccp_connects_and_does_not_repeat() {
     assert_eq!((tcp_lost, dccp_lost), (2, 2));
     assert!((tcp - 40.0 * 1000.0).abs() < 1.0, "TCP brings all: {tcp}");
     assert!(dccp < 39.0 * 1000.0, "DCCP repeats nothing: {dccp}");
+}
+
+/// Figures 2 and 3: in a run the rate begins with k = 0, and each change of it is one of the transitions that are drawn: one rate up to the highest, the
+/// tenth, or to half of its number.
+#[test]
+fn figures_2_and_3_are_the_transitions_of_a_run() {
+    let labels = |transitions: &[headway_papers::Transition]| {
+        transitions.iter().map(|one| one.label.join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(UDPM_SENDER), ["k = 0", "the receiver announces n: k = n"]);
+    let [begin, up, down] = &labels(UDPM_RECEIVER)[..] else { panic!() };
+    assert_eq!(begin, "k = 0");
+    assert!(up.contains("k = min(k + 1, highest)") && down.contains("k = k/2 rounded down"), "{up} {down}");
+    let mut scenario = scenario("s1.executed.0.2-100ms.6");
+    // A round takes 100 ms.
+    scenario.series = Some(Duration::from_millis(10));
+    let mut simulation = Simulation::new(&scenario, ()).unwrap();
+    while !simulation.run(u64::MAX).unwrap() {}
+    let (mut record, mut bytes) = (simulation.finish(), Vec::new());
+    record.series.take().unwrap().finish(&mut bytes).unwrap();
+    let series = SeriesTable::from_ipc(&bytes).unwrap();
+    let rates: Vec<f64> = series.samples("media", metric::ALLOWED_RATE).iter().map(|sample| sample.1).collect();
+    let least = rates.iter().copied().find(|rate| *rate > 0.0).unwrap();
+    let scales: Vec<u64> =
+        rates.iter().filter(|rate| **rate > 0.0).map(|rate| (rate / least).round() as u64 - 1).collect();
+    let (mut ups, mut downs) = (0, 0);
+    for pair in scales.windows(2).filter(|pair| pair[0] != pair[1]) {
+        let (up, down) = ((pair[0] + 1).min(9), pair[0] / 2);
+        assert!(pair[1] == up || pair[1] == down, "from {} to {}", pair[0], pair[1]);
+        ups += u64::from(pair[1] == up);
+        downs += u64::from(pair[1] == down);
+    }
+    assert_eq!(scales[0], 0);
+    assert!(ups > 100 && downs > 20, "{ups} {downs}");
 }
 
 fn ask(name: &str, scenario: &Scenario, summary: &Summary, series: Option<&SeriesTable>) -> f64 {

@@ -71,6 +71,12 @@ impl Sweep {
         self.0.tasks().into_iter().map(|task| (task.point, task.seed)).collect()
     }
 
+    /// Checks the names in metrics: no run is needed.
+    fn check(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<()> {
+        let metrics = parsed(py, &metrics)?;
+        py.detach(|| self.0.check(&metrics)).map_err(|wrong| error::run(py, &wrong))
+    }
+
     /// Does one run, and gives its summary as JSON. Other threads go on meanwhile.
     fn simulate(&self, py: Python<'_>, point: usize, seed: u64) -> PyResult<String> {
         let asking = Signals { stopped: AtomicBool::new(false), done: AtomicUsize::new(0) };

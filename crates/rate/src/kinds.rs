@@ -96,6 +96,7 @@ controllers! {
     "spacing-fixed" => SpacingFixed(crate::spacing_fixed::SpacingFixedOptions, crate::spacing_fixed::SpacingFixedSender, NoneReceiver),
     "spacing" => Spacing(crate::spacing::SpacingOptions, crate::spacing::SpacingSender, crate::spacing::SpacingReceiver),
     "spacing-equation" => SpacingEquation(crate::spacing_equation::SpacingEquationOptions, TfrcSender, TfrcReceiver),
+    "rap" => Rap(crate::rap::RapOptions, crate::rap::RapSender, crate::rap::RapReceiver),
 }
 
 impl ControllerOptions {

@@ -115,6 +115,11 @@ fn spacing() {
 }
 
 #[test]
+fn rap() {
+    compare("rap", &[include_str!("../../../docs/src/rate/rap.md")], &[]);
+}
+
+#[test]
 fn spacing_fixed() {
     compare("spacing-fixed", &[include_str!("../../../docs/src/rate/spacing-fixed.md")], &[]);
 }

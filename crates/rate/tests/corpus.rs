@@ -5,6 +5,8 @@
 mod check_lying_tcp_like;
 #[path = "../../../fuzz/check_lying_tfrc.rs"]
 mod check_lying_tfrc;
+#[path = "../../../fuzz/check_rap.rs"]
+mod check_rap;
 #[path = "../../../fuzz/check_tcp_like.rs"]
 mod check_tcp_like;
 #[path = "../../../fuzz/check_tfrc.rs"]
@@ -19,6 +21,11 @@ use reader::replay;
 #[test]
 fn tcp_like() {
     replay(include_str!("../../../fuzz/corpus/tcp-like.hex"), 5, check_tcp_like::check);
+}
+
+#[test]
+fn rap() {
+    replay(include_str!("../../../fuzz/corpus/rap.hex"), 5, check_rap::check);
 }
 
 #[test]

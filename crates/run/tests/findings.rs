@@ -130,6 +130,39 @@ fn a_download_that_starves_is_found_with_its_time_and_its_cause() {
     assert!(overflow.text.contains("of flood"), "{overflow:?}");
 }
 
+/// 17 packets were sent and none arrived, and no finding said so. Each cause is named; many flows with one cause are one finding.
+#[test]
+fn flows_of_which_nothing_arrived_are_found_with_the_cause() {
+    let udp = "transport = { kind = \"udp\" }\nsource = ";
+    let media = &format!("start = \"1ms\"\n{udp}{{ kind = \"cbr\", interval = \"100ms\", size = \"1000B\" }}");
+    // The transmitter is busy at all times, so that each packet of the other flow has to wait.
+    let busy = flow("busy", &format!("{udp}{{ kind = \"cbr\", interval = \"10us\", size = \"1000B\" }}"));
+    for (keys, others, cause) in [
+        (
+            "queue = { kind = \"droptail\", limit = \"500B\" }",
+            busy.as_str(),
+            "each packet is larger than the queue of a->b, which dropped 10 packets",
+        ),
+        ("loss = { kind = \"bernoulli\", probability = 1 }", "", "the channel of a->b lost 10 packets"),
+        (
+            "changes = [{ at = \"0.01ms\", rate = \"0bps\" }, { at = \"100s\", rate = \"1Mbps\" }]",
+            "",
+            "all were under way at the end of the run, as a link is down or slow, or the run is shorter than the delay",
+        ),
+    ] {
+        let (summary, found) = found(keys, &(flow("media", media) + others), "0.95s");
+        assert_eq!((summary.flows[0].sent_packets, summary.flows[0].received_packets), (10, 0), "{keys}");
+        let finding = only(&found, "nothing of media arrived, although it sent 10 packets: ");
+        assert!(finding.text.ends_with(cause), "{keys}: {finding:?}");
+    }
+    let many: String = (0..9).map(|number| flow(&format!("m{number}"), media)).collect();
+    let lost =
+        "loss = { kind = \"bernoulli\", probability = 1 }\nqueue = { kind = \"droptail\", limit = \"1000packets\" }";
+    let (_, found) = found(lost, &many, "0.95s");
+    let finding = only(&found, "nothing of ");
+    assert!(finding.text.ends_with("; likewise 8 more flows"), "{finding:?}");
+}
+
 /// A call at half of what it needs: what was thrown away, why, and how late it was.
 #[test]
 fn what_a_send_queue_threw_away_is_found() {

@@ -64,7 +64,9 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let message = format!("{} is not {}", found_as_written(&found), plain(expected));
+        let expected = plain(expected);
+        let none = if found == Unexpected::Bool(false) && expected == "an array" { ": write [] for none" } else { "" };
+        let message = format!("{} is not {expected}{none}", found_as_written(&found));
         Self { is_list: matches!(found, Unexpected::Seq), ..Self::new(message) }
     }
 

@@ -306,7 +306,8 @@ fn flows(
         if let (Some(count), Some(nodes)) = (table.count, counted)
             && count != nodes as u64
         {
-            let message = format!("{count} flows do not match the {nodes} replicas of their node: leave count out");
+            let message =
+                format!("count = {count} does not match its node, of which there are {nodes}: leave count out");
             reader.wrong(&path.key("count"), message);
             continue;
         }

@@ -37,10 +37,12 @@ impl<'a> Reader<'a> {
     /// A table with no other keys than `known`.
     pub(crate) fn open(&mut self, value: &'a Value, path: &Path, known: &Keys) -> Option<Open<'_, 'a>> {
         let Some(table) = value.table() else {
-            self.wrong(
-                path,
-                format!("this must be a table with the keys {}", known.keys().cloned().collect::<Vec<_>>().join(", ")),
-            );
+            let keys = known.keys().cloned().collect::<Vec<_>>().join(", ");
+            let found = de::as_written(value);
+            // Only a key can be left out.
+            let none = matches!(path.0.last(), Some(Step::Key(_))) && value.data == Data::Boolean(false);
+            let none = if none { ", or leave it out for none" } else { "" };
+            self.wrong(path, format!("{found} is not a table: write one with the keys {keys}{none}"));
             return None;
         };
         self.unknown_keys(table, path, known);
@@ -97,7 +99,8 @@ impl<'a> Reader<'a> {
             let meant =
                 |kind: &&&'static str| value.text() == Some(written::<R>(kind).map_or(**kind, |(stem, _)| stem));
             let kind = R::KINDS.iter().find(meant).unwrap_or(&R::KINDS[0]);
-            self.wrong(path, format!("the {what} is a table, such as {}", example_of::<R>(kind, dialect)));
+            let (found, example) = (de::as_written(value), example_of::<R>(kind, dialect));
+            self.wrong(path, format!("{found} is not a table: the {what} is a table, such as {example}"));
             return None;
         };
         let Some(entry) = table.get("kind") else {
@@ -340,7 +343,11 @@ impl<'a> Open<'_, 'a> {
         match value.array() {
             Some(values) => values.iter().enumerate().map(|(index, value)| (value, path.index(index))).collect(),
             None => {
-                self.wrong(key, format!("write [[{key}]] with two brackets: there may be many"));
+                let found = de::as_written(value);
+                self.wrong(
+                    key,
+                    format!("{found} is not an array: write [[{key}]] with two brackets, there may be many"),
+                );
                 Vec::new()
             }
         }

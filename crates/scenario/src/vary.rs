@@ -10,6 +10,7 @@ use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
 use crate::varied::Vary;
 use crate::vocabulary::VOCABULARY;
+use headway_units::counted;
 use schemars::JsonSchema;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -450,12 +451,16 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
             None => together = Some(at),
             Some(first) => {
                 if varied.axes[first].count() != varied.axes[at].count() {
-                    let count = |at: usize| varied.axes[at].count().map_or("any".to_owned(), |count| count.to_string());
+                    let count = |at: usize| {
+                        varied.axes[at]
+                            .count()
+                            .map_or("any number of values".to_owned(), |count| counted(count as u64, "value"))
+                    };
                     let (ours, theirs) = (count(at), count(first));
                     let first = &varied.axes[first].keys[0].path;
                     reader.wrong(
                         path,
-                        format!("\"{}\" has {ours} values, and {first} has {theirs}: they vary together", quoted(key)),
+                        format!("\"{}\" has {ours}, and {first} has {theirs}: they vary together", quoted(key)),
                     );
                     return;
                 }

@@ -85,7 +85,10 @@ fn what_is_wrong_is_told() {
         ("clock = { drift = '1ppm' }", r#"unknown unit "ppm" for a drift; known are ppb/h, ppm/h"#),
         ("clock = { granularity = '0s' }", "node[0].clock.granularity: 0s is out of range: from 1ns to 1s"),
         ("clock = { granularity = '2s' }", "2s is out of range: from 1ns to 1s"),
-        ("clock = '1ppm'", "node[0].clock: this must be a table with the keys drift, granularity, offset, skew"),
+        (
+            "clock = '1ppm'",
+            "node[0].clock: \"1ppm\" is not a table: write one with the keys drift, granularity, offset, skew",
+        ),
     ] {
         let error = with(clock, &[]).unwrap_err().to_string();
         assert!(error.contains(expected), "{clock}:\n{error}");

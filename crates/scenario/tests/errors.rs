@@ -35,7 +35,7 @@ fn slips_are_told_with_their_place_and_the_right_word() {
         ("to = \"b\"", "to = \"server\"", r#"flow[0].to: unknown node "server"; known are a, b"#),
         ("window", "windw", r#"flow[0].transport: unknown key "windw"; did you mean "window"?"#),
         ("[[link]]", "[[links]]", r#"unknown key "links"; did you mean "link"?"#),
-        ("[[flow]]", "[flow]", "flow: write [[flow]] with two brackets"),
+        ("[[flow]]", "[flow]", "flow: a table is not an array: write [[flow]] with two brackets"),
         ("name = \"ftp\"\n", "", r#"small.toml:10:1: flow[0]: the key "name" is missing; write it like name = "ftp""#),
     ] {
         let error = changed(from, to).unwrap_err();
@@ -170,12 +170,12 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "\"droptail\"",
-            "link[0].queue: the queue is a table, such as { kind =",
+            "link[0].queue: \"droptail\" is not a table: the queue is a table, such as { kind =",
         ),
         (
             "kind = \"droptail\", ",
             "",
-            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake"#,
+            r#"link[0].queue: the key "kind" is missing: the kinds of queue are droptail, red, codel, pie, fq-codel, dualpi2, drr, priority, cake, early-random-drop"#,
         ),
         ("to = \"b\"", "to = \"a\"", r#"flow[0].to: a flow cannot go from "a" to itself"#),
         ("to = \"b\"", "to = \"b\"\ncount = 1000000000", "flow[0].count: 1000000000 is out of range: from 1 to 100000"),
@@ -301,9 +301,9 @@ fn durations_of_transports_have_sensible_ranges() {
 #[test]
 fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
     let kinds =
-        ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation"];
+        ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation", "rap"];
     let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
-    let ccids = [2, 3, 4, 248, 249, 250].map(|ccid| {
+    let ccids = [2, 3, 4, 248, 249, 250, 254].map(|ccid| {
         format!("{{ kind = \"dccp\", ccid = {ccid}, controller = {{ zzzzzzz = 1 }}, connection = {{ yyyyyyy = 1 }} }}")
     });
     let tcp = ["tcp-reno", "tcp-cubic", "tcp-vegas"].map(|kind| format!("{{ kind = \"{kind}\", zzzzzzz = 1 }}"));

@@ -82,7 +82,11 @@ fn what_is_wrong_is_told_with_its_place() {
         ("40packets", "0packets", "node[1].host.queue: 0packets is out of range: a host counts packets"),
         ("40packets", "40kB", "node[1].host.queue: 40kB is out of range: a host counts packets"),
         ("queue = \"40", "ring = \"0", "node[1].host.ring: 0packets is out of range"),
-        (HOST, "host = \"busy\"", "node[1].host: this must be a table with the keys arrival, delivery, queue, ring"),
+        (
+            HOST,
+            "host = \"busy\"",
+            "node[1].host: \"busy\" is not a table: write one with the keys arrival, delivery, queue, ring",
+        ),
     ] {
         let error = load(&HOST.replace(from, to), &[]).unwrap_err().to_string();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");

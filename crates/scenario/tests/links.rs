@@ -36,7 +36,7 @@ fn what_is_wrong_with_a_policer_is_told_with_its_place() {
         (
             "{ rate = \"1Mbps\", burst = \"15kB\" }",
             "true",
-            "link[0].policer: this must be a table with the keys burst, rate",
+            "link[0].policer: true is not a table: write one with the keys burst, rate",
         ),
     ] {
         let error = changed("\"10ms\"", &POLICED.replacen(from, to, 1)).unwrap_err();
@@ -158,7 +158,7 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
     for (lines, expected) in [
         ("one_way = true\nreverse = { loss = false }", "link[0].reverse: a link with one_way = true has no way back"),
         ("reverse = { los = false }", "link[0].reverse: unknown key \"los\"; did you mean \"loss\"?"),
-        ("reverse = { loss = true }", "link[0].reverse.loss: the loss is a table"),
+        ("reverse = { loss = true }", "link[0].reverse.loss: true is not a table: the loss is a table"),
         (
             "reverse = { loss = { kind = \"bernouli\" } }",
             "link[0].reverse.loss.kind: unknown loss \"bernouli\"; did you mean",
@@ -173,8 +173,16 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
         ),
         (
             "reverse = true",
-            "link[0].reverse: this must be a table with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper",
+            "link[0].reverse: true is not a table: write one with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper",
         ),
+        // The message said neither what was given nor what is allowed.
+        ("reverse = { changes = false }", "link[0].reverse.changes: false is not an array: write [] for none"),
+        ("changes = false", "link[0].changes: false is not an array: write [] for none"),
+        (
+            "policer = false",
+            "link[0].policer: false is not a table: write one with the keys burst, rate, or leave it out for none",
+        ),
+        ("queue = false", "link[0].queue: false is not a table: the queue is a table, such as"),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");

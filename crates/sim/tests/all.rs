@@ -13,6 +13,7 @@ mod conservation;
 mod controllers;
 mod cubic;
 mod distributions;
+mod early_random_drop;
 mod event_trace;
 mod external;
 mod fairness;

@@ -13,7 +13,7 @@ use headway_sim::{EventTrace, LinkEvent, Ns2Trace, Observer, Packet, PacketTrace
 use headway_units::{DropCause, Instant};
 use proptest::prelude::*;
 
-const QUEUES: [&str; 19] = [
+const QUEUES: [&str; 20] = [
     r#"{ kind = "droptail", limit = "5packets" }"#,
     r#"{ kind = "droptail", limit = "4kB" }"#,
     r#"{ kind = "droptail", limit = "3packets", drop = "front" }"#,
@@ -21,6 +21,7 @@ const QUEUES: [&str; 19] = [
     r#"{ kind = "red", dialect = "ns2", limit = "10packets" }"#,
     r#"{ kind = "red", limit = "6packets", min_threshold = "1packets", max_threshold = "3packets", queue_weight = 0.3, drop = "random" }"#,
     r#"{ kind = "red", limit = "9packets", min_threshold = "1packets", max_threshold = "6packets", queue_weight = 0.3, drop = "random", classes = [{ dscp = ["cs0"], on_congestion = "mark-head" }] }"#,
+    r#"{ kind = "early-random-drop", limit = "6packets", drop_level = "2packets", drop_probability = 0.3 }"#,
     r#"{ kind = "codel", limit = "9packets", target = "4ms", interval = "20ms", maxpacket = "500B" }"#,
     r#"{ kind = "codel", dialect = "linux", limit = "20kB", target = "2ms", interval = "30ms", ecn = true, ce_threshold = "5ms" }"#,
     r#"{ kind = "pie", limit = "15packets", qdelay_ref = "6ms", max_burst = "20ms", mean_pktsize = "300B" }"#,

@@ -12,7 +12,7 @@ use headway_units::Instant;
 use std::collections::BTreeMap;
 
 /// Without UDDJ, which keeps some of its senders down by itself: any growth of a delay is congestion to it (`docs/src/clocks-survey.md`).
-const TRANSPORTS: [(&str, &str); 13] = [
+const TRANSPORTS: [(&str, &str); 15] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
     ("tcp-like", "kind = \"tcp-like\""),
@@ -26,6 +26,8 @@ const TRANSPORTS: [(&str, &str); 13] = [
     ("spacing-equation", "kind = \"spacing-equation\""),
     ("tfrc guarded", "kind = \"tfrc\", controller = { loss_filter = \"guarded\" }"),
     ("ccid 250", "kind = \"dccp\", ccid = 250"),
+    ("rap", "kind = \"rap\""),
+    ("ccid 254", "kind = \"dccp\", ccid = 254"),
 ];
 
 /// What happens, and from when to when in s.

@@ -28,6 +28,8 @@ const TRANSPORTS: [Transport; 13] = [
     ("tfrc guarded", "kind = \"tfrc\"", "loss_filter = \"guarded\""),
     ("ccid 250", "kind = \"dccp\", ccid = 250", ""),
 ];
+/// Without the promise: RAP has no slow start. An outage leaves half of its rate, and the rest returns by a packet in each round trip.
+const RAP: [Transport; 2] = [("rap", "kind = \"rap\"", ""), ("ccid 254", "kind = \"dccp\", ccid = 254", "")];
 
 /// How long the outages last, in s.
 const OUTAGES: [f64; 8] = [0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];
@@ -166,11 +168,20 @@ impl Case {
             "udpm" | "ccid 248" => 10.0 * 0.1 + 2.0 * r,
             // A packet more in each round trip, from one on.
             "spacing" | "ccid 249" => (window + 4.0) * r,
+            // The same, after the last of doubling gaps, which is as long as all before it.
+            "rap" | "ccid 254" => episode_s + (window + 4.0) * r,
             // As TCP: the last of doubling timeouts is as long as all before it, and then a packet more in each round trip (RFC 4341 section 5).
             "tcp-like" | "ccid 2" => episode_s + 1.0 + (window + 4.0) * r,
             // 0.14 packets more in each round trip, without history discounting (Floyd et al. 2000, appendix A.1).
             _ => episode_s + (window / 0.14 + 4.0) * r,
         }
+    }
+
+    /// The packets of a round trip in the second that has the most.
+    fn window(&self, usual: &Delivered) -> f64 {
+        let most = usual.bins.windows(10).map(|second| second.iter().sum::<u64>()).max().unwrap() as f64;
+        let size = usual.bins.iter().sum::<u64>() as f64 / usual.packets as f64;
+        most / size * self.r_s()
     }
 
     /// The round trip of the empty path, in s.
@@ -209,12 +220,17 @@ fn outage(seconds: f64, phase: usize) -> Outage {
     Outage { from, until: from + seconds, stalls: phase % 2 == 1, share: 1.0, rate_after: 1.0, again: None }
 }
 
-/// Each transport with each source, and with queues, paths and phases in turn; or all of them.
+/// Those of the promise.
 fn cases(paths: &[Path]) -> Vec<Case> {
+    cases_of(&TRANSPORTS, paths)
+}
+
+/// Each transport with each source, and with queues, paths and phases in turn; or all of them.
+fn cases_of(transports: &[Transport], paths: &[Path]) -> Vec<Case> {
     let all = std::env::var("RECOVERY").is_ok_and(|which| which == "all");
     let only = std::env::var("RECOVERY_ONLY").unwrap_or_default();
     let mut cases = Vec::new();
-    for (t, &transport) in TRANSPORTS.iter().enumerate() {
+    for (t, &transport) in transports.iter().enumerate() {
         for (s, &source) in SOURCES.iter().enumerate() {
             let few = [((5 * t + s) % QUEUES.len(), (t + s) % paths.len())];
             let product: Vec<_> = (0..QUEUES.len()).flat_map(|q| (0..paths.len()).map(move |p| (q, p))).collect();
@@ -305,11 +321,9 @@ fn back_on_other_paths() {
 /// Bursts of random losses, both ways: each controller is back as soon as its law lets it.
 #[test]
 fn back_by_its_law_after_a_burst_of_losses() {
-    for case in cases(&PATHS) {
+    for case in cases(&PATHS).into_iter().chain(cases_of(&RAP, &PATHS)) {
         let usual = case.run(None, 0.0, 120.0);
-        let most = usual.bins.windows(10).map(|second| second.iter().sum::<u64>()).max().unwrap() as f64;
-        let size = usual.bins.iter().sum::<u64>() as f64 / usual.packets as f64;
-        let window = most / size * case.r_s();
+        let window = case.window(&usual);
         for (share, seconds) in [(0.05, 4.0), (0.1, 4.0), (0.3, 1.0), (0.5, 0.5)] {
             let burst = Outage { share, stalls: false, ..outage(seconds, 0) };
             let back = back_after(&usual.bins, &case.run(Some(burst), 0.0, 120.0).bins, burst.end());
@@ -326,6 +340,21 @@ fn back_by_its_law_after_a_burst_of_losses() {
                 transport.0,
                 source.0
             );
+        }
+    }
+}
+
+/// RAP after one outage of 0.1 to 20 s: as the others, and then a packet more in each round trip for half of its window.
+#[test]
+fn rap_is_back_by_its_law() {
+    for (i, case) in cases_of(&RAP[..1], &PATHS).into_iter().enumerate() {
+        let usual = case.run(None, 0.0, END_S);
+        let law = case.window(&usual) / 2.0 * case.r_s();
+        for outage in single(i, &case) {
+            let back = case.back_after(&usual.bins, outage);
+            let Case { path, source, queue, .. } = case;
+            let bound = case.bound_s(outage) + law;
+            assert!(back <= bound, "{path:?} {} {queue} {outage:?}: {back:.1} of {bound:.1} s", source.0);
         }
     }
 }

@@ -59,7 +59,7 @@ impl Fack {
         } else {
             self.board.update(state.max, ack)
         };
-        let rtt = state.measure(ack);
+        let rtt = state.measure(ack).filter(|_| !news.resent);
         state.renew_timer();
         state.dupacks += u32::from(segments == 0);
 

@@ -33,11 +33,13 @@ struct Run {
     mark: Mark,
 }
 
-/// What an acknowledgement told (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`).
+/// What an acknowledgement told (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`, `FLAG_UNSURE_TSTAMP`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) sacked: bool,
     pub(crate) lost: bool,
+    /// It covers a segment that was sent again, so that it measures no round trip for the growth.
+    pub(crate) resent: bool,
 }
 
 /// `ScoreBoard1`.
@@ -119,7 +121,7 @@ impl FackBoard {
     /// what was sent, are ignored.
     pub(crate) fn update(&mut self, max: u64, ack: &Segment) -> News {
         let una = ack.seq;
-        let mut thorough = self.forget_below(una);
+        let (mut thorough, resent) = self.forget_below(una);
         if self.runs.is_empty() {
             self.clear();
             thorough = false;
@@ -139,31 +141,32 @@ impl FackBoard {
         }
         if blocks.is_empty() && !thorough {
             self.count();
-            return News::default();
+            return News { resent, ..News::default() };
         }
         if self.runs.is_empty() && una < self.highest {
             self.runs.push(Run { start: una, end: self.highest, mark: Mark::InFlight });
         }
         let news = self.mark(&blocks, thorough);
         self.count();
-        news
+        News { resent, ..news }
     }
 
-    /// `CleanRtxQueue`; answers whether a retransmission later than all others has arrived.
-    fn forget_below(&mut self, una: u64) -> bool {
-        let mut later = false;
+    /// `CleanRtxQueue`; returns whether a retransmission later than all others has arrived, and whether any has.
+    fn forget_below(&mut self, una: u64) -> (bool, bool) {
+        let (mut later, mut resent) = (false, false);
         let gone = self.runs.partition_point(|run| run.end <= una);
         for run in self.runs.drain(..gone) {
-            if let Mark::Resent { order, .. } = run.mark
-                && order > self.arrived
-            {
-                (self.arrived, later) = (order, true);
+            if let Mark::Resent { order, .. } = run.mark {
+                resent = true;
+                if order > self.arrived {
+                    (self.arrived, later) = (order, true);
+                }
             }
         }
         if let Some(first) = self.runs.first_mut() {
             first.start = first.start.max(una);
         }
-        later
+        (later, resent)
     }
 
     /// The pass over the runs.
@@ -266,7 +269,7 @@ mod tests {
 
     /// What an acknowledgement tells, how many segments are not in the network, and what is to be resent.
     fn after(board: &mut FackBoard, seq: u64, blocks: &[(u64, u64)]) -> (bool, bool, u64, Option<u64>) {
-        let News { sacked, lost } = board.update(100, &ack(seq, blocks));
+        let News { sacked, lost, .. } = board.update(100, &ack(seq, blocks));
         (sacked, lost, board.gone(), board.next_lost())
     }
 

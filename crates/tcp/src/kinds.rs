@@ -1,6 +1,7 @@
 //! The registry: a line a kind.
 
 use crate::aimd::Aimd;
+use crate::bic::Bic;
 use crate::cubic::Cubic;
 use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
@@ -12,6 +13,7 @@ use crate::segment::Segment;
 use crate::sender::{Counters, Flow};
 use crate::tahoe::Tahoe;
 use crate::vegas::{Vegas, VegasRecovery};
+use crate::veno::Veno;
 use crate::westwood::Westwood;
 use headway_units::{
     Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
@@ -81,6 +83,8 @@ kinds! {
     "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
     "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
     "tcp-dctcp"    => Dctcp(Sack, Dctcp),
+    "tcp-veno"     => Veno(Sack, Veno),
+    "tcp-bic"      => Bic(Sack, Bic),
 }
 
 /// Options of a TCP connection: which kind, and its rules.

@@ -10,6 +10,7 @@
 mod aimd;
 mod arizona;
 mod bandwidth;
+mod bic;
 mod cubic;
 mod dctcp;
 mod fack;
@@ -18,7 +19,9 @@ mod growth;
 mod hystart;
 mod jtcp;
 mod kinds;
+mod linux_window;
 mod newreno;
+mod open_state;
 mod options;
 mod presets;
 mod prr;
@@ -36,6 +39,7 @@ mod state;
 mod tahoe;
 mod unit;
 mod vegas;
+mod veno;
 mod westwood;
 mod westwood_linux;
 

@@ -120,6 +120,10 @@ pub struct Rules {
     /// timeout of RFC 6298.
     pub overhead: Duration,
 
+    /// Segments go one after the other, SRTT / cwnd apart, instead of as soon as the window admits them (Aggarwal, Savage and Anderson
+    /// 2000). Fast retransmits and what goes before the first round trip is measured do not wait. Without `overhead`.
+    pub paced: bool,
+
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
     /// Whether retransmissions carry ECT and CWR (RFC 3168 section 6.1.5 forbids it, ns-2 does it; there a repeated SYN
@@ -154,9 +158,9 @@ pub struct Rules {
 
     /// CUBIC's C, in segments per second cubed.
     pub cubic_scale: f64,
-    /// CUBIC's multiplicative decrease: what is left of the window.
+    /// CUBIC's and BIC's multiplicative decrease: what is left of the window.
     pub beta: f64,
-    /// CUBIC gives way earlier when its plateau sinks (RFC 9438 section 4.7).
+    /// CUBIC and BIC give way earlier when their plateau sinks (RFC 9438 section 4.7).
     pub fast_convergence: bool,
     /// CUBIC's Reno-friendly region (RFC 9438 section 4.3).
     pub reno_friendly: bool,
@@ -175,6 +179,16 @@ pub struct Rules {
     pub vegas_beta: u32,
     /// Above so many it leaves slow start.
     pub vegas_gamma: u32,
+
+    /// Veno's beta: with this many segments in the queue or more, a loss is one of congestion.
+    pub veno_beta: u32,
+
+    /// Up to this window, in segments, BIC is Reno.
+    pub bic_low_window: u32,
+    /// BIC's S_max: segments that a round trip adds at most; from 1 on.
+    pub bic_max_increment: u32,
+    /// Round trips that BIC takes for the last four segments before W_max, and the first four after it; from 1 on.
+    pub bic_smooth_part: u32,
 
     /// How Westwood estimates its bandwidth.
     pub bandwidth_filter: BandwidthFilter,
@@ -388,6 +402,12 @@ impl Rules {
         check_range("initial_rto", self.initial_rto, LEAST_RTO..=self.max_rto)?;
         check_range("syn_loss_rto", self.syn_loss_rto.unwrap_or(self.max_rto), LEAST_RTO..=self.max_rto)?;
         check_range("overhead", self.overhead, Duration::ZERO..=LONGEST_OVERHEAD)?;
+        if self.paced && !self.overhead.is_zero() {
+            return fail(
+                "paced",
+                "a release that overhead delays at random has no even gaps: set one of the two".into(),
+            );
+        }
         if self.dupack_threshold == 0 {
             return fail("dupack_threshold", "0 would resend without a sign of loss: at least 1".into());
         }
@@ -416,6 +436,12 @@ impl Rules {
                 "vegas_alpha",
                 format!("{} is out of range: from 0 to vegas_beta, {}", self.vegas_alpha, self.vegas_beta),
             );
+        }
+        for (key, number) in [("bic_max_increment", self.bic_max_increment), ("bic_smooth_part", self.bic_smooth_part)]
+        {
+            if number == 0 {
+                return fail(key, "0 would never open the window: at least 1".into());
+            }
         }
         if self.bandwidth_filter == BandwidthFilter::Linux && self.pipe != Pipe::Fack {
             return fail(

@@ -62,6 +62,7 @@ impl Rules {
             restart_after_idle: Restart::InitialWindow,
             max_burst: None,
             overhead: Duration::ZERO,
+            paced: false,
             ecn: false,
             ecn_on_retransmission: false,
             ecn_least_window: 1,
@@ -82,6 +83,10 @@ impl Rules {
             vegas_alpha: 2,
             vegas_beta: 4,
             vegas_gamma: 1,
+            veno_beta: 3,
+            bic_low_window: 14,
+            bic_max_increment: 16,
+            bic_smooth_part: 20,
             bandwidth_filter: BandwidthFilter::Plus,
             bandwidth_time_constant: Duration::from_millis(500),
             jitter_threshold: 1.0,
@@ -104,6 +109,17 @@ impl Rules {
             self.rto_floor = RtoFloor::Variance;
             self.delayed_ack = Some(Duration::from_millis(40));
         }
+    }
+
+    /// Takes ns-2's Agent/TCP/Linux for ns-2's other agents: tcl/lib/ns-default.tcl, and `install_congestion_control` of
+    /// tcp/tcp-linux.cc for the tick.
+    pub(crate) fn adjust_to_linux_agent(&mut self) {
+        self.pipe = Pipe::Fack;
+        self.timestamps_reset_backoff = true;
+        self.max_rto = Duration::from_secs(120);
+        self.tick = Duration::from_millis(1);
+        // The clock's start was drawn when the tick was 10 ms.
+        self.clock_phase = Duration::from_nanos(self.clock_phase.as_nanos() % self.tick.as_nanos());
     }
 
     /// ns-2.35, tcl/lib/ns-default.tcl.

@@ -12,7 +12,7 @@
 use crate::aimd::Aimd;
 use crate::bandwidth::Bandwidth;
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{BandwidthFilter, Pipe, Rules};
+use crate::options::{BandwidthFilter, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
 use crate::westwood_linux::LinuxWestwood;
@@ -26,15 +26,11 @@ pub(crate) enum Westwood {
 }
 
 impl Growth for Westwood {
-    /// ns-2.35's only Westwood is that of its Agent/TCP/Linux: tcl/lib/ns-default.tcl, and `install_congestion_control` for the tick.
+    /// ns-2.35's only Westwood is that of its Agent/TCP/Linux.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
-            (rules.pipe, rules.bandwidth_filter) = (Pipe::Fack, BandwidthFilter::Linux);
-            rules.timestamps_reset_backoff = true;
-            rules.max_rto = Duration::from_secs(120);
-            rules.tick = Duration::from_millis(1);
-            // The clock's start was drawn when the tick was 10 ms.
-            rules.clock_phase = Duration::from_nanos(rules.clock_phase.as_nanos() % rules.tick.as_nanos());
+            rules.adjust_to_linux_agent();
+            rules.bandwidth_filter = BandwidthFilter::Linux;
         }
     }
 

@@ -12,6 +12,7 @@
 //! which Linux forgets RTTmin. The window grows by the bytes that were acknowledged (`tcp_abc` 1), those in a recovery too.
 
 use crate::growth::{Acked, Growth, Window};
+use crate::linux_window::LinuxWindow;
 use crate::options::Rules;
 use crate::state::Cut;
 
@@ -20,13 +21,12 @@ const SHORTEST: u64 = 50;
 /// TCP_WESTWOOD_INIT_RTT in ms.
 const INITIAL_RTT: u64 = 20_000;
 
-/// `struct westwood`, and `bytes_acked` of the socket.
+/// `struct westwood`, and the counters of the socket.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxWestwood {
     /// `mss_cache`.
     mss: u64,
-    /// `snd_cwnd_clamp`.
-    most: f64,
+    counters: LinuxWindow,
     started: bool,
     /// `rtt_win_sx`, when this sample began, and `bk`, the bytes acknowledged since.
     since: u64,
@@ -38,15 +38,13 @@ pub(crate) struct LinuxWestwood {
     /// SRTT in ms, and its least.
     rtt: u64,
     min_rtt: u64,
-    /// `bytes_acked`, in segments.
-    acked: u64,
 }
 
 impl Growth for LinuxWestwood {
     fn new(rules: &Rules) -> Self {
         Self {
             mss: rules.payload().count().max(1),
-            most: rules.segments(rules.window) as f64,
+            counters: LinuxWindow::new(rules),
             started: false,
             since: 0,
             bytes: 0,
@@ -55,13 +53,12 @@ impl Growth for LinuxWestwood {
             accounted: 0,
             rtt: INITIAL_RTT,
             min_rtt: u64::MAX,
-            acked: 0,
         }
     }
 
     fn acknowledged(&mut self, acked: Acked, fine: bool) {
         let now = acked.now.as_nanos() / 1_000_000;
-        self.acked += acked.segments;
+        self.counters.acknowledged(acked.segments);
         if acked.segments > 0 {
             // `tcp_westwood_pkts_acked`.
             self.rtt = acked.srtt.as_nanos() / 1_000_000;
@@ -77,23 +74,13 @@ impl Growth for LinuxWestwood {
         self.min_rtt = self.min_rtt.min(self.rtt);
     }
 
-    /// `tcp_reno_cong_avoid`.
     fn grow(&mut self, window: &mut Window, _acked: Acked) {
-        let whole = if window.cwnd <= window.ssthresh {
-            self.acked > 0 && std::mem::take(&mut self.acked) > 0
-        } else {
-            let full = self.acked >= window.cwnd as u64;
-            self.acked -= if full { window.cwnd as u64 } else { 0 };
-            full
-        };
-        if whole && window.cwnd < self.most {
-            window.cwnd += 1.0;
-        }
+        self.counters.reno(window);
     }
 
     /// `tcp_reno_ssthresh`.
     fn decrease(&mut self, _cut: Cut, cwnd: f64, _base: f64) -> f64 {
-        self.acked = 0;
+        self.counters.reset();
         (cwnd / 2.0).floor().max(2.0)
     }
 
@@ -104,7 +91,7 @@ impl Growth for LinuxWestwood {
     }
 
     fn timed_out(&mut self) {
-        self.acked = 0;
+        self.counters.reset();
     }
 }
 
@@ -211,24 +198,10 @@ mod tests {
         assert_eq!([bytes(4, true), bytes(4, false)], [4, 2]);
     }
 
-    /// `tcp_reno_cong_avoid` with `tcp_abc` 1: up to ssthresh, that included, one an acknowledgement; then one a window of segments, at most one
-    /// at once; never above `snd_cwnd_clamp`. `tcp_reno_ssthresh` begins the count anew.
+    /// `tcp_reno_ssthresh`: half of the window in whole segments, two at least.
     #[test]
-    fn the_window_grows_by_what_is_acknowledged() {
+    fn a_loss_halves_the_threshold() {
         let mut westwood = westwood();
-        let mut window = Window { cwnd: 5.0, ssthresh: 6.0 };
-        let mut after = |segments: &[u64]| {
-            for &segments in segments {
-                let acked = acked(1, segments, 100);
-                westwood.acknowledged(acked, true);
-                westwood.grow(&mut window, acked);
-            }
-            window.cwnd
-        };
-        assert_eq!([after(&[1]), after(&[4]), after(&[1; 6]), after(&[1])], [6.0, 7.0, 7.0, 8.0]);
-        assert_eq!([after(&[20]), after(&[1]), after(&[1])], [9.0, 10.0, 10.0]);
-        assert_eq!(after(&[40; 9]), 12.0);
         assert_eq!([westwood.decrease(Cut::DupAcks, 9.0, 1.0), westwood.decrease(Cut::Timeout, 3.0, 1.0)], [4.0, 2.0]);
-        assert_eq!(westwood.acked, 0);
     }
 }

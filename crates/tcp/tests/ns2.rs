@@ -114,6 +114,12 @@ cases! {
     westwood_many_losses_in_a_window "westwood-lost-burst",
     westwood_delayed_acknowledgements_and_losses "westwood-delack-lost",
     westwood_answers_ecn_and_loss "westwood-ecn",
+    veno_in_a_short_queue "veno-q20",
+    veno_losses_with_and_without_a_queue "veno-lost",
+    veno_many_losses_in_a_window "veno-burst",
+    bic_in_a_short_queue "bic-q20",
+    bic_losses_with_and_without_a_queue "bic-lost",
+    bic_many_losses_in_a_window "bic-burst",
 }
 
 /// Every recorded file is a test.

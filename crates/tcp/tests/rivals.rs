@@ -113,6 +113,65 @@ fn westwood_leaves_a_full_link() {
     }
 }
 
+/// Random losses before a queue builds up: Veno keeps 4/5 of its window where Reno halves. With p losses a segment a window that grows by one
+/// in a round trip and keeps 1 - d of itself averages sqrt((2 - d)/(2 d p)): 1.7 times as much with d = 1/5 as with d = 1/2.
+#[test]
+fn veno_outruns_reno_on_a_lossy_link() {
+    for dialect in DIALECTS {
+        let sack = alone(&lossy(1.0), &preset("tcp-sack", dialect)).flows[0].sink.received_segments();
+        let veno = alone(&lossy(1.0), &preset("tcp-veno", dialect)).flows[0].sink.received_segments();
+        let ratio = veno as f64 / sack as f64;
+        assert!((1.3..2.2).contains(&ratio), "{dialect:?}: {veno} compared with {sack}");
+    }
+}
+
+/// BIC returns to the window of its last loss in tens of round trips where Reno takes as many as half the window: on 10 Mb/s and 100 ms with a
+/// loss in 10,000 segments it delivers more, and below its `low_window` of 14 segments as much.
+#[test]
+fn bic_returns_faster_than_reno() {
+    for dialect in DIALECTS {
+        let of = |kind: &str, percent: f64| {
+            alone(&lossy(percent), &preset(kind, dialect)).flows[0].sink.received_segments() as f64
+        };
+        let [long, short] = [0.02, 5.0].map(|percent| of("tcp-bic", percent) / of("tcp-sack", percent));
+        assert!(long > 1.05, "{dialect:?}: {long}");
+        assert!((0.75..1.35).contains(&short), "{dialect:?}: {short}");
+    }
+}
+
+/// Aggarwal, Savage and Anderson 2000, section 2: the ten segments of a window go SRTT/cwnd = 100 ms/10 apart; without pacing back to back,
+/// 12 us on this link.
+#[test]
+fn paced_tcp_spreads_its_window() {
+    for (paced, gap_us) in [(false, 12.0), (true, 10_000.0)] {
+        let mut options = preset("tcp-newreno", Dialect::Rfc);
+        options.rules_mut().paced = paced;
+        let flow = (options, Instant::ZERO, 10);
+        let outcome = run(&[hop("1Gbps", "50ms", Limit::None)], &[flow], Instant::ZERO, Instant::from_secs(2));
+        let data: Vec<u64> = outcome.flows[0].received.iter().filter(|one| one.1 > 0).map(|one| one.0).collect();
+        assert_eq!(data.len(), 10);
+        for pair in data.windows(2) {
+            let gap = (pair[1] - pair[0]) as f64 / 1000.0;
+            assert!((gap / gap_us - 1.0).abs() < 0.02, "{paced}: {gap} us");
+        }
+    }
+}
+
+/// Every kind in every dialect ends a paced transfer through a short queue and random losses.
+#[test]
+fn every_kind_can_be_paced() {
+    for kind in TcpOptions::KINDS {
+        for dialect in DIALECTS {
+            let mut options = preset(kind, dialect);
+            options.rules_mut().paced = true;
+            let mut hops = dumbbell("2Mbps", "10ms", 20);
+            hops[1].loss = 0.02;
+            let outcome = run(&hops, &[(options, Instant::ZERO, 500)], Instant::ZERO, Instant::from_secs(120));
+            assert!(outcome.flows[0].sender.is_finished(), "{kind} {dialect:?}");
+        }
+    }
+}
+
 /// Random losses in an idle link are no congestion: JTCP keeps its window, NewReno halves.
 #[test]
 fn jtcp_outruns_newreno_on_a_lossy_link() {

@@ -31,7 +31,7 @@ pub use registry::{OptionError, Options, Registry, check_range};
 pub use registry::{SchemaRegistry, schema_of_kinds};
 pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};
 pub use time::{Duration, Instant};
-pub use words::{DropCause, Ecn, FlowId, HostDrop, MediaKind, SendDrop};
+pub use words::{DropCause, Ecn, FlowId, HostDrop, MediaKind, SendDrop, counted};
 
 #[cfg(feature = "schema")]
 #[doc(hidden)]

@@ -14,6 +14,9 @@ function digits(value: number): string {
 export const count = (value: number | null | undefined) =>
   value == null || Number.isNaN(value) ? NONE : value.toLocaleString("en", { maximumFractionDigits: 2 });
 
+/** The number with its noun: "1 packet", "2 packets". */
+export const counted = (value: number, noun: string) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 export function rate(bps: number | null | undefined): string {
   if (bps == null || Number.isNaN(bps)) return NONE;
   const size = Math.abs(bps);

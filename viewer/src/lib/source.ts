@@ -15,6 +15,14 @@ export interface Source {
 /** What went wrong, in words that say what to do. */
 export class SourceError extends Error {}
 
+/** What an answer without the data means. `words` are the server's: they name a file that is damaged. */
+function refused(path: string, status: number, words: string): SourceError {
+  const why = [status, words.trim()].filter(Boolean).join(": ");
+  if (status === 404)
+    return new SourceError(`The server has no ${path} (${why}). Was the record moved? Load the page again.`);
+  return new SourceError(`The server cannot answer (${why}). If a file is damaged, run the scenario again.`);
+}
+
 interface Answer {
   status: number;
   bytes: Uint8Array;
@@ -49,8 +57,7 @@ class Server implements Source {
       throw new SourceError(
         "The server does not know this page's token. Open the address that `headway view` printed.",
       );
-    if (status < 200 || status > 299)
-      throw new SourceError(`The server has no ${path} (${status}). Was the record moved? Load the page again.`);
+    if (status < 200 || status > 299) throw refused(path, status, new TextDecoder().decode(answer.bytes));
     return answer;
   }
 

@@ -3,6 +3,7 @@ import {
   WHO_HAS_SEND_QUEUES,
   WHO_KNOWS_FRAMES,
   count,
+  counted,
   duration,
   lacks,
   quantity,
@@ -22,6 +23,8 @@ it("writes three digits and a unit", () => {
   expect(share(0.0318198)).toBe("3.18 %");
   expect(share(1)).toBe("100 %");
   expect(count(1234567)).toBe("1,234,567");
+  // The page said "1 packets under way".
+  expect([0, 1, 2].map((flying) => counted(flying, "packet"))).toEqual(["0 packets", "1 packet", "2 packets"]);
   expect(stretch(1.52, 12)).toBe("1.5 to 12.0 s");
   expect(stretch(1.52, 1.54)).toBe("at 1.5 s");
   // The interval of a live record was "0 to 14.009628063 s".

@@ -108,3 +108,23 @@ describe("a server", () => {
     await expect(openSource().file("0", "x")).rejects.toThrow("404");
   });
 });
+
+describe("a server that has not what is asked for", () => {
+  const answer = (status: number, words: string) => {
+    page(null, "?token=abc");
+    vi.stubGlobal("fetch", async () => new Response(`${words}\n`, { status }));
+  };
+
+  it("says which file is damaged: the page asked whether the record was moved", async () => {
+    answer(500, "cannot read out/call/series.arrow: not an Arrow file");
+    const why =
+      "The server cannot answer (500: cannot read out/call/series.arrow: not an Arrow file). If a file is damaged";
+    await expect(openSource().findings(["0"])).rejects.toThrow(why);
+  });
+
+  it("has no file of a record that was moved", async () => {
+    answer(404, "there is no such record");
+    const why = "The server has no records/0/summary.json (404: there is no such record). Was the record moved?";
+    await expect(openSource().file("0", "summary.json")).rejects.toThrow(why);
+  });
+});

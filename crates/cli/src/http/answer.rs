@@ -42,6 +42,11 @@ impl Answer {
         Self { status, ..Self::text("text/plain; charset=utf-8", format!("{words}\n")) }
     }
 
+    /// To a request that names another host.
+    pub(crate) fn foreign_host() -> Self {
+        Self::words(StatusCode::FORBIDDEN, "this server answers to its own address only")
+    }
+
     pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
         match serde_json::to_string(value) {
             Ok(text) => Self::text("application/json", text),

@@ -2,8 +2,9 @@
 //!
 //! | limit | value | beyond it |
 //! |---|---|---|
-//! | connections | [`MOST_CONNECTIONS`] | the oldest connection without an authorized request is closed |
+//! | connections | [`MOST_CONNECTIONS`] | the oldest connection without an authorized request is closed; if all have one, the one that has stalled for the longest time |
 //! | request head | [`LARGEST_HEAD`] | status 431 |
+//! | header fields of a request | [`MOST_FIELDS`] | status 431 |
 //! | request body | not read | the connection is closed after the answer |
 //! | requests that are not authorized | one a connection | the connection is closed after the answer |
 //! | time of a connection without an authorized request | [`UNAUTHORIZED_TIME`] | it is closed |
@@ -11,8 +12,10 @@
 
 mod answer;
 mod carrier;
+mod hosts;
 
 pub(crate) use answer::Answer;
+pub(crate) use hosts::Hosts;
 pub(crate) use hyper::http::request::Parts as Head;
 pub(crate) use hyper::{Method, StatusCode, header};
 
@@ -37,6 +40,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 const MOST_CONNECTIONS: usize = 128;
 /// Maximum size of a request line with its header fields, in bytes.
 const LARGEST_HEAD: usize = 16 << 10;
+/// Maximum number of header fields of a request.
+const MOST_FIELDS: usize = 100;
 /// Maximum time of a connection without an authorized request.
 const UNAUTHORIZED_TIME: Duration = Duration::from_secs(10);
 /// Maximum time in which a connection neither reads nor writes a byte.
@@ -102,7 +107,7 @@ async fn accept(listener: &TcpListener, site: &Site, stopped: impl Fn() -> bool)
         let Ok(accepted) = timeout(LOOK, listener.accept()).await else { continue };
         open.retain(|connection| !connection.task.is_finished());
         let is_full = open.len() >= MOST_CONNECTIONS || accepted.is_err();
-        if is_full && let Some(oldest) = open.iter().position(|connection| !connection.pace.state().is_authorized) {
+        if is_full && let Some(oldest) = displaced(open.iter().map(|connection| &*connection.pace)) {
             open.remove(oldest).task.abort();
         }
         match accepted {
@@ -111,7 +116,7 @@ async fn accept(listener: &TcpListener, site: &Site, stopped: impl Fn() -> bool)
                 let task = tokio::spawn(carry(stream, Arc::clone(site), Arc::clone(&pace)));
                 open.push(Open { task, pace });
             }
-            // Every connection is authorized: a client with the token has opened too many.
+            // Threads compute an answer for every connection: a client with the token has opened too many.
             Ok(_) => {}
             Err(_) => sleep(PAUSE).await,
         }
@@ -120,13 +125,24 @@ async fn accept(listener: &TcpListener, site: &Site, stopped: impl Fn() -> bool)
     }
 }
 
+/// Returns which connection makes room for a new one: the oldest without an authorized request. If all have one, it is the connection that has
+/// neither read nor written for the longest time: a client that reads is closer to its last byte. One that waits for a thread stays.
+fn displaced<'a>(paces: impl Iterator<Item = &'a Pace>) -> Option<usize> {
+    let place = |(number, pace): (usize, &Pace)| {
+        let State { since, is_authorized, is_computing } = *pace.state();
+        (!is_computing).then_some((is_authorized, since, number))
+    };
+    paces.enumerate().filter_map(place).min().map(|(.., number)| number)
+}
+
 /// Serves a connection until one of the two ends closes it, or its time is over.
 async fn carry(stream: TcpStream, site: Site, pace: Arc<Pace>) {
     let answered = Arc::clone(&pace);
     let service = service_fn(move |request| respond(Arc::clone(&site), Arc::clone(&answered), request));
     let mut http = Builder::new();
     let carrier = Carrier::new(stream, Arc::clone(&pace));
-    let mut connection = pin!(http.max_buf_size(LARGEST_HEAD).serve_connection(carrier, service));
+    let mut connection =
+        pin!(http.max_buf_size(LARGEST_HEAD).max_headers(MOST_FIELDS).serve_connection(carrier, service));
     while pace.deadline() > Instant::now() {
         if timeout_at(pace.deadline(), connection.as_mut()).await.is_ok() {
             return;
@@ -151,6 +167,7 @@ async fn respond(site: Site, pace: Arc<Pace>, request: Request<Incoming>) -> Res
 /// When a connection did something.
 struct Pace(Mutex<State>);
 
+#[derive(Clone, Copy)]
 struct State {
     /// When it was accepted, or last read or wrote a byte once it is authorized.
     since: Instant,
@@ -195,6 +212,24 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 128 clients with the token that read nothing kept all others out for a minute.
+    #[test]
+    fn the_connection_that_has_stalled_for_the_longest_time_makes_room() {
+        let paces: Vec<Pace> = (0..4).map(|_| Pace::new()).collect();
+        let start = paces[0].state().since;
+        for (pace, seconds) in paces.iter().zip([3, 1, 2, 0]) {
+            *pace.state() =
+                State { since: start + Duration::from_secs(seconds), is_authorized: true, is_computing: false };
+        }
+        paces[3].state().is_computing = true;
+        assert_eq!(displaced(paces.iter()), Some(1));
+        // A connection without the token goes first, however new it is.
+        *paces[0].state() = State { since: start + Duration::from_secs(9), is_authorized: false, is_computing: false };
+        assert_eq!(displaced(paces.iter()), Some(0));
+        paces.iter().for_each(|pace| pace.state().is_computing = true);
+        assert_eq!(displaced(paces.iter()), None);
+    }
 
     /// A client without the token could keep a connection by a byte now and then.
     #[test]

@@ -15,7 +15,8 @@ pub(crate) struct EndOptions {
     /// No DTLS: whoever sees a packet can read it and forge the next. Both ends must say so.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// The rate controller, which both ends must name alike; all but tfrc, tfrc-sp and tcp-like are experiments [default: tfrc].
+    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name [default: the first of tfrc, tcp-like and tfrc-sp
+    /// that the peer accepts].
     #[arg(long, value_name = "KIND")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.

@@ -1,12 +1,13 @@
 //! Figures for Prometheus: `--metrics ADDRESS:PORT`, in its text format 0.0.4.
 //!
-//! There is no token: Prometheus has none. Each connection carries one request, within the [limits](crate::http) of the server.
+//! There is no token: Prometheus has none. Each connection carries one request, within the [limits](crate::http) of the server. At a loopback
+//! address it must name the server as its host: no page of another site reads the figures.
 
 use super::end::address;
 use super::recv::spawn;
 use super::teller::Teller;
 use crate::error::Failure;
-use crate::http::{Answer, Head, Method, Reply, Server, StatusCode};
+use crate::http::{Answer, Head, Hosts, Method, Reply, Server, StatusCode};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,7 +26,8 @@ impl Metrics {
         teller.line(&serde_json::json!({ "metrics": bound }))?;
         let text = Arc::new(Mutex::new(String::new()));
         let current = Arc::clone(&text);
-        let site = move |head: Head| Reply::Last(answer(&head, &current));
+        let hosts = Hosts::of(bound);
+        let site = move |head: Head| Reply::Last(answer(&head, &hosts, &current));
         spawn(move || server.serve(site, || false))?;
         Ok(Self(text))
     }
@@ -58,7 +60,10 @@ impl Page {
     }
 }
 
-fn answer(head: &Head, text: &Mutex<String>) -> Answer {
+fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>) -> Answer {
+    if !hosts.are_named_by(head) {
+        return Answer::foreign_host();
+    }
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return Answer::words(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics");
     }

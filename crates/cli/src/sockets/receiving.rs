@@ -5,10 +5,11 @@ use super::metrics::Page;
 use super::recording::Values;
 use super::sending::how_many;
 use super::watch::Figures;
-use headway_net::{Clock, Connection, Duration, MediaKind};
+use headway_net::{Clock, Connection, Duration, MediaKind, Options};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -100,6 +101,10 @@ pub(super) struct Incoming {
     pub(super) came: Arc<Came>,
     /// As last seen: a connection that is over has none.
     pub(super) missing: u64,
+    /// The rate controller that both ends have agreed on, once it is known.
+    controller: Option<&'static str>,
+    /// Since when the connection is over and the output accepts nothing, and the datagrams that were counted by then.
+    stalled: Option<(Instant, u64)>,
 }
 
 /// What comes on the one connection of who sends on it, too.
@@ -115,7 +120,7 @@ impl Back {
     pub(super) fn new(clock: Clock, connection: &Arc<Connection>, label: FlowLabel) -> Self {
         let meter = Arc::new(Meter::new(clock));
         let came = Arc::new(Came::new(Some(Arc::clone(&meter))));
-        let incoming = Incoming { connection: Arc::clone(connection), came, missing: 0 };
+        let incoming = Incoming::new(Arc::clone(connection), came);
         let receiving = Receiving::new(clock.now());
         Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, label }
     }
@@ -135,7 +140,7 @@ impl Back {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut receiving = self.receiving.lock().unwrap_or_else(PoisonError::into_inner);
         let received = receiving.line(now, std::iter::once(&*incoming), last);
-        BackSoFar { received, flow: self.meter.summary(&received, self.label.clone()) }
+        BackSoFar { received, flow: self.meter.summary(&received, receiving.labelled(&self.label)) }
     }
 }
 
@@ -168,6 +173,10 @@ impl Total {
 }
 
 impl Incoming {
+    pub(super) const fn new(connection: Arc<Connection>, came: Arc<Came>) -> Self {
+        Self { connection, came, missing: 0, controller: None, stalled: None }
+    }
+
     /// Counts the datagrams that the output has not accepted as refused: those that wait to be read, and the one that is being written.
     pub(super) fn abandon(&self) {
         let mut datagram = Vec::new();
@@ -178,9 +187,22 @@ impl Incoming {
         self.came.refused.fetch_add(refused, Ordering::Relaxed);
     }
 
+    /// Returns how long the output has accepted no datagram since the connection is over.
+    pub(super) fn stalled_for(&mut self, now: Instant) -> Duration {
+        let counted = self.came.packets() + self.came.refused.load(Ordering::Relaxed);
+        if self.connection.status().is_some() || !self.came.is_pending() {
+            self.stalled = None;
+            return Duration::ZERO;
+        }
+        let (since, _) = *self.stalled.take_if(|(_, before)| *before == counted).get_or_insert((now, counted));
+        self.stalled = Some((since, counted));
+        now.since(since)
+    }
+
     pub(super) fn look(&mut self) {
         if let Some(status) = self.connection.status() {
-            self.missing = status.counters.missing_packets;
+            self.missing = status.counters.missing_data_packets;
+            self.controller = Options::controller_name(status.receive_ccid);
         }
     }
 }
@@ -198,13 +220,13 @@ pub(super) struct Received {
     pub(super) received_packets: u64,
     /// Their bytes.
     pub(super) received_bytes: u64,
-    /// Packets that have not come, or not yet, though later ones have.
+    /// Datagrams that have not arrived, or not yet, although later ones have. A lost probe of the path MTU or acknowledgment is none.
     pub(super) missing_packets: u64,
     /// Datagrams that arrived and that the output did not get: it was too slow, or the system refused them.
     pub(super) dropped_packets: u64,
     /// Handshakes of peers that failed.
     pub(super) refused_handshakes: u64,
-    /// Both of these by all.
+    /// Share of the datagrams that are missing or that the output did not get.
     pub(super) loss_ratio: f64,
     /// Bits of datagrams a second, of the whole time.
     pub(super) goodput_bps: f64,
@@ -225,16 +247,33 @@ pub(super) struct Receiving {
     ended: Total,
     /// When the line before was, and what had come by then.
     before: (Instant, u64),
+    /// The rate controllers of all connections.
+    controllers: BTreeSet<&'static str>,
 }
 
 impl Receiving {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { start: now, ended: Total { packets: 0, bytes: 0, missing: 0, dropped: 0 }, before: (now, 0) }
+        Self {
+            start: now,
+            ended: Total { packets: 0, bytes: 0, missing: 0, dropped: 0 },
+            before: (now, 0),
+            controllers: BTreeSet::new(),
+        }
     }
 
     /// This one brings nothing more.
     pub(super) fn over(&mut self, incoming: &Incoming) {
+        self.controllers.extend(incoming.controller);
         self.ended.add(incoming);
+    }
+
+    /// The label with the rate controllers of the connections so far, if there were any.
+    pub(super) fn labelled(&self, label: &FlowLabel) -> FlowLabel {
+        let mut label = label.clone();
+        if !self.controllers.is_empty() {
+            label.kind = self.controllers.iter().copied().collect::<Vec<_>>().join(", ");
+        }
+        label
     }
 
     /// A line, and the beginning of the next.
@@ -242,6 +281,7 @@ impl Receiving {
         let (mut connections, mut total) = (0, self.ended);
         for incoming in open {
             connections += 1;
+            self.controllers.extend(incoming.controller);
             total.add(incoming);
         }
         let Total { packets, bytes, missing, dropped } = total;
@@ -309,7 +349,11 @@ impl Figures for Received {
         page.gauge("connections", "Connections now.", Some(self.connections as f64));
         page.counter("received_packets", "Datagrams that came.", self.received_packets);
         page.counter("received_bytes", "Bytes of these.", self.received_bytes);
-        page.gauge("missing_packets", "Packets that have not come.", Some(self.missing_packets as f64));
+        page.gauge(
+            "missing_packets",
+            "Datagrams that have not arrived, although later ones have.",
+            Some(self.missing_packets as f64),
+        );
         let dropped = "Datagrams that arrived and that the output did not get.";
         page.counter("dropped_packets", dropped, self.dropped_packets);
         page.counter("refused_handshakes", "Handshakes of peers that failed.", self.refused_handshakes);

@@ -22,6 +22,8 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 const LINE: Duration = Duration::from_secs(1);
 /// How long the ends of connections are waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Maximum time in which the output accepts no datagram of a connection that is over. A player that is paused reads nothing for a while.
+const STALLED: Duration = Duration::from_secs(10);
 
 /// What the threads tell.
 enum News {
@@ -55,15 +57,30 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let clock = Clock::new();
     let receiving = Receiving::new(clock.now());
     let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
-    let (open, next) = (BTreeMap::new(), 0);
+    let (open, next, most) = (BTreeMap::new(), 0, asked.max_senders.get());
     let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
     let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
-    let mut reader =
-        Reader { server, sink, teller, watch, meter, label, tell, news, clock, receiving, open, next, failure: None };
+    let mut reader = Reader {
+        server,
+        sink,
+        teller,
+        watch,
+        meter,
+        label,
+        tell,
+        news,
+        clock,
+        receiving,
+        open,
+        next,
+        most,
+        failure: None,
+    };
     let ended = reader.run(asked.once);
     let last = reader.figures(true);
     let delivered = reader.delivered(&last);
-    let Reader { teller, watch, meter, label, failure, .. } = reader;
+    let label = reader.receiving.labelled(&reader.label);
+    let Reader { teller, watch, meter, failure, .. } = reader;
     // The record is whole, whoever has stopped to listen.
     let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
     let flows = meter.map(of_all).into_iter().collect();
@@ -111,6 +128,8 @@ struct Reader {
     receiving: Receiving,
     open: BTreeMap<u64, Incoming>,
     next: u64,
+    /// Maximum number of them.
+    most: usize,
     /// Why the only connection failed, if it is the only one.
     failure: Option<String>,
 }
@@ -157,13 +176,18 @@ impl Reader {
                 }
             }
             self.open.values_mut().for_each(Incoming::look);
+            let now = self.clock.now();
+            // Only a signal would end it. `delivered` reports what the output did not accept.
+            if once && self.open.values_mut().any(|incoming| incoming.stalled_for(now) >= STALLED) {
+                break;
+            }
             if self.clock.now() >= line_at {
                 line_at += LINE;
                 let line = self.figures(false);
                 let _ = self.teller.refused(&self.server);
                 self.teller.live(line.live());
                 self.teller.line(&line)?;
-                let (meter, label) = (&self.meter, &self.label);
+                let (meter, label) = (&self.meter, self.receiving.labelled(&self.label));
                 self.watch.see(&line, || meter.iter().map(|meter| meter.summary(&line, label.clone())).collect())?;
             }
         }
@@ -172,11 +196,18 @@ impl Reader {
 
     fn begin(&mut self, connection: Connection) -> Result<(), Failure> {
         let from = name(&connection);
+        // A connection that is over keeps its thread and its datagrams until the output has accepted them.
+        if self.open.len() >= self.most {
+            self.teller
+                .note(&format!("{from} is turned away: the output is too slow for the datagrams of earlier senders"));
+            drop(connection);
+            return Ok(());
+        }
         self.teller.note(&format!("{from} is connected"));
         let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone())));
         let key = self.next;
         self.next += 1;
-        self.open.insert(key, Incoming { connection: Arc::clone(&connection), came: Arc::clone(&came), missing: 0 });
+        self.open.insert(key, Incoming::new(Arc::clone(&connection), Arc::clone(&came)));
         let (mut outlet, tell) = (self.sink.outlet()?, self.tell.clone());
         spawn(move || {
             let why = take(&connection, &mut outlet, &came).unwrap_or_else(|failure| {

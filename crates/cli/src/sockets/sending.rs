@@ -5,7 +5,7 @@ use super::receiving::{BackSoFar, Received};
 use super::recording::Values;
 use super::watch::Figures;
 use headway_media::Fragment;
-use headway_net::{Connection, Duration, Event, Fate, MediaKind, Rate, Status};
+use headway_net::{Connection, Duration, Event, Fate, MediaKind, Options, Rate, Status};
 use headway_record::{
     FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, SendQueueSummary, WrittenFrame,
 };
@@ -186,6 +186,10 @@ impl Sending {
         if let Some(status) = connection.status() {
             if let Some(rtt) = status.rtt {
                 self.meter.rtt(now, rtt);
+            }
+            // Both ends have agreed on it, which need not be the first choice of this end.
+            if let Some(name) = status.sender.and(Options::controller_name(status.send_ccid)) {
+                name.clone_into(&mut self.label.kind);
             }
             self.status = Some(status);
         }

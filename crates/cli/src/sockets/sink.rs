@@ -30,7 +30,13 @@ impl Sink {
     pub(super) fn new(asked: &RecvOptions) -> Result<Self, Failure> {
         let framing = asked.framing;
         Ok(match (&asked.out, &asked.to) {
-            (Some(path), _) if path.as_os_str() == "-" => Self::Stdout { framing },
+            (Some(path), _) if path.as_os_str() == "-" => {
+                if stdout_is_closed() {
+                    let why = "--out -: standard output is closed or is /dev/null: leave --out out to count the datagrams only";
+                    return Err(Failure::Sockets(why.to_owned()));
+                }
+                Self::Stdout { framing }
+            }
             (Some(path), _) => {
                 let file = File::create(path).map_err(Failure::file("write", path))?;
                 Self::File { path: path.clone(), file: Mutex::new(file), framing }
@@ -57,6 +63,17 @@ impl Sink {
         };
         Ok(Outlet { sink: Arc::clone(self), socket, framed: Vec::new() })
     }
+}
+
+/// Returns whether the program was started without a standard output. Rust's runtime then opens /dev/null in its place, for reading and writing:
+/// datagrams would vanish as if they were written.
+fn stdout_is_closed() -> bool {
+    const ACCESS_MODE: u32 = 0o3;
+    const READ_AND_WRITE: u32 = 0o2;
+    let is_null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|to| to.as_os_str() == "/dev/null");
+    let info = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+    let flags = info.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    is_null && flags.is_some_and(|flags| flags & ACCESS_MODE == READ_AND_WRITE)
 }
 
 /// A socket from which datagrams can go there.

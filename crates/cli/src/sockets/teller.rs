@@ -131,7 +131,8 @@ impl Teller {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let written = self.out.as_ref().map_or(Ok(0), Writer::finish).map_err(Failure::Output);
         if let Ok(dropped @ 1..) = written {
-            self.warn(&format!("warning: {dropped} lines were not read in time, and not written"));
+            let lines = how_many(dropped, "line was", "lines were");
+            self.warn(&format!("warning: {lines} not read in time, and not written"));
         }
         let _ = self.said.finish();
         written.map(|_| ())

@@ -2,10 +2,60 @@
 
 use crate::arguments::SweepOptions;
 use crate::error::Failure;
+use crate::output;
 use crate::plot::style;
-use headway_record::plot::{Figure, Group, GroupPoint, Sweep, XAxis, YAxis};
+use headway_record::plot::{Figure, Group, GroupPoint, Sweep, XAxis, YAxis, is_drawable};
 use headway_record::{readable_unit, titled};
 use headway_run::{Answer, Line, LinePoint, Places, safe_name};
+use headway_scenario::Cell;
+use headway_units::counted;
+
+/// Points that are not drawn, of which the warning names so many.
+const NAMED: usize = 3;
+
+/// Checks that all values of a key have a place on a logarithmic axis.
+pub(super) fn check_logarithmic(outline: &Answer, over: &str) -> Result<(), Failure> {
+    let wrong = |why: String| Err(Failure::Sweep(format!("--log-x: {why}: leave --log-x out")));
+    let Ok(x) = outline.key(over) else { return Ok(()) };
+    let name = &outline.keys[x].name;
+    if outline.places(x) != Places::Numbers {
+        return wrong(format!("the values of {name} are not numbers"));
+    }
+    let is_positive = |cell: Option<&Cell>| match cell {
+        Some(Cell::Integer(number)) => *number > 0,
+        Some(Cell::Number(number)) => *number > 0.0,
+        _ => false,
+    };
+    match outline.rows.iter().find(|row| !is_positive(row.cells().get(x))) {
+        Some(row) => wrong(format!("{name} has the value {}, and a logarithmic axis begins above 0", row.values[x])),
+        None => Ok(()),
+    }
+}
+
+/// Returns a sentence if a picture lacks points, since no run there gave a value that can be drawn.
+fn left_out(answer: &Answer, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
+    let mut points: Vec<(String, bool)> = Vec::new();
+    for row in &answer.rows {
+        let value = |key: usize| format!("{}={}", answer.keys[key].name, row.values[key]);
+        let name = std::iter::once(x).chain(by.filter(|by| *by != x)).map(value).collect::<Vec<_>>().join(" ");
+        let is_drawn = row.samples(metric).iter().any(|(_, sample)| is_drawable(sample / scale));
+        match points.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, drawn)) => *drawn |= is_drawn,
+            None => points.push((name, is_drawn)),
+        }
+    }
+    let all = points.len() as u64;
+    let lacking: Vec<String> = points.into_iter().filter(|(_, is_drawn)| !is_drawn).map(|(name, _)| name).collect();
+    let named = lacking.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match lacking.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let of = format!("{} of {}", lacking.len(), counted(all, "point"));
+    let what = &answer.metrics[metric];
+    (!lacking.is_empty())
+        .then(|| format!("{what}: the picture leaves out {of}, where no run has a value: {named}{more}"))
+}
 
 /// A picture for each metric: over the key that was asked for, a line for each value of another one.
 pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
@@ -29,6 +79,9 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
         // Values of distributions stand along the horizontal axis.
         let label = if options.cdf && !options.boxes { &options.look.x_label } else { &options.look.y_label };
         let (unit, scale) = scaled(answer.units[metric], samples, label.as_deref());
+        if let Some(why) = left_out(answer, metric, scale, x, by) {
+            output::note(&format!("warning: {why}"));
+        }
         let groups = lines.into_iter().map(|line| group(line, x_scale, scale)).collect();
         let sweep = Sweep {
             name: safe_name(&format!("{name}-over-{}", answer.keys[x].name)),

@@ -6,7 +6,7 @@ use headway_record::{ARROW_STREAM_END, Summary, arrow_messages};
 use headway_run::{Finding, Folder, findings, findings_between, open_regular};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -186,17 +186,25 @@ impl Record {
         FILES.into_iter().filter_map(|name| there(name, self.folder.path(name))).collect()
     }
 
-    /// Returns one of its files. Of an Arrow file that is growing it is the whole messages so far, as an Arrow stream.
-    pub(super) fn file(&self, name: &str) -> Option<Content> {
-        let listed = self.files().into_iter().find(|file| file.name == name)?;
+    /// Returns one of its files, if it has this one. Of an Arrow file that is growing it is the whole messages so far, as an Arrow stream.
+    ///
+    /// # Errors
+    ///
+    /// The file is there and cannot be read.
+    pub(super) fn file(&self, name: &str) -> io::Result<Option<Content>> {
+        let Some(listed) = self.files().into_iter().find(|file| file.name == name) else { return Ok(None) };
         let is_growing = self.in_progress();
         let path = if is_growing { self.folder.growing(listed.name) } else { self.folder.path(listed.name) };
-        let mut file = open_regular(&path, u64::MAX).ok()?;
-        let length = file.metadata().ok()?.len();
+        let mut file = match open_regular(&path, u64::MAX) {
+            // The run has ended since the files were listed.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let length = file.metadata()?.len();
         if is_growing && name.ends_with(".arrow") {
-            let part = arrow_messages(&mut file, length).ok()??;
-            return Some(Content { file, part, end: &ARROW_STREAM_END });
+            let part = arrow_messages(&mut file, length)?;
+            return Ok(part.map(|part| Content { file, part, end: &ARROW_STREAM_END }));
         }
-        Some(Content { file, part: 0..length, end: &[] })
+        Ok(Some(Content { file, part: 0..length, end: &[] }))
     }
 }

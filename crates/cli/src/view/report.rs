@@ -31,7 +31,8 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
     for (number, (record, listed)) in records.iter().zip(records.list()).enumerate() {
         let mut files = Map::new();
         for name in FILES {
-            let Some(file) = record.file(name) else { continue };
+            let path = record.folder().path(name);
+            let Some(file) = record.file(name).map_err(Failure::file("read", &path))? else { continue };
             let length = file.len();
             if options.without_packets && name.starts_with("packets.") {
                 continue;
@@ -45,10 +46,9 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
                     (_, false) => "write --without-packets, or name fewer records",
                 };
                 let reason = format!("with {name} the report would have more than {} MiB: {less}", LARGEST >> 20);
-                return Err(Failure::record(record.folder().path(name), reason));
+                return Err(Failure::record(path, reason));
             }
             let mut content = Vec::new();
-            let path = record.folder().path(name);
             let read = file.part(0, length).and_then(|mut file| file.read_to_end(&mut content));
             read.map_err(Failure::file("read", &path))?;
             files.insert(name.to_owned(), Value::String(STANDARD.encode(&content)));

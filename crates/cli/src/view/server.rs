@@ -6,7 +6,7 @@
 use super::page;
 use super::records::Records;
 use crate::error::Failure;
-use crate::http::{self, Answer, Head, Method, Reply, StatusCode, header};
+use crate::http::{self, Answer, Head, Hosts, Method, Reply, StatusCode, header};
 use crate::papers::of_all_papers;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ struct Site {
     records: Records,
     papers: Papers,
     page: String,
-    hosts: [String; 2],
+    hosts: Hosts,
     token: String,
 }
 
@@ -47,12 +47,11 @@ impl Server {
             None => page::plain(&records)?,
         };
         let server = http::Server::bind((Ipv4Addr::LOCALHOST, port).into())?;
-        let port = server.address().port();
-        let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        let hosts = Hosts::of(server.address());
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Failure::Sockets(format!("cannot make a token: {error}")))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let address = format!("http://{}/?token={token}", hosts[0]);
+        let address = format!("http://{}/?token={token}", server.address());
         Ok(Self { server, site: Site { records, papers: Papers::default(), page, hosts, token }, address })
     }
 
@@ -71,8 +70,8 @@ impl Server {
 impl Site {
     /// Without the host and the token every request gets the same answer, whether its path exists or not.
     fn reply(self: &Arc<Self>, head: Head) -> Reply {
-        if !self.is_host(&head) {
-            return Reply::Last(Answer::words(StatusCode::FORBIDDEN, "this server answers to its own address only"));
+        if !self.hosts.are_named_by(&head) {
+            return Reply::Last(Answer::foreign_host());
         }
         let token = value(head.uri.query().unwrap_or_default(), "token");
         if !token.is_some_and(|token| is_same(token, &self.token)) {
@@ -81,14 +80,6 @@ impl Site {
         }
         let site = Arc::clone(self);
         Reply::Authorized(Box::new(move || site.answer(&head)))
-    }
-
-    /// Returns whether the request names this server once, as its host and in its target (RFC 9112 section 3.2).
-    fn is_host(&self, head: &Head) -> bool {
-        let is_ours = |name: &[u8]| self.hosts.iter().any(|host| host.as_bytes() == name);
-        let mut hosts = head.headers.get_all(header::HOST).iter();
-        let named = hosts.next().is_some_and(|host| is_ours(host.as_bytes())) && hosts.next().is_none();
-        named && head.uri.authority().is_none_or(|authority| is_ours(authority.as_str().as_bytes()))
     }
 
     fn answer(&self, head: &Head) -> Answer {
@@ -128,7 +119,13 @@ impl Site {
 
     fn file(&self, path: &str, range: Option<&str>) -> Option<Answer> {
         let (id, name) = path.strip_prefix("records/")?.split_once('/')?;
-        let content = self.records.get(id)?.file(name)?;
+        let unreadable = |error: std::io::Error| {
+            Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &format!("cannot read {name}: {error}"))
+        };
+        let content = match self.records.get(id)?.file(name) {
+            Ok(content) => content?,
+            Err(error) => return Some(unreadable(error)),
+        };
         let kind = if name.ends_with(".json") { "application/json" } else { "application/octet-stream" };
         let length = content.len();
         let (status, from, until) = match range.map(|range| bytes_of(range, length)) {
@@ -142,7 +139,7 @@ impl Site {
         let range = (status == StatusCode::PARTIAL_CONTENT).then(|| format!("bytes {from}-{}/{length}", until - 1));
         match content.part(from, until - from) {
             Ok(body) => Some(Answer { status, kind, range, body: Box::new(body), length: until - from }),
-            Err(error) => Some(Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &format!("cannot read it: {error}"))),
+            Err(error) => Some(unreadable(error)),
         }
     }
 }

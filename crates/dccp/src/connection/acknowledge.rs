@@ -184,9 +184,12 @@ impl Acknowledge {
         }
     }
 
-    /// A packet with an acknowledgement number goes.
-    pub(crate) const fn on_sent(&mut self, now: Instant) {
-        (self.unacknowledged, self.drops_heard, self.data_since) = (false, false, None);
+    /// A packet with an acknowledgement number goes. `reports`: it acknowledges data, as a Sync or a SyncAck does not (section 7.4).
+    pub(crate) const fn on_sent(&mut self, now: Instant, reports: bool) {
+        (self.unacknowledged, self.drops_heard) = (false, false);
+        if reports {
+            self.data_since = None;
+        }
         self.last = now;
     }
 

@@ -204,6 +204,8 @@ pub struct Counters {
     /// Numbers of the peer's packets, up to the greatest that has come, that have not, or not yet; those that it has passed over among
     /// them.
     pub missing_packets: u64,
+    /// Those of `missing_packets` that may have carried data: all without those that NDP Counts name (section 7.7).
+    pub missing_data_packets: u64,
     /// Of those received with data that was delivered.
     pub delivered_packets: u64,
     /// Bytes of their data.

@@ -44,6 +44,7 @@ mod transitions;
 mod transmit;
 mod windows;
 mod wishes;
+mod without_data;
 
 pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
@@ -74,6 +75,7 @@ use timers::{Timer, Timers};
 use transitions::{Cause, Machine};
 use windows::SeqWindows;
 use wishes::Agreed;
+use without_data::WithoutData;
 
 /// The longest options: what Data Offset can say, less the shortest header (section 5.1).
 const BUFFER: usize = 1020;
@@ -117,6 +119,7 @@ pub struct Connection {
     running: Running,
 
     seen: Seen,
+    without_data: WithoutData,
     acknowledge: Acknowledge,
     mtu: PathMtu,
     asking: Asking,
@@ -200,6 +203,7 @@ impl Connection {
             reverse: Reverse::new(options.report_gap),
             running: Running::default(),
             seen: Seen::new(windows.remote_window),
+            without_data: WithoutData::default(),
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
@@ -336,6 +340,8 @@ impl Connection {
         // The numbers before the handshake has ended may be nobody's.
         let numbers = if self.running.is_some() { self.windows.number_received(self.windows.gsr()) + 1 } else { 0 };
         let missing_packets = numbers.saturating_sub(self.counters.received_packets);
+        let missing_data_packets = missing_packets.saturating_sub(self.without_data.count());
+        let acknowledged_packets = self.windows.acknowledged();
         Status {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
@@ -345,7 +351,7 @@ impl Connection {
             receive_ccid: Ccid(self.agreed.receive_ccid),
             sender: self.forward.last_status(),
             slow_receiver: self.forward.slow_receiver(),
-            counters: Counters { missing_packets, acknowledged_packets: self.windows.acknowledged(), ..self.counters },
+            counters: Counters { missing_packets, missing_data_packets, acknowledged_packets, ..self.counters },
             closed: self.events.closed(),
         }
     }

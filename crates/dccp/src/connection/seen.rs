@@ -44,7 +44,7 @@ impl Seen {
         self.bits.len() as u64 * 64
     }
     /// The oldest number that has a bit.
-    const fn oldest(&self) -> u64 {
+    pub(crate) const fn oldest(&self) -> u64 {
         self.newest[0].saturating_sub(self.span() - 1)
     }
     const fn word(&self, number: u64) -> usize {

@@ -177,6 +177,9 @@ impl Connection {
         self.counters.received_marked_packets += u64::from(ecn == Ecn::Ce);
         self.forget_cookies(packet);
         let heard = self.process_options(now, packet)?;
+        if self.agreed.peer_counts {
+            self.without_data.on_packet(number, heard.ndp_count.unwrap_or(0), &self.seen);
+        }
         self.acknowledge.on_packet(packet.seq, ecn);
         self.on_acknowledgement(now, packet, ecn, advanced, &heard)?;
         ControlFlow::Continue(heard)

@@ -304,7 +304,7 @@ impl Connection {
             self.counters.sent_data += bytes.count();
         }
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
-            self.acknowledge.on_sent(now);
+            self.acknowledge.on_sent(now, !matches!(kind, PacketType::Sync | PacketType::SyncAck));
             self.pending.pay(Due::Ack);
             self.timers.stop(Timer::DelayedAck);
         }

@@ -53,6 +53,7 @@ pub struct Call {
     pub now: Instant,
     pub ends: [Endpoint<Option<MediaOutbox<Vec<u8>>>>; 2],
     pub client: ConnectionHandle,
+    server: Option<ConnectionHandle>,
     pub way: Way,
     under_way: BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>,
     /// By each end.
@@ -82,6 +83,7 @@ impl Call {
             now,
             ends,
             client,
+            server: None,
             way,
             under_way: BTreeMap::new(),
             sent: [0; 2],
@@ -96,6 +98,9 @@ impl Call {
 
     pub fn client(&mut self) -> &mut Connection {
         self.ends[CLIENT].connection_mut(self.client).unwrap()
+    }
+    pub fn server(&mut self) -> &mut Connection {
+        self.ends[SERVER].connection_mut(self.server.unwrap()).unwrap()
     }
     pub fn outbox(&mut self) -> &mut MediaOutbox<Vec<u8>> {
         self.ends[CLIENT].outbox_mut(self.client).and_then(Option::as_mut).unwrap()
@@ -128,7 +133,12 @@ impl Call {
                     }
                 }
             }
-            self.events[end].extend(std::iter::from_fn(|| self.ends[end].poll_event()).map(|(_, event)| event));
+            while let Some((handle, event)) = self.ends[end].poll_event() {
+                if end == SERVER {
+                    self.server = Some(handle);
+                }
+                self.events[end].push(event);
+            }
         }
         if self.ends[CLIENT].connection(self.client).is_some() {
             let now = self.now;

@@ -12,6 +12,7 @@ pub mod codel;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
+pub mod early_random_drop;
 pub mod fq_codel;
 pub mod pie;
 pub mod priority;
@@ -40,13 +41,14 @@ registry! {
     "drr" => Drr(drr::Options, Box<drr::Drr>),
     "priority" => Priority(priority::Options, Box<priority::Priority>),
     "cake" => Cake(cake::Options, Box<cake::Cake>),
+    "early-random-drop" => EarlyRandomDrop(early_random_drop::Options, early_random_drop::EarlyRandomDrop),
 }
 
 /// `each!` of those that hold their packets.
 macro_rules! holding {
     ($value:expr, $queue:ident => $body:expr, others => $others:expr) => {
         match $value {
-            Discipline::DropTail(_) | Discipline::Red(_) => $others,
+            Discipline::DropTail(_) | Discipline::Red(_) | Discipline::EarlyRandomDrop(_) => $others,
             Discipline::Codel($queue) => $body,
             Discipline::Pie($queue) => $body,
             Discipline::FqCodel($queue) => $body,
@@ -201,6 +203,9 @@ impl Discipline {
             QueueOptions::Drr(options) => Self::Drr(Box::new(drr::Drr::new(options))),
             QueueOptions::Priority(options) => Self::Priority(Box::new(priority::Priority::new(options))),
             QueueOptions::Cake(options) => Self::Cake(Box::new(cake::Cake::new(options))),
+            QueueOptions::EarlyRandomDrop(options) => {
+                Self::EarlyRandomDrop(early_random_drop::EarlyRandomDrop::new(options))
+            }
         }
     }
 
@@ -217,14 +222,17 @@ impl Discipline {
         match self {
             Self::DropTail(queue) => queue.admit(now, backlog, arrival, random),
             Self::Red(queue) => queue.admit(now, backlog, arrival, random),
-            _ => self.admit_to_held(now, backlog, arrival, random),
+            _ => self.admit_to_other(now, backlog, arrival, random),
         }
     }
 
     /// Out of the way of the others.
     #[cold]
     #[inline(never)]
-    fn admit_to_held(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+    fn admit_to_other(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
+        if let Self::EarlyRandomDrop(queue) = self {
+            return queue.admit(now, backlog, arrival, random);
+        }
         holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
     }
 
@@ -287,13 +295,14 @@ impl QueueOptions {
         match self {
             Self::DropTail(options) => options.drop == droptail::Victim::Tail,
             Self::Red(options) => options.drop == red::Victim::Tail && !red::mark_at_the_head(&options.classes),
+            Self::EarlyRandomDrop(_) => true,
             _ => false,
         }
     }
 
     /// Whether the queue holds its packets itself, and decides at each departure which goes.
     pub(crate) fn decides_at_departure(&self) -> bool {
-        !matches!(self, Self::DropTail(_) | Self::Red(_))
+        !matches!(self, Self::DropTail(_) | Self::Red(_) | Self::EarlyRandomDrop(_))
     }
 
     /// The packets that may be marked while they wait, if any may be.

@@ -60,6 +60,14 @@ enum Region {
     Above,
 }
 
+/// Returns the probability with which RED chooses an arriving packet at this average, in packets or bytes as the options count: before
+/// drops are spaced, and 1 where every packet is dropped.
+#[must_use]
+pub fn early_drop_probability(options: &Options, facts: LinkFacts, average: f64) -> f64 {
+    let red = Red { avg: average, ..Red::new(options, facts) };
+    if average < red.min_th { 0.0 } else { red.p_b() }
+}
+
 impl Red {
     pub(super) fn new(options: &Options, facts: LinkFacts) -> Self {
         let mean = options.mean_packet.count() as f64;

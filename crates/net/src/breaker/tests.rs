@@ -423,3 +423,13 @@ proptest! {
         prop_assert_eq!(world.run_sizes(rate, begins, &sizes), None);
     }
 }
+
+/// RFC 5348 section 3.1 with t_RTO = 4 R and b = 1, by hand: R = 100 ms and p = 0.6 give 0.2305 packets a second, and the rule trips
+/// above ten times that. RFC 8083 section 4.4 leaves both bounds open.
+#[test]
+fn rfc_8083_4_4_an_unusable_path_is_one_of_the_whole_equation() {
+    let of = |data| Period { time: Duration::from_secs(1000), data, sent: 1000, bytes: 0, lost: 600, rtt: 0.1 };
+    assert!(!of(2304).is_unusable());
+    assert!(of(2305).is_unusable());
+    assert!(!Period { lost: 500, ..of(100_000) }.is_unusable(), "more than half must be lost");
+}

@@ -71,3 +71,26 @@ const fn closed(why: headway_dccp::Closed, here: bool) -> Closed {
         headway_dccp::Closed::NoAnswer(_) => Closed::NoAnswer,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_dccp::{Reset, State};
+
+    /// RFC 4340 section 8.3: Reset code 1 ends a connection in order, and 2 by a program that gives up.
+    #[test]
+    fn an_end_is_named_after_its_cause() {
+        let reset = |code| Reset { code, data: [0; 3] };
+        let (orderly, aborted) = (reset(ResetCode::CLOSED), reset(ResetCode::ABORTED));
+        let unanswered = headway_dccp::Closed::NoAnswer(State::Request);
+        for (cause, by_this_end, otherwise) in [
+            (headway_dccp::Closed::ByPeer(orderly), Closed::Here, Closed::ByPeer),
+            (headway_dccp::Closed::ByUs(orderly), Closed::Here, Closed::ByPeer),
+            (headway_dccp::Closed::ByPeer(aborted), Closed::Reset(aborted), Closed::Reset(aborted)),
+            (headway_dccp::Closed::ByUs(aborted), Closed::Here, Closed::Aborted(aborted)),
+            (unanswered, Closed::Here, Closed::NoAnswer),
+        ] {
+            assert_eq!((closed(cause, true), closed(cause, false)), (by_this_end, otherwise));
+        }
+    }
+}

@@ -130,6 +130,22 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
     assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
 }
 
+/// A full buffer of the system leaves datagrams with the driver: all who wait for the socket wait for room in it, and these go first.
+#[test]
+fn datagrams_that_the_system_did_not_take_go_before_all_others() {
+    let options = Options::insecure();
+    let (server, mut client) = (End::server(&options), End::new(2, &options));
+    let path = Path::Udp { local: client.wire.address, remote: server.wire.address };
+    client.driver.pending = Some(Run { path, ecn: Ecn::NotEct, segment: 2, bytes: vec![1, 2, 3] });
+    assert!(client.driver.is_blocked());
+    client.connect(at(0), &server);
+    client.turn(at(0));
+    let sent = lock(&client.wire.sent);
+    assert!(!client.driver.is_blocked());
+    assert_eq!(sent[..2], [vec![1, 2], vec![3]]);
+    assert_eq!(sent.len(), 3, "and the Request");
+}
+
 /// The 65th sender was accepted and closed, and its exit status was success. RFC 4340 section 5.6: code 9, "Too Busy", "sent by a server that has too many
 /// connections".
 #[test]

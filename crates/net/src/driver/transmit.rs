@@ -11,10 +11,10 @@ const LONGEST_RUN: usize = 65_535 - 48;
 /// Datagrams to one peer.
 #[derive(Debug)]
 pub(super) struct Run {
-    path: Path,
-    ecn: Ecn,
-    segment: usize,
-    bytes: Vec<u8>,
+    pub(super) path: Path,
+    pub(super) ecn: Ecn,
+    pub(super) segment: usize,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Driver {

@@ -2,7 +2,7 @@
 
 use super::emulator::{MOST_HELD, WayCounts};
 use headway_record::DelaySummary;
-use headway_units::Duration;
+use headway_units::{Duration, counted};
 use serde::Serialize;
 
 /// The state of a run, since its beginning.
@@ -48,15 +48,15 @@ impl Report {
         let no_room = self.to_server.no_room_packets + self.to_client.no_room_packets;
         let mib = MOST_HELD >> 20;
         for (count, why) in [
-            (no_room, format!("were dropped because the proxy holds {mib} MiB at most, and not by the link")),
-            (self.unsent_packets, "could not be sent, and were not dropped by the link".to_owned()),
+            (no_room, format!("dropped because the proxy holds {mib} MiB at most, and not by the link")),
+            (self.unsent_packets, "not sent, and not dropped by the link".to_owned()),
             (
                 self.refused_packets,
-                format!("were refused: there are {clients} clients at most, and answers come from the server"),
+                format!("refused: there are {clients} clients at most, and answers come from the server"),
             ),
         ] {
             if count > 0 {
-                faults.push(format!("{count} datagrams {why}"));
+                faults.push(format!("{} {why}", counted(count, "datagram")));
             }
         }
         (self.valid, self.faults, self.bound_s) = (faults.is_empty(), faults, bound.as_secs_f64());

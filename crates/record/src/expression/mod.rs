@@ -7,12 +7,14 @@
 //! TCP), or that holds nothing (the delay of a flow of which nothing came), has no number.
 
 mod function;
+mod names;
 mod parse;
 mod path;
 mod unit;
 
 use crate::Summary;
 use function::Function;
+pub use names::Names;
 use path::Path;
 use serde::Deserialize;
 use serde_json::Value;
@@ -140,13 +142,13 @@ impl Expression {
     /// Whether it reads a percentile of a [histogram](crate::Histogram), whose exactness is that of a bucket.
     #[must_use]
     pub fn reads_percentile(&self) -> bool {
-        self.root.any(&|node| matches!(node, Node::Path(path) if path.is_percentile()))
+        self.root.any(&mut |node| matches!(node, Node::Path(path) if path.is_percentile()))
     }
 }
 
 impl Node {
     /// Whether something holds of it or of a part of it.
-    fn any(&self, holds: &impl Fn(&Self) -> bool) -> bool {
+    fn any(&self, holds: &mut impl FnMut(&Self) -> bool) -> bool {
         holds(self)
             || match self {
                 Self::Number(_) | Self::Path(_) => false,
@@ -179,7 +181,7 @@ impl Node {
 
     /// Its numbers, if it reads nothing of a record.
     fn constant(&self) -> Result<Option<Vec<f64>>, String> {
-        if self.any(&|node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
+        if self.any(&mut |node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
     }
 
     /// Its numbers; none if one of them is missing.

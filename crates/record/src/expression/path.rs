@@ -78,7 +78,7 @@ fn lists(record: &Value) -> Vec<String> {
     record.as_object().map(|record| record.iter().filter_map(of).collect()).unwrap_or_default()
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.get(..SHOWN) {
         Some(first) if names.len() > SHOWN => format!("{}, ..", first.join(", ")),
@@ -108,7 +108,7 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 /// Whether a name fits, in which `*` stands for any characters.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

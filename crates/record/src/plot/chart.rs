@@ -157,6 +157,13 @@ impl Chart {
         Ok(if is_dashed { Figure { svg: marks::dashed(&figure.svg), ..figure } } else { figure })
     }
 
+    /// Number of points of lines that have no place on the horizontal axis: on a logarithmic one those at or below 0.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        points.filter(|point| self.x_coordinate(point.x).is_none()).count()
+    }
+
     /// Where everything lies in a plot of this size.
     fn placed(&self, frame: &Frame<'_>, width: i32, height: i32) -> Placed<'_> {
         let scale = if self.y == YAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };

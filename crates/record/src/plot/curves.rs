@@ -80,7 +80,9 @@ impl Drawn {
     }
 }
 
-pub(super) fn is_drawable(value: f64) -> bool {
+/// Whether a value can be drawn: a number, and not beyond 10^15.
+#[must_use]
+pub fn is_drawable(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 

@@ -25,6 +25,7 @@ mod sweep;
 pub use axis::{XAxis, YAxis};
 pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
+pub use curves::is_drawable;
 pub use delays::{RunDelays, delay_chart, frame_chart};
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
@@ -207,7 +208,7 @@ fn flow_curves<'a>(runs: &[Run<'a>], of: &str) -> Vec<Found<'a>> {
         let links: BTreeSet<&str> =
             of_run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
         for (flow, metric, samples) in of_run.series() {
-            if metric == of && !links.contains(flow) && samples.iter().any(|(_, value)| curves::is_drawable(*value)) {
+            if metric == of && !links.contains(flow) && samples.iter().any(|(_, value)| is_drawable(*value)) {
                 found.push(Found { run, flow, samples });
             }
         }
@@ -217,7 +218,7 @@ fn flow_curves<'a>(runs: &[Run<'a>], of: &str) -> Vec<Found<'a>> {
 
 fn largest(found: &[Found<'_>]) -> f64 {
     let values = found.iter().flat_map(|found| found.samples).map(|(_, value)| *value);
-    values.filter(|value| curves::is_drawable(*value)).fold(0.0, f64::max)
+    values.filter(|value| is_drawable(*value)).fold(0.0, f64::max)
 }
 
 /// A picture of one panel; none of nothing.

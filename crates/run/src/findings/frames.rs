@@ -1,7 +1,7 @@
 //! Pictures that were never complete, or too late.
 
 use super::evidence::Evidence;
-use super::{Finding, Severity, one_per_cause};
+use super::{Finding, Severity, count, one_per_cause};
 use headway_units::MediaKind;
 
 /// Of all frames of a kind so many should be complete in time: five in a hundred pictures that freeze are seen by everybody.
@@ -22,8 +22,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
                     severity: Severity::Problem,
                     subject: flow.name.clone(),
                     text: format!(
-                        "of {} frames of {kind} of {} {in_time} arrived whole and in time",
-                        frames.written_frames, flow.name
+                        "of {} of {kind} of {} {in_time} arrived whole and in time",
+                        count(frames.written_frames, "frame"),
+                        flow.name
                     ),
                 };
                 found.push((*kind, missing, finding));

@@ -19,6 +19,7 @@ mod standing;
 mod start_up;
 mod starved;
 mod stuck;
+mod undelivered;
 mod unsent;
 
 pub use between::findings_between;
@@ -27,6 +28,7 @@ use crate::{Error, Folder, Watch};
 use evidence::Evidence;
 use headway_record::Summary;
 use headway_scenario::Scenario;
+use headway_units::counted as count;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -56,8 +58,9 @@ pub struct Finding {
 }
 
 /// In the order in which what they find is told.
-const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 12] = [
+const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 13] = [
     failed::find,
+    undelivered::find,
     stuck::find,
     start_up::find,
     outage::find,
@@ -131,11 +134,6 @@ fn one_per_cause<K: Ord>(findings: Vec<(K, f64, Finding)>, what: &str) -> Vec<Fi
 
 fn likewise(others: u64, what: &str) -> String {
     if others == 0 { String::new() } else { format!("; likewise {}", count(others, what)) }
-}
-
-/// `1 packet`, `2 packets`.
-fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// A part of a whole in percent, without digits that say nothing.

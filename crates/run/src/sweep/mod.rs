@@ -27,8 +27,8 @@ use crate::inputs::inputs;
 use crate::simulate::simulate;
 use crate::text::ScenarioText;
 use crate::{Error, Job, Reuse, TraceFormat, Watch, each};
-use headway_record::Summary;
-use headway_scenario::{Cell, Column, Loaded, Override, Vary, load, plan};
+use headway_record::{ExpressionError, Names, Summary};
+use headway_scenario::{Cell, Column, Loaded, Override, Scenario, Vary, load, plan};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -177,6 +177,28 @@ impl Sweep {
         point.overrides.get(first..first + self.columns.len()).unwrap_or_default()
     }
 
+    /// Checks that the names in each metric exist at one point at least: what only other points have is no mistake. No run is needed.
+    ///
+    /// # Errors
+    /// A metric names what no run will have, or a point cannot be read any more.
+    pub fn check(&self, metrics: &[Metric]) -> Result<(), Error> {
+        let mut wrong: Vec<(&Metric, Option<ExpressionError>)> = metrics.iter().map(|metric| (metric, None)).collect();
+        for point in 0..self.points.len() {
+            if wrong.is_empty() {
+                break;
+            }
+            let names = names(&self.load_point(point)?.scenario);
+            wrong.retain_mut(|(metric, first)| match metric.of.check_names(&names) {
+                Ok(()) => false,
+                Err(error) => {
+                    first.get_or_insert(error);
+                    true
+                }
+            });
+        }
+        wrong.into_iter().find_map(|(_, error)| error).map_or(Ok(()), |error| Err(Error::Metric(error)))
+    }
+
     /// How many seeds each combination is run with.
     #[must_use]
     pub fn seeds(&self) -> usize {
@@ -314,6 +336,17 @@ impl Threads {
         })?;
         told.extend(reuse.told(tasks.len()));
         Ok(told)
+    }
+}
+
+/// The names that the record of a run of this scenario will have.
+fn names(scenario: &Scenario) -> Names {
+    let busy = scenario.nodes.iter().zip(&scenario.hosts).filter(|(_, host)| host.is_some());
+    Names {
+        flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+        links: scenario.links.iter().map(|link| link.name.clone()).collect(),
+        hosts: busy.map(|(name, _)| name.clone()).collect(),
+        attackers: scenario.attackers.iter().map(|attacker| attacker.name.clone()).collect(),
     }
 }
 

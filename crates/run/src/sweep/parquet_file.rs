@@ -4,12 +4,13 @@
 
 use super::flat::Sort;
 use parquet::basic::{Compression, ConvertedType, Encoding, GzipLevel, LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use std::collections::BTreeMap;
@@ -176,6 +177,103 @@ fn is_readable(column: &ColumnChunkMetaData) -> bool {
     }
 }
 
+/// The pages of a column, each of which the library can decode. It panics at a dictionary that is missing, at encodings that do not
+/// fit the type, and at the end of a page that has fewer values than its levels count.
+struct CheckedPages {
+    pages: Box<dyn PageReader>,
+    is_text: bool,
+    has_dictionary: bool,
+}
+
+impl CheckedPages {
+    fn is_decodable(&mut self, page: &Page) -> bool {
+        match page {
+            Page::DictionaryPage { buf, num_values, .. } => {
+                self.has_dictionary = true;
+                !self.is_text || texts(buf) >= *num_values as usize
+            }
+            Page::DataPage { buf, num_values, encoding, def_level_encoding: Encoding::RLE, .. } => {
+                let Some((levels, values)) = prefixed(buf) else { return false };
+                match encoding {
+                    Encoding::PLAIN => !self.is_text || texts(values) >= present(levels, *num_values as usize),
+                    Encoding::RLE => prefixed(values).is_some(),
+                    Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => self.has_dictionary,
+                    _ => false,
+                }
+            }
+            // Pages of version 2 and other levels are never written here.
+            Page::DataPage { .. } | Page::DataPageV2 { .. } => false,
+        }
+    }
+}
+
+/// Splits off the bytes whose length stands before them, in 4 bytes.
+fn prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// Returns how many texts these bytes hold, each with its length before it.
+fn texts(bytes: &[u8]) -> usize {
+    std::iter::successors(prefixed(bytes), |(_, rest)| prefixed(rest)).count()
+}
+
+/// Returns how many of the first `count` levels are 1, at least. Levels are runs and groups of 8 bits (RLE hybrid of Parquet).
+fn present(levels: &[u8], count: usize) -> usize {
+    let (mut rest, mut left, mut ones) = (levels, count, 0);
+    while left > 0 && !rest.is_empty() {
+        let mut header = 0_u64;
+        let length = rest.iter().position(|byte| byte & 0x80 == 0).map_or(rest.len(), |last| last + 1);
+        for (place, byte) in rest[..length].iter().enumerate().take(9) {
+            header |= u64::from(byte & 0x7f) << (7 * place);
+        }
+        rest = &rest[length..];
+        let number = usize::try_from(header >> 1).unwrap_or(usize::MAX);
+        let (bytes, levels) = if header & 1 == 1 { (number, number.saturating_mul(8)) } else { (1, number) };
+        let (run, after) = rest.split_at(bytes.min(rest.len()));
+        let taken = levels.min(left);
+        // A group that goes past the count may hold more ones than levels are left.
+        let set: usize = run.iter().map(|byte| byte.count_ones() as usize).sum();
+        ones += if header & 1 == 1 {
+            set.min(taken)
+        } else {
+            taken * usize::from(run.first().is_some_and(|byte| byte & 1 == 1))
+        };
+        (rest, left) = (after, left - taken);
+    }
+    ones
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        if page.as_ref().is_none_or(|page| self.is_decodable(page)) {
+            return Ok(page);
+        }
+        Err(ParquetError::General("a page cannot be decoded".to_owned()))
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
 /// A file that is read.
 pub(super) struct ParquetFile {
     reader: SerializedFileReader<File>,
@@ -213,6 +311,14 @@ impl ParquetFile {
         Ok(DatasetColumn { unit: self.units.get(&name).cloned(), name, values: DatasetValues::new(sort) })
     }
 
+    /// Returns a reader of a column's values in this row group.
+    fn values(&self, group: &dyn RowGroupReader, number: usize) -> Result<ColumnReader, ParquetError> {
+        let column = self.reader.metadata().file_metadata().schema_descr().column(number);
+        let is_text = column.physical_type() == Physical::BYTE_ARRAY;
+        let pages = CheckedPages { pages: group.get_column_page_reader(number)?, is_text, has_dictionary: false };
+        Ok(get_column_reader(column, Box::new(pages)))
+    }
+
     /// Reads all columns.
     pub(super) fn columns(&self) -> Result<Vec<DatasetColumn>, ParquetError> {
         let count = self.reader.metadata().file_metadata().schema_descr().num_columns();
@@ -220,7 +326,7 @@ impl ParquetFile {
         for group in 0..self.reader.num_row_groups() {
             let group = self.reader.get_row_group(group)?;
             for (number, column) in columns.iter_mut().enumerate() {
-                let mut reader = group.get_column_reader(number)?;
+                let mut reader = self.values(group.as_ref(), number)?;
                 while column.values.read(&mut reader)? > 0 {}
             }
         }
@@ -249,7 +355,7 @@ impl ParquetFile {
         }
         for group in 0..self.reader.num_row_groups() {
             let group = self.reader.get_row_group(group)?;
-            let readers = places.iter().map(|place| group.get_column_reader(*place));
+            let readers = places.iter().map(|place| self.values(group.as_ref(), *place));
             let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
             loop {
                 let mut columns = [(); N].map(|()| Vec::new());
@@ -307,10 +413,14 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<DatasetColumn>, ParquetError> {
+        ParquetFile::open(stored(bytes))?.columns()
+    }
+
+    fn stored(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
-        ParquetFile::open(file)?.columns()
+        file
     }
 
     #[test]
@@ -327,19 +437,50 @@ mod tests {
         }
     }
 
-    /// The library asserted that a column's place is positive: a bit of the footer ended the program.
+    /// The library panics at places, encodings and lengths that it does not expect, and a panic ends the program.
     #[test]
-    fn a_changed_bit_of_the_footer_is_an_error_or_another_table() {
+    fn a_changed_bit_is_an_error_or_another_table() {
         let whole = file();
-        let footer = u32::from_le_bytes(*whole[whole.len() - 8..].first_chunk().unwrap()) as usize;
         let mut errors = 0;
-        for place in whole.len() - 8 - footer..whole.len() {
+        for place in 0..whole.len() {
             for bit in 0..8 {
                 let mut damaged = whole.clone();
                 damaged[place] ^= 1 << bit;
                 errors += usize::from(read(&damaged).is_err());
             }
         }
-        assert!(errors > footer, "{errors} of {} changes are errors", 8 * footer);
+        assert!(errors > whole.len(), "{errors} of {} changes are errors", 8 * whole.len());
+    }
+
+    /// Parquet's RLE hybrid, bit width 1: a header of twice the run's length, or of twice the number of groups and 1.
+    #[test]
+    fn levels_are_counted() {
+        assert_eq!(present(&[40, 1], 20), 20, "a run of 20");
+        assert_eq!(present(&[40, 0], 20), 0);
+        assert_eq!(present(&[3, 0b0101_0101], 8), 4, "a group of 8");
+        assert_eq!(present(&[8, 1, 3, 0b0000_0111, 8, 0], 16), 7);
+        assert_eq!(present(&[0x90, 0x03, 1], 1000), 200, "a header of two bytes");
+        assert_eq!(present(&[], 5), 0);
+    }
+
+    #[test]
+    fn a_page_with_fewer_texts_than_its_levels_count_is_refused() {
+        let page = |texts: &[u8], ones: u8| {
+            let mut buf = vec![2, 0, 0, 0, 2 * ones, 1];
+            buf.extend_from_slice(texts);
+            let num_values = u32::from(ones);
+            let (encoding, levels) = (Encoding::PLAIN, Encoding::RLE);
+            #[rustfmt::skip]
+            let page = Page::DataPage { buf: buf.into(), num_values, encoding, def_level_encoding: levels, rep_level_encoding: levels, statistics: None };
+            page
+        };
+        let file = ParquetFile::open(stored(&file())).unwrap();
+        let group = file.reader.get_row_group(0).unwrap();
+        let mut pages =
+            CheckedPages { pages: group.get_column_page_reader(3).unwrap(), is_text: true, has_dictionary: false };
+        let two = [1, 0, 0, 0, b'a', 0, 0, 0, 0];
+        assert!(pages.is_decodable(&page(&two, 2)));
+        assert!(!pages.is_decodable(&page(&two, 3)));
+        assert!(!pages.is_decodable(&page(&two[..4], 1)));
     }
 }

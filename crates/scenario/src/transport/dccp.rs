@@ -20,6 +20,7 @@ const CCIDS: &[(u8, &str, &str)] = &[
     (248, "dccp-248", "udpm"),
     (249, "dccp-249", "spacing"),
     (250, "dccp-250", "tfrc-filtered"),
+    (254, "dccp-254", "rap"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
     let mut kinds = [""; CCIDS.len()];

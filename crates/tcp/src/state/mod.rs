@@ -1,6 +1,7 @@
 //! What every sender keeps: sequence numbers, windows, timers, ECN, and the packets made from them.
 
 mod cuts;
+mod pace;
 
 use crate::growth::{Acked, Growth, Window};
 use crate::options::{Restart, Rules};
@@ -11,6 +12,7 @@ use crate::sender::Counters;
 use crate::unit::{self, Unit};
 use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
+use pace::Pace;
 use std::sync::Arc;
 
 /// Why the window was last reduced.
@@ -89,6 +91,10 @@ pub(crate) struct State<G> {
     /// Used with [`Rules::push`].
     unit: Unit,
     pub(crate) times: SendTimes,
+    /// Whether releases wait: with [`Rules::overhead`] or [`Rules::paced`].
+    holds_releases: bool,
+    /// Used with [`Rules::paced`].
+    pace: Pace,
 }
 
 impl<G: Growth> State<G> {
@@ -132,6 +138,8 @@ impl<G: Growth> State<G> {
             keeps_times: rules.push || rules.rack_window,
             unit: Unit::default(),
             times: SendTimes::new(),
+            holds_releases: rules.paced || !rules.overhead.is_zero(),
+            pace: Pace::new(),
         }
     }
 
@@ -168,7 +176,8 @@ impl<G: Growth> State<G> {
         let last = unit::left_of_buffer(seq, payload).min(self.end - seq);
         let srtt = self.rto.srtt(&self.rules);
         let in_time = |sent| unit::is_ack_near(self.now, sent, srtt);
-        !self.unit.is_begun()
+        !self.rules.paced
+            && !self.unit.is_begun()
             && last > 1
             && room < last.min(u64::from(unit::largest(&self.window, srtt)))
             && 3 * room < self.window.cwnd as u64
@@ -408,9 +417,18 @@ impl<G: Growth> State<G> {
         self.opened && self.una < self.end && self.poll_timeout().is_none()
     }
 
-    /// Whether the random delay before a release is over; starts it if there is something to delay.
+    /// Returns whether the next segment may go as far as `overhead` and `paced` decide; if not, sets the timer of its release.
     pub(crate) fn is_released(&mut self) -> bool {
-        if self.rules.overhead.is_zero() || self.released {
+        !self.holds_releases || self.waited()
+    }
+    #[cold]
+    fn waited(&mut self) -> bool {
+        if self.rules.paced {
+            let due = self.pace.due(self.now, self.rto.srtt(&self.rules), self.window.cwnd);
+            self.release_at = due.unwrap_or(Instant::FAR_FUTURE);
+            return due.is_none();
+        }
+        if self.released {
             return true;
         }
         let delay = self.rules.overhead.as_secs_f64() * self.random.uniform();

@@ -1,0 +1,31 @@
+//! `headway papers figures`: draws what no run gives.
+
+use super::Read;
+use crate::error::Failure;
+use crate::output;
+use headway_papers::{PAPERS, drawings};
+use headway_run::{Folder, folder_name};
+use std::path::Path;
+
+/// Writes the drawn figures of these papers, or of all, each into `OUT/ID/drawings`.
+pub(super) fn write(ids: &[String], out: Option<&Path>) -> Result<(), Failure> {
+    let papers = match ids {
+        [] => PAPERS.iter().map(Read::new).collect::<Result<Vec<_>, _>>()?,
+        ids => ids.iter().map(|id| Read::find(id)).collect::<Result<Vec<_>, _>>()?,
+    };
+    for Read { paper, .. } in &papers {
+        let figures = drawings(paper).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+        if figures.is_empty() {
+            output::text(&format!("{}: all of its figures are of runs: headway papers run {}", paper.id, paper.id))?;
+            continue;
+        }
+        let place = out.unwrap_or(Path::new("out/papers")).join(folder_name(&paper.id));
+        let folder = Folder::named(&place).below("drawings")?;
+        for figure in figures {
+            let file = format!("{}.svg", figure.name);
+            folder.write(&file, figure.svg.as_bytes())?;
+            output::text(&format!("{}: {}", folder.0.join(&file).display(), figure.title))?;
+        }
+    }
+    Ok(())
+}

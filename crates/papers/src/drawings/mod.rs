@@ -1,0 +1,66 @@
+//! Figures that no run gives: networks, state machines, regions and timelines. Networks, regions and times are drawn from the paper's
+//! scenarios, state machines from a list of states and transitions.
+
+mod canvas;
+mod graph;
+mod network;
+mod of_papers;
+mod regions;
+mod times;
+
+use crate::cell::{Cell, Profile};
+use crate::claims::ClaimsError;
+use crate::load::CellError;
+use crate::paper::Paper;
+use headway_scenario::{NoFiles, Scenario};
+
+pub use graph::Transition;
+pub use of_papers::{UDPM_RECEIVER, UDPM_SENDER};
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// Its name, such as `fig2`, which is also its file's.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The picture.
+    pub svg: String,
+}
+
+/// Why a figure cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum DrawingError {
+    /// The paper's claims are wrong.
+    #[error(transparent)]
+    Claims(#[from] ClaimsError),
+    /// A cell's scenario is wrong.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// The paper has no cell whose name begins so, or it lacks what the figure shows.
+    #[error("{paper}: no cell that begins with \"{cell}\" has {what}")]
+    Missing {
+        /// The paper.
+        paper: String,
+        /// How the cell's name begins.
+        cell: &'static str,
+        /// What the figure shows of it.
+        what: &'static str,
+    },
+}
+
+/// Returns the drawn figures of a paper, those of no other papers than the built-in ones.
+///
+/// # Errors
+/// If the paper's files do not make the scenarios that the figures show.
+pub fn drawings(paper: &Paper) -> Result<Vec<Drawing>, DrawingError> {
+    of_papers::figures(&paper.id).iter().map(|figure| figure.draw(paper)).collect()
+}
+
+/// Returns the scenario of the first cell whose name begins so.
+fn scenario(paper: &Paper, cell: &'static str, what: &'static str) -> Result<Scenario, DrawingError> {
+    let claims = paper.claims()?;
+    let found: Option<&Cell> = claims.cells.iter().find(|known| known.name.starts_with(cell));
+    let found = found.ok_or_else(|| DrawingError::Missing { paper: paper.id.to_string(), cell, what })?;
+    Ok(found.load(paper, Profile::Default, 1, &NoFiles)?.scenario)
+}

@@ -1,0 +1,151 @@
+//! What an expression asks for, held against the names that a record will have: mistakes are found before the run.
+
+use super::path::{Named, Path, fits, listed};
+use super::{Expression, ExpressionError, Node};
+use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
+use serde::de::value::Error;
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// The names of what a record will hold.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Its flows.
+    pub flows: Vec<String>,
+    /// The directions of its links.
+    pub links: Vec<String>,
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// Its attackers.
+    pub attackers: Vec<String>,
+}
+
+/// A list of a record.
+struct List<'a> {
+    /// What one of it is called.
+    one: &'static str,
+    names: &'a [String],
+    /// Keys that one of it may have.
+    keys: &'static [&'static str],
+}
+
+impl Names {
+    fn lists(&self) -> [List<'_>; 4] {
+        [
+            List { one: "flow", names: &self.flows, keys: fields::<FlowSummary>() },
+            List { one: "link", names: &self.links, keys: fields::<LinkSummary>() },
+            List { one: "host", names: &self.hosts, keys: fields::<HostSummary>() },
+            List { one: "attacker", names: &self.attackers, keys: fields::<AttackerSummary>() },
+        ]
+    }
+}
+
+impl Expression {
+    /// Checks that a record with these names can have what it asks for: its names, and the first key of each path. Deeper keys depend on the run.
+    ///
+    /// # Errors
+    /// A name or a key that no such record has.
+    pub fn check_names(&self, names: &Names) -> Result<(), ExpressionError> {
+        let mut first = Ok(());
+        self.root.any(&mut |node| {
+            if let Node::Path(path) = node {
+                first = path.check(names);
+            }
+            first.is_err()
+        });
+        first.map_err(|why| ExpressionError { expression: self.text.clone(), why })
+    }
+}
+
+impl Path {
+    fn check(&self, names: &Names) -> Result<(), String> {
+        let Some(Named { list, name }) = &self.list else { return self.check_key(fields::<Summary>()) };
+        let lists = names.lists();
+        let present = || lists.iter().filter(|known| !known.names.is_empty());
+        let Some(found) = present().find(|known| known.one == list) else {
+            return Err(format!("there is no list \"{list}\"; there are {}", listed(present().map(|known| known.one))));
+        };
+        if !found.names.iter().any(|known| fits(name, known)) {
+            let known = listed(found.names.iter().map(String::as_str));
+            return Err(format!("there is no {list} \"{name}\"; there are {known}"));
+        }
+        self.check_key(found.keys)
+    }
+
+    fn check_key(&self, known: &[&str]) -> Result<(), String> {
+        match self.keys.first() {
+            Some(key) if !known.contains(&key.as_str()) => {
+                Err(format!("there is no \"{key}\"; there are {}", known.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the names of a struct's fields.
+fn fields<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    let mut fields: &'static [&'static str] = &[];
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
+}
+
+/// Notes the fields of the struct that is read, and reads nothing.
+struct Fields<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Fields<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("nothing is read"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names and keys are those of docs/src/records.md. A key that only some flows have (`timeouts`) is one.
+    #[test]
+    fn names_and_keys_that_no_record_has_are_found_without_a_record() {
+        let name = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let names = Names { flows: name(&["tcp-1", "tcp-2"]), links: name(&["a->b"]), ..Names::default() };
+        let check = |text: &str| text.parse::<Expression>().unwrap().check_names(&names).map_err(|error| error.why);
+        for text in [
+            "mean(flow[tcp*].throughput_bps) / 1e6",
+            "flow[tcp-1].timeouts + link[a->b].dropped_packets.early",
+            "or(flow[tcp-2].sessions.refused, 0)",
+            "jain_index * (interval.to - interval.from)",
+            "2 + 2",
+        ] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+        for (text, why) in [
+            ("flow[tpc-1].throughput_bps", "there is no flow \"tpc-1\"; there are tcp-1, tcp-2"),
+            (
+                "sum(flow[*].sent_packets) / sum(link[b->a].arrived_packets)",
+                "there is no link \"b->a\"; there are a->b",
+            ),
+            ("host[a].cpu", "there is no list \"host\"; there are flow, link"),
+            ("-flow[tcp-1].throughputs", "there is no \"throughputs\"; there are name, from, to, kind, sent_packets,"),
+            ("jain", "there is no \"jain\"; there are version, name,"),
+        ] {
+            let error = check(text).unwrap_err();
+            assert!(error.starts_with(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! TCP Veno (Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003), as Linux
+//! has it (net/ipv4/tcp_veno.c): Reno that takes a loss before a full queue for one of the channel.
+//!
+//! ```text
+//! N = cwnd (RTT - baseRTT) / RTT     segments in the queue; RTT is the least since the last acknowledgement that opened the window
+//! slow start                         as Reno
+//! avoidance    N <  beta:            cwnd += 1 in a round trip
+//!              N >= beta:            cwnd += 1 in two round trips
+//! loss         N <  beta:            4/5 of the window stay
+//!              N >= beta:            1/2 of it
+//! ```
+//! As Reno it grows before the third sample, and from a reduction to the end of its recovery.
+//!
+//! Departures from the paper, which Linux shares: baseRTT outlives losses (the paper starts it again), and a timeout leaves what a loss
+//! leaves (the paper halves). Where windows are whole segments N is computed in half segments, rounded up: beta = 3 is N <= 2.5.
+//! With `pipe = "fack"` all is in the integers of Linux 2.6.22, as ns-2's Agent/TCP/Linux runs it.
+
+use crate::growth::{Acked, Growth, Step, Window};
+use crate::linux_window::LinuxWindow;
+use crate::open_state::OpenState;
+use crate::options::{Increase, Pipe, Rules};
+use crate::state::Cut;
+use headway_units::{Dialect, Duration};
+
+/// Veno's window growth.
+#[derive(Clone, Debug)]
+pub(crate) struct Veno {
+    opening: Opening,
+    beta: f64,
+    /// N is rounded as in Linux.
+    whole: bool,
+    state: OpenState,
+    base_rtt: Duration,
+    /// The least since the window last opened.
+    rtt: Duration,
+    samples: u32,
+    /// N.
+    backlog: f64,
+    /// With `opening` in integers: the next full count opens the window, too, though N is above beta (`inc`).
+    opens_next: bool,
+}
+
+/// How acknowledgements open the window.
+#[derive(Clone, Debug)]
+enum Opening {
+    Step(Step),
+    Linux(LinuxWindow),
+}
+
+impl Growth for Veno {
+    /// Each acknowledgement has to measure a round trip.
+    fn adjust(rules: &mut Rules, dialect: Dialect) {
+        rules.timestamps = true;
+        if dialect == Dialect::Ns2 {
+            rules.adjust_to_linux_agent();
+        }
+    }
+
+    fn new(rules: &Rules) -> Self {
+        let in_integers = rules.pipe == Pipe::Fack;
+        Self {
+            opening: if in_integers {
+                Opening::Linux(LinuxWindow::new(rules))
+            } else {
+                Opening::Step(Step::new(rules))
+            },
+            beta: f64::from(rules.veno_beta),
+            whole: in_integers || rules.increase == Increase::Whole,
+            state: OpenState::new(),
+            base_rtt: Duration::MAX,
+            rtt: Duration::MAX,
+            samples: 0,
+            backlog: 0.0,
+            opens_next: true,
+        }
+    }
+
+    fn acknowledged(&mut self, acked: Acked, _fine: bool) {
+        if let Opening::Linux(counters) = &mut self.opening {
+            counters.acknowledged(acked.segments);
+            self.follow(acked);
+        }
+    }
+
+    /// `tcp_veno_cong_avoid`.
+    fn grow(&mut self, window: &mut Window, acked: Acked) {
+        if matches!(self.opening, Opening::Step(_)) {
+            self.follow(acked);
+        }
+        let measures = self.state.is_open();
+        let judges = measures && self.samples > 2;
+        if judges {
+            self.judge(window.cwnd);
+        }
+        let congested = judges && self.backlog >= self.beta;
+        match &mut self.opening {
+            Opening::Step(step) => {
+                let left = step.slow_start(window, acked.segments);
+                if left > 0.0 {
+                    let rounds = if congested { 2.0 } else { 1.0 };
+                    step.avoid(window, left, rounds * window.cwnd);
+                }
+            }
+            Opening::Linux(counters) if !judges || LinuxWindow::in_slow_start(window) => counters.reno(window),
+            Opening::Linux(counters) => {
+                if counters.is_full(window.cwnd as u64) {
+                    let opens = !congested || self.opens_next;
+                    self.opens_next ^= congested;
+                    if opens {
+                        counters.open(window);
+                    }
+                }
+            }
+        }
+        if measures {
+            self.rtt = Duration::MAX;
+        }
+    }
+
+    fn hold(&mut self, acked: Acked) {
+        if matches!(self.opening, Opening::Step(_)) {
+            self.follow(acked);
+        }
+    }
+
+    /// `tcp_veno_ssthresh`.
+    fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
+        self.state.reduced();
+        let share = if self.backlog < self.beta { 0.8 } else { 0.5 };
+        match &mut self.opening {
+            Opening::Step(step) => {
+                step.reset(false);
+                base * share
+            }
+            Opening::Linux(counters) => {
+                counters.reset();
+                (cwnd * share).floor().max(2.0)
+            }
+        }
+    }
+
+    fn recovered(&mut self, _window: &mut Window) {
+        self.state.recovered();
+        self.rtt = Duration::MAX;
+    }
+
+    fn timed_out(&mut self) {
+        self.state.timed_out();
+        match &mut self.opening {
+            Opening::Step(step) => step.reset(true),
+            Opening::Linux(counters) => counters.reset(),
+        }
+    }
+
+    /// `tcp_veno_init`.
+    fn resumed(&mut self, _silence: Duration) {
+        (self.base_rtt, self.rtt) = (Duration::MAX, Duration::MAX);
+        self.opens_next = true;
+        self.state.recovered();
+    }
+}
+
+impl Veno {
+    /// Takes in the end of a recovery and a round trip (`tcp_veno_state`, `tcp_veno_pkts_acked`).
+    fn follow(&mut self, acked: Acked) {
+        if self.state.on_ack(acked) {
+            self.rtt = Duration::MAX;
+        }
+        if acked.segments == 0 {
+            return;
+        }
+        if let Some(rtt) = acked.rtt {
+            // The kernel counts microseconds, and one more.
+            let rtt = if self.whole {
+                Duration::from_micros(rtt.as_nanos() / 1000 + 1)
+            } else {
+                rtt.max(Duration::from_nanos(1))
+            };
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.rtt = self.rtt.min(rtt);
+            self.samples = self.samples.saturating_add(1);
+        }
+    }
+
+    /// Computes N. Without a sample since the last time the old one stays.
+    fn judge(&mut self, cwnd: f64) {
+        if self.rtt == Duration::MAX {
+            return;
+        }
+        let share = |cwnd: f64| cwnd * self.base_rtt.as_nanos() as f64 / self.rtt.as_nanos() as f64;
+        self.backlog = if self.whole { cwnd - share(2.0 * cwnd).floor() / 2.0 } else { cwnd - share(cwnd) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpOptions;
+    use headway_units::{Instant, Registry};
+
+    fn veno(dialect: Dialect) -> Veno {
+        Veno::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules)
+    }
+
+    fn acked(una: u64, rtt_ms: u64) -> Acked {
+        let rtt = Duration::from_millis(rtt_ms);
+        Acked { now: Instant::ZERO, segments: 1, una, max: una + 20, rtt: Some(rtt), srtt: rtt }
+    }
+
+    /// What two round trips of 20 acknowledgements add to a window of 20, and what a loss then leaves of it.
+    fn after(dialect: Dialect, rtt_ms: u64) -> (f64, f64) {
+        let mut veno = veno(dialect);
+        (1..=3).for_each(|una| veno.hold(acked(una, 100)));
+        veno.grow(&mut Window { cwnd: 20.0, ssthresh: 2.0 }, acked(4, 100));
+        veno.opening = Opening::Step(Step::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules));
+        let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
+        let mut cwnd = 0.0;
+        for una in 5..45 {
+            let before = window.cwnd;
+            veno.grow(&mut window, acked(una, rtt_ms));
+            cwnd += window.cwnd - before;
+            window.cwnd = 20.0;
+        }
+        (cwnd, veno.decrease(Cut::DupAcks, 20.0, 20.0))
+    }
+
+    /// Fu and Liew 2003 with 20 segments and a baseRTT of 100 ms: at 117 ms N = 20 x 17/117 = 2.9, at 118 ms 3.05. Below beta = 3 the
+    /// window grows by 1 a round trip and a loss leaves 4/5; above by 1 in two, and 1/2.
+    #[test]
+    fn fu_and_liew_2003_backlog_decides() {
+        for (rtt_ms, added, left) in [(100, 2.0, 16.0), (117, 2.0, 16.0), (118, 1.0, 10.0), (300, 1.0, 10.0)] {
+            let (cwnd, reduced) = after(Dialect::Rfc, rtt_ms);
+            assert!((cwnd - added).abs() < 1e-9 && reduced == left, "{rtt_ms}: {cwnd} {reduced}");
+        }
+    }
+
+    /// net/ipv4/tcp_veno.c counts half segments (V_PARAM_SHIFT 1): at 114 ms 40 x 100001/114001 is 35, 40 - 35 = 5 < 6; at 115 ms it is 34, and 6
+    /// is not.
+    #[test]
+    fn linux_counts_half_segments() {
+        for (rtt_ms, added, left) in [(114, 2.0, 16.0), (115, 1.0, 10.0)] {
+            assert_eq!(after(Dialect::Linux, rtt_ms), (added, left), "{rtt_ms}");
+        }
+    }
+
+    /// Before the third sample, and between a reduction and its end, it is Reno: a queue slows nothing down.
+    #[test]
+    fn without_a_measure_it_is_reno() {
+        let mut veno = veno(Dialect::Rfc);
+        let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
+        let mut grows = |veno: &mut Veno, una| {
+            window.cwnd = 10.0;
+            veno.grow(&mut window, acked(una, if una == 2 { 100 } else { 200 }));
+            window.cwnd - 10.0
+        };
+        let steps = [2, 3, 4, 5].map(|una| (grows(&mut veno, una) * 100.0).round());
+        assert_eq!(steps, [10.0, 10.0, 5.0, 5.0], "N = 5");
+        assert_eq!(veno.decrease(Cut::DupAcks, 10.0, 10.0), 5.0);
+        // Sent before it: up to 24.
+        let steps = [6, 24, 25, 26, 27].map(|una| (grows(&mut veno, una) * 100.0).round());
+        assert_eq!(steps, [10.0, 10.0, 10.0, 5.0, 5.0]);
+        veno.decrease(Cut::DupAcks, 10.0, 10.0);
+        veno.recovered(&mut Window { cwnd: 10.0, ssthresh: 5.0 });
+        assert_eq!((grows(&mut veno, 28) * 100.0).round(), 5.0, "SACK's recovery is over");
+    }
+
+    /// `tcp_veno_init`: a silence starts baseRTT again.
+    #[test]
+    fn a_silence_forgets_the_base() {
+        let mut veno = veno(Dialect::Linux);
+        veno.hold(acked(1, 100));
+        veno.resumed(Duration::from_secs(1));
+        veno.hold(acked(2, 140));
+        assert_eq!(veno.base_rtt, Duration::from_micros(140_001));
+    }
+
+    /// Linux 2.6.22: one segment more at the acknowledgement after `cwnd` of them, at every other of these times above beta.
+    #[test]
+    fn integers_of_linux_2_6() {
+        for (rtt_ms, opened) in [(100, vec![11, 22, 33, 44]), (150, vec![11, 33])] {
+            let mut veno = veno(Dialect::Ns2);
+            let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
+            (1..=3).for_each(|una| veno.acknowledged(acked(una, 100), true));
+            let mut seen = vec![];
+            for n in 1..=44 {
+                let acked = acked(3 + n, rtt_ms);
+                veno.acknowledged(acked, true);
+                veno.grow(&mut window, acked);
+                if window.cwnd > 10.0 {
+                    seen.push(n);
+                    window.cwnd = 10.0;
+                }
+            }
+            assert_eq!(seen, opened, "{rtt_ms}");
+        }
+    }
+}
