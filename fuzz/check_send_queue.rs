@@ -75,6 +75,7 @@ fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
         rules.size_weight = Duration::from_nanos(choices.wide());
     }
     rules.resend = other & 16 != 0;
+    rules.discard_spends = other & 32 != 0;
     match options.check() {
         Ok(()) => Some(options),
         Err(error) => {
@@ -132,6 +133,9 @@ impl Ledger {
     }
 
     fn dequeue(&mut self) {
+        let mut unsent = vec![];
+        while self.queue.discard_head(self.now, &mut |packet| unsent.push(packet)) {}
+        self.thrown_away(&unsent, None);
         let told = self.queue.next(self.now);
         assert_eq!(told.is_some(), !self.queue.is_empty());
         let mut unsent = vec![];

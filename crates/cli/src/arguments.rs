@@ -410,6 +410,17 @@ pub(crate) enum PapersCommand {
         #[command(flatten)]
         options: PapersOptions,
     },
+    /// Print the stored numbers and verdicts of a figure, a table or a claim, and the command that runs it again. Runs nothing.
+    Show {
+        /// The paper, or the folder of one of your own.
+        id: String,
+        /// What to show, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
+        name: Option<String>,
+        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, then papers, then the results that are
+        /// built in].
+        #[arg(long, value_name = "DIR")]
+        results: Option<PathBuf>,
+    },
     /// Draw the figures that no run gives: networks, state machines, regions and timelines, as SVG. Runs nothing.
     Figures {
         /// The papers [default: all that are built in].
@@ -425,8 +436,8 @@ pub(crate) enum PapersCommand {
         /// The page.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
-        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, and for papers that it
-        /// lacks papers].
+        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, then papers, then the results that are
+        /// built in].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -437,9 +448,15 @@ pub(crate) struct PapersOptions {
     /// More seeds, longer runs, and the sweeps over what the paper leaves open.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Run this cell only; what needs others is then "not run". May be repeated.
+    /// Run this cell only; what needs others is then "not run". `*` stands for any characters. May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
+    /// Run the cells of this figure, table or claim only, such as fig6, table2 or lan.fig3.a. May be repeated.
+    #[arg(long = "only", value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Results to complete: cells that are not run now, and verdicts that need them, are taken from this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) onto: Option<PathBuf>,
     /// Folder for records, tables and pictures [default: out/papers/ID].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -11,9 +11,9 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Profile, Ran, Reference, Results,
-    Score, Traces, Values, charts, inferred_markdown, markdown, plain, scorecard, scorecard_plain, trace,
-    verdicts_markdown, verdicts_plain,
+    Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Ran, Reference, Results,
+    Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, plain,
+    readings_markdown, readings_plain, scorecard, scorecard_plain, trace, verdicts_markdown, verdicts_plain,
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read_regular, safe_name};
 use headway_scenario::{Files, NoFiles, hint};
@@ -34,6 +34,7 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
         PapersCommand::List => list(),
         PapersCommand::Run { id, options } => run(&Read::find(id)?, options),
         PapersCommand::Check { id, json, options } => check(id.as_deref(), *json, options),
+        PapersCommand::Show { id, name, results } => report::show(id, name.as_deref(), results.as_deref()),
         PapersCommand::Figures { ids, out } => figures::write(ids, out.as_deref()),
         PapersCommand::Report { ids, output, results } => report::write(ids, output, results.as_deref()),
     }
@@ -140,6 +141,8 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
         ("tables.md", tables),
         ("verdicts.md", verdicts_markdown(&results)),
         ("inferred.md", inferred_markdown(claims)),
+        ("readings.md", readings_markdown(claims, &results)),
+        ("figures.md", figures_markdown(&paper.id, claims, &results).map_err(|error| wrong(&error))?),
     ] {
         out.write(name, text.as_bytes())?;
     }
@@ -210,6 +213,10 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
                 counted(*seeds, "seed"),
                 verdicts_plain(&results)
             ))?;
+            let readings = readings_plain(&read.claims, &results);
+            if !readings.is_empty() {
+                output::text(&format!("{readings}\n"))?;
+            }
         }
         all.push(results);
     }
@@ -222,7 +229,7 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         let claims = all.iter().flat_map(|results| &results.claims).collect();
         output::json(&Checked { claims, counts, papers, scorecard: scorecard(&all) })?;
     } else if all.len() > 1 {
-        output::text(&scorecard_plain(&scorecard(&all)))?;
+        output::text(&format!("{}\n\n{}", scorecard_plain(&scorecard(&all)), by_reading_plain(&all)))?;
     }
     let fallen: Vec<String> = (all.iter().flat_map(|results| &results.claims))
         .filter(|judged| !judged.is_acceptable())
@@ -240,7 +247,7 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
     interrupt::listen();
     let Read { paper, claims, ns2, .. } = read;
     let profile = if options.full { Profile::Full } else { Profile::Default };
-    let cells = chosen(claims, profile, &options.cells)?;
+    let cells = chosen(claims, profile, options)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
     let _lock = out.claim(Holds::Paper)?;
@@ -262,19 +269,48 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
         measured.add(&cell.name, seed, cell.deterministic, values);
         seconds.insert(cell.name.clone(), interval);
     }
-    Ok(Results::new(paper, claims, ns2, profile, &measured, seconds))
+    let results = Results::new(paper, claims, ns2, profile, &measured, seconds);
+    match &options.onto {
+        Some(file) => {
+            let stored = report::stored(&paper.id, file)?;
+            results.onto(claims, ns2, stored).map_err(|why| Failure::Papers(format!("{}: {why}", file.display())))
+        }
+        None => Ok(results),
+    }
 }
 
-/// The cells of the profile; with names on the command line only those, whatever the profile.
-fn chosen<'a>(claims: &'a Claims, profile: Profile, names: &[String]) -> Result<Vec<&'a Cell>, Failure> {
+/// The cells of the profile; with names on the command line only those, whatever the profile; with parts those of the profile that they need.
+fn chosen<'a>(claims: &'a Claims, profile: Profile, options: &PapersOptions) -> Result<Vec<&'a Cell>, Failure> {
+    let PapersOptions { cells: names, only, .. } = options;
     for name in names {
-        if !claims.cells.iter().any(|cell| cell.name == *name) {
+        if !claims.cells.iter().any(|cell| is_called(&cell.name, name)) {
             let known = claims.cells.iter().map(|cell| cell.name.as_str());
             return Err(Failure::Papers(format!("there is no cell \"{name}\"{}", hint(name, known))));
         }
     }
-    let wanted = |cell: &&Cell| if names.is_empty() { cell.belongs_to(profile) } else { names.contains(&cell.name) };
+    let parts = only.iter().map(|name| Part::find(claims, name)).collect::<Result<Vec<_>, _>>();
+    let parts = parts.map_err(|error| Failure::Papers(error.to_string()))?;
+    if let Some(part) = parts.iter().find(|part| part.cells.is_empty()) {
+        let why = format!("{} needs no run: its claims are tested, see `headway papers show`", part.name);
+        return Err(Failure::Papers(why));
+    }
+    let is_part = |cell: &Cell| parts.iter().any(|part| part.cells.contains(&cell.name));
+    let wanted = |cell: &&Cell| match (names.is_empty(), parts.is_empty()) {
+        (true, true) => cell.belongs_to(profile),
+        _ => names.iter().any(|name| is_called(&cell.name, name)) || is_part(cell) && cell.belongs_to(profile),
+    };
     Ok(claims.cells.iter().filter(wanted).collect())
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any characters.
+fn is_called(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((begin, rest)) => name.strip_prefix(begin).is_some_and(|name| {
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| is_called(&name[at..], rest))
+        }),
+    }
 }
 
 /// What a run gave.
@@ -322,4 +358,26 @@ fn one_run(
         traces: trace(claims, &cell.name, &outcome),
         interval: [summary.interval.from, summary.interval.to],
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_called;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (name, pattern, expected) in [
+            ("f4.uddj.0.08", "f4.uddj.0.08", true),
+            ("f4.uddj.0.08", "f4.uddj.0", false),
+            ("f4.uddj.0.08", "f4.*", true),
+            ("f4.uddj.0.08", "*.0.08", true),
+            ("f4.uddj.0.08", "f*uddj*8", true),
+            ("f4.uddj.0.08", "f4.*.tfrc", false),
+            ("f4.uddj.0.08", "*", true),
+            ("f4", "f4*", true),
+            ("ü.1", "*1", true),
+        ] {
+            assert_eq!(is_called(name, pattern), expected, "{name} {pattern}");
+        }
+    }
 }

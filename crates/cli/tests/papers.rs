@@ -262,7 +262,7 @@ fn a_folder_is_a_paper() {
     }
 }
 
-/// From a run if there is one, else from what the repository keeps; where neither is, it says what to do.
+/// From a run if there is one, else from what the repository keeps, else from what is built in; a folder without results says what to do.
 #[test]
 fn a_report_is_of_what_was_found_before() {
     let place = tempfile::tempdir().unwrap();
@@ -270,9 +270,13 @@ fn a_report_is_of_what_was_found_before() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
         command.args(["papers", "report"]).args(arguments).current_dir(at).output().unwrap()
     };
-    let none = report(place.path(), &[]);
+    let none = report(place.path(), &["--results", "nowhere"]);
     assert!(!none.status.success() && !place.path().join("report.html").exists());
     assert!(text(&none.stderr).contains("run `headway papers run lan-queues --full`"), "{}", text(&none.stderr));
+    let built_in = report(place.path(), &[]);
+    assert!(built_in.status.success(), "{}", text(&built_in.stderr));
+    assert!(text(&built_in.stdout).starts_with("281 claims of 5 papers, "), "{}", text(&built_in.stdout));
+    assert!(read(&place.path().join("report.html")).contains("<code>results that are built in</code>"));
 
     let page = place.path().join("all.html");
     let all = report(&root(), &["-o", &page.display().to_string()]);
@@ -296,4 +300,84 @@ fn a_report_is_of_what_was_found_before() {
     let wrong = report(place.path(), &["udpm", "--results", "."]);
     let said = text(&wrong.stderr);
     assert!(!wrong.status.success() && said.contains("these are results of sfdps, not of udpm"), "{said}");
+}
+
+/// From a paper's figure to its numbers, its verdicts and its command, in a folder that holds nothing.
+#[test]
+fn a_figure_is_shown_with_its_command() {
+    let place = tempfile::tempdir().unwrap();
+    let show = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(["papers", "show"]).args(arguments).current_dir(place.path()).output().unwrap()
+    };
+    for (arguments, parts) in [
+        (
+            vec!["uddj-tfrc", "fig6"],
+            vec![
+                "uddj-tfrc, Figure 6",
+                "uddj.f6.order is ",
+                "by reading: early: ",
+                "run it again: headway papers run uddj-tfrc --only fig6",
+                "as stored:    headway papers run uddj-tfrc --only fig6 --full",
+                "results: results that are built in",
+            ],
+        ),
+        (
+            vec!["lan-queues", "Table II"],
+            vec!["lan-queues, Table II", "13.246", "headway papers run lan-queues --only table2"],
+        ),
+        (vec!["sfdps", "sfdps.fig1"], vec!["sfdps.fig1 is ", "headway papers run sfdps --only sfdps.fig1"]),
+        (vec!["udpm"], vec!["| Figure 6 |", "`headway papers run udpm --only fig6`"]),
+    ] {
+        let shown = show(&arguments);
+        assert!(shown.status.success(), "{arguments:?}: {}", text(&shown.stderr));
+        for part in parts {
+            assert!(text(&shown.stdout).contains(part), "{arguments:?}: {part}\n{}", text(&shown.stdout));
+        }
+    }
+    let wrong = show(&["uddj-tfrc", "fig77"]);
+    let said = text(&wrong.stderr);
+    assert!(
+        !wrong.status.success() && said.contains("no figure, table or claim \"fig77\"") && said.contains("fig6"),
+        "{said}"
+    );
+}
+
+/// A part runs its own cells; what it gives completes stored results, which keep all others.
+#[test]
+fn a_part_is_run_onto_stored_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let stored = root().join("papers/lan-queues/results.json");
+    let onto = stored.display().to_string();
+    let ran = papers(&[
+        "run",
+        "lan-queues",
+        "--full",
+        "--cell",
+        "droptail.udp.*3",
+        "--out",
+        &out,
+        "--onto",
+        &onto,
+        "--quiet",
+    ]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let runs: Vec<_> =
+        std::fs::read_dir(folder.path().join("runs")).unwrap().map(|run| run.unwrap().file_name()).collect();
+    assert_eq!(runs, [CELL]);
+    assert_eq!(
+        read(&folder.path().join("results.json")),
+        read(&stored),
+        "the stored numbers are stale: run `make papers`"
+    );
+    // Ten seeds are not thirty.
+    let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);
+    assert!(
+        text(&mixed.stderr).contains("these runs have the profile default, and the stored results full"),
+        "{}",
+        text(&mixed.stderr)
+    );
+    let tested = papers(&["run", "lan-queues", "--only", "fig1", "--out", &out]);
+    assert!(text(&tested.stderr).contains("fig1 needs no run"), "{}", text(&tested.stderr));
 }

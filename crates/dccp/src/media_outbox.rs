@@ -279,6 +279,11 @@ impl<T: AsRef<[u8]>> Outbox for MediaOutbox<T> {
         self.queue.next(now).map(next_of)
     }
 
+    fn discard(&mut self, now: Instant) -> bool {
+        let Self { queue, ends, .. } = self;
+        queue.discard_head(now, &mut |unsent| ends.unsent(unsent))
+    }
+
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         let Self { queue, taken, ends, .. } = self;
         *taken = queue.dequeue(now, &mut |unsent| ends.unsent(unsent));

@@ -294,3 +294,26 @@ fn what_is_lost_for_good_is_handed_back() {
     assert!(lost.len() > 35, "{lost:?}");
     assert_eq!(ends[..290], (0..290).collect::<Vec<_>>());
 }
+
+/// Linux 6.1 `dccp_write_xmit`: the CCID has moved its nominal send time when the late packet is found, so the packet behind it waits for one
+/// `t_ipi` more. Where discards are free it goes at the first time.
+#[test]
+fn a_discard_spends_the_permission_of_ccid_3() {
+    let wait_tenths_ms = |spends| {
+        let mut call = Call::new(3, "sfdps1", |queue| queue.rules.discard_spends = spends, |_| false);
+        call.push(1, MediaKind::Audio, 1000, 1000);
+        call.drain();
+        assert_eq!(call.sent_data, 1);
+        call.push(2, MediaKind::Audio, 1000, 1);
+        call.push(3, MediaKind::Audio, 1000, 1000);
+        let waited = (1..200_i32).find(|_| {
+            call.run(Duration::from_micros(100));
+            call.sent_data == 2
+        });
+        let GivenUp::Unsent(unsent) = call.outbox.poll_given_up().unwrap() else { panic!() };
+        assert_eq!((unsent.media.payload[1], unsent.cause), (2, SendDrop::Expired));
+        waited.unwrap()
+    };
+    let (free, spends) = (wait_tenths_ms(false), wait_tenths_ms(true));
+    assert!(free > 20 && (2 * free - spends).abs() <= 2, "{free} {spends}");
+}

@@ -287,3 +287,36 @@ proptest! {
         prop_assert_eq!(sent, (0..count).collect::<Vec<_>>());
     }
 }
+
+/// Linux 6.1 `dccp_write_xmit` with the SFDPS paper's check "just before a packet is transmitted": each late packet at the head is thrown away
+/// by itself, and its permission with it. SFDPS2 keeps the last packet.
+#[test]
+fn a_discard_that_spends_looks_at_the_head_alone() {
+    // In the order of the queue: 1, 2, 4 (late by 50, 40, 30 ms), 3.
+    let packets = [named(1, 0, 0, 50), named(2, 0, 0, 60), named(3, 1, 0, 500), named(4, 1, 0, 70)];
+    for (kind, discards, sent) in
+        [("sfdps1", [true, true, true, false], Some(3)), ("sfdps2", [true, true, true, false], Some(3))]
+    {
+        let mut queue = SendQueue::new(&with(kind, |rules| rules.discard_spends = true));
+        let mut unsent = Vec::new();
+        let mut drop = |dropped: Unsent| unsent.push((dropped.media.size.count(), dropped.cause, dropped.lateness));
+        packets.iter().for_each(|media| queue.enqueue(at(0), *media, &mut drop));
+        assert_eq!(queue.next(at(100)).unwrap().size.count(), 1);
+        assert_eq!(discards.map(|_| queue.discard_head(at(100), &mut drop)), discards, "{kind}");
+        assert_eq!(queue.dequeue(at(100), &mut drop).map(|media| media.size.count()), sent, "{kind}");
+        let late = |name, lateness| (name, SendDrop::Expired, millis(lateness));
+        assert_eq!(unsent, [late(1, 50), late(2, 40), late(4, 30)], "{kind}");
+    }
+    for (kind, discarded) in [("sfdps1", true), ("sfdps2", false)] {
+        let mut queue = SendQueue::new(&with(kind, |rules| rules.discard_spends = true));
+        queue.enqueue(at(0), packets[0], &mut |_| {});
+        assert_eq!(queue.discard_head(at(100), &mut |_| {}), discarded, "{kind}");
+        assert_eq!(queue.dequeue(at(100), &mut |_| {}).is_none(), discarded, "{kind}");
+    }
+    // Without the option no head is thrown away by itself.
+    let mut queue = SendQueue::new(&preset("sfdps1", 5));
+    queue.enqueue(at(0), packets[0], &mut |_| {});
+    assert!(!queue.discard_head(at(100), &mut |_| {}));
+    let wrong = with("fifo", |rules| rules.discard_spends = true).check().unwrap_err();
+    assert_eq!(wrong.key, "discard_spends");
+}

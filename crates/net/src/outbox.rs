@@ -113,6 +113,14 @@ impl Outbox for LineOutbox {
         self.know();
         self.next(now)
     }
+    fn discard(&mut self, now: Instant) -> bool {
+        let discarded = self.queue.discard(now);
+        if discarded {
+            self.tell_fates();
+            self.tell_waiting();
+        }
+        discarded
+    }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.queue.take(now)
     }

@@ -70,6 +70,10 @@ pub struct Claim {
     pub explain: Option<Explain>,
     /// What is told besides, under other assumptions, and does not count.
     pub beside: Option<Explain>,
+    /// The reading under which `checks` judge it; none if nothing is judged, or the paper names no reading.
+    pub reading: Option<String>,
+    /// What it is judged by under each other reading that changes it.
+    pub readings: Vec<ReadAs>,
     /// The tests of a definition or of an input, as `path::function`.
     pub tests: Vec<String>,
     /// Whether a parameter was chosen by the paper's results and the claim does not hold without that choice.
@@ -81,6 +85,12 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Every check that is judged under the first reading, what is told besides included.
+    pub(crate) fn all_checks(&self) -> impl Iterator<Item = &Check> {
+        let told = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
+        self.checks.iter().chain(&self.trend).chain(told)
+    }
+
     /// Whether what it is checked by is of the kind of the paper's number: of "4 Mb/s" a check may be that 85 % are filled.
     pub(crate) fn compares(&self) -> bool {
         let (Some(said), Some(check)) = (self.paper, self.checks.first()) else { return true };
@@ -91,6 +101,17 @@ impl Claim {
             _ => true,
         }
     }
+}
+
+/// A claim under another reading than the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadAs {
+    /// The reading's name.
+    pub reading: String,
+    /// What must hold for the claim to be reproduced.
+    pub checks: Vec<Check>,
+    /// What must hold for its trend to be reproduced.
+    pub trend: Vec<Check>,
 }
 
 /// Words, and the numbers that show them: why a claim cannot hold as it stands, or what is told besides.
@@ -166,6 +187,8 @@ impl Written {
             statement: self.statement,
             paper: self.paper,
             cell: self.cell,
+            reading: None,
+            readings: Vec::new(),
             tests: self.test,
             fitted: self.fitted,
             note: self.note,

@@ -2,10 +2,11 @@
 
 use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, Written as WrittenCheck};
-use crate::claim::{Claim, Written as WrittenClaim};
+use crate::claim::{Claim, Kind, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
 use crate::metric::{Asked, Metric, Metrics};
 use crate::pattern::{Bindings, PatternError, expand};
+use crate::reading::Reading;
 use headway_scenario::hint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub struct Claims {
     pub about: String,
     /// What it leaves open.
     pub inferred: Vec<Inferred>,
+    /// The ways in which it can be read. Claims are judged under the first one, unless a verdict says another.
+    pub readings: Vec<Reading>,
     /// What is run, in the order of the file.
     pub cells: Vec<Cell>,
     /// Its claims, in the order of the file.
@@ -64,6 +67,8 @@ struct Written {
     seeds: Seeds,
     #[serde(default)]
     inferred: Vec<Inferred>,
+    #[serde(default)]
+    reading: Vec<Reading>,
     #[serde(default)]
     metric: Vec<Asked>,
     cell: Vec<Grid>,
@@ -152,6 +157,7 @@ impl Claims {
             });
             claims.push(claim.map_err(|why| ClaimsError::Claim { id, why })?);
         }
+        read(&mut claims, &written.reading, &names)?;
         for (what, name, found) in (written.table.iter())
             .map(|table| ("table", &table.title, names.table(table)))
             .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
@@ -165,6 +171,7 @@ impl Claims {
             source: written.source,
             about: written.about,
             inferred: written.inferred,
+            readings: written.reading,
             cells,
             claims,
             metrics,
@@ -200,6 +207,46 @@ impl Claims {
         }
         values
     }
+}
+
+/// Writes into each measured claim under which readings it is judged, and by what.
+fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(), ClaimsError> {
+    let Some((first, others)) = readings.split_first() else { return Ok(()) };
+    let wrong = |name: &str, why: String| ClaimsError::Other { what: "reading", name: name.to_owned(), why };
+    if !first.is_plain() {
+        return Err(wrong(
+            &first.name,
+            "the first reading is that of the checks as they are: it replaces nothing".to_owned(),
+        ));
+    }
+    let mut known = BTreeSet::from([&first.name]);
+    for reading in others {
+        if !known.insert(&reading.name) {
+            return Err(ClaimsError::Twice { what: "readings", name: reading.name.clone() });
+        }
+        if reading.is_plain() {
+            return Err(wrong(&reading.name, "it replaces nothing: write cells or metrics".to_owned()));
+        }
+    }
+    for claim in claims {
+        // A setting that is read back is no result under any reading.
+        if claim.kind == Kind::Input || claim.checks.is_empty() && claim.explain.is_none() {
+            continue;
+        }
+        claim.reading = Some(first.name.clone());
+        claim.readings = others.iter().filter_map(|reading| reading.of(claim)).collect();
+        for under in &claim.readings {
+            for check in under.checks.iter().chain(&under.trend) {
+                names
+                    .metric(&check.metric)
+                    .map_err(|why| wrong(&under.reading, format!("claim {}: {why}", claim.id)))?;
+                if let Some(cell) = check.cells.iter().find(|cell| !names.cells.contains(*cell)) {
+                    return Err(wrong(&under.reading, format!("claim {}: there is no cell \"{cell}\"", claim.id)));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What can be referred to.
@@ -296,6 +343,26 @@ mod tests {
         )
     }
 
+    fn readings(second: &str) -> String {
+        format!(
+            "[[reading]]\nname = \"one\"\ntext = \"t\"\nsupport = \"s\"\n[[reading]]\nname = \"two\"\ntext = \"t\"\nsupport = \"s\"\n{second}\n"
+        )
+    }
+
+    /// The checks of another reading have the cells of that reading, and the tolerances of the first.
+    #[test]
+    fn a_claim_is_read_in_several_ways() {
+        let number = claim("derivable", "number", GOOD);
+        let untouched = parse(&(number.clone() + &readings("cells = { x = \"b\" }"))).unwrap();
+        assert!(untouched.claims[0].readings.is_empty());
+        let parsed = parse(&(number + &readings("cells = { a = \"b\" }"))).unwrap();
+        let [read] = &parsed.claims[..] else { panic!() };
+        assert_eq!(read.reading.as_deref(), Some("one"));
+        let [under] = &read.readings[..] else { panic!() };
+        assert_eq!((under.reading.as_str(), under.checks[0].cells.as_slice()), ("two", ["b.1".to_owned()].as_slice()));
+        assert_eq!(under.checks[0].bound, read.checks[0].bound);
+    }
+
     const GOOD: &str = "check = [{ metric = \"m\", cells = [\"a.1\"], op = \"above\", value = 1 }]";
 
     #[test]
@@ -360,6 +427,19 @@ mod tests {
             (claim("easy", "number", GOOD), "unknown variant `easy`"),
             (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown field `level`"),
             (claim("derivable", "number", GOOD) + &table(""), "table \"T\": there is no cell \"a.3\""),
+            (
+                format!(
+                    "{}[[reading]]\nname = \"r\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ a = \"b\" }}",
+                    claim("derivable", "number", GOOD)
+                ),
+                "reading \"r\": the first reading is that of the checks",
+            ),
+            (
+                claim("derivable", "number", GOOD) + &readings("cells = { a = \"c\" }"),
+                "reading \"two\": claim c: there is no cell \"c.1\"",
+            ),
+            (claim("derivable", "number", GOOD) + &readings("metrics = { m = \"k\" }"), "there is no metric \"k\""),
+            (claim("derivable", "number", GOOD) + &readings(""), "it replaces nothing: write cells or metrics"),
             (
                 claim("derivable", "number", GOOD) + "[[agreement]]\nmetric = \"k\"\nmargin = 1\n",
                 "agreement \"k\": there is no metric",

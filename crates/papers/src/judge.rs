@@ -5,7 +5,7 @@ use crate::claim::{Claim, Kind};
 use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
-use crate::verdict::{Finding, Judgement, Verdict};
+use crate::verdict::{Finding, Judgement, UnderReading, Verdict};
 use headway_record::FEWEST_RUNS;
 use std::collections::BTreeMap;
 
@@ -55,7 +55,21 @@ impl Evidence<'_> {
             let end = if reason.ends_with('.') { "" } else { "." };
             reason = format!("{reason}{end} {}: {}.", beside.text, told(&find(&beside.checks)));
         }
-        let shown = checks.iter().find(|finding| finding.holds != Some(true)).or(checks.first());
+        let readings = claim.readings.iter().map(|under| {
+            let checks = find(&under.checks);
+            let (verdict, reason, checks) = decide_by_checks(claim.kind, checks, find(&under.trend));
+            let shown = shown(&checks);
+            UnderReading {
+                reading: under.reading.clone(),
+                verdict,
+                value: shown.and_then(|finding| finding.value),
+                ci95: shown.and_then(|finding| finding.ci95),
+                reason,
+                checks,
+            }
+        });
+        let readings = readings.collect();
+        let shown = shown(&checks);
         Judgement {
             id: claim.id.clone(),
             paper: paper.to_owned(),
@@ -71,9 +85,20 @@ impl Evidence<'_> {
             runs: shown.map_or(0, |finding| finding.runs),
             fitted: claim.fitted,
             reason,
+            reading: claim.reading.clone().unwrap_or_default(),
+            readings,
             checks,
         }
     }
+}
+
+/// The finding that stands for all: the first that does not hold, or the first.
+fn shown(checks: &[Finding]) -> Option<&Finding> {
+    checks.iter().find(|finding| finding.holds != Some(true)).or(checks.first())
+}
+
+fn all_hold(findings: &[Finding]) -> bool {
+    !findings.is_empty() && findings.iter().all(|finding| finding.holds == Some(true))
 }
 
 /// The verdict, why, and the findings that decided it.
@@ -93,25 +118,30 @@ fn decide(
     if claim.kind == Kind::Definition {
         return (Verdict::NotReproduced, claim.note.clone(), Vec::new());
     }
-    let all = |findings: &[Finding]| !findings.is_empty() && findings.iter().all(|finding| finding.holds == Some(true));
     if let Some((text, findings)) = explain {
-        return if all(&findings) {
+        return if all_hold(&findings) {
             (Verdict::Explained, noted(format!("{text}: {}", told(&findings))), findings)
         } else {
             (verdict_without(&findings), noted(told_against(&findings)), findings)
         };
     }
-    if all(&checks) {
-        let verdict = if claim.kind == Kind::Input { Verdict::Tested } else { Verdict::Reproduced };
-        return (verdict, noted(told(&checks)), checks);
+    let (verdict, reason, checks) = decide_by_checks(claim.kind, checks, trend);
+    (verdict, noted(reason), checks)
+}
+
+/// The same of a claim that is judged by checks, without its note.
+fn decide_by_checks(kind: Kind, checks: Vec<Finding>, trend: Vec<Finding>) -> (Verdict, String, Vec<Finding>) {
+    if all_hold(&checks) {
+        let verdict = if kind == Kind::Input { Verdict::Tested } else { Verdict::Reproduced };
+        return (verdict, told(&checks), checks);
     }
     // What was not run may yet turn out either way.
     let known = checks.iter().all(|finding| finding.holds.is_some());
-    if known && all(&trend) {
+    if known && all_hold(&trend) {
         let words = format!("the trend holds: {}; the number does not: {}", told(&trend), told_against(&checks));
-        return (Verdict::Trend, noted(words), checks);
+        return (Verdict::Trend, words, checks);
     }
-    (verdict_without(&checks), noted(told_against(&checks)), checks)
+    (verdict_without(&checks), told_against(&checks), checks)
 }
 
 /// What remains where not all holds.
@@ -137,7 +167,7 @@ fn told_against(findings: &[Finding]) -> String {
 mod tests {
     use super::*;
     use crate::check::Bound;
-    use crate::claim::{Class, Explain};
+    use crate::claim::{Class, Explain, ReadAs};
     use crate::measured::Values;
     use crate::reduce::Reduce;
 
@@ -158,6 +188,8 @@ mod tests {
             trend: Vec::new(),
             explain: None,
             beside: None,
+            reading: Some("first".to_owned()),
+            readings: Vec::new(),
             tests: Vec::new(),
             fitted: false,
             unmeasurable: None,
@@ -232,6 +264,27 @@ mod tests {
         let mut claim = claim(Class::Contradictory, vec![check("none", LOOSE)]);
         claim.trend = vec![check("a", LOOSE)];
         assert_eq!(judged(&claim).verdict, Verdict::NotRun);
+    }
+
+    /// Each reading has its own verdict by the same rules; that of the first is the claim's.
+    #[test]
+    fn each_reading_has_a_verdict() {
+        let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
+        let under = |cell: &str, bound| ReadAs {
+            reading: cell.to_owned(),
+            checks: vec![check(cell, bound)],
+            trend: vec![check("a", Bound::Above(0.0))],
+        };
+        claim.readings = vec![under("fixed", TIGHT), under("few", TIGHT), under("a", TIGHT)];
+        let found = judged(&claim);
+        assert_eq!((found.verdict, found.reading.as_str()), (Verdict::NotReproduced, "first"));
+        let verdicts: Vec<Verdict> = found.readings.iter().map(|under| under.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Reproduced, Verdict::NotRun, Verdict::Trend]);
+        assert_eq!((found.readings[0].value, found.readings[0].ci95), (Some(10.0), None));
+        assert!(found.depends_on_reading());
+        claim.readings.drain(..1);
+        claim.readings.pop();
+        assert!(!judged(&claim).depends_on_reading(), "a reading that was not run says nothing");
     }
 
     /// A setting that comes back as it was set is no result.

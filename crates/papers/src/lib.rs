@@ -14,6 +14,7 @@
 //! | [`Results::new`] | every mean with its interval, every claim with its [`Verdict`] |
 //! | [`markdown`], [`plain`], [`charts`] | tables and pictures of it |
 //! | [`report`](report()) | all of it as one page |
+//! | [`Part::find`] | a figure, a table or a claim by its name, with its cells and its command |
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -33,12 +34,15 @@ mod packet_spacing;
 mod paper;
 mod pattern;
 mod points;
+mod reading;
+mod readings;
 mod reduce;
 mod reference;
 mod report;
 mod results;
 mod scorecard;
 mod sfdps;
+mod show;
 mod statistics;
 mod tables;
 mod timeline;
@@ -48,7 +52,7 @@ mod verdict;
 
 pub use cell::{Cell, Profile};
 pub use check::{Bound, Check};
-pub use claim::{Claim, Class, Explain, Kind};
+pub use claim::{Claim, Class, Explain, Kind, ReadAs};
 pub use claims::{Claims, ClaimsError, Inferred};
 pub use drawings::{Drawing, DrawingError, Transition, UDPM_RECEIVER, UDPM_SENDER, drawings};
 pub use figures::charts;
@@ -60,12 +64,15 @@ pub use number::Number;
 pub use paper::{PAPERS, Paper};
 pub use pattern::PatternError;
 pub use points::{Share, ShareOf};
+pub use reading::Reading;
+pub use readings::{readings_markdown, readings_plain};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
 pub use report::{ReportError, Reported, report};
 pub use results::{Agreed, Ran, Results};
-pub use scorecard::{Score, scorecard, scorecard_markdown, scorecard_plain};
+pub use scorecard::{Score, by_reading_markdown, by_reading_plain, scorecard, scorecard_markdown, scorecard_plain};
+pub use show::{NoPart, Part, figures_markdown, show};
 pub use statistics::kendall_tau;
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
 pub use timeline::{Curve, Traces, trace};
-pub use verdict::{Finding, Judgement, Verdict};
+pub use verdict::{Finding, Judgement, UnderReading, Verdict};

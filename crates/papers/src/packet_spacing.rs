@@ -69,19 +69,19 @@ pub(crate) const METRICS: &[Metric] = &[
         name: "psa_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| mean(&flows(run, PSA).map(packets_rtt).collect::<Vec<_>>()),
+        of: |run| mean(&flows(run, PSA).map(|flow| packets_rtt(run, flow)).collect::<Vec<_>>()),
     },
     Metric {
         name: "psa_low_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| flows(run, PSA).map(packets_rtt).reduce(f64::min),
+        of: |run| flows(run, PSA).map(|flow| packets_rtt(run, flow)).reduce(f64::min),
     },
     Metric {
         name: "psa_high_packets_rtt",
         unit: "",
         decimals: 1,
-        of: |run| flows(run, PSA).map(packets_rtt).reduce(f64::max),
+        of: |run| flows(run, PSA).map(|flow| packets_rtt(run, flow)).reduce(f64::max),
     },
     Metric { name: "psa_over_tcp", unit: "", decimals: 3, of: over_tcp },
     // How far from even, whichever way: the ratio or its inverse.
@@ -194,8 +194,11 @@ fn packet_us(run: &Outcome<'_>) -> Option<f64> {
     Some(flow.sent_bytes as f64 * 8e6 / flow.sent_packets as f64 / link.rate.bits_per_second() as f64)
 }
 
-fn packets_rtt(flow: &FlowSummary) -> f64 {
-    flow.throughput_bps / (PACKET * 8.0) * RTT_S
+/// Full packets of the flow's own size that arrive in a base round trip.
+fn packets_rtt(run: &Outcome<'_>, flow: &FlowSummary) -> f64 {
+    let of = run.scenario.flows.iter().find(|of| of.name == flow.name);
+    let packet = of.map_or(PACKET, |of| of.transport.full_packet().count() as f64);
+    flow.throughput_bps / (packet * 8.0) * RTT_S
 }
 
 fn over_tcp(run: &Outcome<'_>) -> Option<f64> {

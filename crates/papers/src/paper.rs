@@ -18,6 +18,7 @@ pub struct Paper {
     metrics: &'static [Metric],
     claims: Text,
     ns2: Text,
+    results: Text,
 }
 
 /// Text of a file in a paper's folder.
@@ -39,6 +40,7 @@ macro_rules! paper {
             metrics: $metrics,
             claims: Cow::Borrowed(text!($id, "claims.toml")),
             ns2: Cow::Borrowed(concat!($(text!($id, $ns2))?)),
+            results: Cow::Borrowed(text!($id, "results.json")),
         }
     };
 }
@@ -104,7 +106,7 @@ impl Paper {
     #[must_use]
     pub fn of_folder(id: String, claims: String, scenarios: BTreeMap<String, String>, ns2: String) -> Self {
         let scenarios = scenarios.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
-        Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into() }
+        Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into(), results: "".into() }
     }
 
     /// What it says, and what is run to find out.
@@ -121,6 +123,12 @@ impl Paper {
     /// If its `ns2.csv` is wrong.
     pub fn ns2(&self) -> Result<Reference, ReferenceError> {
         Reference::parse(&self.ns2)
+    }
+
+    /// The stored results that are built in, as the repository has them; none of a folder's paper.
+    #[must_use]
+    pub fn results(&self) -> Option<&str> {
+        Some(self.results.as_ref()).filter(|text| !text.is_empty())
     }
 
     /// The text of one of its scenarios.

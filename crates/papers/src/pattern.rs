@@ -46,7 +46,7 @@ pub enum PatternError {
 }
 
 /// Every name that `pattern` gives, the last choice changing fastest. `{n}` is what `known` or an earlier part of the
-/// pattern says, `{n=3|5}` chooses and remembers, `{3|5}` only chooses.
+/// pattern says, `{n=3|5}` chooses and remembers, `{3|5}` only chooses. `{}` stands for itself: an empty table.
 ///
 /// # Errors
 /// Braces that do not match, or a variable that nothing is known of.
@@ -64,6 +64,7 @@ pub(crate) fn expand(pattern: &str, known: &Bindings) -> Result<Vec<Expanded>, P
             let (variables, values) = match choice.split_once('=') {
                 Some((variables, values)) => (variables.split(',').collect(), values.to_owned()),
                 None if choice.contains('|') => (Vec::new(), choice.to_owned()),
+                None if choice.is_empty() => (Vec::new(), "{}".to_owned()),
                 None => (Vec::new(), known_value(pattern, choice, &one.bindings)?),
             };
             for value in values.split('|') {
@@ -134,6 +135,11 @@ mod tests {
     fn what_goes_together_is_chosen_together() {
         assert_eq!(names("{rtt,way=30,15|80,40}.{rtt}-{way}ms", &[]), ["30.30-15ms", "80.80-40ms"]);
         assert_eq!(names("{a,b|c,d}", &[]), ["a,b", "c,d"]);
+    }
+
+    #[test]
+    fn empty_braces_are_an_empty_table() {
+        assert_eq!(names("{a|b}={}", &[]), ["a={}", "b={}"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `results.json`: everything that the runs of a paper gave.
 
 use crate::cell::Profile;
-use crate::claim::Kind;
+use crate::check::Check;
+use crate::claim::{Claim, Kind};
 use crate::claims::{Claims, Inferred};
 use crate::judge::Evidence;
 use crate::measured::Measured;
@@ -9,10 +10,10 @@ use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
 use crate::timeline::Curve;
-use crate::verdict::{Judgement, Verdict};
+use crate::verdict::{Finding, Judgement, Verdict};
 use headway_record::FEWEST_RUNS;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was run, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +95,43 @@ impl Results {
         }
     }
 
+    /// Adds what `stored` has: cells that were not run here, and verdicts of claims that need one of them. A stored verdict counts only if the
+    /// claim is still judged by the same checks.
+    ///
+    /// # Errors
+    /// If `stored` is of another paper, version, profile or number of seeds.
+    pub fn onto(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Result<Self, String> {
+        for (what, ours, theirs) in [
+            ("paper", &self.paper, &stored.paper),
+            ("version", &self.version, &stored.version),
+            ("profile", &self.ran.profile, &stored.ran.profile),
+            ("number of seeds", &self.ran.seeds.to_string(), &stored.ran.seeds.to_string()),
+        ] {
+            if ours != theirs {
+                return Err(format!("these runs have the {what} {ours}, and the stored results {theirs}"));
+            }
+        }
+        let ran: BTreeSet<String> = self.cells.keys().cloned().collect();
+        let known: BTreeSet<&str> = claims.cells.iter().map(|cell| cell.name.as_str()).collect();
+        add(&mut self.cells, stored.cells, &known);
+        add(&mut self.curves, stored.curves, &known);
+        add(&mut self.ran.seconds, stored.ran.seconds, &known);
+        let mut agreed: BTreeMap<(String, String), Agreed> = BTreeMap::new();
+        for one in stored.agreement.into_iter().filter(|one| !ran.contains(&one.cell)).chain(self.agreement) {
+            agreed.insert((one.cell.clone(), one.metric.clone()), one);
+        }
+        let in_order = ns2.iter().filter_map(|(cell, metric, _)| agreed.remove(&(cell.to_owned(), metric.to_owned())));
+        self.agreement = in_order.collect();
+        let mut before: BTreeMap<String, Judgement> =
+            stored.claims.into_iter().map(|judged| (judged.id.clone(), judged)).collect();
+        for (claim, judged) in claims.claims.iter().zip(&mut self.claims) {
+            if let Some(before) = before.remove(&judged.id) {
+                keep(claim, judged, before, &ran);
+            }
+        }
+        Ok(self)
+    }
+
     /// `results.json`: a line for each cell and each claim, so that it is small and its changes can be read.
     ///
     /// # Errors
@@ -152,16 +190,68 @@ impl Results {
         let counts = self.counts();
         let some = Verdict::ALL.into_iter().filter(|verdict| counts[verdict.name()] > 0);
         let counted: Vec<String> = some.map(|verdict| format!("{} {verdict}", counts[verdict.name()])).collect();
+        let reading = self.claims.iter().find(|claim| !claim.reading.is_empty());
+        let under = reading.map_or_else(String::new, |claim| format!(" under the reading \"{}\"", claim.reading));
         format!(
-            "{} claims, {} of them inputs that are only read back: {}. {} parameters are inferred; {} claims hold that they \
-             were not fitted to.",
+            "{} claims, {} of them inputs that are only read back{under}: {}; {} on the reading. {} parameters are inferred; {} \
+             claims hold that they were not fitted to.",
             self.claims.len(),
             self.inputs(),
             counted.join(", "),
+            self.depend(),
             self.inferred.len(),
             self.held_unfitted()
         )
     }
+
+    /// How many verdicts depend on the reading, in words.
+    pub(crate) fn depend(&self) -> String {
+        match self.dependent() {
+            0 => "no verdict depends".to_owned(),
+            1 => "1 verdict depends".to_owned(),
+            many => format!("{many} verdicts depend"),
+        }
+    }
+
+    /// How many claims have another verdict under another reading.
+    #[must_use]
+    pub fn dependent(&self) -> usize {
+        self.claims.iter().filter(|claim| claim.depends_on_reading()).count()
+    }
+}
+
+/// Adds the entries of known cells that are not there yet.
+fn add<T>(cells: &mut BTreeMap<String, T>, stored: BTreeMap<String, T>, known: &BTreeSet<&str>) {
+    for (cell, value) in stored.into_iter().filter(|(cell, _)| known.contains(cell.as_str())) {
+        cells.entry(cell).or_insert(value);
+    }
+}
+
+/// Takes from `before` the verdicts that need cells which were not `ran`.
+fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet<String>) {
+    let lacks = |mut checks: Box<dyn Iterator<Item = &Check> + '_>| {
+        checks.any(|check| check.cells.iter().any(|cell| !ran.contains(cell)))
+    };
+    if lacks(Box::new(claim.all_checks())) && are_same(&judged.checks, &before.checks) {
+        let Judgement { verdict, paper_value, ns2_value, value, ci95, runs, reason, checks, .. } = before;
+        (judged.verdict, judged.paper_value, judged.ns2_value, judged.value) = (verdict, paper_value, ns2_value, value);
+        (judged.ci95, judged.runs, judged.reason, judged.checks) = (ci95, runs, reason, checks);
+    }
+    for (read, under) in claim.readings.iter().zip(&mut judged.readings) {
+        let found = before.readings.iter().find(|found| found.reading == under.reading);
+        if let Some(found) = found
+            && lacks(Box::new(read.checks.iter().chain(&read.trend)))
+            && are_same(&under.checks, &found.checks)
+        {
+            *under = found.clone();
+        }
+    }
+}
+
+/// Whether two lists of findings are of the same checks.
+fn are_same(ours: &[Finding], theirs: &[Finding]) -> bool {
+    let what = |finding: &Finding| (finding.what.clone(), finding.bound.clone());
+    ours.iter().map(what).eq(theirs.iter().map(what))
 }
 
 /// Every cell and metric with a margin that both sides have run often enough.

@@ -18,8 +18,10 @@ pub struct Score {
     pub class: Option<Class>,
     /// How many claims there are.
     pub claims: usize,
-    /// How many have each verdict.
+    /// How many have each verdict, each claim under the first reading of its paper.
     pub counts: BTreeMap<&'static str, usize>,
+    /// How many have another verdict under another reading.
+    pub depend_on_reading: usize,
 }
 
 /// A score for each paper and class that has claims, each class of all papers, and all.
@@ -40,7 +42,8 @@ fn score<'a>(paper: Option<&String>, class: Option<Class>, claims: impl Iterator
     let claims: Vec<_> = claims.filter(|claim| class.is_none_or(|class| claim.class == class)).collect();
     let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let counts = Verdict::ALL.map(|verdict| (verdict.name(), count(verdict))).into();
-    Score { paper: paper.cloned(), class, claims: claims.len(), counts }
+    let depend_on_reading = claims.iter().filter(|claim| claim.depends_on_reading()).count();
+    Score { paper: paper.cloned(), class, claims: claims.len(), counts, depend_on_reading }
 }
 
 /// The scorecard as a table, for a terminal.
@@ -68,8 +71,62 @@ fn table(scores: &[Score]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let row = |score: &Score| {
         let paper = score.paper.clone().unwrap_or_else(|| "all".to_owned());
         let counts = verdicts.iter().map(|verdict| score.counts[verdict].to_string());
-        [paper, name(score.class), score.claims.to_string()].into_iter().chain(counts).collect()
+        let depend = score.depend_on_reading.to_string();
+        [paper, name(score.class), score.claims.to_string()].into_iter().chain(counts).chain([depend]).collect()
     };
-    let head = ["paper", "class", "claims"].into_iter().chain(verdicts.iter().copied()).collect();
+    let head =
+        ["paper", "class", "claims"].into_iter().chain(verdicts.iter().copied()).chain(["depend on the reading"]);
+    let head = head.collect();
     (head, scores.iter().map(row).collect())
+}
+
+/// The verdicts of each paper's measured claims under each of its readings, for a terminal.
+#[must_use]
+pub fn by_reading_plain(all: &[Results]) -> String {
+    let (head, rows) = by_reading(all);
+    plain_table(&head, &rows)
+}
+
+/// The same for a page.
+#[must_use]
+pub fn by_reading_markdown(all: &[Results]) -> String {
+    let (head, rows) = by_reading(all);
+    markdown_table(&head, &rows)
+}
+
+/// A row for each reading of each paper. Under another reading than the first a claim that the reading does not change has the verdict of the first.
+fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
+    for results in all {
+        let measured: Vec<&Judgement> = results.claims.iter().filter(|claim| !claim.reading.is_empty()).collect();
+        let mut readings: Vec<&str> = Vec::new();
+        for claim in &measured {
+            let others = claim.readings.iter().map(|under| under.reading.as_str());
+            for reading in std::iter::once(claim.reading.as_str()).chain(others) {
+                if !readings.contains(&reading) {
+                    readings.push(reading);
+                }
+            }
+        }
+        for reading in readings {
+            let verdict = |claim: &&Judgement| {
+                let under = claim.readings.iter().find(|under| under.reading == reading);
+                under.map_or(claim.verdict, |under| under.verdict)
+            };
+            let changed = |claim: &&&Judgement| claim.readings.iter().any(|under| under.reading == reading);
+            let verdicts = measured.iter().map(verdict).collect();
+            let changed = measured.iter().filter(changed).count();
+            rows.push((results.paper.clone(), reading.to_owned(), changed, verdicts));
+        }
+    }
+    let verdicts: Vec<Verdict> =
+        Verdict::ALL.into_iter().filter(|verdict| rows.iter().any(|(.., found)| found.contains(verdict))).collect();
+    let texts = rows.into_iter().map(|(paper, reading, changed, found)| {
+        let counts = verdicts.iter().map(|verdict| found.iter().filter(|one| *one == verdict).count().to_string());
+        let changed = if changed == 0 { "-".to_owned() } else { changed.to_string() };
+        [paper, reading, found.len().to_string(), changed].into_iter().chain(counts).collect()
+    });
+    let rows = texts.collect();
+    let names = verdicts.iter().map(|verdict| verdict.name());
+    (["paper", "reading", "measured claims", "judged otherwise"].into_iter().chain(names).collect(), rows)
 }

@@ -32,11 +32,11 @@ pub(crate) struct Entry {
 }
 
 impl Drawn<'_> {
-    fn head(&self) -> Vec<&str> {
+    pub(crate) fn head(&self) -> Vec<&str> {
         std::iter::once("cell").chain(self.table.columns.iter().map(|column| column.title.as_str())).collect()
     }
 
-    fn texts(&self) -> Vec<Vec<String>> {
+    pub(crate) fn texts(&self) -> Vec<Vec<String>> {
         let row = |(name, entries): &(String, Vec<Entry>)| {
             std::iter::once(name.clone()).chain(entries.iter().map(|entry| entry.text.clone())).collect()
         };
@@ -219,7 +219,11 @@ fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     cells.push(if judged.fitted { "yes" } else { "" }.to_owned());
     cells.extend([short(judged.paper_value), short(judged.ns2_value), ours]);
     if with_words {
-        cells.push(judged.reason.clone());
+        let others = judged.readings.iter().filter(|under| under.verdict != Verdict::NotRun);
+        let others: String =
+            others.map(|under| format!(" Reading \"{}\": {}.", under.reading, under.verdict)).collect();
+        let end = if others.is_empty() || judged.reason.ends_with('.') { "" } else { "." };
+        cells.push(format!("{}{end}{others}", judged.reason));
     }
     cells
 }

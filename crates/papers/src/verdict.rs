@@ -121,6 +121,29 @@ pub struct Judgement {
     pub reason: String,
     /// The checks, or those of the explanation.
     pub checks: Vec<Finding>,
+    /// The reading under which this is the verdict; empty if nothing was measured, or the paper names no reading.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reading: String,
+    /// What the runs say under the other readings that change what it is judged by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<UnderReading>,
+}
+
+/// What the runs say of a claim under another reading than the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderReading {
+    /// The reading's name.
+    pub reading: String,
+    /// What the runs say.
+    pub verdict: Verdict,
+    /// Headway's number: that of the first check that does not hold, or of the first.
+    pub value: Option<f64>,
+    /// Half the width of its 95 % interval; none if all runs gave the same value.
+    pub ci95: Option<f64>,
+    /// Why this verdict.
+    pub reason: String,
+    /// The checks.
+    pub checks: Vec<Finding>,
 }
 
 impl Judgement {
@@ -128,6 +151,12 @@ impl Judgement {
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.class != Class::Derivable || matches!(self.verdict, Verdict::Reproduced | Verdict::Trend | Verdict::Tested)
+    }
+
+    /// Whether another reading, of those that were run, gives another verdict.
+    #[must_use]
+    pub fn depends_on_reading(&self) -> bool {
+        self.readings.iter().any(|under| under.verdict != Verdict::NotRun && under.verdict != self.verdict)
     }
 
     /// Whether it holds by a number that no parameter was chosen for.

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{
-    Claim, Class, PAPERS, Profile, Results, Verdict, charts, inferred_markdown, markdown, verdicts_markdown,
+    Claim, Class, Kind, PAPERS, Part, Profile, Results, Verdict, charts, figures_markdown, inferred_markdown, markdown,
+    readings_markdown, verdicts_markdown,
 };
 use headway_scenario::NoFiles;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +120,8 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
         let readme = read(&format!("{folder}/README.md"));
         for (mark, text) in [
             ("summary", results.summary() + "\n"),
+            ("figures", figures_markdown(&paper.id, &claims, &results).unwrap()),
+            ("readings", readings_markdown(&claims, &results)),
             ("inferred", inferred_markdown(&claims)),
             ("tables", markdown(&claims, &ns2, &results).unwrap()),
         ] {
@@ -146,4 +149,66 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
         }
         assert_eq!(claims.claims.len(), results.claims.len());
     }
+}
+
+/// A verdict of a measured claim names its reading, and the readings of a stored verdict are those of the claims.
+#[test]
+fn every_measured_verdict_names_its_reading() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        assert!(!claims.readings.is_empty(), "{} names no reading", paper.id);
+        assert!(claims.readings.iter().all(|reading| !reading.support.is_empty()), "{}", paper.id);
+        let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
+        for (claim, judged) in claims.claims.iter().zip(&stored.claims) {
+            // A setting that is read back is no result, and a definition is tested.
+            let is_measured = claim.kind != Kind::Input && (!claim.checks.is_empty() || claim.explain.is_some());
+            assert!(!is_measured || claim.reading.as_deref() == Some(judged.reading.as_str()), "{}", judged.id);
+            let written = claim.readings.iter().map(|under| under.reading.as_str());
+            assert!(written.eq(judged.readings.iter().map(|under| under.reading.as_str())), "{}", judged.id);
+            for under in &judged.readings {
+                assert_ne!(under.verdict, Verdict::NotRun, "{} under {}", judged.id, under.reading);
+            }
+        }
+    }
+}
+
+/// UDDJ's default is UDDJ: its first cell, and each of its scenarios that is not a TCP's, as it is written.
+#[test]
+fn the_default_cell_of_uddj_is_uddj() {
+    let paper = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap();
+    let claims = paper.claims().unwrap();
+    assert_eq!(claims.cells[0].name, "f4.uddj.0");
+    for entry in std::fs::read_dir(root().join("papers/uddj-tfrc/scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.contains("loss_filter = \"uddj\""), !name.ends_with("-tcp"), "{name}");
+    }
+    for cell in claims.cells.iter().filter(|cell| cell.name.split('.').any(|word| word == "tfrc")) {
+        let resolved = cell.load(paper, Profile::Full, 1, &NoFiles).unwrap().resolved_toml;
+        assert!(!resolved.contains("loss_filter"), "{}", cell.name);
+    }
+}
+
+/// Each figure and table that a page lists is found by the name in its command, and each of its cells exists.
+#[test]
+fn every_listed_part_is_found_by_its_name() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let cells: BTreeSet<&str> = claims.cells.iter().map(|cell| cell.name.as_str()).collect();
+        let parts = Part::all(&claims).unwrap();
+        assert!(parts.len() >= 5, "{}", paper.id);
+        for part in parts {
+            assert_eq!(Part::find(&claims, &part.name).unwrap(), part, "{}", paper.id);
+            let unknown: Vec<&String> = part.cells.iter().filter(|cell| !cells.contains(cell.as_str())).collect();
+            assert_eq!(unknown, [""; 0], "{} {}", paper.id, part.name);
+        }
+        let error = Part::find(&claims, "fig99").unwrap_err().to_string();
+        assert!(error.starts_with("there is no figure, table or claim \"fig99\""), "{error}");
+    }
+    let uddj = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap().claims().unwrap();
+    let six = Part::find(&uddj, "fig6").unwrap();
+    assert_eq!(six.command("uddj-tfrc"), "headway papers run uddj-tfrc --only fig6");
+    assert!(six.cells.contains("f6.path.6.uddj.0.01") && six.cells.contains("f6.hop.2.uddj.0.01"));
+    assert!(!six.cells.contains("f5.uddj.0.01"));
 }

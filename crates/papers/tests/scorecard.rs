@@ -1,7 +1,7 @@
 //! The book's page of all papers tells what their stored results say.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_papers::{Class, PAPERS, Results, scorecard, scorecard_markdown};
+use headway_papers::{Class, PAPERS, Results, by_reading_markdown, scorecard, scorecard_markdown};
 use std::path::Path;
 
 fn stored() -> Vec<Results> {
@@ -14,6 +14,8 @@ fn stored() -> Vec<Results> {
 fn the_page_has_the_scorecard_of_the_stored_results() {
     let table = scorecard_markdown(&scorecard(&stored()));
     let page = include_str!("../../../docs/src/scorecard.md");
+    assert!(page.contains(&table), "docs/src/scorecard.md should have\n\n{table}");
+    let table = by_reading_markdown(&stored());
     assert!(page.contains(&table), "docs/src/scorecard.md should have\n\n{table}");
 }
 

@@ -130,6 +130,9 @@ impl SenderHalf for Sender {
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         each_sender!(self, sender => sender.on_send(now, sending))
     }
+    fn on_discard(&mut self, now: Instant) {
+        each_sender!(self, sender => sender.on_discard(now));
+    }
     #[inline]
     fn on_application_limited(&mut self, now: Instant) {
         each_sender!(self, sender => sender.on_application_limited(now));

@@ -137,6 +137,12 @@ impl SendQueue {
         next
     }
 
+    /// Throws the first packet away if it is late and its discard uses up the permission to send. Returns whether it did.
+    #[inline]
+    pub(crate) fn discard_head(&mut self, now: Instant) -> bool {
+        self.waiting.discard_head(now, &mut |unsent| self.unsent.push(unsent))
+    }
+
     /// Takes the packet that goes next, if one does.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<Media> {

@@ -3,7 +3,7 @@
 use super::Read;
 use crate::error::Failure;
 use crate::output;
-use headway_papers::{PAPERS, Reported, Results, report};
+use headway_papers::{PAPERS, Part, Reported, Results, figures_markdown, report};
 use headway_run::{folder_name, read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 const RUN: &str = "out/papers";
 /// Where the repository keeps them.
 const KEPT: &str = "papers";
+/// What the page calls the results that are built in.
+const BUILT_IN: &str = "results that are built in";
 /// Larger results are mistakes.
 const LARGEST: u64 = 256 << 20;
 
@@ -60,6 +62,20 @@ fn text(found: &[Found]) -> Result<String, Failure> {
     report(&papers).map_err(|error| Failure::Papers(error.to_string()))
 }
 
+/// Prints what there is of a part of a paper, or which parts there are.
+pub(super) fn show(id: &str, name: Option<&str>, folder: Option<&Path>) -> Result<(), Failure> {
+    let Found { read, results, from, .. } = find(id, folder)?;
+    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{id}: {error}"));
+    let text = match name {
+        None => figures_markdown(id, &read.claims, &results).map_err(|error| wrong(&error))?,
+        Some(name) => {
+            let part = Part::find(&read.claims, name).map_err(|error| wrong(&error))?;
+            headway_papers::show(&part, id, &read.claims, &read.ns2, &results).map_err(|error| wrong(&error))?
+        }
+    };
+    output::text(&format!("{text}\nresults: {from}"))
+}
+
 fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     let read = Read::find(name)?;
     let id = read.paper.id.as_ref();
@@ -72,22 +88,30 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     if folder.is_none() && read.folder.is_some() {
         places.push(Path::new(name).join("results.json"));
     }
-    let Some(place) = places.iter().find(|place| place.exists()) else {
-        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
-        return Err(Failure::Papers(format!(
-            "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`, or go to where the \
-             repository is"
-        )));
+    let (results, from) = match (places.iter().find(|place| place.exists()), read.paper.results()) {
+        (Some(place), _) => (stored(id, place)?, place.display().to_string()),
+        (None, Some(text)) if folder.is_none() => (parse(id, text.as_bytes(), BUILT_IN)?, BUILT_IN.to_owned()),
+        _ => {
+            let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
+            return Err(Failure::Papers(format!(
+                "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`"
+            )));
+        }
     };
-    let wrong = |why: &dyn std::fmt::Display| Failure::Papers(format!("{}: {why}", place.display()));
-    let bytes = read_results(place)?;
-    let results: Results = serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?;
+    Ok(Found { name: name.to_owned(), from, read, results })
+}
+
+/// The results of a paper in a file.
+pub(super) fn stored(id: &str, place: &Path) -> Result<Results, Failure> {
+    let bytes = read(place, LARGEST).map_err(Failure::file("read", place))?;
+    parse(id, &bytes, &place.display().to_string())
+}
+
+fn parse(id: &str, bytes: &[u8], place: &str) -> Result<Results, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::Papers(format!("{place}: {why}"));
+    let results: Results = serde_json::from_slice(bytes).map_err(|error| wrong(&error))?;
     if results.paper != id {
         return Err(wrong(&format!("these are results of {}, not of {id}", results.paper)));
     }
-    Ok(Found { name: name.to_owned(), from: place.display().to_string(), read, results })
-}
-
-fn read_results(place: &Path) -> Result<Vec<u8>, Failure> {
-    read(place, LARGEST).map_err(Failure::file("read", place))
+    Ok(results)
 }

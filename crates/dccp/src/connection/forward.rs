@@ -158,6 +158,10 @@ impl Forward {
     pub(super) fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.controller.may_send(now, next)
     }
+    /// A datagram that might have gone is thrown away, and its permission is used up.
+    pub(super) fn on_discard(&mut self, now: Instant) {
+        self.controller.on_discard(now);
+    }
     /// A packet goes, with so many bytes of data if it has any: what the controller writes on it.
     pub(super) fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> Stamp {
         self.controller.send(now, data, prompt).1.filter(|_| data.is_some()).unwrap_or_default()

@@ -20,6 +20,12 @@ pub trait Outbox {
     /// `None` if what waited is thrown away instead, and the permission with it.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
 
+    /// Throws that datagram away if it is late and its discard uses up the permission to send. Returns whether it did. Asked before each
+    /// [`take`](Self::take).
+    fn discard(&mut self, _now: Instant) -> bool {
+        false
+    }
+
     /// A packet of the connection went under this number, with what was [taken](Self::take) last or without data. Drivers say so once they
     /// are done with the packet, an [`Endpoint`](crate::Endpoint) among them.
     fn sent(&mut self, _number: Seq48) {}
@@ -46,6 +52,9 @@ impl<O: Outbox> Outbox for Option<O> {
     }
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.as_mut()?.take(now)
+    }
+    fn discard(&mut self, now: Instant) -> bool {
+        self.as_mut().is_some_and(|outbox| outbox.discard(now))
     }
     fn sent(&mut self, number: Seq48) {
         if let Some(outbox) = self {

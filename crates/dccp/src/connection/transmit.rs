@@ -67,6 +67,10 @@ impl Connection {
     #[inline]
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
         let mut plan = self.plan_or_rest(now, outbox);
+        while matches!(plan, Some(Plan { source: Source::Outbox(_), .. })) && outbox.discard(now) {
+            self.forward.on_discard(now);
+            plan = self.plan_or_rest(now, outbox);
+        }
         let mut data: &[u8] = &[];
         if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
             match outbox.take(now) {

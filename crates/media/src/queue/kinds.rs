@@ -69,7 +69,13 @@ impl SendQueueOptions {
     /// The same limit and way, but who goes, and who is thrown away, is decided elsewhere. Of such a queue 1000 packets wait at most, whatever the limit.
     #[must_use]
     pub fn with_external(self, queue: Arc<dyn ExternalQueue>) -> Self {
-        let rules = Rules { order: Order::Arrival, full: Full::DropWorst, late: Late::Discard, ..self.rules };
+        let rules = Rules {
+            order: Order::Arrival,
+            full: Full::DropWorst,
+            late: Late::Discard,
+            discard_spends: false,
+            ..self.rules
+        };
         Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
     }
 
@@ -96,6 +102,7 @@ impl SendQueueOptions {
             priority_weight: Duration::from_millis(100),
             size_weight: Duration::ZERO,
             resend: false,
+            discard_spends: false,
         };
         Self { kind: kind.name, rules, external: None }
     }

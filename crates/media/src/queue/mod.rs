@@ -143,7 +143,7 @@ impl<T> SendQueue<T> {
     #[inline]
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<NextMedia> {
-        let index = if self.rules.late == Late::Send { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
+        let index = if self.goes_from_head() { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
         let media = self.waiting.get(index)?;
         let (size, age, expires) = (media.size, now.since(media.created), media.expires);
         Some(NextMedia { size, waiting: self.bytes(), age, expires, ends_frame: media.ends_frame() })
@@ -153,7 +153,10 @@ impl<T> SendQueue<T> {
     /// none is left that should go.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
-        if self.rules.late == Late::Send {
+        if self.goes_from_head() {
+            if self.rules.discard_spends && !self.is_empty() {
+                self.way.on_send(now);
+            }
             return self.waiting.remove(0);
         }
         let travel = self.travel(now);
@@ -174,6 +177,31 @@ impl<T> SendQueue<T> {
             unsent(Unsent { media, cause: SendDrop::Expired, lateness });
         }
         goes
+    }
+
+    /// Whether the first packet goes: no packet is late, or a late one was [thrown away](Self::discard_head) before.
+    #[inline]
+    fn goes_from_head(&self) -> bool {
+        self.rules.late == Late::Send || self.rules.discard_spends
+    }
+
+    /// Throws the first packet away if it is late and its discard uses up the permission to send
+    /// ([`Rules::discard_spends`]). Returns whether it did. A carrier asks before each [`dequeue`](Self::dequeue), and reports a discard
+    /// to the controller as a packet that went.
+    #[inline]
+    pub fn discard_head(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
+        self.rules.discard_spends && self.discards_head(now, unsent)
+    }
+
+    fn discards_head(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
+        let is_kept = self.rules.late == Late::DiscardUnlessLast && self.waiting.len() == 1;
+        let lateness = self.waiting.get(0).map_or(Duration::ZERO, |media| media.lateness(now, self.travel(now)));
+        if is_kept || lateness.is_zero() {
+            return false;
+        }
+        let Some(media) = self.waiting.remove(0) else { return false };
+        unsent(Unsent { media, cause: SendDrop::Expired, lateness });
+        true
     }
 
     /// Which packet goes, where lateness matters.

@@ -33,6 +33,17 @@ pub struct Rules {
     pub size_weight: Duration,
     /// Whether a packet that the receiver's reports show lost comes back, if it can still arrive in time.
     pub resend: bool,
+    /// Whether a late packet that is thrown away uses up the permission to send, as in Linux 6.1: the CCID moves its nominal send time
+    /// before `dccp_write_xmit` takes the packet out. Only for `late = "discard"` and `"discard-unless-last"`.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
+    pub discard_spends: bool,
+}
+
+/// Whether an option has its preset, and is left out of a file.
+#[cfg(feature = "schema")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Packets at most in a queue that looks through what waits before it chooses: a second of 12 Mb/s in full packets, and as much work
@@ -77,6 +88,10 @@ impl Rules {
                 format!("{packets} packets are too many to keep in memory: limit is at most {MOST_KEPT}packets")
             };
             return Err(OptionError::new("limit", message));
+        }
+        if self.discard_spends && !matches!(self.late, Late::Discard | Late::DiscardUnlessLast) {
+            let message = "this queue throws no late packet away: discard_spends goes with late = \"discard\" or \"discard-unless-last\"";
+            return Err(OptionError::new("discard_spends", message));
         }
         if !(0.0..=1.0).contains(&self.rtt_share) {
             let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);

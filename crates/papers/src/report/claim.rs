@@ -58,6 +58,20 @@ pub(super) fn claim(
     if !judged.reason.is_empty() {
         let _ = writeln!(text, "<p>{}</p>", Escaped(&judged.reason));
     }
+    if !judged.readings.is_empty() {
+        let _ =
+            writeln!(text, "<p>Reading \"{}\": {}.</p><ul class=\"links\">", Escaped(&judged.reading), judged.verdict);
+        for under in &judged.readings {
+            let _ = writeln!(
+                text,
+                "<li>{} Reading \"{}\": {}</li>",
+                super::verdicts::mark(under.verdict),
+                Escaped(&under.reading),
+                under.verdict
+            );
+        }
+        text.push_str("</ul>\n");
+    }
     if let Some(claim) = of {
         for line in command::of_claim(paper, profile, claim) {
             let _ = writeln!(text, "<p><code>{}</code></p>", Escaped(&line));

@@ -37,7 +37,7 @@ fn of_test(test: &str) -> Option<String> {
 }
 
 /// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-/+:=~".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A figure or a table of a paper. Figures come first, each kind in the order of its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Item {
+pub(crate) enum Item {
     Figure(u32),
     /// By its number, and as the paper writes it.
     Table(u32, String),
@@ -19,7 +19,7 @@ enum Kind {
 
 impl Item {
     /// Those that a text names, in its order.
-    pub(super) fn all(text: &str) -> Vec<Self> {
+    pub(crate) fn all(text: &str) -> Vec<Self> {
         let mut items = Vec::new();
         let mut kind = None;
         let mut is_range = false;
@@ -53,12 +53,34 @@ impl Item {
     }
 
     /// Those that a title begins with.
-    pub(super) fn of_title(title: &str) -> Vec<Self> {
+    pub(crate) fn of_title(title: &str) -> Vec<Self> {
         title.split_once(':').map_or_else(Vec::new, |(begins, _)| Self::all(begins))
     }
 
+    /// The one that a command names: `fig6`, `Figure 6`, `table2`, `tableII`.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let plain: String = name.chars().filter(|character| character.is_ascii_alphanumeric()).collect();
+        let lower = plain.to_ascii_lowercase();
+        for (word, kind) in [("figure", "Figure"), ("fig", "Figure"), ("table", "Table")] {
+            if lower.starts_with(word) {
+                let rest = &plain[word.len()..];
+                let rest = if kind == "Table" { rest.to_ascii_uppercase() } else { rest.to_owned() };
+                return Self::all(&format!("{kind} {rest}")).pop();
+            }
+        }
+        None
+    }
+
+    /// What commands call it.
+    pub(crate) fn short(&self) -> String {
+        match self {
+            Self::Figure(number) => format!("fig{number}"),
+            Self::Table(number, _) => format!("table{number}"),
+        }
+    }
+
     /// Where it is in a paper's part of the page.
-    pub(super) fn anchor(&self) -> String {
+    pub(crate) fn anchor(&self) -> String {
         match self {
             Self::Figure(number) => format!("figure-{number}"),
             Self::Table(_, name) => format!("table-{name}"),
@@ -125,6 +147,23 @@ mod tests {
         ] {
             let names: Vec<String> = Item::all(place).iter().map(Item::to_string).collect();
             assert_eq!(names.join(", "), found, "{place}");
+        }
+    }
+
+    #[test]
+    fn commands_name_figures_and_tables() {
+        for (name, short) in [
+            ("fig6", Some("fig6")),
+            ("Figure 6", Some("fig6")),
+            ("Fig. 4a", Some("fig4")),
+            ("tableII", Some("table2")),
+            ("table iv", Some("table4")),
+            ("Table 3", Some("table3")),
+            ("figures", None),
+            ("lan.fig3.a", None),
+            ("intra", None),
+        ] {
+            assert_eq!(Item::of_name(name).map(|item| item.short()).as_deref(), short, "{name}");
         }
     }
 

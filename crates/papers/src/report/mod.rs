@@ -11,6 +11,9 @@ mod picture;
 mod table;
 mod verdicts;
 
+pub(crate) use command::quoted;
+pub(crate) use item::Item;
+
 use crate::claims::Claims;
 use crate::pattern::PatternError;
 use crate::reference::Reference;

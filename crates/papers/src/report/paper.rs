@@ -114,7 +114,8 @@ fn item(text: &mut String, of: &Reported<'_>, found: &Found<'_>) -> Result<(), R
         drawing(text, of, picture)?;
     }
     for drawn in &found.tables {
-        let svg = table::picture(drawn)?;
+        // Where the figure itself is drawn, its tables are numbers only.
+        let svg = if found.pictures.is_empty() { table::picture(drawn)? } else { String::new() };
         let run = command::of_cells(of.name, profile, table::cells(drawn));
         let _ = writeln!(
             text,

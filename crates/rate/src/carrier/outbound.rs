@@ -145,6 +145,13 @@ impl<S: SenderHalf> Outbound<S> {
         self.pacing = Pacing::NONE;
     }
 
+    /// A packet that might have gone is thrown away, and its permission is used up.
+    pub fn on_discard(&mut self, now: Instant) {
+        if let Some(controller) = &mut self.controller {
+            controller.on_discard(now);
+        }
+    }
+
     /// What waited is thrown away, although it might have gone.
     pub fn on_nothing_sent(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller {

@@ -36,6 +36,10 @@ pub trait SenderHalf {
     /// the same count (RFC 4340 section 7).
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp;
 
+    /// A packet that was permitted at `now` was thrown away, and the permission is used up: pacing continues as if it had gone. A window has
+    /// nothing to use up.
+    fn on_discard(&mut self, _now: Instant) {}
+
     /// The application had nothing to send although [`poll_send`](Self::poll_send) would have let it.
     fn on_application_limited(&mut self, _now: Instant) {}
 

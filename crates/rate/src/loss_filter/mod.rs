@@ -56,6 +56,11 @@ pub(crate) trait LossFilter {
         false
     }
 
+    /// Whether the sender is to be held at the rate that arrives now.
+    fn holds(&self) -> bool {
+        false
+    }
+
     /// The channel has lost this packet: somebody knows.
     fn on_channel_loss(&mut self, _number: u64) {}
 }
@@ -105,6 +110,9 @@ impl LossFilter for Filter {
     }
     fn poll_early(&mut self) -> bool {
         each!(self, filter => filter.poll_early())
+    }
+    fn holds(&self) -> bool {
+        each!(self, filter => filter.holds())
     }
     fn on_channel_loss(&mut self, number: u64) {
         each!(self, filter => filter.on_channel_loss(number));

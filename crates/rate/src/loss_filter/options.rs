@@ -63,6 +63,9 @@ pub enum UddjAction {
     FilterAndEarly,
     /// Losses count only where it is set.
     Filter,
+    /// Losses count only where it is set. As long as it is set the receiver reports at least the loss event rate that holds the sender at the
+    /// rate that arrived when the flag was set.
+    Hold,
 }
 
 /// When the flag is computed anew.

@@ -136,6 +136,10 @@ impl LossFilter for Uddj {
     fn poll_early(&mut self) -> bool {
         std::mem::take(&mut self.early)
     }
+
+    fn holds(&self) -> bool {
+        self.flag && self.options.action == UddjAction::Hold
+    }
 }
 
 #[cfg(test)]

@@ -140,6 +140,11 @@ impl LossHistory {
         })
     }
 
+    /// Whether a filter wants the sender held at its rate.
+    pub(crate) fn holds(&self) -> bool {
+        self.filtered.as_ref().is_some_and(|filtered| filtered.filter.holds())
+    }
+
     pub(crate) fn on_channel_loss(&mut self, number: u64) {
         if let Some(filtered) = &mut self.filtered {
             filtered.filter.on_channel_loss(number);

@@ -39,6 +39,8 @@ pub struct TfrcReceiver {
     first_p: Option<f64>,
     greatest_x_recv: f64,
     last_x_recv: f64,
+    /// The rate at which a filter holds the sender, in bytes per second.
+    held: Option<f64>,
     reports: Reports,
     intervals: Vec<LossInterval>,
     /// A silence restarts the loss history. From Loss Intervals, the sender computes p, and sees silences by itself.
@@ -68,6 +70,18 @@ struct Reports {
     packets_since_restart: u64,
 }
 
+/// What the equation needs to find the loss event rate of a rate.
+struct Inverse {
+    /// Packet size, in bytes.
+    s: f64,
+    /// The size that the equation goes by, in bytes.
+    nominal: f64,
+    /// Round trip, in s.
+    r: f64,
+    /// Retransmission timeout, in s.
+    t_rto: f64,
+}
+
 impl TfrcReceiver {
     pub(crate) fn new(options: &TfrcOptions, context: ReceiverContext) -> Self {
         Self {
@@ -86,6 +100,7 @@ impl TfrcReceiver {
             first_p: None,
             greatest_x_recv: 0.0,
             last_x_recv: 0.0,
+            held: None,
             reports: Reports::default(),
             intervals: Vec::new(),
             may_restart: options.silence_restarts,
@@ -148,18 +163,34 @@ impl TfrcReceiver {
         self.average.loss_event_rate(intervals, open_counts)
     }
 
-    /// The first loss event (RFC 5348 section 6.3.1).
-    fn begin_losses(&mut self, now: Instant, first_data: bool) {
+    /// What the equation needs to find a loss event rate.
+    fn inverse(&self) -> Inverse {
         let s = match self.options.segment {
             Segment::Smoothed => self.size.s(),
             Segment::Average | Segment::Full => self.arrivals.mean_size().unwrap_or(self.full),
         };
-        let nominal = self.options.nominal(s);
         let r = self.r().unwrap_or(DEFAULT_RTT);
         let t_rto = match self.timing.and_then(|timing| timing.t_rto) {
             Some(t_rto) => t_rto.as_secs_f64(),
             None => (4.0 * r).max(self.options.min_rto.as_secs_f64()),
         };
+        Inverse { s, nominal: self.options.nominal(s), r, t_rto }
+    }
+
+    /// The loss event rate that holds the sender at the rate that arrived when a filter first asked for it; zero where no filter asks.
+    fn holding_p(&mut self, x_recv: f64) -> f64 {
+        if !self.history.as_ref().is_some_and(LossHistory::holds) {
+            self.held = None;
+            return 0.0;
+        }
+        let held = *self.held.get_or_insert(x_recv);
+        let Inverse { nominal, r, t_rto, .. } = self.inverse();
+        if held > 0.0 { self.equation.inverse(held, nominal, r, t_rto) } else { 0.0 }
+    }
+
+    /// The first loss event (RFC 5348 section 6.3.1).
+    fn begin_losses(&mut self, now: Instant, first_data: bool) {
+        let Inverse { s, nominal, r, t_rto } = self.inverse();
         let x_recv = self.x_recv(now);
         let p = match self.options.first_interval {
             FirstInterval::GreatestRate => {
@@ -379,6 +410,7 @@ impl ReceiverHalf for TfrcReceiver {
         let x_recv = if first { 0.0 } else { self.x_recv(now) };
         self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
         self.last_x_recv = x_recv;
+        let told_p = self.p.max(self.holding_p(x_recv));
         self.reports.since_restart = self.reports.since_restart.saturating_add(1);
         self.may_restart = self.options.silence_restarts
             && self.form == LossForm::EventRate
@@ -399,7 +431,7 @@ impl ReceiverHalf for TfrcReceiver {
         let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
         self.arrivals.on_report(now, 2.0 * window);
         let losses = match self.form {
-            LossForm::EventRate => Losses::EventRate(Probability::new(self.p).unwrap_or(Probability::ZERO)),
+            LossForm::EventRate => Losses::EventRate(Probability::new(told_p).unwrap_or(Probability::ZERO)),
             LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
         };
         Some(Report::Tfrc(TfrcReport {

@@ -331,6 +331,18 @@ impl SenderHalf for TfrcSender {
         Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent, ..Stamp::default() }
     }
 
+    /// In Linux 6.1 `ccid3_hc_tx_send_packet` has moved the nominal send time and the window counter by then; what it counts of packets sent it
+    /// counts in `ccid3_hc_tx_packet_sent`, which a discard does not reach.
+    fn on_discard(&mut self, now: Instant) {
+        if self.last_sent.is_none() && !self.fed_back {
+            self.allowed.begin(&self.moment(now));
+        }
+        let gap = self.gap();
+        self.pacer.on_send(now, gap);
+        self.due = self.pacer.due(gap);
+        self.counter.on_send(now, self.rtt.r());
+    }
+
     fn on_application_limited(&mut self, _now: Instant) {
         self.limited.now = true;
     }

@@ -173,9 +173,16 @@ fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, 
 impl AgentSender {
     /// The next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
-        let next = self.queue.next(now);
+        let mut next = self.queue.next(now);
         if !self.outbound.may_send(now, next.as_ref()) {
             return None;
+        }
+        while self.queue.discard_head(now) {
+            self.outbound.on_discard(now);
+            next = self.queue.next(now);
+            if !self.outbound.may_send(now, next.as_ref()) {
+                return None;
+            }
         }
         let Some(media) = self.queue.take(now) else {
             self.outbound.on_nothing_sent(now);

@@ -332,3 +332,39 @@ fn a_silence_restarts_the_loss_history() {
         }
     }
 }
+
+/// UDDJ's `hold`: the queue grows, so the flag is set, and nothing is lost. 1000 B each 10 ms arrive each 12 ms: 83,333 B/s. The report names the
+/// p whose rate that is, and the first such rate as long as the flag is set; without the flag it names none.
+#[test]
+fn a_filter_holds_the_rate_that_arrives() {
+    use crate::{LossFilterKind, UddjAction, UddjOptions};
+    let told = |action| {
+        let mut receiver = receiver(
+            |options| {
+                options.loss_filter = Some(LossFilterKind::Uddj);
+                options.uddj = Some(UddjOptions { action, ..UddjOptions::default() });
+            },
+            LossForm::EventRate,
+        );
+        let packet =
+            |number: u64, sent: u64| Received { timing: Some(Timing::new(ms(sent))), ..timed(number, Some(100)) };
+        // The queue grows by 2 ms a packet, then drains by 2 ms a packet, then stays empty.
+        let mut told = Vec::new();
+        for number in 0..140_u64 {
+            let queue = if number < 60 { 2 * number } else { 120_u64.saturating_sub(2 * (number - 60)) };
+            let now = ms(10 * number + queue);
+            receiver.handle_timeout(now);
+            receiver.on_packet(now, &packet(number, 10 * number));
+            told.extend(due(&mut receiver, now).map(|(_, p)| (number, p)));
+        }
+        (receiver, told)
+    };
+    let (_, filtered) = told(UddjAction::Filter);
+    assert!(filtered.iter().all(|(_, p)| *p == 0.0), "{filtered:?}");
+    let (receiver, held) = told(UddjAction::Hold);
+    let growing: Vec<f64> = held.iter().filter(|(number, _)| (30..55).contains(number)).map(|(_, p)| *p).collect();
+    assert!(growing.len() >= 2 && growing.windows(2).all(|pair| pair[0] == pair[1]), "{held:?}");
+    let rate = receiver.equation.rate(1000.0, 0.1, 0.4, growing[0]);
+    assert!((rate / 83_333.0 - 1.0).abs() < 0.1, "{rate}");
+    assert_eq!(held.last().unwrap().1, 0.0);
+}

@@ -368,3 +368,38 @@ fn reports_do_not_move_linuxs_counter() {
     assert_eq!(counters(Dialect::Rfc, 1.0), [4, 4]);
     assert_eq!(counters(Dialect::Linux, 1.0), [0, 0]);
 }
+
+/// Linux 6.1 `dccp_write_xmit` asks `ccid3_hc_tx_send_packet` first, which adds `t_ipi` to `t_nom`; a packet that is thrown away after that has
+/// spent its time. 1000 B at 40,000 B/s are 25 ms apart, and a packet may go 2 ms early (`TFRC_T_DELTA`).
+#[test]
+fn a_discard_spends_its_nominal_send_time_as_in_linux() {
+    let next = |sender: &mut TfrcSender, at| sender.poll_send(at, &Next::default());
+    let begun = || {
+        let mut sender = linux_after_handshake(100);
+        send_bytes(&mut sender, ms(0), 0, 1000);
+        assert_eq!(next(&mut sender, ms(0)), Permit::At(ms(23)));
+        assert_eq!(next(&mut sender, ms(30)), Permit::Now);
+        sender
+    };
+    let mut sends = begun();
+    send_bytes(&mut sends, ms(30), 1, 1000);
+    let mut discards = begun();
+    discards.on_discard(ms(30));
+    assert_eq!([next(&mut sends, ms(30)), next(&mut discards, ms(30))], [Permit::At(ms(48)); 2]);
+    // `ccid3_hc_tx_packet_sent` is not reached: the discard is no packet in s, and is not acknowledged.
+    discards.on_feedback(ms(130), &feedback(report(10_000.0, 0.0), 0.1));
+    assert_eq!(discards.segment.s(), 1000.0);
+    // A late sender loses one time for each discard, and may go on at once.
+    let mut late = begun();
+    late.on_discard(ms(100));
+    late.on_discard(ms(100));
+    assert_eq!(next(&mut late, ms(100)), Permit::Now);
+    late.on_discard(ms(100));
+    late.on_discard(ms(100));
+    assert_eq!(next(&mut late, ms(100)), Permit::At(ms(123)));
+    // One before the first packet spends a time of the initial rate (`rfc3390_initial_rate`): 4380 B in 100 ms, 32 ms for 1400 B.
+    let mut first = linux_after_handshake(100);
+    first.on_discard(ms(0));
+    let Permit::At(at) = next(&mut first, ms(0)) else { panic!("the permission is used up") };
+    assert!((at.as_secs_f64() - (1400.0 / 43_800.0 - 0.002)).abs() < 1e-6, "{at}");
+}

@@ -106,6 +106,10 @@ impl Outbox for Zeroes<'_> {
         self.queue.next(now)
     }
 
+    fn discard(&mut self, now: Instant) -> bool {
+        self.queue.discard_head(now)
+    }
+
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.taken = self.queue.take(now);
         self.taken.map(|media| zeroes(media.size.count() as u32))

@@ -1,0 +1,280 @@
+//! From a figure, a table or a claim of a paper to its numbers, its verdicts and the command that runs it.
+
+use crate::claims::Claims;
+use crate::figures::pictures;
+use crate::number::shortest;
+use crate::pattern::{Bindings, PatternError, expand, fill};
+use crate::reference::Reference;
+use crate::report::{Item, quoted};
+use crate::results::Results;
+use crate::tables::{Drawn, drawn, markdown_table, plain_table, two_digits};
+use crate::verdict::{Judgement, Verdict};
+use headway_record::plot::{Chart, ChartLine, LineStyle, XAxis};
+use headway_scenario::hint;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A part of a paper that can be asked for by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What commands call it, such as `fig6`, `table2` or `lan.fig3.a`.
+    pub name: String,
+    /// What the paper calls it.
+    pub called: String,
+    /// The cells that it needs.
+    pub cells: BTreeSet<String>,
+    figures: Vec<String>,
+    tables: Vec<String>,
+    claims: Vec<String>,
+}
+
+/// A name that stands for no part of a paper.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no figure, table or claim \"{name}\"{hint}; figures and tables are {known}")]
+pub struct NoPart {
+    /// The name.
+    name: String,
+    /// The nearest name.
+    hint: String,
+    /// Every figure and table.
+    known: String,
+}
+
+impl Part {
+    fn new(name: String, called: String) -> Self {
+        let (cells, figures, tables, claims) = Default::default();
+        Self { name, called, cells, figures, tables, claims }
+    }
+
+    /// Each figure and table of a paper, first those that the paper numbers, then those that are Headway's.
+    ///
+    /// # Errors
+    /// If a pattern is wrong, which reading the claims has excluded.
+    pub fn all(claims: &Claims) -> Result<Vec<Self>, PatternError> {
+        let mut numbered: Vec<(Item, Self)> = Vec::new();
+        let mut others: Vec<Self> = Vec::new();
+        let mut add = |named: Vec<Item>, name: &str, title: &str, put: &dyn Fn(&mut Self)| {
+            if named.is_empty() && !name.is_empty() {
+                let mut part = Self::new(name.to_owned(), title.to_owned());
+                put(&mut part);
+                others.push(part);
+            }
+            for item in named {
+                let part = match numbered.iter_mut().find(|(known, _)| *known == item) {
+                    Some((_, part)) => part,
+                    None => {
+                        let part = Self::new(item.short(), item.to_string());
+                        numbered.push((item, part));
+                        let Some((_, part)) = numbered.last_mut() else { continue };
+                        part
+                    }
+                };
+                put(part);
+            }
+        };
+        for figure in &claims.figures {
+            let mut cells = BTreeSet::new();
+            for line in &figure.lines {
+                cells.extend(expand(&line.cells, &Bindings::new())?.into_iter().map(|cell| cell.name));
+            }
+            add(Item::of_title(&figure.title), &figure.name, &figure.title, &|part| {
+                part.cells.extend(cells.iter().cloned());
+                part.figures.push(figure.name.clone());
+            });
+        }
+        for timeline in &claims.timelines {
+            add(Item::of_title(&timeline.title), &timeline.name, &timeline.title, &|part| {
+                part.cells.extend(timeline.lines.iter().map(|line| line.cell.clone()));
+                part.figures.push(timeline.name.clone());
+            });
+        }
+        for table in &claims.tables {
+            let mut cells = BTreeSet::new();
+            for row in expand(&table.rows, &Bindings::new())? {
+                for column in &table.columns {
+                    cells.insert(fill(&column.cell, &row.bindings)?);
+                }
+            }
+            add(Item::of_title(&table.title), "", &table.title, &|part| {
+                part.cells.extend(cells.iter().cloned());
+                part.tables.push(table.title.clone());
+            });
+        }
+        for claim in &claims.claims {
+            let readings = claim.readings.iter().flat_map(|under| under.checks.iter().chain(&under.trend));
+            let checks = claim.all_checks().chain(readings);
+            let cells: BTreeSet<String> = checks.flat_map(|check| check.cells.iter().cloned()).collect();
+            add(Item::all(&claim.place), "", "", &|part| {
+                part.cells.extend(cells.iter().cloned());
+                part.claims.push(claim.id.clone());
+            });
+        }
+        numbered.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(numbered.into_iter().map(|(_, part)| part).chain(others).collect())
+    }
+
+    /// The part with this name: a figure or a table as commands or the paper call it, a picture, or a claim.
+    ///
+    /// # Errors
+    /// If the name stands for nothing.
+    pub fn find(claims: &Claims, name: &str) -> Result<Self, NoPart> {
+        let all = Self::all(claims).unwrap_or_default();
+        let short = Item::of_name(name).map(|item| item.short());
+        let is_asked = |part: &&Self| {
+            short.as_ref() == Some(&part.name) || part.name == name || part.figures.iter().any(|figure| figure == name)
+        };
+        if let Some(part) = all.iter().find(is_asked) {
+            return Ok(part.clone());
+        }
+        if let Some(claim) = claims.claims.iter().find(|claim| claim.id == name) {
+            let mut part = Self::new(claim.id.clone(), claim.statement.clone());
+            part.cells = claim.all_checks().flat_map(|check| check.cells.iter().cloned()).collect();
+            part.claims = vec![claim.id.clone()];
+            return Ok(part);
+        }
+        let ids = claims.claims.iter().map(|claim| claim.id.as_str());
+        Err(NoPart {
+            name: name.to_owned(),
+            hint: hint(name, ids),
+            known: all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The command that runs it, and draws and judges what it has.
+    #[must_use]
+    pub fn command(&self, paper: &str) -> String {
+        if self.cells.is_empty() {
+            return format!("headway papers show {} {}", quoted(paper), quoted(&self.name));
+        }
+        format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
+    }
+
+    fn judged<'a>(&self, results: &'a Results) -> Vec<&'a Judgement> {
+        results.claims.iter().filter(|judged| self.claims.contains(&judged.id)).collect()
+    }
+}
+
+/// A part with its numbers, its verdicts and its command, for a terminal.
+///
+/// # Errors
+/// If a pattern is wrong, which reading the claims has excluded.
+pub fn show(
+    part: &Part,
+    paper: &str,
+    claims: &Claims,
+    ns2: &Reference,
+    results: &Results,
+) -> Result<String, PatternError> {
+    let mut text = format!("{paper}, {}\n", part.called);
+    for picture in pictures(claims, ns2, results)? {
+        if part.figures.contains(&picture.chart.name) {
+            let _ = writeln!(text, "\n{} (pictures/{}.svg)", picture.chart.title, picture.chart.name);
+            text.push_str(&points(&picture.chart));
+        }
+    }
+    for table in drawn(claims, ns2, results)? {
+        if part.tables.contains(&table.table.title) {
+            let _ = writeln!(text, "\n{}\n{}", table.table.title, rows(&table));
+        }
+    }
+    for judged in part.judged(results) {
+        let _ = writeln!(text, "\n{} is {}: {}", judged.id, judged.verdict, judged.statement);
+        if !judged.reading.is_empty() && !judged.readings.is_empty() {
+            let under = judged.readings.iter().map(|under| format!("{}: {}", under.reading, under.verdict));
+            let _ = writeln!(
+                text,
+                "  by reading: {}: {}; {}",
+                judged.reading,
+                judged.verdict,
+                under.collect::<Vec<_>>().join("; ")
+            );
+        }
+        let _ = writeln!(text, "  {}", judged.reason);
+    }
+    let full = if results.ran.profile == "full" { " --full" } else { "" };
+    let _ = write!(text, "\nrun it again: {}", part.command(paper));
+    if !part.cells.is_empty() && !full.is_empty() {
+        let _ = write!(text, "\nas stored:    {}{full}", part.command(paper));
+    }
+    Ok(text)
+}
+
+fn rows(drawn: &Drawn<'_>) -> String {
+    plain_table(&drawn.head(), &drawn.texts())
+}
+
+/// The points of a chart over places; curves over time are only drawn.
+fn points(chart: &Chart) -> String {
+    let XAxis::Places(places) = &chart.x else { return String::new() };
+    let name = |line: &ChartLine| match line.style {
+        LineStyle::Said => format!("{} (paper)", line.label),
+        LineStyle::Reference => format!("{} (ns-2)", line.label),
+        _ => line.label.clone(),
+    };
+    let names: Vec<String> = chart.lines.iter().map(name).collect();
+    let head: Vec<&str> = [chart.x_title.as_str()].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let row = |(place, called): (usize, &String)| {
+        let value = |line: &ChartLine| {
+            let point = line.points.iter().find(|point| point.x == place as f64);
+            point.map_or_else(
+                || "-".to_owned(),
+                |point| match point.error {
+                    0.0 => shortest(point.value),
+                    error => format!("{} ± {}", rounded(point.value, error), two_digits(error)),
+                },
+            )
+        };
+        std::iter::once(called.clone()).chain(chart.lines.iter().map(value)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = places.iter().enumerate().map(row).collect();
+    format!("{}\n{}\n", chart.y_title, plain_table(&head, &rows))
+}
+
+/// A mean with as many digits as two digits of its interval have.
+fn rounded(mean: f64, error: f64) -> String {
+    let decimals = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{mean:.decimals$}")
+}
+
+/// Each figure and table of a paper with what is shown of it, its verdicts, and the command that runs it.
+///
+/// # Errors
+/// If a pattern is wrong, which reading the claims has excluded.
+pub fn figures_markdown(paper: &str, claims: &Claims, results: &Results) -> Result<String, PatternError> {
+    let row = |part: &Part| {
+        let judged = part.judged(results);
+        let count = |verdict: Verdict| judged.iter().filter(|judged| judged.verdict == verdict).count();
+        let verdicts: Vec<String> = Verdict::ALL
+            .into_iter()
+            .filter(|verdict| count(*verdict) > 0)
+            .map(|verdict| format!("{} {verdict}", count(verdict)))
+            .collect();
+        vec![part.called.clone(), part.what(claims), verdicts.join(", "), format!("`{}`", part.command(paper))]
+    };
+    let rows: Vec<Vec<String>> = Part::all(claims)?.iter().map(row).collect();
+    let head = ["figure or table", "what", "claims", "command"];
+    Ok(format!(
+        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row; the command of the row runs it again (`--full` as stored).\n\n{}",
+        markdown_table(&head, &rows)
+    ))
+}
+
+impl Part {
+    /// What is shown of it, in the words of its pictures and tables, or else of its claims.
+    fn what(&self, claims: &Claims) -> String {
+        let figures = claims.figures.iter().map(|figure| (&figure.name, &figure.title));
+        let timelines = claims.timelines.iter().map(|timeline| (&timeline.name, &timeline.title));
+        let titles = figures.chain(timelines).filter(|(name, _)| self.figures.contains(name)).map(|(_, title)| title);
+        let plain = |title: &String| title.split_once(": ").map_or(title.as_str(), |(_, what)| what).to_owned();
+        let mut words: Vec<String> = titles.map(plain).collect();
+        if words.is_empty() {
+            words.extend(self.tables.iter().map(plain));
+        }
+        if words.is_empty() {
+            let of = claims.claims.iter().filter(|claim| self.claims.contains(&claim.id));
+            words.extend(of.take(1).map(|claim| claim.statement.clone()));
+        }
+        words.dedup();
+        words.join("; ")
+    }
+}
