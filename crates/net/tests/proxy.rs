@@ -235,7 +235,7 @@ fn each_client_has_an_address_of_its_own() {
     assert_eq!(answers.map(|answers| answers[0].bytes.clone()), [b"one", b"two"]);
     let report = proxy.report();
     assert!(
-        report.clients == 2 && !report.valid && report.faults[0].contains("2 datagrams were refused"),
+        report.clients == 2 && !report.valid && report.faults[0].contains("2 datagrams refused"),
         "{report:?}"
     );
 }

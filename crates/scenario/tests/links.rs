@@ -182,11 +182,12 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
             "policer = false",
             "link[0].policer: false is not a table: write one with the keys burst, rate, or leave it out for none",
         ),
-        ("queue = false", "link[0].queue: false is not a table: the queue is a table, such as"),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
         assert!(error.contains(expected), "{lines}:\n{error}");
     }
+    let error = changed("{ kind = \"droptail\", limit = \"20packets\" }", "false").unwrap_err();
+    assert!(error.contains("link[0].queue: false is not a table: the queue is a table, such as"), "{error}");
 }
 
 /// Opportunities of 1504 B each ms or each two ms.
