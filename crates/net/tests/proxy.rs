@@ -234,10 +234,7 @@ fn each_client_has_an_address_of_its_own() {
     });
     assert_eq!(answers.map(|answers| answers[0].bytes.clone()), [b"one", b"two"]);
     let report = proxy.report();
-    assert!(
-        report.clients == 2 && !report.valid && report.faults[0].contains("2 datagrams refused"),
-        "{report:?}"
-    );
+    assert!(report.clients == 2 && !report.valid && report.faults[0].contains("2 datagrams refused"), "{report:?}");
 }
 
 /// What a watcher has heard: which door and way, bytes, and how long it was on the link; `None` for what was dropped.

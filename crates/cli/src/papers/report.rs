@@ -43,9 +43,15 @@ pub(crate) fn of_all_papers() -> Option<String> {
 }
 
 fn all(ids: &[String], folder: Option<&Path>) -> Result<Vec<Found>, Failure> {
-    let ids: Vec<String> =
-        if ids.is_empty() { PAPERS.iter().map(|paper| paper.id.clone().into_owned()).collect() } else { ids.to_vec() };
-    ids.iter().map(|id| find(id, folder)).collect()
+    let mut named: Vec<String> =
+        if ids.is_empty() { PAPERS.iter().map(|paper| paper.id.clone().into_owned()).collect() } else { Vec::new() };
+    for id in ids {
+        // A paper that is named twice is reported once.
+        if !named.contains(id) {
+            named.push(id.clone());
+        }
+    }
+    named.iter().map(|id| find(id, folder)).collect()
 }
 
 fn text(found: &[Found]) -> Result<String, Failure> {

@@ -9,6 +9,7 @@ use headway_record::{readable_unit, titled};
 use headway_run::{Answer, Line, LinePoint, Places, safe_name};
 use headway_scenario::Cell;
 use headway_units::counted;
+use std::collections::BTreeSet;
 
 /// Points that are not drawn, of which the warning names so many.
 const NAMED: usize = 3;
@@ -73,6 +74,7 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
     let key_unit = answer.keys[x].unit.filter(|_| numbers);
     let (x_unit, x_scale) = scaled(key_unit, values(), options.look.x_label.as_deref());
     let mut figures = Vec::new();
+    let mut files = BTreeSet::new();
     for (metric, name) in answer.metrics.iter().enumerate() {
         let lines = answer.over(metric, x, by);
         let samples = lines.iter().flat_map(|line| &line.points).flat_map(|point| point.samples.iter().copied());
@@ -84,7 +86,7 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
         }
         let groups = lines.into_iter().map(|line| group(line, x_scale, scale)).collect();
         let sweep = Sweep {
-            name: safe_name(&format!("{name}-over-{}", answer.keys[x].name)),
+            name: unused(&mut files, safe_name(&format!("{name}-over-{}", answer.keys[x].name))),
             title: name.clone(),
             x_title: titled(&answer.keys[x].name, x_unit),
             y_title: titled(name, unit),
@@ -101,6 +103,14 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
         figures.push(chart.draw_styled(&style(&options.look)).map_err(|error| Failure::Plot(error.to_string()))?);
     }
     Ok(figures)
+}
+
+/// Returns this name of a file, with a number behind it if another picture has it: names of metrics may differ in punctuation alone.
+fn unused(files: &mut BTreeSet<String>, name: String) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !files.contains(name)).unwrap_or(name);
+    files.insert(free.clone());
+    free
 }
 
 /// The unit in which values are drawn, if they have one, and how many of theirs it is.
@@ -122,4 +132,17 @@ fn group(line: Line, x_scale: f64, scale: f64) -> Group {
         samples: point.samples.into_iter().map(|sample| sample / scale).collect(),
     };
     Group { label: line.label, points: line.points.into_iter().map(point).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a/b` and `a b` are both safe as `a_b`, and the second picture replaced the first.
+    #[test]
+    fn no_picture_replaces_another() {
+        let mut files = BTreeSet::new();
+        let names = ["a/b", "a b", "c", "a_b"].map(|name| unused(&mut files, safe_name(name)));
+        assert_eq!(names, ["a_b", "a_b-2", "c", "a_b-3"]);
+    }
 }
