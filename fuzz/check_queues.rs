@@ -174,10 +174,6 @@ fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
         QueueOptions::DropTail(options) => options.limit = most,
         QueueOptions::EarlyRandomDrop(options) => {
             options.limit = most;
-            options.drop_level = match most {
-                QueueSize::Packets(packets) => QueueSize::Packets(packets / 2),
-                QueueSize::Bytes(bytes) => QueueSize::Bytes(Bytes::new(bytes.count() / 2)),
-            };
             options.drop_probability = Probability::new(choices.part())?;
         }
         QueueOptions::Red(options) => {

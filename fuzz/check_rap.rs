@@ -1,4 +1,4 @@
-//! What must hold for RAP, whatever its receiver says. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! What must hold for RAP under any reports. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_rate::{

@@ -116,7 +116,7 @@ def test_an_axis_has_a_readable_unit(tmp_path):
 
 
 def test_a_logarithmic_axis_leaves_no_point_out(tmp_path):
-    """matplotlib draws nothing for a value at or below 0, and says nothing."""
+    """matplotlib omits a value at or below 0 without a warning."""
     for vary, why in [
         ({"link[0].delay": ["0ms", "5ms"]}, "delay has a value at or below 0"),
         ({"link[0].queue.kind": ["droptail", "codel"]}, "the values of kind are not numbers"),

@@ -53,7 +53,7 @@ def drawn(runs, seed):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """The chosen runs, and so many drawn ones."""
+    """Returns the chosen runs and this many drawn ones."""
     return paths.compare_all(headway, [*chosen(), *drawn(runs, seed)], folder, keep, show)
 
 

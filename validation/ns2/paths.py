@@ -123,7 +123,7 @@ def thresholds(red):
 
 
 def settings(flow):
-    """What is set on the agent beside its sizes."""
+    """Returns the agent's settings other than sizes."""
     return " ".join(f"{key}_ {value}" for key, value in flow["options"].items())
 
 

@@ -448,7 +448,7 @@ pub(crate) struct PapersOptions {
     /// More seeds, longer runs, and the sweeps over what the paper leaves open.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Run this cell only; what needs others is then "not run". `*` stands for any characters. May be repeated.
+    /// Run this cell only. Claims that need other cells are "not run". `*` matches any characters. May be repeated.
     #[arg(long = "cell", value_name = "NAME")]
     pub(crate) cells: Vec<String>,
     /// Run the cells of this figure, table or claim only, such as fig6, table2 or lan.fig3.a. May be repeated.

@@ -302,7 +302,7 @@ fn chosen<'a>(claims: &'a Claims, profile: Profile, options: &PapersOptions) -> 
     Ok(claims.cells.iter().filter(wanted).collect())
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any characters.
+/// Whether a name fits a pattern, in which `*` matches any characters.
 fn is_called(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,

@@ -209,22 +209,26 @@ fn headers_that_arrive_byte_by_byte_keep_no_client_out() {
     }
 }
 
+/// Returns clients with the token that have asked for a file of 1 GiB, and have read the status of the answer only.
+fn readers_of_a_large_file(view: &View, count: usize) -> Vec<TcpStream> {
+    std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
+    let request = view.request("GET", "/api/records/0/packets.arrow", "");
+    let reader = |_| {
+        let mut stream = connect(&view.host);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        stream
+    };
+    (0..count).map(reader).collect()
+}
+
 /// Twenty clients with the token ask for a file of 1 GiB, and read nothing of it.
 #[test]
 fn clients_that_do_not_read_delay_no_other() {
     let (_alone, view) = (alone(), View::new());
-    std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
-    let request = view.request("GET", "/api/records/0/packets.arrow", "");
-    let readers: Vec<_> = (0..20)
-        .map(|_| {
-            let mut stream = connect(&view.host);
-            stream.write_all(request.as_bytes()).unwrap();
-            let mut status = [0; 12];
-            stream.read_exact(&mut status).unwrap();
-            assert_eq!(&status, b"HTTP/1.1 200");
-            stream
-        })
-        .collect();
+    let readers = readers_of_a_large_file(&view, 20);
     view.answers_the_honest();
     drop(readers);
     view.answers_the_honest();
@@ -234,18 +238,7 @@ fn clients_that_do_not_read_delay_no_other() {
 #[test]
 fn clients_that_fill_the_server_and_do_not_read_keep_no_client_out() {
     let (_alone, view) = (alone(), View::new());
-    std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
-    let request = view.request("GET", "/api/records/0/packets.arrow", "");
-    let mut readers: Vec<_> = (0..150)
-        .map(|_| {
-            let mut stream = connect(&view.host);
-            stream.write_all(request.as_bytes()).unwrap();
-            let mut status = [0; 12];
-            stream.read_exact(&mut status).unwrap();
-            assert_eq!(&status, b"HTTP/1.1 200");
-            stream
-        })
-        .collect();
+    let mut readers = readers_of_a_large_file(&view, 150);
     view.answers_the_honest();
     // The newest reader still gets its file.
     let mut rest = vec![0; 1 << 20];

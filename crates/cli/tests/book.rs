@@ -1,4 +1,4 @@
-//! Every block of code in the book and the README files is run by a test, or says why not.
+//! Each block of code in the book and the README files is run by a test, or is marked with what it needs.
 //!
 //! This test runs the blocks of kinds `console` and `sh`, a page after the other, as a reader would type them: each command succeeds, unless the page
 //! shows its error. A block whose fence names what it needs (`console,needs=minutes`) is not run; such blocks are listed and counted, and the options
@@ -66,7 +66,7 @@ transport = { kind = "tcp-newreno" }
 source = { kind = "ftp" }
 "#;
 
-/// Commands of which a page takes the results for granted.
+/// Commands whose results a page uses without printing them.
 const BEFORE: &[(&str, &str)] = &[
     ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/demo"),
     ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/red --set record.distributions=true"),
@@ -76,7 +76,7 @@ const BEFORE: &[(&str, &str)] = &[
 /// `make demo` after its build: the recipe of the Makefile.
 const DEMO: &str = "headway run scenarios/demo.toml --out out/demo --again && headway plot out/demo";
 
-/// A command that takes longer does not end.
+/// Time after which a command counts as stuck.
 const PATIENCE_MS: u64 = 120_000;
 const LOOK_MS: u64 = 20;
 

@@ -387,7 +387,7 @@ fn a_run_whose_result_is_not_read_ends_at_the_first_signal() {
         running.signal("-TERM");
         let ended = running.end();
         assert_eq!(ended.status.code(), Some(143), "{arguments:?}");
-        // The status alone did not say that nothing is lost.
+        // The status alone does not show that nothing is lost.
         assert!(text(&ended.stderr).ends_with("headway: stopped; the record is complete\n"), "{}", text(&ended.stderr));
     }
 }

@@ -99,7 +99,7 @@ fn papers_are_listed_with_what_they_leave_open() {
     }
 }
 
-/// Figures that no run gives: each a file of its own, and a line that names it.
+/// Figures that no run gives: each has a separate file, and a line that names the file.
 #[test]
 fn figures_are_drawn_without_a_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -262,7 +262,8 @@ fn a_folder_is_a_paper() {
     }
 }
 
-/// From a run if there is one, else from what the repository keeps, else from what is built in; a folder without results says what to do.
+/// The report uses a run if there is one, else the repository's results, else the built-in ones. The error for a folder without results names
+/// the command that makes them.
 #[test]
 fn a_report_is_of_what_was_found_before() {
     let place = tempfile::tempdir().unwrap();

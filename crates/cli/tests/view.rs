@@ -154,7 +154,7 @@ fn a_run_under_way_is_listed_as_such() {
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }
 
-/// The page asked whether the record was moved, and its series was damaged: the server says which file it cannot read, and why.
+/// The page asked whether the record was moved although its series was damaged. The server names the file that it cannot read, and the reason.
 #[test]
 fn a_damaged_file_is_named() {
     let place = tempfile::tempdir().unwrap();

@@ -295,7 +295,7 @@ fn what_is_lost_for_good_is_handed_back() {
     assert_eq!(ends[..290], (0..290).collect::<Vec<_>>());
 }
 
-/// Linux 6.1 `dccp_write_xmit`: the CCID has moved its nominal send time when the late packet is found, so the packet behind it waits for one
+/// Linux 6.1 `dccp_write_xmit`: the CCID has moved its nominal send time when the late packet is found, so the next packet waits for one
 /// `t_ipi` more. Where discards are free it goes at the first time.
 #[test]
 fn a_discard_spends_the_permission_of_ccid_3() {

@@ -734,7 +734,7 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
         (2u64..9, any::<bool>()).prop_map(|(limit, certain)| {
             QueueOptions::EarlyRandomDrop(early_random_drop::Options {
                 limit: QueueSize::Packets(limit),
-                drop_level: QueueSize::Packets(limit / 2),
+                drop_level: None,
                 drop_probability: Probability::new(if certain { 1.0 } else { 0.3 }).unwrap(),
             })
         }),

@@ -68,7 +68,7 @@ pub struct Claim {
     pub trend: Vec<Check>,
     /// What shows that it cannot hold as it stands.
     pub explain: Option<Explain>,
-    /// What is told besides, under other assumptions, and does not count.
+    /// Results under other assumptions, which do not count.
     pub beside: Option<Explain>,
     /// The reading under which `checks` judge it; none if nothing is judged, or the paper names no reading.
     pub reading: Option<String>,
@@ -85,10 +85,10 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Every check that is judged under the first reading, what is told besides included.
+    /// Returns every check of the first reading, including those of explanations and of results that do not count.
     pub(crate) fn all_checks(&self) -> impl Iterator<Item = &Check> {
-        let told = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
-        self.checks.iter().chain(&self.trend).chain(told)
+        let explained = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
+        self.checks.iter().chain(&self.trend).chain(explained)
     }
 
     /// Whether what it is checked by is of the kind of the paper's number: of "4 Mb/s" a check may be that 85 % are filled.
@@ -114,7 +114,7 @@ pub struct ReadAs {
     pub trend: Vec<Check>,
 }
 
-/// Words, and the numbers that show them: why a claim cannot hold as it stands, or what is told besides.
+/// A sentence and the numbers that show it: why a claim cannot hold, or a result under other assumptions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explain {
     /// The contradiction, or the other assumptions, in words.

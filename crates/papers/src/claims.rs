@@ -43,7 +43,7 @@ pub struct Claims {
     pub about: String,
     /// What it leaves open.
     pub inferred: Vec<Inferred>,
-    /// The ways in which it can be read. Claims are judged under the first one, unless a verdict says another.
+    /// The ways in which it can be read. Claims are judged under the first one unless a verdict names another.
     pub readings: Vec<Reading>,
     /// What is run, in the order of the file.
     pub cells: Vec<Cell>,

@@ -92,7 +92,7 @@ impl Evidence<'_> {
     }
 }
 
-/// The finding that stands for all: the first that does not hold, or the first.
+/// Returns the first finding that does not hold, or the first one.
 fn shown(checks: &[Finding]) -> Option<&Finding> {
     checks.iter().find(|finding| finding.holds != Some(true)).or(checks.first())
 }
@@ -284,7 +284,7 @@ mod tests {
         assert!(found.depends_on_reading());
         claim.readings.drain(..1);
         claim.readings.pop();
-        assert!(!judged(&claim).depends_on_reading(), "a reading that was not run says nothing");
+        assert!(!judged(&claim).depends_on_reading(), "a reading that was not run does not count");
     }
 
     /// A setting that comes back as it was set is no result.

@@ -46,7 +46,7 @@ pub enum PatternError {
 }
 
 /// Every name that `pattern` gives, the last choice changing fastest. `{n}` is what `known` or an earlier part of the
-/// pattern says, `{n=3|5}` chooses and remembers, `{3|5}` only chooses. `{}` stands for itself: an empty table.
+/// pattern says, `{n=3|5}` chooses and remembers, `{3|5}` only chooses. `{}` is an empty table, not a choice.
 ///
 /// # Errors
 /// Braces that do not match, or a variable that nothing is known of.

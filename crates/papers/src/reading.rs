@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Reading {
     /// Its name.
     pub name: String,
-    /// What it takes the paper to say.
+    /// Meaning of the paper under this reading.
     pub text: String,
     /// The statement in the paper that supports it, and where it is.
     pub support: String,

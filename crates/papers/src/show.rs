@@ -28,7 +28,7 @@ pub struct Part {
     claims: Vec<String>,
 }
 
-/// A name that stands for no part of a paper.
+/// A name that no part of a paper has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure, table or claim \"{name}\"{hint}; figures and tables are {known}")]
 pub struct NoPart {
@@ -116,7 +116,7 @@ impl Part {
     /// The part with this name: a figure or a table as commands or the paper call it, a picture, or a claim.
     ///
     /// # Errors
-    /// If the name stands for nothing.
+    /// If no part has this name.
     pub fn find(claims: &Claims, name: &str) -> Result<Self, NoPart> {
         let all = Self::all(claims).unwrap_or_default();
         let short = Item::of_name(name).map(|item| item.short());
@@ -191,10 +191,13 @@ pub fn show(
         }
         let _ = writeln!(text, "  {}", judged.reason);
     }
-    let full = if results.ran.profile == "full" { " --full" } else { "" };
+    if part.cells.is_empty() {
+        text.push_str("\nno run shows it");
+        return Ok(text);
+    }
     let _ = write!(text, "\nrun it again: {}", part.command(paper));
-    if !part.cells.is_empty() && !full.is_empty() {
-        let _ = write!(text, "\nas stored:    {}{full}", part.command(paper));
+    if results.ran.profile == "full" {
+        let _ = write!(text, "\nas stored:    {} --full", part.command(paper));
     }
     Ok(text)
 }

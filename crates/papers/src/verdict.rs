@@ -103,7 +103,7 @@ pub struct Judgement {
     pub place: String,
     /// What it says.
     pub statement: String,
-    /// What the runs say.
+    /// The verdict.
     pub verdict: Verdict,
     /// The paper's number.
     pub paper_value: Option<f64>,
@@ -124,17 +124,17 @@ pub struct Judgement {
     /// The reading under which this is the verdict; empty if nothing was measured, or the paper names no reading.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reading: String,
-    /// What the runs say under the other readings that change what it is judged by.
+    /// Verdicts under the other readings that change its checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<UnderReading>,
 }
 
-/// What the runs say of a claim under another reading than the first.
+/// A claim's verdict under a reading other than the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnderReading {
     /// The reading's name.
     pub reading: String,
-    /// What the runs say.
+    /// The verdict.
     pub verdict: Verdict,
     /// Headway's number: that of the first check that does not hold, or of the first.
     pub value: Option<f64>,

@@ -222,7 +222,7 @@ impl RapSender {
         self.increase = Some(due);
     }
 
-    /// Halves the rate, and takes all packets under way for parts of this loss (`LossHandler`).
+    /// Halves the rate. All packets under way belong to this loss (`LossHandler`).
     fn on_loss(&mut self, now: Instant) {
         let packets = std::mem::take(&mut self.undisturbed) as f64;
         self.between_losses = Some(self.between_losses.map_or(packets, |mean| mean + (packets - mean) * EVENT_SHARE));
@@ -255,7 +255,7 @@ impl RapSender {
         loss
     }
 
-    /// Settles what a report says; returns whether it tells of a loss.
+    /// Settles the packets that a report covers; returns whether one of them begins a loss.
     fn settle(&mut self, acknowledged: u64, report: Report<'_>) -> bool {
         let place = acknowledged.wrapping_sub(self.first);
         let Report::Arrivals(runs) = report else { return false };

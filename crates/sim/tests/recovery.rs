@@ -213,7 +213,7 @@ impl Case {
         Usual { before, path: (rate_after, delay_after), after }
     }
 
-    /// Whether the source has more to send than the path takes.
+    /// Returns whether the source has more to send than the path carries.
     fn fills(&self) -> bool {
         FILLING.contains(&self.source)
     }
@@ -561,7 +561,7 @@ fn crowd(dialect: &str, transport: &str) -> f64 {
     [29, 31, 37, 41, 43, 47, 53, 59].map(|apart_ms| crowd_of(dialect, transport, apart_ms)).iter().sum::<f64>() / 8.0
 }
 
-/// The same of one run, in which the flows start so many milliseconds apart.
+/// The shares of one run whose flows start this many milliseconds apart.
 fn crowd_of(dialect: &str, transport: &str, apart_ms: u32) -> f64 {
     let mut text = format!(
         "duration = \"90s\"\nmeasure_from = \"30s\"\ndialect = \"{dialect}\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"200kbps\"\ndelay = \"30ms\"\n\

@@ -1,5 +1,5 @@
 //! BIC (Xu, Harfoush and Rhee, "Binary Increase Congestion Control for Fast, Long Distance Networks", INFOCOM 2004), as Linux has it
-//! (net/ipv4/tcp_bic.c): the window searches for the one at which the last loss came. One segment more for this many acknowledged:
+//! (net/ipv4/tcp_bic.c): the window searches for its size at the last loss. It opens by one segment for this many acknowledged:
 //!
 //! ```text
 //! d = (W_max - cwnd)/B, B = 4
@@ -19,10 +19,11 @@
 //! by the segments that an acknowledgement covers. With `pipe = "fack"` acknowledgements count as in Linux 2.6.22, as ns-2's
 //! Agent/TCP/Linux runs it.
 
-use crate::growth::{Acked, Growth, Step, Window};
+use crate::growth::{Acked, Growth, Window};
 use crate::linux_window::LinuxWindow;
 use crate::open_state::OpenState;
-use crate::options::{Increase, Pipe, Rules};
+use crate::opening::Opening;
+use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Instant};
 
@@ -30,7 +31,7 @@ use headway_units::{Dialect, Instant};
 const B: f64 = 4.0;
 /// Without W_max the window opens after this many segments at the latest: 5 % a round trip.
 const PROBING_SEGMENTS: f64 = 20.0;
-/// HZ / 32 in ms: for so long the pace of an unchanged window is not computed again.
+/// HZ / 32, in ms: how long the pace of an unchanged window is kept.
 const SAME_PACE_MS: u64 = 31;
 /// Segments that an acknowledgement covers, in sixteenths, before any is known (`2 << ACK_RATIO_SHIFT`).
 const TWO_SEGMENTS: u64 = 2 << 4;
@@ -55,13 +56,6 @@ pub(crate) struct Bic {
     pace: (f64, f64, Instant),
 }
 
-/// How acknowledgements open the window.
-#[derive(Clone, Debug)]
-enum Opening {
-    Step(Step),
-    Linux(LinuxWindow),
-}
-
 impl Growth for Bic {
     /// Linux's beta in all dialects, as BIC's other numbers.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
@@ -72,14 +66,10 @@ impl Growth for Bic {
     }
 
     fn new(rules: &Rules) -> Self {
-        let in_integers = rules.pipe == Pipe::Fack;
+        let opening = Opening::new(rules);
         Self {
-            opening: if in_integers {
-                Opening::Linux(LinuxWindow::new(rules))
-            } else {
-                Opening::Step(Step::new(rules))
-            },
-            whole: in_integers || rules.increase == Increase::Whole,
+            whole: opening.is_linux() || rules.increase == Increase::Whole,
+            opening,
             low_window: f64::from(rules.bic_low_window),
             max_increment: f64::from(rules.bic_max_increment),
             smooth_part: f64::from(rules.bic_smooth_part),
@@ -93,15 +83,15 @@ impl Growth for Bic {
     }
 
     fn acknowledged(&mut self, acked: Acked, _fine: bool) {
-        if let Opening::Linux(counters) = &mut self.opening {
-            counters.acknowledged(acked.segments);
+        self.opening.acknowledged(acked.segments);
+        if self.opening.is_linux() {
             self.follow(acked);
         }
     }
 
     /// `bictcp_cong_avoid`.
     fn grow(&mut self, window: &mut Window, acked: Acked) {
-        if matches!(self.opening, Opening::Step(_)) {
+        if !self.opening.is_linux() {
             self.follow(acked);
         }
         let per = self.pace(window.cwnd, acked.now);
@@ -122,7 +112,7 @@ impl Growth for Bic {
     }
 
     fn hold(&mut self, acked: Acked) {
-        if matches!(self.opening, Opening::Step(_)) {
+        if !self.opening.is_linux() {
             self.follow(acked);
         }
     }
@@ -133,16 +123,7 @@ impl Growth for Bic {
         let converges = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if converges { self.rounded(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
         let share = if cwnd <= self.low_window { 0.5 } else { self.beta };
-        match &mut self.opening {
-            Opening::Step(step) => {
-                step.reset(false);
-                base * share
-            }
-            Opening::Linux(counters) => {
-                counters.reset();
-                (cwnd * share).floor().max(2.0)
-            }
-        }
+        self.opening.reduced(share, cwnd, base)
     }
 
     fn recovered(&mut self, _window: &mut Window) {
@@ -154,10 +135,7 @@ impl Growth for Bic {
         self.state.timed_out();
         (self.w_max, self.ack_ratio) = (0.0, TWO_SEGMENTS);
         self.pace = (0.0, 0.0, Instant::ZERO);
-        match &mut self.opening {
-            Opening::Step(step) => step.reset(true),
-            Opening::Linux(counters) => counters.reset(),
-        }
+        self.opening.timed_out();
     }
 }
 
@@ -258,8 +236,8 @@ mod tests {
         }
     }
 
-    /// `ca->cnt = (ca->cnt << ACK_RATIO_SHIFT) / ca->delayed_ack`: an acknowledgement of two segments counts for two. The ratio begins at 2, and each that covers one
-    /// takes it down by a sixteenth.
+    /// `ca->cnt = (ca->cnt << ACK_RATIO_SHIFT) / ca->delayed_ack`: an acknowledgement of two segments counts for two. The ratio begins at 2. Each one that covers one
+    /// segment lowers it by a sixteenth.
     #[test]
     fn linux_divides_by_what_an_acknowledgement_covers() {
         let mut bic = bic(Dialect::Linux);

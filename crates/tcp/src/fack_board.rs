@@ -33,7 +33,7 @@ struct Run {
     mark: Mark,
 }
 
-/// What an acknowledgement told (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`, `FLAG_UNSURE_TSTAMP`).
+/// What an acknowledgement has shown (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`, `FLAG_UNSURE_TSTAMP`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) sacked: bool,

@@ -22,6 +22,7 @@ mod kinds;
 mod linux_window;
 mod newreno;
 mod open_state;
+mod opening;
 mod options;
 mod presets;
 mod prr;

@@ -187,7 +187,7 @@ pub struct Rules {
     pub bic_low_window: u32,
     /// BIC's S_max: segments that a round trip adds at most; from 1 on.
     pub bic_max_increment: u32,
-    /// Round trips that BIC takes for the last four segments before W_max, and the first four after it; from 1 on.
+    /// Round trips in which BIC adds the last four segments before W_max, and the first four after it; from 1 on.
     pub bic_smooth_part: u32,
 
     /// How Westwood estimates its bandwidth.

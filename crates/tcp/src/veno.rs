@@ -1,5 +1,5 @@
 //! TCP Veno (Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003), as Linux
-//! has it (net/ipv4/tcp_veno.c): Reno that takes a loss before a full queue for one of the channel.
+//! has it (net/ipv4/tcp_veno.c): Reno that counts a loss before the queue is full as one of the channel.
 //!
 //! ```text
 //! N = cwnd (RTT - baseRTT) / RTT     segments in the queue; RTT is the least since the last acknowledgement that opened the window
@@ -15,10 +15,11 @@
 //! leaves (the paper halves). Where windows are whole segments N is computed in half segments, rounded up: beta = 3 is N <= 2.5.
 //! With `pipe = "fack"` all is in the integers of Linux 2.6.22, as ns-2's Agent/TCP/Linux runs it.
 
-use crate::growth::{Acked, Growth, Step, Window};
+use crate::growth::{Acked, Growth, Window};
 use crate::linux_window::LinuxWindow;
 use crate::open_state::OpenState;
-use crate::options::{Increase, Pipe, Rules};
+use crate::opening::Opening;
+use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration};
 
@@ -40,13 +41,6 @@ pub(crate) struct Veno {
     opens_next: bool,
 }
 
-/// How acknowledgements open the window.
-#[derive(Clone, Debug)]
-enum Opening {
-    Step(Step),
-    Linux(LinuxWindow),
-}
-
 impl Growth for Veno {
     /// Each acknowledgement has to measure a round trip.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
@@ -57,15 +51,11 @@ impl Growth for Veno {
     }
 
     fn new(rules: &Rules) -> Self {
-        let in_integers = rules.pipe == Pipe::Fack;
+        let opening = Opening::new(rules);
         Self {
-            opening: if in_integers {
-                Opening::Linux(LinuxWindow::new(rules))
-            } else {
-                Opening::Step(Step::new(rules))
-            },
+            whole: opening.is_linux() || rules.increase == Increase::Whole,
+            opening,
             beta: f64::from(rules.veno_beta),
-            whole: in_integers || rules.increase == Increase::Whole,
             state: OpenState::new(),
             base_rtt: Duration::MAX,
             rtt: Duration::MAX,
@@ -76,15 +66,15 @@ impl Growth for Veno {
     }
 
     fn acknowledged(&mut self, acked: Acked, _fine: bool) {
-        if let Opening::Linux(counters) = &mut self.opening {
-            counters.acknowledged(acked.segments);
+        self.opening.acknowledged(acked.segments);
+        if self.opening.is_linux() {
             self.follow(acked);
         }
     }
 
     /// `tcp_veno_cong_avoid`.
     fn grow(&mut self, window: &mut Window, acked: Acked) {
-        if matches!(self.opening, Opening::Step(_)) {
+        if !self.opening.is_linux() {
             self.follow(acked);
         }
         let measures = self.state.is_open();
@@ -118,7 +108,7 @@ impl Growth for Veno {
     }
 
     fn hold(&mut self, acked: Acked) {
-        if matches!(self.opening, Opening::Step(_)) {
+        if !self.opening.is_linux() {
             self.follow(acked);
         }
     }
@@ -127,16 +117,7 @@ impl Growth for Veno {
     fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.state.reduced();
         let share = if self.backlog < self.beta { 0.8 } else { 0.5 };
-        match &mut self.opening {
-            Opening::Step(step) => {
-                step.reset(false);
-                base * share
-            }
-            Opening::Linux(counters) => {
-                counters.reset();
-                (cwnd * share).floor().max(2.0)
-            }
-        }
+        self.opening.reduced(share, cwnd, base)
     }
 
     fn recovered(&mut self, _window: &mut Window) {
@@ -146,10 +127,7 @@ impl Growth for Veno {
 
     fn timed_out(&mut self) {
         self.state.timed_out();
-        match &mut self.opening {
-            Opening::Step(step) => step.reset(true),
-            Opening::Linux(counters) => counters.reset(),
-        }
+        self.opening.timed_out();
     }
 
     /// `tcp_veno_init`.
@@ -212,7 +190,7 @@ mod tests {
         let mut veno = veno(dialect);
         (1..=3).for_each(|una| veno.hold(acked(una, 100)));
         veno.grow(&mut Window { cwnd: 20.0, ssthresh: 2.0 }, acked(4, 100));
-        veno.opening = Opening::Step(Step::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules));
+        veno.opening = Opening::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules);
         let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
         let mut cwnd = 0.0;
         for una in 5..45 {

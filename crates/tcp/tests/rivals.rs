@@ -125,7 +125,7 @@ fn veno_outruns_reno_on_a_lossy_link() {
     }
 }
 
-/// BIC returns to the window of its last loss in tens of round trips where Reno takes as many as half the window: on 10 Mb/s and 100 ms with a
+/// BIC returns to the window of its last loss in tens of round trips where Reno needs as many as half the window: on 10 Mb/s and 100 ms with a
 /// loss in 10,000 segments it delivers more, and below its `low_window` of 14 segments as much.
 #[test]
 fn bic_returns_faster_than_reno() {

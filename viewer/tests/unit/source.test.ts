@@ -109,13 +109,13 @@ describe("a server", () => {
   });
 });
 
-describe("a server that has not what is asked for", () => {
+describe("a server that does not have a file", () => {
   const answer = (status: number, words: string) => {
     page(null, "?token=abc");
     vi.stubGlobal("fetch", async () => new Response(`${words}\n`, { status }));
   };
 
-  it("says which file is damaged: the page asked whether the record was moved", async () => {
+  it("names the damaged file (the page asked whether the record was moved)", async () => {
     answer(500, "cannot read out/call/series.arrow: not an Arrow file");
     const why =
       "The server cannot answer (500: cannot read out/call/series.arrow: not an Arrow file). If a file is damaged";

@@ -11,7 +11,7 @@ use headway_scenario::Cell;
 use headway_units::counted;
 use std::collections::BTreeSet;
 
-/// Points that are not drawn, of which the warning names so many.
+/// Maximum number of omitted points that the warning names.
 const NAMED: usize = 3;
 
 /// Checks that all values of a key have a place on a logarithmic axis.
@@ -105,7 +105,7 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
     Ok(figures)
 }
 
-/// Returns this name of a file, with a number behind it if another picture has it: names of metrics may differ in punctuation alone.
+/// Returns this file name, or a numbered one if another picture has it. Names of metrics may differ in punctuation alone.
 fn unused(files: &mut BTreeSet<String>, name: String) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let free = std::iter::once(name.clone()).chain(numbered).find(|name| !files.contains(name)).unwrap_or(name);

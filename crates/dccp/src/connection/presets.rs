@@ -18,8 +18,8 @@ impl ConnectionOptions {
     ///   is gone, and so is one that leaves a Response, the first Acks or a Close without an answer for as long: eight minutes, which section 8 has for
     ///   all three, nobody waits.
     /// - **The path's MTU** is searched from 1280 bytes upwards.
-    /// - **NDP Counts** (section 7.7): the receiver knows that a lost probe was no data. It is no missing datagram, and TFRC takes it for no loss
-    ///   (RFC 4342 section 6.1.1; RFC 8899 section 3, item 7).
+    /// - **NDP Counts** (section 7.7): the receiver knows that a lost probe carried no data. The probe is no missing datagram, and TFRC does not
+    ///   count it as a loss (RFC 4342 section 6.1.1; RFC 8899 section 3, item 7).
     /// - **Timers** ring each 100 us at most (`t_gran` of RFC 5348 section 8.3): what is due in between goes together. Below 96 Mb/s each packet of 1200
     ///   bytes has a gap of its own.
     /// - **Reports** are 10 ms apart at least, and TFRC's nofeedback timer waits for 200 ms at least, as Linux's.

@@ -1,6 +1,6 @@
 //! Packets of the peer that have not arrived and carried no data, as NDP Counts name them (RFC 4340 section 7.7).
 //!
-//! A lost acknowledgment or path MTU probe is no lost data. The packet after it says how many packets without data were sent just before.
+//! A lost acknowledgment or path MTU probe is no lost data. The next packet has the number of packets without data that were sent just before it.
 
 use super::seen::Seen;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(crate) struct WithoutData {
 
 impl WithoutData {
     /// Notes a packet that has arrived, and that this many packets without data were sent just before it. Of those only the missing packets
-    /// directly below it count: a packet in between has brought a count of its own.
+    /// directly below it count: a packet in between has its own count.
     #[inline]
     pub(crate) fn on_packet(&mut self, number: u64, ndp_count: u64, seen: &Seen) {
         if !self.recent.is_empty() {

@@ -8,7 +8,7 @@
 //! q is what waits, without the arriving packet. `level` and p are constants.
 
 use super::{Arrival, Backlog, Verdict, check_limit};
-use headway_units::{Dialect, DropCause, Instant, OptionError, Probability, QueueSize, Random};
+use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, Probability, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "early-random-drop"`.
@@ -17,37 +17,36 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// How much the queue holds.
     pub limit: QueueSize,
-    /// Drop level: packets are dropped at random while more than this waits. Below `limit`, in packets or bytes as `limit`.
-    pub drop_level: QueueSize,
+    /// Drop level: packets are dropped at random while more than this waits. Below `limit`, in packets or bytes as `limit`; `None`: half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop_level: Option<QueueSize>,
     /// Probability with which an arriving packet is dropped above the level; above 0, at most 1.
     pub drop_probability: Probability,
 }
 
 impl headway_units::Options for Options {
-    /// Half of the queue, and the `max_probability` that Floyd and Jacobson 1993 use for RED. The sources name no values.
+    /// Half of the limit, and the `max_probability` that Floyd and Jacobson 1993 use for RED. The sources name no values.
     fn preset(_: Dialect) -> Self {
         Self {
             limit: QueueSize::Packets(50),
-            drop_level: QueueSize::Packets(25),
+            drop_level: None,
             drop_probability: Probability::new(0.02).unwrap_or(Probability::ONE),
         }
     }
 
     fn check(&self) -> Result<(), OptionError> {
         check_limit(self.limit)?;
-        let below = match (self.drop_level, self.limit) {
+        let level = self.level();
+        let below = match (level, self.limit) {
             (QueueSize::Packets(level), QueueSize::Packets(limit)) => level < limit,
             (QueueSize::Bytes(level), QueueSize::Bytes(limit)) => level < limit,
             _ => {
-                let message = format!(
-                    "{} and the limit of {} must both count packets, or both bytes",
-                    self.drop_level, self.limit
-                );
+                let message = format!("{level} and the limit of {} must both count packets, or both bytes", self.limit);
                 return Err(OptionError::new("drop_level", message));
             }
         };
         if !below {
-            let message = format!("{} is out of range: it must be below the limit of {}", self.drop_level, self.limit);
+            let message = format!("{level} is out of range: it must be below the limit of {}", self.limit);
             return Err(OptionError::new("drop_level", message));
         }
         if self.drop_probability.value() <= 0.0 {
@@ -55,6 +54,15 @@ impl headway_units::Options for Options {
             return Err(OptionError::new("drop_probability", message));
         }
         Ok(())
+    }
+}
+
+impl Options {
+    fn level(&self) -> QueueSize {
+        self.drop_level.unwrap_or(match self.limit {
+            QueueSize::Packets(limit) => QueueSize::Packets(limit / 2),
+            QueueSize::Bytes(limit) => QueueSize::Bytes(Bytes::new(limit.count() / 2)),
+        })
     }
 }
 
@@ -68,7 +76,7 @@ pub struct EarlyRandomDrop {
 
 impl EarlyRandomDrop {
     pub(super) fn new(options: &Options) -> Self {
-        Self { limit: options.limit, level: options.drop_level, probability: options.drop_probability.value() }
+        Self { limit: options.limit, level: options.level(), probability: options.drop_probability.value() }
     }
 
     pub(super) fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
@@ -88,7 +96,7 @@ impl EarlyRandomDrop {
 mod tests {
     use super::*;
     use crate::queue::testing::check_bounds;
-    use headway_units::{Bytes, Dscp, Ecn, Options as _};
+    use headway_units::{Dscp, Ecn, Options as _};
 
     /// Early drops of 100,000 arrivals of 1000 B that find this many packets waiting, and whether all of the others are refused.
     fn early_drops(options: &Options, waiting: u64) -> (u32, bool) {
@@ -114,7 +122,7 @@ mod tests {
     #[test]
     fn the_instantaneous_queue_decides() {
         let packets = Options::preset(Dialect::Rfc);
-        let bytes = Options { limit: "50kB".parse().unwrap(), drop_level: "25kB".parse().unwrap(), ..packets };
+        let bytes = Options { limit: "50kB".parse().unwrap(), ..packets };
         for options in [packets, bytes] {
             assert_eq!([0, 24, 25].map(|waiting| early_drops(&options, waiting)), [(0, false); 3]);
             for waiting in [26, 40, 49] {
@@ -137,15 +145,17 @@ mod tests {
     fn each_bound_of_the_options_holds_on_both_sides() {
         check_bounds::<Options>(
             &[
-                |options| options.drop_level = QueueSize::Packets(0),
-                |options| options.drop_level = QueueSize::Packets(49),
+                |options| options.drop_level = Some(QueueSize::Packets(0)),
+                |options| options.drop_level = Some(QueueSize::Packets(49)),
+                // The level follows the limit.
+                |options| options.limit = QueueSize::Packets(1),
                 |options| options.drop_probability = Probability::new(1e-9).unwrap(),
                 |options| options.drop_probability = Probability::ONE,
             ],
             &[
                 ("limit", |options| options.limit = QueueSize::Packets(0)),
-                ("drop_level", |options| options.drop_level = QueueSize::Packets(50)),
-                ("drop_level", |options| options.drop_level = QueueSize::Bytes(Bytes::new(1000))),
+                ("drop_level", |options| options.drop_level = Some(QueueSize::Packets(50))),
+                ("drop_level", |options| options.drop_level = Some(QueueSize::Bytes(Bytes::new(1000)))),
                 ("drop_probability", |options| options.drop_probability = Probability::ZERO),
             ],
         );

@@ -34,7 +34,7 @@ pub struct Rules {
     /// Whether a packet that the receiver's reports show lost comes back, if it can still arrive in time.
     pub resend: bool,
     /// Whether a late packet that is thrown away uses up the permission to send, as in Linux 6.1: the CCID moves its nominal send time
-    /// before `dccp_write_xmit` takes the packet out. Only for `late = "discard"` and `"discard-unless-last"`.
+    /// before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
 }

@@ -130,7 +130,8 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
     assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
 }
 
-/// A full buffer of the system leaves datagrams with the driver: all who wait for the socket wait for room in it, and these go first.
+/// A full buffer of the system leaves datagrams with the driver. The threads then wait until the socket is writable, and these datagrams are sent
+/// first.
 #[test]
 fn datagrams_that_the_system_did_not_take_go_before_all_others() {
     let options = Options::insecure();

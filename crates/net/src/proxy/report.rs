@@ -52,7 +52,7 @@ impl Report {
             (self.unsent_packets, "not sent, and not dropped by the link".to_owned()),
             (
                 self.refused_packets,
-                format!("refused: there are {clients} clients at most, and answers come from the server"),
+                format!("refused: at most {clients} clients are accepted, and answers from the server only"),
             ),
         ] {
             if count > 0 {

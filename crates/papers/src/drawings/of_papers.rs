@@ -7,7 +7,7 @@ use crate::paper::Paper;
 use headway_scenario::Scenario;
 use headway_units::{Bytes, Duration, Rate};
 
-/// Rows of packets, and what stands below them.
+/// Rows of packets, and the notes below them.
 type Rows = (Vec<Row>, Vec<Note>);
 
 /// A figure, and what it is made of.

@@ -28,7 +28,7 @@ pub(super) struct Row {
     pub(super) continues: bool,
 }
 
-/// What stands below the rows.
+/// A time span below a row, with a text.
 pub(super) struct Note {
     pub(super) from_ms: f64,
     pub(super) to_ms: f64,
@@ -56,7 +56,7 @@ pub(super) fn draw(rows: &[Row], notes: &[Note], title: &str) -> String {
     for (number, row) in rows.iter().enumerate() {
         canvas.text((LEFT_PX - 12.0, y(number) + BOX_PX / 2.0 + 4.0), Anchor::End, &row.name);
         canvas.line((LEFT_PX, y(number) + BOX_PX), (LEFT_PX + WIDTH_PX, y(number) + BOX_PX), false);
-        // Where the last name above a narrow box stands.
+        // Position of the last name above a narrow box.
         let mut named = f64::MIN;
         for one in &row.boxes {
             let fill = if one.lost {

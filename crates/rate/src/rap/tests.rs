@@ -21,7 +21,7 @@ fn sends(sender: &mut RapSender, now: Instant, number: u64) {
     sender.on_send(now, &Sending::new(number, Some(SIZE)));
 }
 
-fn hears(sender: &mut RapSender, now: Instant, acknowledged: u64, rtt: Option<u64>, runs: &[Run]) {
+fn report(sender: &mut RapSender, now: Instant, acknowledged: u64, rtt: Option<u64>, runs: &[Run]) {
     let mut feedback = Feedback::new(acknowledged, Report::Arrivals(runs));
     feedback.rtt_sample = rtt.map(Duration::from_millis);
     sender.on_feedback(now, &feedback);
@@ -31,13 +31,13 @@ const fn run(arrival: Arrival, packets: u64) -> Run {
     Run { arrival, packets }
 }
 
-const CAME: [Run; 1] = [run(Arrival::Received, 1)];
+const ARRIVED: [Run; 1] = [run(Arrival::Received, 1)];
 
 /// One packet sent and acknowledged after 100 ms: the gap is a round trip of 100 ms.
 fn established(dialect: Dialect) -> RapSender {
     let mut sender = sender(dialect);
     sends(&mut sender, Instant::ZERO, 0);
-    hears(&mut sender, ms(100), 0, Some(100), &CAME);
+    report(&mut sender, ms(100), 0, Some(100), &ARRIVED);
     assert!((sender.gap_s - 0.1).abs() < 1e-12);
     sender
 }
@@ -53,7 +53,7 @@ fn rap_1999_one_packet_more_in_a_round_trip() {
         while now + Duration::from_micros(1) < end {
             assert_eq!(sender.poll_send(now, &Next::default()), Permit::Now, "{number}");
             sends(&mut sender, now, number);
-            hears(&mut sender, now, number, None, &CAME);
+            report(&mut sender, now, number, None, &ARRIVED);
             number += 1;
             let Permit::At(at) = sender.poll_send(now, &Next::default()) else { panic!("{number}") };
             now = at;
@@ -83,20 +83,20 @@ fn an_unused_rate_does_not_grow() {
 fn a_loss_doubles_the_gap_once() {
     let mut sender = established(Dialect::Rfc);
     (1..=10).for_each(|number| sends(&mut sender, ms(100), number));
-    hears(&mut sender, ms(150), 1, None, &[run(Arrival::Received, 2)]);
-    hears(&mut sender, ms(150), 4, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 2)]);
+    report(&mut sender, ms(150), 1, None, &[run(Arrival::Received, 2)]);
+    report(&mut sender, ms(150), 4, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 2)]);
     assert!((sender.gap_s - 0.1).abs() < 1e-12, "4 is two above 2");
-    hears(&mut sender, ms(151), 5, None, &[run(Arrival::Received, 2), run(Arrival::NotReceived, 2)]);
+    report(&mut sender, ms(151), 5, None, &[run(Arrival::Received, 2), run(Arrival::NotReceived, 2)]);
     assert!((sender.gap_s - 0.2).abs() < 1e-12);
-    hears(&mut sender, ms(152), 10, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 4)]);
+    report(&mut sender, ms(152), 10, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 4)]);
     assert!((sender.gap_s - 0.2).abs() < 1e-12, "sent before the loss was found");
     assert_eq!(sender.setbacks().loss_events, 1);
     (11..=14).for_each(|number| sends(&mut sender, ms(160), number));
-    hears(&mut sender, ms(240), 14, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 3)]);
+    report(&mut sender, ms(240), 14, None, &[run(Arrival::Received, 1), run(Arrival::NotReceived, 3)]);
     assert!((sender.gap_s - 0.4).abs() < 1e-12);
     // RFC 8311: a mark is a loss.
     sends(&mut sender, ms(245), 15);
-    hears(&mut sender, ms(300), 15, None, &[run(Arrival::Marked, 1)]);
+    report(&mut sender, ms(300), 15, None, &[run(Arrival::Marked, 1)]);
     assert!((sender.gap_s - 0.8).abs() < 1e-12);
 }
 
@@ -106,7 +106,7 @@ fn a_loss_doubles_the_gap_once() {
 fn timeouts_are_found_by_the_next_packet() {
     let mut sender = established(Dialect::Rfc);
     sends(&mut sender, ms(100), 1);
-    hears(&mut sender, ms(240), 1, Some(140), &CAME);
+    report(&mut sender, ms(240), 1, Some(140), &ARRIVED);
     let RoundTrip { smoothed, variance, .. } = sender.round_trip;
     assert!((smoothed - 0.12).abs() < 1e-12 && (variance - 0.02).abs() < 1e-12, "{smoothed} {variance}");
     // No increase in between.
@@ -139,9 +139,9 @@ fn fine_grain() {
     let options = RapOptions { fine_grain: true, ..RapOptions::preset(Dialect::Rfc) };
     let mut sender = sender_of(&options);
     sends(&mut sender, Instant::ZERO, 0);
-    hears(&mut sender, ms(100), 0, Some(100), &CAME);
+    report(&mut sender, ms(100), 0, Some(100), &ARRIVED);
     sends(&mut sender, ms(100), 1);
-    hears(&mut sender, ms(300), 1, Some(200), &CAME);
+    report(&mut sender, ms(300), 1, Some(200), &ARRIVED);
     assert!((sender.wait_s(ms(300)) / sender.gap_s - 190.0 / 101.0).abs() < 1e-9);
 }
 
@@ -159,7 +159,7 @@ fn a_silence_is_one_loss() {
             Permit::Now => {
                 sends(sender, *now, *number);
                 if answered {
-                    hears(sender, *now, *number, Some(100), &CAME);
+                    report(sender, *now, *number, Some(100), &ARRIVED);
                 }
                 *number += 1;
             }
@@ -175,7 +175,7 @@ fn a_silence_is_one_loss() {
             step(&mut sender, &mut now, &mut number, false);
         }
         let sent = number - first;
-        hears(&mut sender, now, number - 1, None, &CAME);
+        report(&mut sender, now, number - 1, None, &ARRIVED);
         if probes {
             assert!((313..=333).contains(&sent), "{sent} packets in 100 s");
             assert!(sender.gap_s <= 2.0 * before + 1e-9, "{} after {before}", sender.gap_s);
@@ -198,7 +198,7 @@ fn every_packet_is_acknowledged() {
 }
 
 proptest! {
-    /// Whatever a report says, no gap is longer than 64 s, the next packet has a time, and nothing panics.
+    /// For any report, no gap is longer than 64 s, the next packet has a time, and nothing panics.
     #[test]
     fn no_report_breaks_it(
         base in prop::sample::select(vec![0, (1 << 48) - 50, u64::MAX - 100]),

@@ -65,7 +65,7 @@ impl Window {
         (self.full, self.used) = (now, 0);
     }
 
-    /// With `first_window`, the round trip is not known: the timeout says nothing about the window of the path.
+    /// With `first_window`, the round trip is not known: the timeout is no evidence about the window of the path.
     pub(super) fn on_timeout(&mut self, first_window: bool) {
         if !first_window {
             self.ssthresh = (self.cwnd / 2).max(self.min_ssthresh);

@@ -8,7 +8,7 @@ use headway_units::DropCause;
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let summary = evidence.summary;
     let of = |(number, flow): (usize, &FlowSummary)| {
-        // A connection that failed has a finding of its own.
+        // A failed connection has a separate finding.
         if flow.sent_packets == 0 || flow.received_packets > 0 || flow.connection_failure.is_some() {
             return None;
         }

@@ -156,17 +156,18 @@ fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
     })
 }
 
-/// What is known of each run that a dataset holds: its key and its summary. What is not as it was written is only counted.
-pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<(), Error>) -> Result<usize, Error> {
+/// What is known of each run that a dataset holds: its key and its summary. Returns
+/// whether something is not as it was written.
+pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<(), Error>) -> Result<bool, Error> {
     let path = folder.path(RUNS);
     let file = match open_regular(&path, u64::MAX) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Error::file("read", &path)(error)),
     };
     // A file that was cut or changed costs its runs, as they can be run again.
-    let Ok(file) = ParquetFile::open(file) else { return Ok(1) };
-    let mut damaged = 0;
+    let Ok(file) = ParquetFile::open(file) else { return Ok(true) };
+    let mut is_damaged = false;
     let read = file.texts(["run_key", "summary", "checksum", "code"], |[key, summary, sum, code]| {
         let key = key.and_then(|key| Key::from_str_radix(key, 16).ok());
         match (key, summary, sum) {
@@ -178,14 +179,14 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
                 }
             }
             _ => {
-                damaged += 1;
+                is_damaged = true;
                 Ok(())
             }
         }
     });
     match read {
-        Ok(taken) => taken.map(|()| damaged),
-        Err(_) => Ok(damaged + 1),
+        Ok(taken) => taken.map(|()| is_damaged),
+        Err(_) => Ok(true),
     }
 }
 

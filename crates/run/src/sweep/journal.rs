@@ -27,8 +27,8 @@ pub(super) struct Journal {
     file: Mutex<File>,
     places: BTreeMap<Key, Place>,
     end: u64,
-    /// Lines that are not as they were written.
-    pub(super) damaged: usize,
+    /// Whether a line is not as it was written.
+    pub(super) is_damaged: bool,
 }
 
 /// Where a summary is, in bytes.
@@ -49,7 +49,7 @@ impl Journal {
         folder.refuse_other(&path)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-        let (mut places, mut damaged, mut end) = (BTreeMap::new(), 0, 0);
+        let (mut places, mut is_damaged, mut end) = (BTreeMap::new(), false, 0);
         let mut first = true;
         let mut reader = BufReader::with_capacity(1 << 20, &file);
         let mut line = Vec::new();
@@ -75,13 +75,13 @@ impl Journal {
                 Some(key) => {
                     places.insert(key, Place { from: end + HEAD as u64, length: read - 1 - HEAD });
                 }
-                None => damaged += 1,
+                None => is_damaged = true,
             }
             end += read as u64;
         }
         drop(reader);
         file.set_len(end).map_err(Error::file("write", &path))?;
-        let mut journal = Self { path, file: Mutex::new(file), places, end, damaged };
+        let mut journal = Self { path, file: Mutex::new(file), places, end, is_damaged };
         if end == 0 {
             // None yet, or one of other code, which is not mixed with this one's.
             journal.append(&head())?;
@@ -199,7 +199,7 @@ mod tests {
             (journal.summary(7).unwrap().as_str(), journal.summary(u128::MAX).unwrap().as_str()),
             ("{\"a\":1}", "{}")
         );
-        assert_eq!((journal.damaged, journal.has(8)), (0, false));
+        assert_eq!((journal.is_damaged, journal.has(8)), (false, false));
         journal.keep(&folder, &[u128::MAX]).unwrap();
         let journal = Journal::open(&folder).unwrap();
         assert_eq!(journal.keys().collect::<Vec<_>>(), [u128::MAX]);

@@ -207,7 +207,7 @@ impl CheckedPages {
     }
 }
 
-/// Splits off the bytes whose length stands before them, in 4 bytes.
+/// Splits off the bytes whose length is in the 4 bytes before them.
 fn prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)

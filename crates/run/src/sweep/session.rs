@@ -25,7 +25,7 @@ pub struct Session {
     tasks: Vec<Task>,
     /// Runs that were there when it began.
     reused: BTreeSet<RunKey>,
-    damaged: usize,
+    is_damaged: bool,
     /// What was read of runs.
     read: BTreeMap<Task, Read>,
     /// Threads that read and write what was run; one a core if nobody says.
@@ -52,9 +52,9 @@ impl Session {
         let lock = folder.claim(Holds::Sweep)?;
         let mut journal = Journal::open(&folder)?;
         // A sweep that goes on has all it knows in one place.
-        let damaged =
+        let is_damaged =
             dataset::runs(&folder, |key, summary| if journal.has(key) { Ok(()) } else { journal.add(key, summary) })?;
-        let damaged = damaged + journal.damaged;
+        let is_damaged = is_damaged || journal.is_damaged;
         let tasks = sweep.tasks();
         let reused = if again {
             BTreeSet::new()
@@ -67,7 +67,7 @@ impl Session {
             journal,
             tasks,
             reused,
-            damaged,
+            is_damaged,
             read: BTreeMap::new(),
             jobs: None,
             asked: Vec::new(),
@@ -102,8 +102,8 @@ impl Session {
         if !self.reused.is_empty() {
             told.push(format!("{} of {} runs reused", self.reused.len(), self.tasks.len()));
         }
-        if self.damaged > 0 {
-            told.push(format!("{} run again, since they are not as they were written", self.damaged));
+        if self.is_damaged {
+            told.push("stored runs that are not as they were written are run again".to_owned());
         }
         told
     }

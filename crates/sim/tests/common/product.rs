@@ -40,7 +40,7 @@ pub const FILLING: [(&str, &str); 2] = [
         "kind = \"cbr\", rate = \"1.5 PATH_RATE\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\"",
     ),
 ];
-/// What stands for one and a half times the path's rate in [`FILLING`].
+/// Placeholder in [`FILLING`] for one and a half times the path's rate.
 pub const PATH_RATE: &str = "1.5 PATH_RATE";
 
 /// Rate in Mb/s, delay in ms, packets of queue.

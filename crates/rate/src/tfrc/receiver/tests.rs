@@ -338,7 +338,7 @@ fn a_silence_restarts_the_loss_history() {
 #[test]
 fn a_filter_holds_the_rate_that_arrives() {
     use crate::{LossFilterKind, UddjAction, UddjOptions};
-    let told = |action| {
+    let reported = |action| {
         let mut receiver = receiver(
             |options| {
                 options.loss_filter = Some(LossFilterKind::Uddj);
@@ -349,19 +349,19 @@ fn a_filter_holds_the_rate_that_arrives() {
         let packet =
             |number: u64, sent: u64| Received { timing: Some(Timing::new(ms(sent))), ..timed(number, Some(100)) };
         // The queue grows by 2 ms a packet, then drains by 2 ms a packet, then stays empty.
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for number in 0..140_u64 {
             let queue = if number < 60 { 2 * number } else { 120_u64.saturating_sub(2 * (number - 60)) };
             let now = ms(10 * number + queue);
             receiver.handle_timeout(now);
             receiver.on_packet(now, &packet(number, 10 * number));
-            told.extend(due(&mut receiver, now).map(|(_, p)| (number, p)));
+            reported.extend(due(&mut receiver, now).map(|(_, p)| (number, p)));
         }
-        (receiver, told)
+        (receiver, reported)
     };
-    let (_, filtered) = told(UddjAction::Filter);
+    let (_, filtered) = reported(UddjAction::Filter);
     assert!(filtered.iter().all(|(_, p)| *p == 0.0), "{filtered:?}");
-    let (receiver, held) = told(UddjAction::Hold);
+    let (receiver, held) = reported(UddjAction::Hold);
     let growing: Vec<f64> = held.iter().filter(|(number, _)| (30..55).contains(number)).map(|(_, p)| *p).collect();
     assert!(growing.len() >= 2 && growing.windows(2).all(|pair| pair[0] == pair[1]), "{held:?}");
     let rate = receiver.equation.rate(1000.0, 0.1, 0.4, growing[0]);

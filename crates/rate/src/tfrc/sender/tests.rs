@@ -389,7 +389,7 @@ fn a_discard_spends_its_nominal_send_time_as_in_linux() {
     // `ccid3_hc_tx_packet_sent` is not reached: the discard is no packet in s, and is not acknowledged.
     discards.on_feedback(ms(130), &feedback(report(10_000.0, 0.0), 0.1));
     assert_eq!(discards.segment.s(), 1000.0);
-    // A late sender loses one time for each discard, and may go on at once.
+    // A late sender loses one time for each discard, and may continue at once.
     let mut late = begun();
     late.on_discard(ms(100));
     late.on_discard(ms(100));

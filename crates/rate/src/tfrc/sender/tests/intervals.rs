@@ -56,7 +56,7 @@ mod lies {
         assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
     }
 
-    /// The receiver has reported two events, of packets 20 and 30. A receiver that is verified takes neither back: not by a lossless interval, not
+    /// The receiver has reported two events, of packets 20 and 30. A receiver that is verified retracts neither: not by a lossless interval, not
     /// by one that only lost packet 29, which carried no data, nor by one that reaches to the beginning.
     #[test]
     fn reported_losses_stay_reported() {
