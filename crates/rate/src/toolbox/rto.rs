@@ -69,6 +69,12 @@ impl Rto {
     pub const fn srtt(&self) -> Option<Duration> {
         self.round_trip.mean()
     }
+
+    /// SRTT + RTTVAR: SRTT is behind a round trip that grows with the queue.
+    #[must_use]
+    pub fn upper_rtt(&self) -> Option<Duration> {
+        self.round_trip.mean().map(|mean| mean + self.round_trip.deviation())
+    }
 }
 
 #[cfg(test)]
