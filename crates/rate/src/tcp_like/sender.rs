@@ -159,7 +159,7 @@ impl TcpLikeSender {
         {
             self.window.on_silence();
             let is_known = self.options.remembers_rate && self.window.remembered < MAX_WINDOW;
-            self.pace = self.rto.upper_rtt().filter(|_| is_known).map(|rtt| Pace { rtt, next: now });
+            self.pace = self.rto.present_rtt().filter(|_| is_known).map(|rtt| Pace { rtt, next: now });
         }
     }
 

@@ -632,8 +632,8 @@ fn slow_start_after_a_silence_ends_at_the_window_from_before() {
     }
 }
 
-/// After a silence the window is paced. A window of twenty packets, and a round trip of 100 ms that varies by 50 ms, give a gap of 7.5 ms, and of
-/// 10/11 of it after slow start. The pace ends when the window is full.
+/// After a silence the window is paced. A window of twenty packets, and a round trip of 100 ms, give a gap of 5 ms, and 10/11
+/// of it after slow start. The pace ends when the window is full.
 #[test]
 fn a_window_after_a_silence_is_paced_until_it_is_full() {
     let mut talk = Talk::new(Dialect::Headway1, |options| {
@@ -651,7 +651,7 @@ fn a_window_after_a_silence_is_paced_until_it_is_full() {
     talk.report(49, "++++++++++");
     assert_eq!(talk.windows(), (10, 20));
     let mut go = |is_answered: bool| {
-        let gap = Duration::from_nanos(if talk.windows().0 < 20 { 7_500_000 } else { 6_818_181 });
+        let gap = Duration::from_nanos(if talk.windows().0 < 20 { 5_000_000 } else { 4_545_454 });
         let newest = talk.next - FIRST;
         assert_eq!(talk.sender.poll_send(talk.now, &Next::new(SIZE)), Permit::Now);
         talk.send(true);
