@@ -1,6 +1,7 @@
 //! Send queues under the names that `--queue` takes: `KIND[,KEY=VALUE...]`.
 
 use crate::error::Failure;
+use crate::keys::pairs;
 use headway_media::SendQueueOptions;
 use headway_scenario::{choices, hint};
 use headway_units::{Dialect, QueueSize, Registry};
@@ -61,8 +62,9 @@ pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, F
 /// Reads `KIND[,KEY=VALUE...]`; without a limit of its own it has this one.
 pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
-    let mut parts = text.split(',').map(str::trim);
-    let kind = parts.next().unwrap_or_default();
+    let (kind, pairs) = pairs(text).map_err(|part| {
+        wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
+    })?;
     let usual = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!(
             "there is no send queue of kind \"{kind}\"{}",
@@ -70,19 +72,12 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
         ))
     })?;
     let mut options = keys(&usual)?;
-    for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
-        })?;
+    for (key, value) in pairs {
         let known = options.clone();
         let known = known.keys().map(String::as_str);
-        let entry = options
-            .get_mut(key.trim())
-            .ok_or_else(|| wrong(format!("there is no key \"{key}\"{}", hint(key, known))))?;
-        *entry = match serde_json::from_str(value.trim()) {
-            Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-            _ => Value::String(value.trim().to_owned()),
-        };
+        let entry =
+            options.get_mut(key).ok_or_else(|| wrong(format!("there is no key \"{key}\"{}", hint(key, known))))?;
+        *entry = value;
     }
     let options: SendQueueOptions = headway_scenario::options(kind, Value::Object(options)).map_err(wrong)?;
     options.check().map_err(|error| wrong(error.to_string()))?;

@@ -1,11 +1,11 @@
 //! Both ends: who they are, whom they believe, and what controls their rate.
 
 use super::arguments::{EndOptions, QueueOptions};
+use super::controller::with_controller;
 use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use headway_run::read;
-use headway_units::OptionError;
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -31,10 +31,8 @@ impl EndOptions {
             Options::new(identity, trust)
         };
         options.connection.line_rate = self.line_rate;
-        if let Some(kind) = &self.controller {
-            options = options
-                .with_controller(kind)
-                .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}", sentence(&error))))?;
+        if let Some(text) = &self.controller {
+            options = with_controller(options, text)?;
         }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
@@ -45,18 +43,7 @@ impl EndOptions {
 
     /// What the record and the statistics call the controller.
     pub(super) fn controller(&self) -> &str {
-        self.controller.as_deref().unwrap_or("tfrc")
-    }
-}
-
-/// What the library calls an option has another name here.
-fn sentence(error: &OptionError) -> String {
-    match error.key {
-        "line_rate" => {
-            "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps".to_owned()
-        }
-        "controller" => error.message.clone(),
-        key => format!("{key}: {}", error.message),
+        self.controller.as_deref().and_then(|text| text.split(',').next()).map_or("tfrc", str::trim)
     }
 }
 
