@@ -7,6 +7,8 @@ mod camera;
 mod game;
 #[path = "../examples/hello.rs"]
 mod hello;
+#[path = "../examples/messages.rs"]
+mod messages;
 #[path = "../examples/sensor.rs"]
 mod sensor;
 
@@ -18,6 +20,11 @@ fn a_camera_follows_the_rate() {
 #[test]
 fn a_game_goes_both_ways() {
     game::main().unwrap();
+}
+
+#[test]
+fn messages_have_their_own_methods() {
+    messages::main().unwrap();
 }
 
 #[test]

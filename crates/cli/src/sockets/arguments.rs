@@ -1,7 +1,7 @@
 //! What may stand behind `headway send`, `recv` and `relay`.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use headway_net::{Duration, Fingerprint, MediaKind, Rate};
+use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -107,7 +107,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
     /// Send what a media model makes, in the words of a scenario's source, such as 'kind = "conference"'.
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires"])]
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Bytes a datagram, of a file [default: as many as go] or of standard input.
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"])]
@@ -192,6 +192,9 @@ pub(crate) struct MediaOptions {
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Duration>,
+    /// The queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf [default: that of --queue].
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    pub(crate) method: Option<QueueMethod>,
 }
 
 /// An endpoint holds 4096 connections, those that begin or end included.
@@ -202,6 +205,10 @@ fn senders(text: &str) -> Result<NonZeroUsize, String> {
 
 fn bytes(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
+}
+
+fn method(text: &str) -> Result<QueueMethod, String> {
+    QueueMethod::named(text).map_err(|error| error.message)
 }
 
 pub(super) fn kind(text: &str) -> Result<MediaKind, String> {

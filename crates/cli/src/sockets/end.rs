@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use headway_run::read;
-use headway_units::OptionError;
+use headway_units::{OptionError, Registry as _};
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -47,6 +47,17 @@ impl EndOptions {
     pub(super) fn controller(&self) -> &str {
         self.controller.as_deref().unwrap_or("tfrc")
     }
+}
+
+/// Checks that the send queue decides about each datagram by its own method, if some have one.
+pub(super) fn check_methods(have_methods: bool, options: &Options) -> Result<(), Failure> {
+    if !have_methods || options.queue.accepts_methods() {
+        return Ok(());
+    }
+    let kind = options.queue.kind();
+    Err(Failure::Sockets(format!(
+        "--queue {kind}: it compares all datagrams that wait, so that none has its own method: leave out the methods, or write another --queue"
+    )))
 }
 
 /// What the library calls an option has another name here.
