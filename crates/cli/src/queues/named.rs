@@ -1,6 +1,7 @@
 //! Send queues under the names that `--queue` takes: `KIND[,KEY=VALUE...]`.
 
 use crate::error::Failure;
+use crate::keys::pairs;
 use headway_media::SendQueueOptions;
 use headway_scenario::choices;
 use headway_units::{Dialect, QueueSize, Registry};
@@ -66,8 +67,9 @@ pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, F
 /// Reads `KIND[,KEY=VALUE...]`; without a limit of its own it has this one.
 pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
-    let mut parts = text.split(',').map(str::trim);
-    let kind = parts.next().unwrap_or_default();
+    let (kind, pairs) = pairs(text).map_err(|part| {
+        wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
+    })?;
     let usual = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!(
             "there is no send queue of kind \"{kind}\"{}",
@@ -75,16 +77,9 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
         ))
     })?;
     let mut options = keys(&usual)?;
-    for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
-        })?;
-        let value = match serde_json::from_str(value.trim()) {
-            Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-            _ => Value::String(value.trim().to_owned()),
-        };
-        let Some((table, inner)) = key.trim().split_once('.') else {
-            options.insert(key.trim().to_owned(), value);
+    for (key, value) in pairs {
+        let Some((table, inner)) = key.split_once('.') else {
+            options.insert(key.to_owned(), value);
             continue;
         };
         let table = options.entry(table).or_insert_with(|| Map::new().into());

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 /// What an end of a connection is told, whichever end it is.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("controlled").multiple(true).args(["controller", "spacing"]))]
 pub(crate) struct EndOptions {
     /// The file with this end's certificate and private key (PEM), made if it is missing, so that its fingerprint lasts [default: new ones,
     /// which nobody keeps].
@@ -20,8 +21,16 @@ pub(crate) struct EndOptions {
     #[arg(long, value_name = "KIND")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
-    #[arg(long, value_name = "RATE", requires = "controller")]
+    #[arg(long, value_name = "RATE", requires = "controlled")]
     pub(crate) line_rate: Option<Rate>,
+    /// Which losses of arriving data count: uddj, guarded, zigzag, mbiaz or spike. The peer writes --controller tfrc-filtered, or a filter of the data
+    /// that it receives [default: all losses count].
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
+    pub(crate) loss_filter: Option<String>,
+    /// How packets of sent data are spaced: fixed, ad-hoc, damped or equation. The peer writes --controller spacing-fixed, spacing or
+    /// spacing-equation, or the scheme of the data that it sends [default: by the controller].
+    #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
+    pub(crate) spacing: Option<String>,
     /// Print JSON, a line each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,

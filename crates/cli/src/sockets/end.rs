@@ -1,6 +1,7 @@
 //! Both ends: who they are, whom they believe, and what controls their rate.
 
 use super::arguments::{EndOptions, QueueOptions};
+use super::schemes::{LINE_RATE, controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
@@ -36,6 +37,12 @@ impl EndOptions {
                 .with_controller(kind)
                 .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}", sentence(&error))))?;
         }
+        if let Some(text) = &self.loss_filter {
+            options = with_loss_filter(options, text)?;
+        }
+        if let Some(text) = &self.spacing {
+            options = with_spacing(options, text)?;
+        }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
         }
@@ -45,7 +52,11 @@ impl EndOptions {
 
     /// What the record and the statistics call the controller.
     pub(super) fn controller(&self) -> &str {
-        self.controller.as_deref().unwrap_or("tfrc")
+        match (&self.loss_filter, &self.spacing) {
+            (Some(_), _) => "tfrc-filtered",
+            (None, Some(text)) => controller_of_spacing(text),
+            (None, None) => self.controller.as_deref().unwrap_or("tfrc"),
+        }
     }
 }
 
@@ -63,9 +74,7 @@ pub(super) fn check_methods(have_methods: bool, options: &Options) -> Result<(),
 /// What the library calls an option has another name here.
 fn sentence(error: &OptionError) -> String {
     match error.key {
-        "line_rate" => {
-            "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps".to_owned()
-        }
+        "line_rate" => LINE_RATE.to_owned(),
         "controller" => error.message.clone(),
         key => format!("{key}: {}", error.message),
     }

@@ -11,6 +11,7 @@ mod recording;
 mod recv;
 mod relay;
 mod rules;
+mod schemes;
 mod send;
 mod sending;
 mod sink;
