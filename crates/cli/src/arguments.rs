@@ -227,7 +227,7 @@ pub(crate) struct ReportOptions {
     /// Folders that `headway run` has left; several are drawn over one another.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
-    /// The file to write.
+    /// The file to write; `-` for standard output.
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
     /// Leave out the packets of runs that were traced: most of a large report.
@@ -433,7 +433,7 @@ pub(crate) enum PapersCommand {
     Report {
         /// The papers, or folders of your own [default: all that are built in].
         ids: Vec<String>,
-        /// The page.
+        /// The file to write; `-` for standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
         /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, then papers, then the results that are

@@ -46,6 +46,9 @@ pub(crate) enum Failure {
     /// Standard output is gone.
     #[error("cannot write to standard output: {0}")]
     Output(std::io::Error),
+    /// The reader of standard output closed it while a connection was open.
+    #[error("the reader of standard output closed it: stopped before the end of the job")]
+    Unread,
     /// The user stopped it; what was done is kept.
     #[error("stopped; what was done is kept and marked incomplete (\"complete\": false)")]
     Interrupted,

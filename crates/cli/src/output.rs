@@ -5,6 +5,7 @@ use crate::error::Failure;
 use headway_scenario::printable;
 use serde::Serialize;
 use std::io::{self, Write};
+use std::path::Path;
 
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     write(text).map_err(Failure::Output)
@@ -16,6 +17,15 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     out.write_all(lines(text.trim_end_matches('\n')).as_bytes())?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// Writes a page to a file, and prints this line about it; or prints the page, if the file is `-`.
+pub(crate) fn page(path: &Path, page: &str, line: &str) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return text(page);
+    }
+    std::fs::write(path, page).map_err(Failure::file("write", path))?;
+    text(line)
 }
 
 /// Control characters are written as JSON writes them, which means the same to who reads it.

@@ -60,7 +60,7 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     }
     let report = proxy.report();
     if asked.json {
-        teller.line(&Line { report: &report, last: true })?;
+        teller.last_line(&Line { report: &report, last: true })?;
     } else {
         teller.text(table(&report))?;
     }

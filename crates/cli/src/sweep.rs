@@ -66,6 +66,13 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     {
         outline.key(key).map_err(|error| Failure::Sweep(format!("{option}: {error}")))?;
     }
+    if let (Some(over), Some(by)) = (&options.plot, &options.by)
+        && outline.key(over).ok() == outline.key(by).ok()
+    {
+        return Err(Failure::Sweep(format!(
+            "--by {by}: this is the key of --plot; write another key, or leave out --by"
+        )));
+    }
     if let Some(over) = options.plot.as_ref().filter(|_| options.log_x) {
         picture::check_logarithmic(&outline, over)?;
     }

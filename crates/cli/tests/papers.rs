@@ -301,6 +301,15 @@ fn a_report_is_of_what_was_found_before() {
     let wrong = report(place.path(), &["udpm", "--results", "."]);
     let said = text(&wrong.stderr);
     assert!(!wrong.status.success() && said.contains("these are results of sfdps, not of udpm"), "{said}");
+    let cut = std::fs::read(&stored).unwrap();
+    std::fs::write(others.join("results.json"), &cut[..cut.len() / 2]).unwrap();
+    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    assert!(said.contains("the file is damaged or of another version; run `headway papers run` again"), "{said}");
+    // `-` is standard output, as for other commands.
+    let printed = report(place.path(), &["SFDPS", "-o", "-"]);
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    assert!(text(&printed.stdout).starts_with("<!") && text(&printed.stdout).contains("sfdps"));
+    assert!(!place.path().join("-").exists());
 }
 
 /// From a paper's figure to its numbers, its verdicts and its command, in a folder that holds nothing.

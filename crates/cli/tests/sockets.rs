@@ -190,7 +190,8 @@ fn a_pipe_waits_until_large_datagrams_go() {
     assert_eq!(receiver.end(None).0, Some(0));
 }
 
-/// A reader that has enough, as `head` has, ends what writes to it: the peer hears so at once, and the record is whole.
+/// A reader that closes standard output, as `head` does, stops the command: the peer learns of it at once, and the record is whole. The status is
+/// not 0, for the job is not done.
 #[test]
 fn who_stops_to_listen_ends_it_in_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +206,11 @@ fn who_stops_to_listen_ends_it_in_order() {
     let mut line = String::new();
     BufReader::new(sender.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(json(&line)["last"], false);
-    assert_eq!(text(&sender.wait_with_output().unwrap().stderr), "");
+    let unread = |ended: &Output| {
+        let why = "headway: the reader of standard output closed it: stopped before the end of the job\n";
+        assert_eq!((ended.status.code(), text(&ended.stderr).as_str()), (Some(1), why));
+    };
+    unread(&sender.wait_with_output().unwrap());
     // Without a close it would wait for 45 s, and fail.
     let (status, _, said) = receiver.end(None);
     assert_eq!((status, said.as_str()), (Some(0), ""));
@@ -216,7 +221,7 @@ fn who_stops_to_listen_ends_it_in_order() {
     receiver.out.read_line(&mut line).unwrap();
     drop(receiver.out);
     not_done(&sender.wait_with_output().unwrap());
-    assert_eq!(text(&receiver.child.wait_with_output().unwrap().stderr), "");
+    unread(&receiver.child.wait_with_output().unwrap());
     assert!(whole("came"));
 }
 

@@ -240,6 +240,7 @@ fn what_can_be_checked_is_checked_before_the_first_run() {
             ["--vary", "link[0].queue.kind=droptail,red", "--plot", "kind", "--log-x"].to_vec(),
             "--log-x: the values of kind are not numbers",
         ),
+        ([&vary[..], &["--plot", "rate", "--by", "rate"]].concat(), "--by rate: this is the key of --plot"),
         ([&vary[..], &plot, &["--boxes"]].concat(), "cannot be used with"),
         ([&vary[..], &plot, &["--cdf"]].concat(), "cannot be used with"),
     ] {

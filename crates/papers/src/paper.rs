@@ -95,10 +95,10 @@ pub const PAPERS: &[Paper] = &[
 ];
 
 impl Paper {
-    /// The paper with this name.
+    /// The paper with this name, in capitals or small letters.
     #[must_use]
     pub fn find(id: &str) -> Option<&'static Self> {
-        PAPERS.iter().find(|paper| paper.id == id)
+        PAPERS.iter().find(|paper| paper.id.eq_ignore_ascii_case(id))
     }
 
     /// That of a folder called `id`: the texts of its `claims.toml`, of its `scenarios/*.toml` by name, and of its `ns2.csv` (empty if there is

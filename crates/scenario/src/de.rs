@@ -94,13 +94,19 @@ impl serde::de::Error for Fault {
     }
 }
 
+/// A number in at most 24 characters.
+fn float(number: f64) -> String {
+    let is_plain = number == 0.0 || (1e-5..1e16).contains(&number.abs());
+    if is_plain { number.to_string() } else { format!("{number:e}") }
+}
+
 /// What was found, in the words of a scenario's author.
 fn found_as_written(found: &Unexpected<'_>) -> String {
     match found {
         Unexpected::Str(text) => format!("\"{}\"", quoted(text)),
         Unexpected::Signed(number) => number.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
-        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Float(number) => float(*number),
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Map | Unexpected::StructVariant => "a table".to_owned(),
         Unexpected::Seq => "an array".to_owned(),
@@ -203,7 +209,7 @@ pub(crate) fn as_written(value: &Value) -> String {
     match &value.data {
         Data::Text(text) => found_as_written(&Unexpected::Str(text)),
         Data::Integer(number) => number.to_string(),
-        Data::Float(number) => number.to_string(),
+        Data::Float(number) => float(*number),
         Data::Boolean(value) => value.to_string(),
         Data::Datetime(text) => format!("the date {text}"),
         Data::Array(_) => "an array".to_owned(),

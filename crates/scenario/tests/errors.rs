@@ -617,6 +617,7 @@ fn laws_are_tables_and_their_examples_are_right() {
             pages("objects = { constant = -1 }"),
             "flow[0].source.objects.constant: -1 is out of range: write a whole number from 0 to 1000",
         ),
+        (pages("objects = { constant = 1e308 }"), "constant: 1e308 is not a whole number from 0 to 1000"),
         (pages("objects = { constant = 1001 }"), "1001 is out of range: write a whole number from 0 to 1000"),
         (
             sessions("arrivals = { at = [\"0s\", \"1s\"] }, sizes = { list = [\"1kB\"] }"),

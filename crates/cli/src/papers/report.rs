@@ -27,14 +27,9 @@ struct Found {
 pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Result<(), Failure> {
     let found = all(ids, folder)?;
     let text = text(&found)?;
-    std::fs::write(page, &text).map_err(Failure::file("write", page))?;
     let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
-    output::text(&format!(
-        "{claims} claims of {} papers, {} kB: {}",
-        found.len(),
-        text.len().div_ceil(1000),
-        page.display()
-    ))
+    let (papers, size_kb) = (found.len(), text.len().div_ceil(1000));
+    output::page(page, &text, &format!("{claims} claims of {papers} papers, {size_kb} kB: {}", page.display()))
 }
 
 /// The page of all papers, of the results that are here; none if those of a paper are not.
@@ -115,7 +110,9 @@ pub(super) fn stored(id: &str, place: &Path) -> Result<Results, Failure> {
 
 fn parse(id: &str, bytes: &[u8], place: &str) -> Result<Results, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::Papers(format!("{place}: {why}"));
-    let results: Results = serde_json::from_slice(bytes).map_err(|error| wrong(&error))?;
+    let results: Results = serde_json::from_slice(bytes).map_err(|error| {
+        wrong(&format!("{error}: the file is damaged or of another version; run `headway papers run` again"))
+    })?;
     if results.paper != id {
         return Err(wrong(&format!("these are results of {}, not of {id}", results.paper)));
     }

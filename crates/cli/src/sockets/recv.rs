@@ -85,7 +85,7 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
     let flows = meter.map(of_all).into_iter().collect();
     let recorded = watch.finish(&last, flows);
-    let told = teller.line(&last);
+    let told = teller.last_line(&last);
     teller.note(&last.whole());
     let written = teller.finish();
     recorded.and(ended).and(delivered).and(told).and(written)

@@ -254,7 +254,7 @@ impl Relay {
         });
         self.warn_of_strays(teller);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let told = teller.line(&ended.whole);
+        let told = teller.last_line(&ended.whole);
         teller.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.whole.whole()));
         (ended, told)
     }

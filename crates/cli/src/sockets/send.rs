@@ -50,7 +50,7 @@ pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     ended.check_answer();
     // The record is whole, whoever has stopped to listen.
     let recorded = watch.finish(&ended.whole, ended.whole.flows());
-    let told = teller.line(&ended.whole);
+    let told = teller.last_line(&ended.whole);
     teller.note(&format!("{}; {}", ended.why, ended.whole.whole()));
     let written = teller.finish();
     recorded?;

@@ -8,6 +8,7 @@ use crate::progress::LiveLine;
 use crate::writer::Writer;
 use headway_net::{Endpoint, Options, Refused};
 use serde::Serialize;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 /// What a command with a data path prints. No call waits for a reader: what a reader does not read in time is dropped.
@@ -103,8 +104,16 @@ impl Teller {
         let _ = self.said.push(Said::Note(text.to_owned()));
     }
 
-    /// For programs.
+    /// A line for programs. The reader of standard output may have closed it (`| head`): the command stops, and its job is not done.
     pub(crate) fn line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+        self.last_line(value).map_err(|failure| match failure {
+            Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Failure::Unread,
+            other => other,
+        })
+    }
+
+    /// The line for programs at the end of the job.
+    pub(crate) fn last_line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
         if !self.json {
             return Ok(());
         }

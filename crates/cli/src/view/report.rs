@@ -21,8 +21,7 @@ pub(crate) fn report(options: &ReportOptions) -> Result<(), Failure> {
         Some(viewer) => with(viewer, &data(&records, options)?)?,
         None => page::plain(&records)?,
     };
-    std::fs::write(&options.out, page).map_err(Failure::file("write", &options.out))?;
-    output::text(&options.out.display().to_string())
+    output::page(&options.out, &page, &options.out.display().to_string())
 }
 
 /// The records' files, as the page finds them in itself.

@@ -11,7 +11,7 @@
 use headway_units::{Duration, Instant, Seq48};
 
 /// What options are expected to need beside the longest header of a packet with data.
-const OPTION_ALLOWANCE: usize = 16;
+pub(super) const OPTION_ALLOWANCE: usize = 16;
 /// The header of a packet of data and nothing else.
 const DATA_HEADER: usize = 16;
 /// The header of a DataAck.
@@ -45,6 +45,8 @@ pub(crate) struct PathMtu {
     fresh: bool,
     /// The first probe of the connection has been answered, or given up: until then nobody knows whether larger packets go.
     known: bool,
+    /// The path has carried a packet of the present size, or a router reported it (RFC 8899 section 5.2: the Base phase confirms it).
+    confirmed: bool,
     probe: Option<Probe>,
     /// Losses of the present size.
     tries: u32,
@@ -84,6 +86,8 @@ struct Doubt {
 impl PathMtu {
     pub(crate) fn new(interface: usize, lower_headers: usize, probing: bool) -> Self {
         let pmtu = if probing { interface.min(BASE) } else { interface };
+        let known = interface < pmtu + STEP;
+        let confirmed = pmtu <= LEAST;
         Self {
             pmtu,
             interface,
@@ -91,11 +95,13 @@ impl PathMtu {
             ceiling: interface,
             probing,
             fresh: true,
-            known: interface < pmtu + STEP,
+            known,
+            confirmed,
             probe: None,
             tries: 0,
             watch: None,
-            doubt: None,
+            // A larger probe that is answered confirms the size, too.
+            doubt: (probing && known && !confirmed).then(Doubt::default),
         }
     }
 
@@ -104,6 +110,7 @@ impl PathMtu {
         if self.probing {
             self.pmtu = self.pmtu.min(LEAST);
             self.known = self.interface < self.pmtu + STEP;
+            (self.confirmed, self.doubt) = (true, None);
         }
     }
 
@@ -181,15 +188,12 @@ impl PathMtu {
         if let Some(probe) = self.probe.as_mut().filter(|probe| probe.seq + 1 == ack) {
             probe.smaller_came = true;
             let size = probe.size;
-            // Of a size that is in doubt no answer is awaited any longer either, but by the timer: it may have come to harm by chance.
-            let lost = self.doubt.is_none() && size > self.pmtu;
-            return lost.then(|| {
-                self.probe = None;
-                self.lost(size)
-            });
+            // The timer judges a size that has been carried before: its probe may have been lost by chance.
+            let probe = self.probe.take_if(|_| size > self.pmtu || !self.confirmed)?;
+            return Some(self.is_lost(probe));
         }
         let probe = self.probe.take_if(|probe| probe.seq == ack)?;
-        (self.watch, self.doubt) = (None, None);
+        (self.watch, self.doubt, self.confirmed) = (None, None, true);
         let asked_again = probe.size == self.pmtu;
         (self.tries, self.fresh) = (0, self.fresh && asked_again);
         let grows = probe.size > self.pmtu;
@@ -197,7 +201,12 @@ impl PathMtu {
         self.known |= grows;
         grows.then_some(true)
     }
-    /// A probe upwards is lost; whether that settles what nobody knew.
+    /// A probe is lost. Whether there is something to tell of the path MTU.
+    fn is_lost(&mut self, probe: Probe) -> bool {
+        if probe.size <= self.pmtu { self.doubts_more(probe) } else { self.lost(probe.size) }
+    }
+
+    /// A probe upwards is lost; whether that settles what was not known.
     fn lost(&mut self, size: usize) -> bool {
         self.tries += 1;
         if self.tries < TRIES {
@@ -205,34 +214,37 @@ impl PathMtu {
         }
         (self.tries, self.fresh) = (0, false);
         self.ceiling = (size - 1).max(self.pmtu);
+        if !self.confirmed {
+            self.doubt.get_or_insert_default();
+        }
         !std::mem::replace(&mut self.known, true)
     }
     /// No SyncAck has come, or the search has rested. Whether there is something to tell of the path MTU.
     pub(crate) fn on_timer(&mut self) -> bool {
         if let Some(probe) = self.probe.take() {
-            if probe.size <= self.pmtu {
-                return self.doubts_more(probe);
-            }
-            return self.lost(probe.size);
+            return self.is_lost(probe);
         }
         (self.ceiling, self.fresh) = (self.interface, true);
         false
     }
 
-    /// Nothing has answered for the present size. If it comes through no more, what every path of IPv6 carries is the next guess, and then the
-    /// least (RFC 8899 section 5.2). The old size is tried first, for it may have been congestion.
+    /// Nothing has answered for the present size. If the path does not carry it, what every path of IPv6 carries is the next guess, and then the
+    /// least (RFC 8899 section 5.2). The old size is tried first, for it may have been congestion. The guess is confirmed next: where the path is
+    /// a little narrower, packets without options pass, and only some of those with options are lost.
     fn doubts_more(&mut self, probe: Probe) -> bool {
         let Some(doubt) = &mut self.doubt else { return false };
         doubt.too_large += u32::from(probe.smaller_came);
         doubt.silent += u32::from(!probe.smaller_came);
         let (is_hole, is_outage) = (doubt.too_large >= TRIES, doubt.silent >= TRIES);
         if is_hole || is_outage {
-            (self.watch, self.doubt) = (None, None);
+            (self.watch, self.doubt) = (None, (!self.confirmed).then(Doubt::default));
         }
         let smaller = if self.pmtu > BASE { BASE } else { LEAST };
         let shrinks = is_hole && smaller < self.pmtu;
         if shrinks {
             (self.pmtu, self.ceiling, self.fresh, self.tries) = (smaller, probe.size, true, 0);
+            self.confirmed = smaller <= LEAST;
+            self.doubt = (!self.confirmed).then(Doubt::default);
         }
         shrinks
     }
@@ -252,7 +264,7 @@ impl PathMtu {
         if shrinks {
             self.pmtu = mtu;
             self.ceiling = mtu;
-            self.known = true;
+            (self.known, self.confirmed) = (true, true);
             (self.probe, self.watch, self.doubt) = (None, None, None);
         }
         shrinks

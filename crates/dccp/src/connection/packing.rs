@@ -1,5 +1,6 @@
 //! The options of the next packet (RFC 4340 section 5.8).
 
+use super::mtu::OPTION_ALLOWANCE;
 use super::state::State;
 use super::timers::Timer;
 use super::{BUFFER, Connection};
@@ -8,17 +9,24 @@ use crate::{Body, DccpOption, Elapsed, OptionWriter, PacketType, Timestamp};
 use headway_rate::Stamp;
 use headway_units::Instant;
 
-/// Room for options even where a datagram fills the packet: it then goes in fragments.
-pub(super) const LEAST_OPTIONS: usize = 64;
+/// Room for the options of a datagram that is larger than the maximum packet size, and goes in fragments.
+const FRAGMENTED_OPTIONS: usize = 64;
 /// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
 const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
 
 impl Connection {
-    /// Bytes that are left to options at the cost of going in fragments: "That Init Cookie MUST be included on every packet sent in
-    /// PARTOPEN" (section 8.1.5).
+    /// Bytes that options need at the cost of fragments: "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5).
     pub(super) fn least_options(&self) -> usize {
         let cookies = self.opening.cookies_len();
-        if cookies > 0 { LEAST_OPTIONS.max(cookies + BEFORE_COOKIES) } else { LEAST_OPTIONS }
+        if cookies > 0 { cookies + BEFORE_COOKIES } else { 0 }
+    }
+
+    /// The largest packet with this header and datagram. A datagram of the maximum packet size leaves the usual options their room, so that no
+    /// option makes it larger than the path MTU.
+    fn packet_limit(&self, header: usize, data: usize) -> usize {
+        let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options());
+        let is_fragmented = whole + OPTION_ALLOWANCE > path;
+        path.max(whole + if is_fragmented { least.max(FRAGMENTED_OPTIONS) } else { least })
     }
 
     /// Bytes that the options of an acknowledgement will need at most.
@@ -44,8 +52,7 @@ impl Connection {
         let rtt = self.rtt();
         let longest = self.longest_change_wait();
         let header = kind.header_len(true);
-        let limit =
-            self.opening.response_limit().unwrap_or(self.mtu.packet().max(header + data + self.least_options()));
+        let limit = self.opening.response_limit().unwrap_or_else(|| self.packet_limit(header, data));
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
         let Some(buffer) = self.buffer.get_mut(..room) else { return 0 };
         let mut writer = OptionWriter::new(buffer);

@@ -3,7 +3,6 @@
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::outbox::{NoData, Outbox};
-use super::packing::LEAST_OPTIONS;
 use super::pending::Due;
 use super::state::State;
 use super::timers::Timer;
@@ -236,7 +235,7 @@ impl Connection {
         // A server that keeps nothing needs the cookies on every packet (section 8.1.5). Data beside which they find no room wait for
         // the answer to the first Ack. Where that does not come, since a server with nothing to say need not answer, they go in
         // fragments.
-        if self.least_options() > room.max(LEAST_OPTIONS) && self.pending.wait() <= self.options.partopen_timeout {
+        if self.least_options() > room && self.pending.wait() <= self.options.partopen_timeout {
             return due.then_some(Plan::bare(Body::Ack { ack }));
         }
         if due && room < self.options_needed() {

@@ -68,6 +68,8 @@ pub struct Call {
     pub probes: Vec<(u64, bool)>,
     /// Whole packets with IP's and UDP's headers that the path carries, if they may not be fragmented.
     pub mtu: usize,
+    /// Whether the path loses fragments, as many do: then it carries no larger packet at all.
+    pub loses_fragments: bool,
 }
 
 impl Call {
@@ -93,6 +95,7 @@ impl Call {
             dropped: 0,
             probes: vec![],
             mtu: usize::MAX,
+            loses_fragments: false,
         }
     }
 
@@ -124,7 +127,7 @@ impl Call {
                 self.probes.extend(out.probe.map(|probe| (probe, out.len == out.segment_size)));
                 for bytes in buffer[..out.len].chunks(out.segment_size) {
                     self.sent[end] += 1;
-                    if out.dont_fragment && bytes.len() + 28 > self.mtu {
+                    if (out.dont_fragment || self.loses_fragments) && bytes.len() + 28 > self.mtu {
                         continue;
                     }
                     if let Some(delay) = (self.way)(self.now, 1 - end, bytes) {

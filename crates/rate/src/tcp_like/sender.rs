@@ -58,7 +58,19 @@ pub struct TcpLikeSender {
     unmeasured: bool,
     /// Data packets sent since the last report.
     unanswered: usize,
+    /// Until the window is full after a silence.
+    pace: Option<Pace>,
     setbacks: Setbacks,
+}
+
+/// After a silence the window goes out evenly over a round trip: in slow start as if it had its old size, and then a tenth faster, so that the
+/// window is full some round trips later. Bursts of twice the path's rate would overflow a queue that is shorter than half a round trip, long before the window is
+/// as large as it was.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// As it was before the silence, its queue included.
+    rtt: Duration,
+    next: Instant,
 }
 
 impl TcpLikeSender {
@@ -89,6 +101,7 @@ impl TcpLikeSender {
             lossless: true,
             unmeasured: false,
             unanswered: 0,
+            pace: None,
             setbacks: Setbacks::default(),
         }
     }
@@ -106,6 +119,7 @@ impl TcpLikeSender {
 
     /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
     fn on_congestion(&mut self) {
+        self.pace = None;
         self.window.on_congestion();
         self.count_event();
         self.setbacks.loss_events += 1;
@@ -144,7 +158,15 @@ impl TcpLikeSender {
             && self.silence.begin(now, self.lossless)
         {
             self.window.on_silence();
+            let is_known = self.options.remembers_rate && self.window.remembered < MAX_WINDOW;
+            self.pace = self.rto.present_rtt().filter(|_| is_known).map(|rtt| Pace { rtt, next: now });
         }
+    }
+
+    /// When the next packet may go after a silence, if not now. The pace ends when the window is full at the rate from before.
+    fn paced(&mut self, now: Instant) -> Option<Instant> {
+        self.pace.take_if(|_| self.pipe >= self.window.cwnd.max(self.window.ssthresh));
+        self.pace.map(|pace| pace.next).filter(|next| *next > now)
     }
 
     fn on_sample(&mut self, acknowledged: u64, rtt: Duration) {
@@ -162,11 +184,13 @@ impl TcpLikeSender {
 impl SenderHalf for TcpLikeSender {
     fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.restart_after_idle(now);
-        if self.pipe < self.window.cwnd {
+        let paced = self.paced(now);
+        if self.pipe < self.window.cwnd && paced.is_none() {
             return Permit::Now;
         }
+        // A window that the pace keeps from being full is one that the application would fill.
         self.filled = self.flight.next();
-        Permit::Blocked
+        paced.filter(|_| self.pipe < self.window.cwnd).map_or(Permit::Blocked, Permit::At)
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
@@ -191,6 +215,11 @@ impl SenderHalf for TcpLikeSender {
         if sending.data {
             self.pipe += 1;
             self.unanswered += 1;
+            if let Some(pace) = &mut self.pace {
+                let Window { cwnd, ssthresh, .. } = self.window;
+                let gap = if cwnd < ssthresh { pace.rtt / ssthresh } else { pace.rtt * 10 / (cwnd * 11) };
+                pace.next = pace.next.max(now) + gap;
+            }
             self.sent = Some(now);
             if self.pipe >= self.window.cwnd {
                 self.filled = self.flight.next();

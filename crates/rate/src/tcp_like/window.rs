@@ -28,7 +28,7 @@ pub(super) struct Window {
     /// The most that was under way since then.
     used: u64,
     /// Where slow start after a silence ends.
-    remembered: u64,
+    pub(super) remembered: u64,
 }
 
 impl Window {

@@ -31,18 +31,21 @@ pub struct Rto {
     rules: RtoRules,
     round_trip: RoundTripEstimate,
     rto: Duration,
+    /// The last sample.
+    newest: Option<Duration>,
 }
 
 impl Rto {
     /// Before the first sample.
     #[must_use]
     pub fn new(rules: RtoRules) -> Self {
-        Self { rules, round_trip: RoundTripEstimate::default(), rto: rules.initial }
+        Self { rules, round_trip: RoundTripEstimate::default(), rto: rules.initial, newest: None }
     }
 
     /// A round trip was measured.
     pub fn sample(&mut self, r: Duration) {
         let RtoRules { least, floor, most, granularity, .. } = self.rules;
+        self.newest = Some(r);
         self.round_trip.sample(r);
         let srtt = self.round_trip.mean().unwrap_or(r);
         let variance = (self.round_trip.deviation() * 4).max(granularity);
@@ -68,6 +71,12 @@ impl Rto {
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
         self.round_trip.mean()
+    }
+
+    /// SRTT, or the newest sample if that is longer: SRTT lags while the queue grows.
+    #[must_use]
+    pub fn present_rtt(&self) -> Option<Duration> {
+        self.newest.max(self.round_trip.mean())
     }
 }
 

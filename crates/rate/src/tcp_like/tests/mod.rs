@@ -631,3 +631,45 @@ fn slow_start_after_a_silence_ends_at_the_window_from_before() {
         assert_eq!(talk.windows(), (1, ssthresh));
     }
 }
+
+/// After a silence the window is paced. A window of twenty packets, and a round trip of 100 ms, give a gap of 5 ms, and 10/11
+/// of it after slow start. The pace ends when the window is full.
+#[test]
+fn a_window_after_a_silence_is_paced_until_it_is_full() {
+    let mut talk = Talk::new(Dialect::Headway1, |options| {
+        options.initial_window = QueueSize::Packets(10);
+        options.initial_window_bytes = None;
+        options.initial_ssthresh = Some(QueueSize::Packets(20));
+    });
+    for packet in 0..40 {
+        talk.send(true);
+        talk.report(packet, "+");
+    }
+    (0..10).for_each(|_| talk.send(true));
+    talk.time_out();
+    talk.now += Duration::from_secs(3);
+    talk.report(49, "++++++++++");
+    assert_eq!(talk.windows(), (10, 20));
+    let mut go = |is_answered: bool| {
+        let gap = Duration::from_nanos(if talk.windows().0 < 20 { 5_000_000 } else { 4_545_454 });
+        let newest = talk.next - FIRST;
+        assert_eq!(talk.sender.poll_send(talk.now, &Next::new(SIZE)), Permit::Now);
+        talk.send(true);
+        let permit = talk.sender.poll_send(talk.now, &Next::new(SIZE));
+        if is_answered {
+            talk.report(newest, "+");
+        }
+        let next = talk.now + gap;
+        let is_paced = permit == Permit::At(next);
+        if is_paced {
+            talk.now = next;
+        }
+        (is_paced, talk.windows().0)
+    };
+    // The window grows by one for two packets, although the pace keeps it from being full.
+    let windows: Vec<_> = (0..20).map(|_| go(true)).collect();
+    assert_eq!((windows[0], windows[1], windows[19]), ((true, 10), (true, 11), (true, 20)));
+    assert!(windows.iter().all(|(is_paced, _)| *is_paced));
+    assert!((0..19).all(|_| go(false) == (true, 20)));
+    assert_eq!(go(false), (false, 20));
+}
