@@ -36,6 +36,11 @@ pub enum SendError {
         /// As many as may be.
         largest: usize,
     },
+    /// The message has its own queueing method, and the send queue compares all messages that wait: `sure-first`, or one whose decisions are the program's.
+    #[error(
+        "a message cannot have its own method: the send queue compares all messages that wait; expected another kind in Options::queue"
+    )]
+    Method,
     /// The connection is over.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -235,6 +240,9 @@ impl Connection {
 
     fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
         let (len, largest) = (media.payload.len(), self.mailbox.largest_known());
+        if media.method.is_some() && !self.shared.accepts_methods {
+            return Err(SendError::Method);
+        }
         // Before the path has been asked nobody knows how much goes: then it waits for that.
         if largest > 0 && len > largest { Err(SendError::TooLarge { len, largest }) } else { Ok(()) }
     }

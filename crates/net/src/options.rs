@@ -10,7 +10,7 @@ use headway_rate::ControllerOptions;
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
-/// 248 to 250 and 254 are those of scenarios.
+/// 248 to 250 and 252 to 254 are those of scenarios.
 const CCIDS: [(&str, u8); 10] = [
     ("tcp-like", 2),
     ("tfrc", 3),

@@ -47,11 +47,11 @@ impl LineOutbox {
 
     /// The number under which events name it.
     pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
-        let Media { payload, kind, priority, expires } = *media;
+        let Media { payload, kind, priority, expires, method } = *media;
         let expires = expires.map(|after| now + after);
         self.unchecked |= !self.is_known;
         let waiting = headway_media::Media::new(now, payload.to_vec());
-        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
+        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, method, ..waiting });
         self.tell_fates();
         self.tell_waiting();
         id

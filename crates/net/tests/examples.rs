@@ -9,6 +9,8 @@ mod encodings;
 mod game;
 #[path = "../examples/hello.rs"]
 mod hello;
+#[path = "../examples/messages.rs"]
+mod messages;
 #[path = "../examples/sensor.rs"]
 mod sensor;
 
@@ -25,6 +27,11 @@ fn a_camera_sends_the_encoding_of_the_announced_scale() {
 #[test]
 fn a_game_goes_both_ways() {
     game::main().unwrap();
+}
+
+#[test]
+fn messages_have_their_own_methods() {
+    messages::main().unwrap();
 }
 
 #[test]

@@ -328,7 +328,7 @@ fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
     let kinds =
         ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation", "rap"];
     let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
-    let ccids = [2, 3, 4, 248, 249, 250, 254].map(|ccid| {
+    let ccids = [2, 3, 4, 248, 249, 250, 252, 253, 254].map(|ccid| {
         format!("{{ kind = \"dccp\", ccid = {ccid}, controller = {{ zzzzzzz = 1 }}, connection = {{ yyyyyyy = 1 }} }}")
     });
     let tcp = ["tcp-reno", "tcp-cubic", "tcp-vegas"].map(|kind| format!("{{ kind = \"{kind}\", zzzzzzz = 1 }}"));

@@ -17,7 +17,7 @@ pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, F
 }
 
 /// The same controller with other values of these keys.
-fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
+pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
     let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
     if let Some(table) = all.as_object_mut() {
         table.remove("kind");
@@ -28,13 +28,16 @@ fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<Cont
     Ok(controller)
 }
 
-/// What the library calls an option has another name here.
-fn sentence(error: &OptionError) -> String {
+/// Why a controller needs `--line-rate`, and where a user finds it. A pair of packets would measure the narrowest link of the path, which is not this
+/// interface; and the reports of these controllers have no arrival times.
+const LINE_RATE: &str = "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \
+     \"ip route get ADDRESS\" prints the interface towards the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
+
+/// The sentence about an option of the library, which may have another name here.
+pub(super) fn sentence(error: &OptionError) -> String {
     match error.key {
-        "line_rate" => {
-            "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps".to_owned()
-        }
-        "controller" => error.message.clone(),
+        "line_rate" => LINE_RATE.to_owned(),
+        "controller" | "loss_filter" => error.message.clone(),
         key => format!("{key}: {}", error.message),
     }
 }

@@ -12,6 +12,7 @@ mod recording;
 mod recv;
 mod relay;
 mod rules;
+mod schemes;
 mod send;
 mod sending;
 mod sink;

@@ -351,7 +351,7 @@ impl ConnectionOptions {
             Need::ChannelLosses => {
                 return Err(OptionError::new(
                     "controllers",
-                    format!("the controller needs {need}, and nobody tells a connection"),
+                    format!("the controller needs {need}, and no packet of a connection reports that"),
                 ));
             }
             Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),
