@@ -37,7 +37,7 @@ fn connected(client: UdpmOptions, server: UdpmOptions) -> Pipe<fn(u64) -> pipe::
     pipe
 }
 
-/// What the sender of 5 levels of 200 kb/s says: form 0, 100 ms in nanoseconds, 5 levels, 200,000.
+/// The scales of a sender with 5 levels of 200 kb/s: form 0, 100 ms in nanoseconds, 5 levels, 200,000.
 const FIVE: [u8; 13] = [0, 0, 5, 0xf5, 0xe1, 0, 0, 5, 0, 0, 3, 0x0d, 0x40];
 
 fn change(action: u8, feature: u8, values: &[u8]) -> Vec<u8> {
@@ -105,7 +105,7 @@ fn rfc_4340_6_6_7_a_peer_that_knows_no_terms() {
     let scales = [&changes(&pipe::options())[..], &[1], &change(32, 128, &FIVE)].concat();
     server.send(0, "Request 1000", &scales, b"");
     server.recv(0, "Reset 0 (1000) Mandatory Error, data=208000");
-    // A peer that says that it does not understand, although it should have reset the connection.
+    // A peer that answers with an empty Confirm, although it should have reset the connection.
     let mut client = Dialogue::client(&options(five_levels()));
     client.next(0);
     let empty = [&confirms(&pipe::options())[..], &[35, 3, 128]].concat();

@@ -16,7 +16,7 @@ pub(crate) struct Negotiation {
     slots: [Slot; SLOTS],
     /// Those of terms, if a controller of this end has any.
     of_terms: Vec<Slot>,
-    /// Terms have changed since they were asked for: those of our data, and those of the peer's.
+    /// Whether terms have changed since the controllers started: those of our data, and those of the peer's.
     terms_changed: [bool; 2],
     is_server: bool,
     /// FGSR, absent before the first negotiation option.
