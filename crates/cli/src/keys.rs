@@ -37,8 +37,12 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 fn value(text: &str) -> Value {
     if let Some(list) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return Value::Array(list.split(',').map(str::trim).map(value).collect());
+        return Value::Array(list.split(',').map(|part| scalar(part.trim())).collect());
     }
+    scalar(text)
+}
+
+fn scalar(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
         _ => Value::String(text.to_owned()),

@@ -288,6 +288,29 @@ fn ends_agree_on_a_controller() {
     receiver.end(None);
 }
 
+/// Paper of UDPm, section 2.2: the sender decides the scales, and a model sends the encoding of the announced one. Rules that differ end the
+/// connection at both ends with a reason.
+#[test]
+fn udpm_2_2_ends_agree_on_scales_and_rules() {
+    let model = ["--model", "kind = \"encodings\", rates = [\"8Mbps\", \"16Mbps\"]", "--duration", "300ms"];
+    let receiver = Receiver::new(&["--controller", "udpm", "--once"]);
+    let five = ["--controller", "udpm,levels=5,step=4Mbps,interval=10ms"];
+    let sent = last(&ended_well(&receiver.sender(&[&model[..], &five].concat()).output().unwrap()));
+    let (status, lines, said) = receiver.end(None);
+    assert_eq!((status, &sent["kind"]), (Some(0), &"udpm".into()), "{said}");
+    assert!(
+        sent["sent_packets"].as_u64() > Some(9) && last(&lines)["received_packets"] == sent["sent_packets"],
+        "{sent}"
+    );
+    let packet = ["--controller", "udpm,decide=packet"];
+    let receiver = Receiver::new(&["--controller", "udpm,halve=each-loss", "--once"]);
+    let refused = receiver.sender(&[&model[..], &packet].concat()).output().unwrap();
+    let (status, _, said) = receiver.end(None);
+    for (status, said) in [(refused.status.code(), text(&refused.stderr)), (status, said)] {
+        assert!(status == Some(1) && said.contains("accept the rules of its --controller"), "{said}");
+    }
+}
+
 /// The help of `recv` said that its default was tfrc, and it accepted whatever the sender named; records said tfrc in each case. Preferences and
 /// their reconciliation: RFC 4340 section 6.3.1.
 #[test]

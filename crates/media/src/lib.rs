@@ -22,6 +22,7 @@ pub use queue::{
 };
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
+pub use source::encodings::{Encodings, EncodingsOptions};
 pub use source::exponential::ExponentialOptions;
 pub use source::ftp::{Ftp, FtpOptions};
 pub use source::gop::{Gop, GopOptions};

@@ -6,6 +6,7 @@ use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
 use crate::media::Media;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
+use headway_rate::Scale;
 use headway_units::{Duration, Rate};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -192,6 +193,19 @@ impl Connection {
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.mailbox.rate()
+    }
+
+    /// The scale that the peer has announced last, of a controller with a ladder of rates. [`Event::Scale`] reports each change.
+    #[must_use]
+    pub fn scale(&self) -> Option<Scale> {
+        self.mailbox.scale()
+    }
+
+    /// The rate of the encoding to send now: that of the announced [scale](Self::scale), or else what an encoder should
+    /// [produce](Self::rate).
+    #[must_use]
+    pub fn encoding_rate(&self) -> Option<Rate> {
+        self.scale().map(|scale| scale.rate).or_else(|| self.rate())
     }
 
     /// Bytes of the largest datagram that goes in one packet; 0 before there is a connection. For a few round trips behind that more may go than is known:

@@ -3,6 +3,8 @@
 
 #[path = "../examples/camera.rs"]
 mod camera;
+#[path = "../examples/encodings.rs"]
+mod encodings;
 #[path = "../examples/game.rs"]
 mod game;
 #[path = "../examples/hello.rs"]
@@ -15,6 +17,11 @@ mod sensor;
 #[test]
 fn a_camera_follows_the_rate() {
     camera::main().unwrap();
+}
+
+#[test]
+fn a_camera_sends_the_encoding_of_the_announced_scale() {
+    encodings::main().unwrap();
 }
 
 #[test]

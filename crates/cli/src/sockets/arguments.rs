@@ -16,9 +16,9 @@ pub(crate) struct EndOptions {
     /// No DTLS: whoever sees a packet can read it and forge the next. Both ends must say so.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name [default: the first of tfrc, tcp-like and tfrc-sp
-    /// that the peer accepts].
-    #[arg(long, value_name = "KIND")]
+    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name, with keys of a scenario such as
+    /// `udpm,levels=5` [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
     #[arg(long, value_name = "RATE", requires = "controlled")]

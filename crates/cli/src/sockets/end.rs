@@ -1,12 +1,13 @@
 //! Both ends: who they are, whom they believe, and what controls their rate.
 
 use super::arguments::{EndOptions, QueueOptions};
-use super::schemes::{LINE_RATE, controller_of_spacing, with_loss_filter, with_spacing};
+use super::controller::with_controller;
+use super::schemes::{controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use headway_run::read;
-use headway_units::{OptionError, Registry as _};
+use headway_units::Registry as _;
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -32,10 +33,8 @@ impl EndOptions {
             Options::new(identity, trust)
         };
         options.connection.line_rate = self.line_rate;
-        if let Some(kind) = &self.controller {
-            options = options
-                .with_controller(kind)
-                .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}", sentence(&error))))?;
+        if let Some(text) = &self.controller {
+            options = with_controller(options, text)?;
         }
         if let Some(text) = &self.loss_filter {
             options = with_loss_filter(options, text)?;
@@ -55,7 +54,9 @@ impl EndOptions {
         match (&self.loss_filter, &self.spacing) {
             (Some(_), _) => "tfrc-filtered",
             (None, Some(text)) => controller_of_spacing(text),
-            (None, None) => self.controller.as_deref().unwrap_or("tfrc"),
+            (None, None) => {
+                self.controller.as_deref().and_then(|text| text.split(',').next()).map_or("tfrc", str::trim)
+            }
         }
     }
 }
@@ -69,15 +70,6 @@ pub(super) fn check_methods(have_methods: bool, options: &Options) -> Result<(),
     Err(Failure::Sockets(format!(
         "--queue {kind}: it compares all datagrams that wait, so that none has its own method: leave out the methods, or write another --queue"
     )))
-}
-
-/// What the library calls an option has another name here.
-fn sentence(error: &OptionError) -> String {
-    match error.key {
-        "line_rate" => LINE_RATE.to_owned(),
-        "controller" => error.message.clone(),
-        key => format!("{key}: {}", error.message),
-    }
 }
 
 /// The identity in a file, which is made if it is missing.

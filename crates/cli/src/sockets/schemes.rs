@@ -1,16 +1,12 @@
 //! The schemes of an end: `--loss-filter` and `--spacing`, each `KIND[,KEY=VALUE...]`.
 
+use super::controller::{sentence, with_keys};
 use crate::error::Failure;
-use crate::keys::pairs;
+use crate::keys::{Pair, pairs};
 use headway_net::{LossFilterKind, Options, Spacing};
 use headway_scenario::choices;
-use headway_units::{Duration, OptionError, Registry as _};
-use serde_json::{Map, Value, json};
-
-/// Why a controller needs `--line-rate`, and where a user finds it. A pair of packets would measure the narrowest link of the path, which is not this
-/// interface; and the reports of these controllers have no arrival times.
-pub(super) const LINE_RATE: &str = "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \
-     \"ip route get ADDRESS\" prints the interface towards the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
+use headway_units::Duration;
+use serde_json::{Value, json};
 
 /// Filters of a receiver. The library refuses the oracle with a reason.
 const FILTERS: [(&str, LossFilterKind); 6] = [
@@ -41,8 +37,8 @@ pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, 
     if !keys.is_empty() && filter != LossFilterKind::Uddj {
         return Err(wrong("it has no keys: only uddj has some".to_owned()));
     }
-    let keys = if keys.is_empty() { keys } else { Map::from_iter([("uddj".to_owned(), Value::Object(keys))]) };
-    with_keys(options, keys).map_err(wrong)
+    let uddj = Value::Object(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+    set(options, if uddj == json!({}) { vec![] } else { vec![("uddj", uddj)] }).map_err(wrong)
 }
 
 /// Sets the scheme that spaces the packets of sent data.
@@ -51,7 +47,7 @@ pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Fail
     let (name, keys) = split(text).map_err(wrong)?;
     let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme))).map_err(wrong)?;
     let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
-    with_keys(options, keys).map_err(wrong)
+    set(options, keys).map_err(wrong)
 }
 
 /// Returns the kind of the controller of `--spacing`.
@@ -60,9 +56,8 @@ pub(super) fn controller_of_spacing(text: &str) -> &str {
     SCHEMES.iter().find(|(scheme, ..)| *scheme == name).map_or("spacing", |(_, kind, _)| kind)
 }
 
-fn split(text: &str) -> Result<(&str, Map<String, Value>), String> {
-    let (kind, keys) = pairs(text).map_err(|part| format!("\"{part}\" has no value: write KEY=VALUE"))?;
-    Ok((kind, keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
+fn split(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
+    pairs(text).map_err(|part| format!("\"{part}\" has no value: write KEY=VALUE"))
 }
 
 fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> Result<T, String> {
@@ -71,25 +66,11 @@ fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> Result<T, String
 }
 
 /// Sets keys of the controller, which is the only one of these options.
-fn with_keys(mut options: Options, keys: Map<String, Value>) -> Result<Options, String> {
-    let Some(row) = options.connection.controllers.first_mut().filter(|_| !keys.is_empty()) else { return Ok(options) };
-    let mut all = serde_json::to_value(&row.controller).unwrap_or_else(|_| json!({}));
-    if let Some(table) = all.as_object_mut() {
-        table.remove("kind");
-        table.extend(keys);
+fn set(mut options: Options, keys: Vec<Pair<'_>>) -> Result<Options, String> {
+    if let Some(row) = options.connection.controllers.first_mut().filter(|_| !keys.is_empty()) {
+        row.controller = with_keys(&row.controller, keys)?;
     }
-    row.controller = headway_scenario::options(row.controller.kind(), all)?;
-    row.controller.check().map_err(|error| sentence(&error))?;
     Ok(options)
-}
-
-/// The sentence about an option of the library, which may have another name here.
-fn sentence(error: &OptionError) -> String {
-    match error.key {
-        "line_rate" => LINE_RATE.to_owned(),
-        "loss_filter" => error.message.clone(),
-        key => format!("{key}: {}", error.message),
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod asking;
 mod cookie;
 mod event;
 mod feature_slot;
+mod feature_value;
 mod feedback;
 mod forward;
 mod handshake;

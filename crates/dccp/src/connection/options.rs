@@ -311,6 +311,10 @@ impl Options for ConnectionOptions {
         ] {
             check_range(key, time.unwrap_or(LONGEST_WAIT), SHORTEST_WAIT..=LONGEST_WAIT)?;
         }
+        self.controllers
+            .iter()
+            .try_for_each(|row| row.controller.check_terms())
+            .map_err(|error| error.within("controllers"))?;
         check_range("delayed_ack", self.delayed_ack, Duration::ZERO..=LONGEST_WAIT)?;
         check_range("report_gap", self.report_gap.unwrap_or_default(), Duration::ZERO..=LONGEST_WAIT)?;
         for (key, time) in [

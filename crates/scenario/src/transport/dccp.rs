@@ -123,6 +123,7 @@ impl TransportOptions for Controlled<DccpOptions> {
 
     /// CCIDs of the RFCs tell their senders of every loss, and their data has no room for a clock.
     fn check(&self) -> Result<(), OptionError> {
+        self.controller.check_terms().map_err(|error| error.within("controller"))?;
         self.check_both()?;
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
         if self.controller.judges_losses() && ccid < EXPERIMENTS {
