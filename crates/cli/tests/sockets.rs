@@ -408,15 +408,20 @@ fn a_receiver_for_one_sender_fails_with_its_negotiation() {
     assert!(status.code() == Some(1) && said.contains(why), "{status:?}: {said}");
 }
 
-/// None of its addresses is the one by which a client comes from elsewhere.
+/// None of its addresses is the one by which a client comes from elsewhere. The printed command is the sender's, with the controller that it has to name.
 #[test]
 fn who_listens_everywhere_leaves_the_host_open() {
-    let mut child = headway(&["recv", "0.0.0.0:0", "--insecure"]).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.starts_with("listening at 0.0.0.0:") && said.contains(": headway send HOST:"), "{said}");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    for (asked, ends) in
+        [(&[][..], " --insecure\n"), (&["--loss-filter", "spike"], " --insecure --controller tfrc-filtered\n")]
+    {
+        let mut child = headway(&["recv", "0.0.0.0:0", "--insecure"]).args(asked).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        assert!(said.starts_with("listening at 0.0.0.0:") && said.contains(": headway send HOST:"), "{said}");
+        assert!(said.ends_with(ends), "{said}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 /// Words of a scenario, on a real socket.

@@ -18,8 +18,10 @@ const FILTERS: [(&str, LossFilterKind); 6] = [
     ("oracle", LossFilterKind::Oracle),
 ];
 
-/// Schemes of the paper on packet spacing, each with the kind of its controller and its usual options.
-const SCHEMES: [(&str, &str, fn() -> Spacing); 4] = [
+/// A scheme of the paper on packet spacing: its name, the kind of its controller, and its usual options.
+type Scheme = (&'static str, &'static str, fn() -> Spacing);
+
+const SCHEMES: [Scheme; 4] = [
     ("fixed", "spacing-fixed", || Spacing::fixed(Duration::from_millis(1))),
     ("ad-hoc", "spacing", Spacing::ad_hoc),
     ("damped", "spacing", Spacing::damped),

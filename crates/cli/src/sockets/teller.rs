@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::output;
 use crate::progress::LiveLine;
 use crate::writer::Writer;
+use headway_dccp::Ccid;
 use headway_net::{Endpoint, Options, Refused};
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -64,7 +65,14 @@ impl Teller {
         };
         // At all addresses: none of them is known to be the one by which a client comes.
         let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
-        self.note(&format!("listening at {at}: {command} {to} {trust}"));
+        // A peer names the controller, unless it may choose among several.
+        let controller = match options.connection.receive_ccids[..] {
+            [ccid] => {
+                Options::controller_name(Ccid(ccid)).map_or_else(String::new, |name| format!(" --controller {name}"))
+            }
+            _ => String::new(),
+        };
+        self.note(&format!("listening at {at}: {command} {to} {trust}{controller}"));
         self.line(&Listening { listening: at, fingerprint })
     }
 

@@ -32,7 +32,7 @@ pub enum Late {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) goes: usize,
-    /// Number of packets at the head, without the chosen one, of which the late ones are dropped if their rule says so.
+    /// Number of packets at the head, without the chosen one, of which late ones are dropped if their rule is to drop them.
     pub(super) looked_at: usize,
 }
 

@@ -51,7 +51,7 @@ fn mean_gap(arrivals: &[Instant]) -> f64 {
 
 /// The path loses each 25th datagram of the client.
 fn each_25th(number: u64) -> bool {
-    number % 25 == 0
+    number.is_multiple_of(25)
 }
 
 /// "Packet spacing", figure 3: rate = 8 s / (tx + ts). A packet of 1044 B (16 B of DCCP, 8 B of UDP, 20 B of IPv4) needs 0.8352 ms of a line of 10 Mb/s.
