@@ -27,6 +27,7 @@ pub use driver::{Refused, SocketCounters};
 pub use encoder::{EncoderOptions, EncoderRate};
 pub use endpoint::{Endpoint, EndpointError};
 pub use headway_dccp::{DropCode, Fate, Reset, ResetCode, Status};
+pub use headway_rate::OneWayDelay;
 pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
 pub use mailbox::{Closed, Event};
 pub use media::Media;

@@ -1,5 +1,7 @@
 //! Drivers of two ends over a wire in memory, by a virtual clock.
 
+mod delays;
+
 use super::*;
 use crate::Clock;
 use crate::mailbox::{Event, Events, Phase};
