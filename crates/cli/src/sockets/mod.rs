@@ -1,6 +1,7 @@
 //! The commands that send and receive on real sockets.
 
 pub(crate) mod arguments;
+mod delays;
 mod end;
 mod framing;
 mod line;
