@@ -6,10 +6,11 @@
 
 use super::choices::Choices;
 use headway_dccp::{
-    Connection, ConnectionOptions, DccpOption, Decoded, Feature, InitCookies, Listener, Network, NoData, OptionArea,
-    OptionWriter, Outcome, Packet, Path, Ports, ServiceCode, State,
+    Ccid, CcidController, Connection, ConnectionOptions, DccpOption, Decoded, Feature, InitCookies, Listener, Network,
+    NoData, OptionArea, OptionWriter, Outcome, Packet, Path, Ports, ServiceCode, State,
 };
-use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
+use headway_rate::{ControllerOptions, Terms};
+use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Registry};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
@@ -48,12 +49,17 @@ struct World {
     last_change: Instant,
 }
 
-/// Bytes as two ends' wishes and what the man does: six bytes of wishes, then a byte a deed.
+/// Bytes as two ends' wishes and what the man does: whether he edits and whether the ends have terms, two bytes of wishes an end (five with
+/// terms), then a byte a deed.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let edits = choices.byte() & 1 != 0;
+    let first = choices.byte();
+    let (edits, of_terms) = (first & 1 != 0, first & 2 != 0);
     let mut edited = edits;
-    let [client, server] = [options(&mut choices), options(&mut choices)];
+    let [client, server] = [(); 2].map(|()| {
+        let options = options(&mut choices);
+        if of_terms { with_terms(options, &mut choices) } else { options }
+    });
     let now = Instant::from_secs(1);
     let ports = Ports { local: 50_000, remote: 5004 };
     let connection = Connection::connect(now, &client, ports, SERVICE, Random::new(1, "client"));
@@ -115,6 +121,25 @@ fn options(choices: &mut Choices<'_>) -> ConnectionOptions {
     }
 }
 
+/// The same end under UDPm, with these terms of its own.
+fn with_terms(options: ConnectionOptions, choices: &mut Choices<'_>) -> ConnectionOptions {
+    let udpm = ControllerOptions::preset("udpm", Dialect::Rfc).expect("a controller");
+    let initial = Terms::initial();
+    let (form, levels, rules) = (choices.byte(), choices.byte(), choices.byte());
+    let mut scales = initial.scales.clone();
+    if form & 1 != 0 {
+        scales[7] = levels.max(1);
+    } else if form & 2 != 0 {
+        scales = [&[1], &scales[1..6]].concat();
+        (0..=levels % 49).for_each(|rate| scales.extend_from_slice(&[0, 0, 0, rate, 1]));
+    }
+    // Ends with the same rules, or with the initial ones, find together.
+    let rules = if rules & 1 == 0 { initial.rules } else { Terms::RULES[usize::from(rules >> 1) % Terms::RULES.len()] };
+    let controller = udpm.with_terms(&Terms { scales, rules }).expect("terms of an end are in order");
+    let controllers = vec![CcidController::new(Ccid(248), controller)];
+    ConnectionOptions { send_ccids: vec![248], receive_ccids: vec![248], controllers, ..options }
+}
+
 impl World {
     fn drain(&mut self) {
         for from in [0, 1] {
@@ -174,7 +199,7 @@ impl World {
         for feature in FEATURES {
             for value in connection.feature_values(feature).expect("a known feature") {
                 let good = match feature {
-                    Feature::CCID => (2..=4).contains(&value),
+                    Feature::CCID => (2..=4).contains(&value) || value == 248,
                     // This end never sends short numbers, nor takes any.
                     Feature::ALLOW_SHORT_SEQNOS => value == 0,
                     Feature::SEQUENCE_WINDOW => (32..1 << 46).contains(&value),
@@ -185,6 +210,13 @@ impl World {
                 assert!(good, "{feature} is {value}");
             }
         }
+    }
+
+    /// Both ends run their controllers under the same terms.
+    fn agree_on_terms(client: &Connection, server: &Connection) {
+        let [ours, theirs] = [client, server]
+            .map(|end| end.controllers().map(|controller| controller.and_then(|controller| controller.terms())));
+        assert_eq!([&ours[0], &ours[1]], [&theirs[1], &theirs[0]], "they disagree on terms");
     }
 
     /// Goes to when a timer expires, but not beyond.
@@ -221,6 +253,9 @@ impl World {
             return;
         }
         assert!(self.last_change <= quiet, "they negotiate for ever");
+        if !edited {
+            Self::agree_on_terms(client, server);
+        }
         for feature in FEATURES {
             let [ours, theirs] = client.feature_values(feature).expect("a known feature");
             let of_server = server.feature_values(feature).expect("a known feature");

@@ -2,12 +2,16 @@
 //! and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
-use headway_media::{Fragment, Full, Late, Lost, Media, Order, SendQueue, SendQueueOptions, Told, Travel, Unsent};
+use headway_media::{
+    Fragment, Full, Late, Lost, Media, Order, QueueMethod, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent,
+};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
 /// What waits, by a list that somebody keeps beside the queue: `created` tells one packet from all others.
 struct Ledger {
     options: SendQueueOptions,
+    /// Whether messages have their own methods.
+    has_methods: bool,
     queue: SendQueue,
     now: Instant,
     waiting: Vec<Media>,
@@ -21,10 +25,10 @@ struct Ledger {
 /// Bytes as options and what happens: the first chooses the kind, the second what is not as the kind has it.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let Some(options) = options(&mut choices) else { return };
+    let Some((options, has_methods)) = options(&mut choices) else { return };
     let queue = SendQueue::new(&options);
     let (now, travel) = (Instant::from_secs(1), Duration::ZERO);
-    let mut ledger = Ledger { options, queue, now, waiting: vec![], travel, counts: [0; 3], number: 0 };
+    let mut ledger = Ledger { options, has_methods, queue, now, waiting: vec![], travel, counts: [0; 3], number: 0 };
     while let Some(step) = choices.step() {
         ledger.now += Duration::from_millis(u64::from(step >> 4));
         ledger.travel = ledger.queue.travel(ledger.now);
@@ -50,7 +54,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(format!("{:?}", ledger.queue).len() < 8 << 20, "what it remembers is bounded");
 }
 
-fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
+fn options(choices: &mut Choices<'_>) -> Option<(SendQueueOptions, bool)> {
     let kind = choices.one(SendQueueOptions::KINDS);
     let mut options = SendQueueOptions::preset(kind, choices.one(&[Dialect::Rfc, Dialect::Ns2, Dialect::Linux]))?;
     let (other, rules) = (choices.byte(), &mut options.rules);
@@ -77,7 +81,10 @@ fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
     rules.resend = other & 16 != 0;
     rules.discard_spends = other & 32 != 0;
     match options.check() {
-        Ok(()) => Some(options),
+        Ok(()) => {
+            let has_methods = other & 64 != 0 && options.accepts_methods();
+            Some((options, has_methods))
+        }
         Err(error) => {
             assert!(!error.to_string().is_empty());
             None
@@ -86,6 +93,12 @@ fn options(choices: &mut Choices<'_>) -> Option<SendQueueOptions> {
 }
 
 impl Ledger {
+    /// Returns the rules by which a message is queued.
+    fn rules_of(&self, media: &Media) -> Rules {
+        let kind = media.method.and_then(|method| SendQueueOptions::preset(method.name(), Dialect::Rfc));
+        kind.map_or_else(|| self.options.rules.clone(), |kind| kind.rules)
+    }
+
     fn is_late(&self, media: &Media) -> bool {
         !media.lateness(self.now, self.travel).is_zero()
     }
@@ -106,6 +119,7 @@ impl Ledger {
             created,
             expires: (lifetime != 255).then(|| self.now + Duration::from_millis(u64::from(lifetime) * 2)),
             fragment: (lifetime & 4 == 0).then_some(Fragment { frame: 0, index: 0, last: lifetime & 2 == 0 }),
+            method: self.has_methods.then(|| method(choices)).flatten(),
         };
         self.waiting.push(media);
         let mut unsent = vec![];
@@ -126,10 +140,12 @@ impl Ledger {
                 SendDrop::PushedOut => assert!(newcomer.is_some() && Some(*media) != newcomer, "nobody came"),
             }
         }
-        let refuses = self.options.rules.full == Full::Refuse;
+        let refuses = newcomer.is_none_or(|media| self.rules_of(&media).full == Full::Refuse);
         assert!(!refuses || unsent.iter().all(|unsent| unsent.cause != SendDrop::PushedOut), "it refuses");
-        let sends_all = matches!(self.options.rules.late, Late::Send | Late::SendLast);
-        assert!(!sends_all || unsent.iter().all(|unsent| unsent.cause != SendDrop::Expired), "it sends what is late");
+        for Unsent { media, cause, .. } in unsent {
+            let sends_all = matches!(self.rules_of(media).late, Late::Send | Late::SendLast);
+            assert!(!sends_all || *cause != SendDrop::Expired, "it sends what is late");
+        }
     }
 
     fn dequeue(&mut self) {
@@ -151,7 +167,7 @@ impl Ledger {
         let place = self.waiting.iter().position(|waiting| *waiting == went);
         self.waiting.remove(place.expect("what goes had come, and goes once"));
         self.counts[1] += 1;
-        let rules = &self.options.rules;
+        let rules = self.rules_of(&went);
         let in_time = |queue: &Self| queue.waiting.iter().any(|waiting| !queue.is_late(waiting));
         if self.is_late(&went) {
             match rules.late {
@@ -176,7 +192,7 @@ impl Ledger {
                 (rules.late == Late::Send || !self.is_late(other)) && rules.late != Late::SureFirst && first(other)
             });
             let came_back = rules.resend && rules.order == Order::Arrival;
-            assert!(overtaken.is_none() || came_back, "{went:?} overtakes {overtaken:?}");
+            assert!(overtaken.is_none() || came_back || self.has_methods, "{went:?} overtakes {overtaken:?}");
         }
         self.number += 1 + u64::from(went.priority);
         self.queue.sent(self.number, went);
@@ -223,6 +239,12 @@ impl Ledger {
     }
 }
 
+/// The method of a message, or none.
+fn method(choices: &mut Choices<'_>) -> Option<QueueMethod> {
+    let names: Vec<&str> = QueueMethod::names().collect();
+    QueueMethod::named(names.get(usize::from(choices.byte()))?).ok()
+}
+
 fn expiry(media: &Media) -> Instant {
     media.expires.unwrap_or(Instant::FAR_FUTURE)
 }
@@ -236,4 +258,5 @@ const ELSE: Media = Media {
     created: Instant::ZERO,
     expires: None,
     fragment: None,
+    method: None,
 };

@@ -5,6 +5,7 @@ mod arguments;
 mod error;
 mod http;
 mod interrupt;
+mod keys;
 #[cfg(target_os = "linux")]
 mod live;
 mod output;

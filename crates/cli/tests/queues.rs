@@ -170,7 +170,10 @@ fn mistakes_are_sentences() {
     let never_late = "flow[call].source={ kind = \"ftp\" }";
     for (arguments, part) in [
         (&["--queue", "fofo"][..], "--queue fofo: there is no send queue of kind \"fofo\"; did you mean \"fifo\"?"),
-        (&["--queue", "fifo,limti=3packets"], "there is no key \"limti\"; did you mean \"limit\"?"),
+        (&["--queue", "fifo,limti=3packets"], "unknown key \"limti\"; did you mean \"limit\"?"),
+        (&["--queue", "fifo,methods.adio=sfdps1"], "methods.adio: unknown key \"adio\"; did you mean \"audio\"?"),
+        (&["--queue", "fifo,methods.audio=sfdps"], "there is no method \"sfdps\": expected fifo, prio, sfdps1"),
+        (&["--queue", "fifo,limit.audio=3packets"], "\"limit.audio\" has one name too many"),
         (&["--queue", "fifo,limit=3"], "\"3\" has no unit"),
         (&["--queue", "fifo,margin"], "\"margin\" has no value: write KEY=VALUE"),
         (&["--queue", "sure-first,margin=x"], "--queue sure-first,margin=x: margin: \"x\" is not a number"),

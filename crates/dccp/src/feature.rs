@@ -1,5 +1,6 @@
 //! Features and the options that negotiate them (RFC 4340 section 6).
 
+use headway_rate::Terms;
 use std::fmt;
 
 /// A feature's number (RFC 4340 section 6.4, Table 4).
@@ -54,6 +55,11 @@ impl Feature {
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
     /// Whether Data Checksums are checked (section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
+    /// The rate of each scale, of an experimental CCID whose halves agree on [terms](headway_rate::Terms): up to 252 bytes, located at the
+    /// HC-Sender (section 10.3).
+    pub const SCALES: Self = Self(128);
+    /// The rules by which the HC-Receiver of such a CCID chooses a scale, also located at the HC-Sender.
+    pub const SCALE_RULES: Self = Self(129);
     /// Whether CCID 3's receiver sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
 
@@ -61,18 +67,19 @@ impl Feature {
     #[must_use]
     pub const fn reconciliation(self) -> Option<Reconciliation> {
         match self {
-            Self::SEQUENCE_WINDOW | Self::ACK_RATIO => Some(Reconciliation::NonNegotiable),
-            Self(1..=9) | Self::SEND_LOSS_EVENT_RATE => Some(Reconciliation::ServerPriority),
+            Self::SEQUENCE_WINDOW | Self::ACK_RATIO | Self::SCALES => Some(Reconciliation::NonNegotiable),
+            Self(1..=9) | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => Some(Reconciliation::ServerPriority),
             _ => None,
         }
     }
-    /// The value before any negotiation; `None` for a feature that this crate does not know.
+    /// The value before any negotiation; `None` for a feature that this crate does not know, and for [`SCALES`](Self::SCALES), whose value is
+    /// no number.
     #[must_use]
     pub const fn initial(self) -> Option<u64> {
         match self {
             Self::CCID | Self::ACK_RATIO => Some(2),
             Self::SEQUENCE_WINDOW => Some(100),
-            Self(1..=9) | Self::SEND_LOSS_EVENT_RATE => Some(0),
+            Self(1..=9) | Self::SCALE_RULES | Self::SEND_LOSS_EVENT_RATE => Some(0),
             _ => None,
         }
     }
@@ -87,15 +94,21 @@ impl Feature {
         self.0 >= 128
     }
 
+    /// Whether it is one of the [terms](headway_rate::Terms) of a controller.
+    pub(crate) const fn is_of_terms(self) -> bool {
+        matches!(self, Self::SCALES | Self::SCALE_RULES)
+    }
+
     /// Whether `value` is one value that a non-negotiable feature may have. Ack Ratio 0 is accepted: section 6.6.8 calls
     /// it invalid, but section 11.3 gives it the meaning "unused", and Linux sends it.
-    const fn allows(self, value: &[u8]) -> bool {
+    fn allows(self, value: &[u8]) -> bool {
         match (self, value) {
             (Self::SEQUENCE_WINDOW, [a, b, c, d, e, f]) => {
                 let window = u64::from_be_bytes([0, 0, *a, *b, *c, *d, *e, *f]);
-                window >= 32 && window < 1 << 46
+                (32..1 << 46).contains(&window)
             }
             (Self::ACK_RATIO, [_, _]) => true,
+            (Self::SCALES, scales) => Terms::check_scales(scales).is_ok(),
             _ => false,
         }
     }
@@ -114,6 +127,8 @@ impl fmt::Display for Feature {
             Self::SEND_NDP_COUNT => "SendNDPCount",
             Self::MINIMUM_CHECKSUM_COVERAGE => "MinChecksumCoverage",
             Self::CHECK_DATA_CHECKSUM => "CheckDataChecksum",
+            Self::SCALES => "Scales",
+            Self::SCALE_RULES => "ScaleRules",
             Self::SEND_LOSS_EVENT_RATE => "SendLossEventRate",
             Self(number) => return write!(f, "{number}"),
         })
@@ -173,7 +188,7 @@ impl FeatureOption<'_> {
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);
-        (known && !self.values.is_empty() && self.values.len() <= 8)
+        (known && self.feature != Feature::SCALES && !self.values.is_empty() && self.values.len() <= 8)
             .then(|| self.values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 

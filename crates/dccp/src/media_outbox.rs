@@ -218,7 +218,7 @@ impl MediaOutbox<Vec<u8>> {
     /// brings it whole: its `limit` is to be larger than the largest frame. Returns the numbers of its datagrams.
     pub fn push_frame(&mut self, now: Instant, frame: Media<impl AsRef<[u8]>>, largest: usize) -> Range<u64> {
         let first = self.pushed;
-        let Media { payload, kind, priority, created, expires, .. } = frame;
+        let Media { payload, kind, priority, created, expires, method, .. } = frame;
         let room = largest.saturating_sub(MediaHeader::LEN).max(1);
         let mut rest = payload.as_ref();
         loop {
@@ -227,7 +227,7 @@ impl MediaOutbox<Vec<u8>> {
             let fragment = self.framing.number(kind, rest.is_empty());
             let header = MediaHeader { fragment, kind, priority };
             let datagram = Media::new(created, [&header.to_bytes(), part].concat());
-            self.push(now, Media { kind, priority, expires, fragment: Some(fragment), ..datagram });
+            self.push(now, Media { kind, priority, expires, method, fragment: Some(fragment), ..datagram });
             if rest.is_empty() {
                 return first..self.pushed;
             }

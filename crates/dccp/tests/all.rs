@@ -38,6 +38,7 @@ mod round_trips;
 mod rules;
 mod sequence_window;
 mod tcp_like;
+mod terms;
 mod thinned;
 mod vectors;
 mod winning;

@@ -5,7 +5,7 @@ use headway_dccp::{
     Connection, ConnectionOptions, Decoded, Delivery, GivenUp, Listener, MediaOutbox, Network, NoData, Outbox, Outcome,
     Packet, Path, Ports, ServiceCode, State,
 };
-use headway_media::{Inserted, Media, MediaHeader, Reassembly, ReassemblyOptions, SendQueueOptions};
+use headway_media::{Inserted, Media, MediaHeader, QueueMethod, Reassembly, ReassemblyOptions, SendQueueOptions};
 use headway_units::{Dialect, Duration, Ecn, Instant, MediaKind, Options, QueueSize, Random, Registry, SendDrop};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -150,6 +150,32 @@ fn name(payload: &[u8]) -> u16 {
 
 fn names(payloads: &[Vec<u8>]) -> Vec<u16> {
     payloads.iter().map(|payload| name(payload)).collect()
+}
+
+/// SFDPS section 4.3: expiry, priority and method are those of each message. In a queue of kind fifo a sound of SFDPS1 goes before pictures that have
+/// not gone yet, a sound without a method after them. Of two late messages that of SFDPS1 is dropped and that of unmodified DCCP is sent.
+#[test]
+fn sfdps_4_3_messages_with_their_own_method() {
+    let mut call = Call::new(3, "fifo", |_| {}, |_| false);
+    let method = QueueMethod::named("sfdps1").ok();
+    let push = |call: &mut Call, name: u16, priority, lifetime, method| {
+        let expires = Some(call.now + Duration::from_millis(lifetime));
+        let media = Media::new(call.now, [&name.to_be_bytes()[..], &[0; 998]].concat());
+        call.outbox.push(call.now, Media { priority, expires, method, ..media });
+    };
+    (1..=10).for_each(|name| push(&mut call, name, 1, 60_000, None));
+    push(&mut call, 12, 0, 60_000, method);
+    push(&mut call, 11, 0, 60_000, None);
+    push(&mut call, 13, 2, 1, method);
+    push(&mut call, 14, 2, 1, None);
+    call.run(Duration::from_secs(20));
+    let delivered = names(&call.delivered);
+    let others: Vec<u16> = delivered.iter().copied().filter(|name| *name != 12).collect();
+    assert_eq!(others, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14]);
+    let place = delivered.iter().position(|name| *name == 12).unwrap();
+    assert!(place < 9, "{delivered:?}");
+    let [GivenUp::Unsent(unsent)] = &call.given_up()[..] else { panic!() };
+    assert_eq!((name(&unsent.media.payload), unsent.cause), (13, SendDrop::Expired));
 }
 
 /// Whatever the controller: sound that is handed over behind ten pictures goes before those that have not gone yet.

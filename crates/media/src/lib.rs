@@ -17,11 +17,12 @@ mod write;
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
 pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
 pub use queue::{
-    Decisions, ExternalQueue, Full, Late, Lost, Media, NextMedia, Order, Outstanding, Rules, SendQueue,
-    SendQueueOptions, Settled, Told, Travel, Unsent, Waits,
+    Decisions, ExternalQueue, Full, KindMethods, Late, Lost, Media, NextMedia, Order, Outstanding, QueueMethod, Rules,
+    SendQueue, SendQueueOptions, Settled, Told, Travel, Unsent, Waits,
 };
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};
+pub use source::encodings::{Encodings, EncodingsOptions};
 pub use source::exponential::ExponentialOptions;
 pub use source::ftp::{Ftp, FtpOptions};
 pub use source::gop::{Gop, GopOptions};

@@ -42,7 +42,7 @@ impl Write {
         std::iter::from_fn(move || {
             let size = datagrams.next()?.payload;
             let fragment = Some(framing.number(kind, ends_frame && datagrams.all_cut()));
-            Some(Media { payload: (), size, kind, priority, created, expires, fragment })
+            Some(Media { payload: (), size, kind, priority, created, expires, fragment, method: None })
         })
     }
 }

@@ -80,7 +80,7 @@ proptest! {
                     names += 1;
                     let (size, expires) = (Bytes::new(bytes), lifetime.map(|lifetime| at(now + lifetime)));
                     let (kind, created) = (MediaKind::Video, at(now));
-                    let media = Media { payload, size, kind, priority, created, expires, fragment: None };
+                    let media = Media { payload, size, kind, priority, created, expires, fragment: None, method: None };
                     queue.enqueue(at(now), media, &mut |packet| unsent.push(packet.media));
                 }
                 Step::Get => {
@@ -139,7 +139,7 @@ fn a_lost_payload_waits_again_or_is_handed_back() {
     for (name, expires) in [(0, Some(at(139))), (1, Some(at(140)))] {
         let (payload, kind) = (Payload::new(name, &alive), MediaKind::Audio);
         let size = Bytes::new(160);
-        let media = Media { payload, size, kind, priority: 0, created: at(0), expires, fragment: None };
+        let media = Media { payload, size, kind, priority: 0, created: at(0), expires, fragment: None, method: None };
         queue.enqueue(at(0), media, &mut |_| {});
         let media = queue.dequeue(at(0), &mut |_| {}).unwrap();
         queue.sent(name, media);

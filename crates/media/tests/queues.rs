@@ -4,8 +4,9 @@
 mod queueing;
 
 use headway_media::{Full, Media, SendQueue, SendQueueOptions, Travel, Unsent};
-use headway_units::{Bytes, Dialect, Duration, Instant, QueueSize, Registry, SendDrop};
+use headway_units::{Bytes, Dialect, Duration, QueueSize, Registry, SendDrop};
 use proptest::prelude::*;
+use queueing::vectors::play;
 use queueing::{at, millis, named, preset, with};
 use serde_json::Value;
 
@@ -17,54 +18,12 @@ fn decisions_of_the_sfdps_vectors() {
     for case in text["cases"].as_array().unwrap() {
         for (scheme, expected) in case["decisions"].as_object().unwrap() {
             let kind = if scheme == "dccp" { "fifo" } else { &scheme.replace('+', "-") };
-            let decisions = play(case, kind);
+            let decisions = play(case, &preset(kind, case["qlen"].as_u64().unwrap()), None);
             assert_eq!(&Value::from(decisions), expected, "{} {scheme}", case["name"]);
             decided += expected.as_array().unwrap().len();
         }
     }
     assert_eq!(decided, 239, "a vector is missing");
-}
-
-fn play(case: &Value, kind: &str) -> Vec<Value> {
-    let mut queue = SendQueue::new(&preset(kind, case["qlen"].as_u64().unwrap()));
-    queue.set_round_trip(Duration::from_micros(case["rtt_us"].as_u64().unwrap()));
-    let mut names: Vec<&str> = Vec::new();
-    let mut decisions = Vec::new();
-    let time = |value: &Value| Instant::from_micros(value.as_u64().unwrap());
-    for op in case["ops"].as_array().unwrap() {
-        let mut dropped = Vec::new();
-        if op[0] == "put" {
-            let [name, priority, created, expires] = op[1].as_array().unwrap().as_slice() else { panic!("{op}") };
-            names.push(name.as_str().unwrap());
-            let media = Media {
-                expires: Some(time(expires)),
-                created: time(created),
-                ..named(names.len() as u64 - 1, priority.as_u64().unwrap() as u8, 0, 0)
-            };
-            queue.enqueue(time(created), media, &mut |unsent| dropped.push(unsent));
-            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
-            if !dropped.iter().any(|unsent| unsent.cause == SendDrop::Refused) {
-                decisions.push(Value::from(vec!["queue", name.as_str().unwrap()]));
-            }
-        } else {
-            let media = queue.dequeue(time(&op[1]), &mut |unsent| dropped.push(unsent));
-            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
-            decisions.push(match media {
-                Some(media) => Value::from(vec!["send", names[media.size.count() as usize]]),
-                None => Value::from(vec![Value::from("idle"), Value::Null]),
-            });
-        }
-    }
-    decisions
-}
-
-fn told(unsent: &Unsent, names: &[&str]) -> Value {
-    let word = match unsent.cause {
-        SendDrop::Refused => "reject",
-        SendDrop::PushedOut => "evict",
-        SendDrop::Expired => "discard",
-    };
-    Value::from(vec![word, names[unsent.media.size.count() as usize]])
 }
 
 /// Everything that a story of packets in and packets out leaves: names in the order of sending, and those thrown away.

@@ -22,7 +22,7 @@ fn queue(kind: &str, packets: u64) -> SendQueue {
 fn named(name: u64, priority: u8, expires: Option<u64>) -> Media {
     let kind = if priority == 0 { MediaKind::Audio } else { MediaKind::Video };
     let (size, created, expires) = (Bytes::new(name), at(0), expires.map(at));
-    Media { payload: (), size, kind, priority, created, expires, fragment: None }
+    Media { payload: (), size, kind, priority, created, expires, fragment: None, method: None }
 }
 
 /// The media go under the numbers from 0, and a report says at `now` that they were lost: what came back or not, and what was

@@ -6,7 +6,7 @@ use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
 use crate::media::Media;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
-use headway_rate::OneWayDelay;
+use headway_rate::{OneWayDelay, Scale};
 use headway_units::{Duration, Rate};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,6 +36,11 @@ pub enum SendError {
         /// As many as may be.
         largest: usize,
     },
+    /// The message has its own queueing method, and the send queue compares all messages that wait: `sure-first`, or one whose decisions are the program's.
+    #[error(
+        "a message cannot have its own method: the send queue compares all messages that wait; expected another kind in Options::queue"
+    )]
+    Method,
     /// The connection is over.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -201,6 +206,19 @@ impl Connection {
         self.mailbox.rate()
     }
 
+    /// The scale that the peer has announced last, of a controller with a ladder of rates. [`Event::Scale`] reports each change.
+    #[must_use]
+    pub fn scale(&self) -> Option<Scale> {
+        self.mailbox.scale()
+    }
+
+    /// The rate of the encoding to send now: that of the announced [scale](Self::scale), or else what an encoder should
+    /// [produce](Self::rate).
+    #[must_use]
+    pub fn encoding_rate(&self) -> Option<Rate> {
+        self.scale().map(|scale| scale.rate).or_else(|| self.rate())
+    }
+
     /// Bytes of the largest datagram that goes in one packet; 0 before there is a connection. For a few round trips behind that more may go than is known:
     /// larger datagrams wait, and are refused then if they do not. [`Event::Largest`] tells of each change.
     #[must_use]
@@ -233,6 +251,9 @@ impl Connection {
 
     fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
         let (len, largest) = (media.payload.len(), self.mailbox.largest_known());
+        if media.method.is_some() && !self.shared.accepts_methods {
+            return Err(SendError::Method);
+        }
         // Before the path has been asked nobody knows how much goes: then it waits for that.
         if largest > 0 && len > largest { Err(SendError::TooLarge { len, largest }) } else { Ok(()) }
     }

@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     socket: Arc<Carrier>,
     waiter: Arc<Waiter>,
     lead: Lead,
+    /// Whether a message can have its own queueing method.
+    pub(crate) accepts_methods: bool,
     /// No endpoint is left.
     over: AtomicBool,
 }
@@ -251,6 +253,7 @@ impl Endpoint {
             socket,
             waiter,
             lead: Lead::new(clock)?,
+            accepts_methods: options.queue.accepts_methods(),
             over: AtomicBool::new(false),
         });
         let served = Arc::clone(&shared);

@@ -2,7 +2,7 @@
 
 use crate::watched::{Calls, Watched};
 use headway_dccp::Fate;
-use headway_rate::OneWayDelay;
+use headway_rate::{OneWayDelay, Scale};
 use headway_units::Rate;
 use std::collections::VecDeque;
 
@@ -19,6 +19,9 @@ pub enum Event {
     Media(u64, Fate),
     /// What an encoder should produce from now on.
     Rate(Rate),
+    /// The peer has announced another scale, of a controller with a ladder of rates such as `udpm`: a program with an encoding for each
+    /// rate sends the encoding of this index from now on.
+    Scale(Scale),
     /// The largest datagram has changed.
     Largest(usize),
     /// The peer's program no longer reads: nothing more is sent.
@@ -94,6 +97,7 @@ pub(crate) struct Incoming {
     /// Larger ones do not.
     is_known: bool,
     rate: Option<Rate>,
+    scale: Option<Scale>,
     datagrams: VecDeque<(Vec<u8>, Option<OneWayDelay>)>,
     /// Datagrams that wait at most.
     room: usize,
@@ -119,6 +123,7 @@ impl Mailbox {
             largest,
             is_known: false,
             rate: None,
+            scale: None,
             datagrams,
             room,
             dropped: 0,
@@ -153,6 +158,9 @@ impl Mailbox {
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.incoming.with(|incoming| incoming.rate)
     }
+    pub(crate) fn scale(&self) -> Option<Scale> {
+        self.incoming.with(|incoming| incoming.scale)
+    }
 
     pub(crate) fn tell(&self, events: impl IntoIterator<Item = Event>) {
         self.events.change(|all| {
@@ -171,6 +179,7 @@ impl Mailbox {
     fn note(&self, event: &Event) {
         match event {
             Event::Rate(rate) => self.incoming.with(|incoming| incoming.rate = Some(*rate)),
+            Event::Scale(scale) => self.incoming.with(|incoming| incoming.scale = Some(*scale)),
             Event::Largest(largest) => self.incoming.with(|incoming| incoming.largest = *largest),
             Event::Connected => self.incoming.change(|incoming| incoming.phase = Phase::Open),
             Event::Closed(why) => {

@@ -10,7 +10,7 @@ use headway_rate::ControllerOptions;
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
-/// 248 to 250 and 254 are those of scenarios.
+/// 248 to 250 and 252 to 254 are those of scenarios.
 const CCIDS: [(&str, u8); 10] = [
     ("tcp-like", 2),
     ("tfrc", 3),
@@ -54,6 +54,16 @@ pub struct Options {
     pub follow: bool,
     /// What the endpoint goes by. Only who measures what wrong clocks do needs one that [shows something else](Clock::shown_by).
     pub clock: Clock,
+}
+
+fn ccid(kind: &str) -> Result<u8, OptionError> {
+    let found = CCIDS.iter().find(|(known, _)| *known == kind);
+    found.map(|(_, number)| *number).ok_or_else(|| unknown(kind))
+}
+
+fn unknown(kind: &str) -> OptionError {
+    let known: Vec<&str> = CCIDS.iter().map(|(known, _)| *known).collect();
+    OptionError::new("controller", format!("there is no \"{kind}\": {}", known.join(", ")))
 }
 
 impl Options {
@@ -123,20 +133,42 @@ impl Options {
     /// # Errors
     ///
     /// If there is none of this name, or a connection cannot give it what it needs.
-    pub fn with_controller(mut self, kind: &str) -> Result<Self, OptionError> {
-        let number = CCIDS.iter().find(|(known, _)| *known == kind).map(|(_, number)| *number);
-        let controller = ControllerOptions::preset(kind, Dialect::default());
-        let (Some(number), Some(controller)) = (number, controller) else {
-            let known: Vec<&str> = CCIDS.iter().map(|(known, _)| *known).collect();
-            return Err(OptionError::new("controller", format!("there is no \"{kind}\": {}", known.join(", "))));
-        };
+    pub fn with_controller(self, kind: &str) -> Result<Self, OptionError> {
+        let controller = self.controller_options(kind)?;
+        self.with_controller_options(controller)
+    }
+
+    /// The options that a controller of this kind has by default on real paths.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of this name.
+    pub fn controller_options(&self, kind: &str) -> Result<ControllerOptions, OptionError> {
+        let number = ccid(kind)?;
+        // Those of the RFCs are there, and fit what real paths need.
+        let row = self.connection.controllers.iter().find(|row| row.ccid.0 == number);
+        let known = row.map(|row| row.controller.clone()).filter(|controller| controller.kind() == kind);
+        known.or_else(|| ControllerOptions::preset(kind, Dialect::default())).ok_or_else(|| unknown(kind))
+    }
+
+    /// The same as [`with_controller`](Self::with_controller), with options of the controller. Some are
+    /// [terms](headway_rate::Terms), which both ends agree on when they connect: the scales of UDPm are those of the sender, and an end whose
+    /// rules are not the default accepts no others.
+    ///
+    /// # Errors
+    ///
+    /// If a connection cannot give the controller what it needs, or an option has no form in the handshake.
+    pub fn with_controller_options(mut self, controller: ControllerOptions) -> Result<Self, OptionError> {
+        let number = ccid(controller.kind())?;
         for need in controller.needs() {
             self.connection.fulfils(need)?;
         }
+        controller.check_terms()?;
         self.connection.send_ccids = vec![number];
         self.connection.receive_ccids = vec![number];
-        // Those of the RFCs are there, and fit what real paths need.
-        if !self.connection.controllers.iter().any(|row| row.ccid.0 == number) {
+        if let Some(row) = self.connection.controllers.iter_mut().find(|row| row.ccid.0 == number) {
+            row.controller = controller;
+        } else {
             let row = CcidController::new(Ccid(number), controller);
             self.connection.controllers = vec![CcidController { ack_vectors: true, ..row }];
             // They may wait for a report each round trip.

@@ -5,7 +5,7 @@ use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
 use crate::media::Media;
 use headway_dccp::{Connection, MediaOutbox, Outbox};
-use headway_rate::Next;
+use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Seq48};
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ const HOLD: Duration = Duration::from_secs(1);
 pub(crate) struct LineOutbox {
     queue: MediaOutbox<Vec<u8>>,
     encoder: EncoderRate,
+    /// The scale that the program has been notified of.
+    scale: Option<Scale>,
     mailbox: Arc<Mailbox>,
     /// Bytes of the largest datagram that goes, before the program is told; 0 as long as nobody knows.
     first_largest: u64,
@@ -29,7 +31,7 @@ pub(crate) struct LineOutbox {
 
 impl LineOutbox {
     pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
-        Self { queue, encoder, mailbox, first_largest: 0, is_known: false, unchecked: false, held: None }
+        Self { queue, encoder, scale: None, mailbox, first_largest: 0, is_known: false, unchecked: false, held: None }
     }
 
     /// The connection begins, with packets that take so much.
@@ -45,11 +47,11 @@ impl LineOutbox {
 
     /// The number under which events name it.
     pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
-        let Media { payload, kind, priority, expires } = *media;
+        let Media { payload, kind, priority, expires, method } = *media;
         let expires = expires.map(|after| now + after);
         self.unchecked |= !self.is_known;
         let waiting = headway_media::Media::new(now, payload.to_vec());
-        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, ..waiting });
+        let id = self.queue.push(now, headway_media::Media { kind, priority, expires, method, ..waiting });
         self.tell_fates();
         self.tell_waiting();
         id
@@ -143,6 +145,11 @@ impl Outbox for LineOutbox {
         let Some(sender) = connection.status().sender else { return };
         if let Some(rate) = self.encoder.update(now, sender.target_rate) {
             self.mailbox.tell([Event::Rate(rate)]);
+        }
+        let scale = connection.scale();
+        if scale != self.scale {
+            self.scale = scale;
+            self.mailbox.tell(scale.map(Event::Scale));
         }
     }
 }

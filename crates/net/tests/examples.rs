@@ -3,10 +3,14 @@
 
 #[path = "../examples/camera.rs"]
 mod camera;
+#[path = "../examples/encodings.rs"]
+mod encodings;
 #[path = "../examples/game.rs"]
 mod game;
 #[path = "../examples/hello.rs"]
 mod hello;
+#[path = "../examples/messages.rs"]
+mod messages;
 #[path = "../examples/sensor.rs"]
 mod sensor;
 
@@ -16,8 +20,18 @@ fn a_camera_follows_the_rate() {
 }
 
 #[test]
+fn a_camera_sends_the_encoding_of_the_announced_scale() {
+    encodings::main().unwrap();
+}
+
+#[test]
 fn a_game_goes_both_ways() {
     game::main().unwrap();
+}
+
+#[test]
+fn messages_have_their_own_methods() {
+    messages::main().unwrap();
 }
 
 #[test]

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the program's own socket is what is tested")]
 
-use headway_net::{Closed, Endpoint, EndpointError, Media, Options, Trust, Wire};
-use headway_units::Ecn;
+use headway_media::SendQueueOptions;
+use headway_net::{Closed, Endpoint, EndpointError, Media, Options, QueueMethod, SendError, Trust, Wire};
+use headway_units::{Dialect, Ecn, Registry as _};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, mpsc};
@@ -71,6 +72,19 @@ fn an_agent_owns_the_port() {
     }
     assert_eq!(connection.close(), Closed::Here);
     assert_eq!(accepted.recv(&mut datagram), Err(Closed::ByPeer));
+}
+
+/// SFDPS section 4.3: a message names its method. A queue that compares all messages that wait cannot have such messages, and none of a batch is sent.
+#[test]
+fn sfdps_4_3_a_method_that_the_queue_cannot_have() {
+    let mut options = Options::insecure();
+    options.queue = SendQueueOptions::preset("sure-first", Dialect::Rfc).unwrap();
+    let client = Endpoint::over(Arc::new(Agent { name: name(1), out: mpsc::channel().0 }), false, &options).unwrap();
+    let connection = client.connect(name(2)).unwrap();
+    let message = Media { method: QueueMethod::named("sfdps1").ok(), ..Media::new(b"a") };
+    assert_eq!(connection.send(message), Err(SendError::Method));
+    assert_eq!(connection.send_all(&[Media::new(b"b"), message]), Err(SendError::Method));
+    assert_eq!(connection.send(Media::new(b"b")), Ok(0));
 }
 
 /// An agent that takes nothing loses what it is given; the program is told that nobody answers.

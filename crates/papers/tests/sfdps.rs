@@ -72,6 +72,7 @@ fn room(scenario: &Scenario) -> usize {
         created: Instant::ZERO,
         expires: Some(Instant::from_millis(200)),
         fragment: None,
+        method: None,
     };
     (0..100).for_each(|_| queue.enqueue(Instant::ZERO, audio, &mut |_| {}));
     queue.len()

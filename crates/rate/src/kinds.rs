@@ -1,7 +1,7 @@
 //! The registry: a line a controller.
 
 use crate::contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending,
     Setbacks, Stamp, Status,
 };
 use crate::external::{ExternalOptions, ExternalReceiver, ExternalSender};
@@ -10,7 +10,8 @@ use crate::report::{Feedback, Report, ReportForm};
 use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
 use crate::tfrc::{TfrcOptions, TfrcReceiver, TfrcSender};
 use crate::tfrc_sp::TfrcSpOptions;
-use headway_units::{Instant, registry};
+use crate::udpm::{Terms, TermsError};
+use headway_units::{Instant, OptionError, registry};
 
 /// Makes of the lines below the options, and the two halves that dispatch statically.
 macro_rules! controllers {
@@ -116,6 +117,45 @@ impl ControllerOptions {
     pub fn judges_losses(&self) -> bool {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
+
+    /// What both halves agree on before the first packet of data; `None` for a controller whose halves need not agree.
+    #[must_use]
+    pub fn terms(&self) -> Option<Terms> {
+        match self {
+            Self::Udpm(options) => Some(options.terms()),
+            _ => None,
+        }
+    }
+
+    /// Returns whether [`terms`](Self::terms) returns some.
+    #[must_use]
+    pub const fn has_terms(&self) -> bool {
+        matches!(self, Self::Udpm(_))
+    }
+
+    /// Returns whether the terms have a form on the wire.
+    ///
+    /// # Errors
+    ///
+    /// The key that prevents it.
+    pub fn check_terms(&self) -> Result<(), OptionError> {
+        match self {
+            Self::Udpm(options) => options.check_terms(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the controller that runs under terms that both ends have agreed on.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the terms.
+    pub fn with_terms(&self, terms: &Terms) -> Result<Self, TermsError> {
+        match self {
+            Self::Udpm(options) => options.with_terms(terms).map(Self::Udpm),
+            other => Ok(other.clone()),
+        }
+    }
 }
 
 impl SenderHalf for Sender {
@@ -156,6 +196,9 @@ impl SenderHalf for Sender {
     }
     fn setbacks(&self) -> Setbacks {
         each_sender!(self, sender => sender.setbacks())
+    }
+    fn scale(&self) -> Option<Scale> {
+        each_sender!(self, sender => sender.scale())
     }
 }
 

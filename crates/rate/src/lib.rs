@@ -23,7 +23,7 @@ mod udpm;
 
 pub use carrier::{Acknowledged, Due, Inbound, Ledger, Outbound, Trip, Wrapped};
 pub use contract::{
-    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
+    Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending,
     Setbacks, Stamp, Status, Timing,
 };
 pub use external::{
@@ -49,4 +49,4 @@ pub use tfrc::{
 };
 pub use tfrc_filtered::TfrcFilteredOptions;
 pub use tfrc_sp::TfrcSpOptions;
-pub use udpm::{Decide, Halve, RoundTrip, UdpmOptions, UdpmReceiver, UdpmSender};
+pub use udpm::{Decide, Halve, RoundTrip, Terms, TermsError, UdpmOptions, UdpmReceiver, UdpmSender};

@@ -13,13 +13,16 @@
 //! The first packet ends a round by itself. Each round ends with an announcement, also a silent one: an announcement that is lost leaves the
 //! sender at its old rate until the next.
 
+mod terms;
+
 use crate::contract::{
-    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Setbacks, Stamp,
-    Status,
+    Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending, Setbacks,
+    Stamp, Status,
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::{Pacer, SHORTEST_SILENCE};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
+pub use terms::{Terms, TermsError};
 
 /// Options of `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,6 +245,11 @@ impl SenderHalf for UdpmSender {
 
     fn setbacks(&self) -> Setbacks {
         self.setbacks
+    }
+
+    fn scale(&self) -> Option<Scale> {
+        let Self { options, scale: index, .. } = self;
+        Some(Scale { index: *index, levels: u16::from(options.top()) + 1, rate: options.rate(*index) })
     }
 }
 

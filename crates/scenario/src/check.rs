@@ -140,6 +140,15 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
             reader.wrong(&path.key("source"), message);
             continue;
         }
+        if flow.source.follows_rate() && flow.transport.controller().is_none() {
+            let message = format!(
+                "{} announces no rate that encodings could follow: give the flow a transport with a rate controller, such as udpm, or a \
+                 source such as cbr",
+                flow.transport.kind()
+            );
+            reader.wrong(&path.key("source"), message);
+            continue;
+        }
         if let Some((size, header)) = without_data(flow) {
             let message = format!(
                 "no write has data: the largest, {size} as an IP packet, has no room behind {header} of headers"

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) type Keys = BTreeMap<String, Key>;
 
 /// What a key may hold.
+#[derive(Default)]
 pub(crate) struct Key {
     /// Whether it may be `false` to be absent although a preset has it.
     pub(crate) may_be_off: bool,

@@ -1,23 +1,9 @@
-//! Which keys each table may have: asked of the JSON Schema, so that the two cannot differ.
+//! Which keys each table may have. `vocabulary.txt` lists them, for the JSON Schema takes ten times longer than reading a scenario. A test compares the
+//! list with the schema, and writes it if `UPDATE_VOCABULARY` is set.
 
-use crate::clock::ClockOptions;
-use crate::design::DesignTable;
-use crate::dscp::KindsTable;
 use crate::off::{Key, Keys};
-use crate::range::RangeTable;
-use crate::tables::{
-    AttackerTable, Chosen, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
-};
-use crate::transport::Transport;
-use crate::vary::SeedsTable;
-use headway_attack::AttackOptions;
-use headway_link::{
-    DuplicateOptions, HostOptions, JitterOptions, LossOptions, PolicerOptions, QueueOptions, ReorderOptions,
-    ShaperOptions,
-};
-use headway_media::{SendQueueOptions, SourceOptions};
+use crate::tables::Chosen;
 use headway_units::SchemaRegistry;
-use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -52,36 +38,65 @@ pub(crate) struct Vocabulary {
     pub(crate) attack: KindKeys,
 }
 
-pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
-    scenario: keys_of::<ScenarioTable>(),
-    record: keys_of::<RecordTable>(),
-    node: keys_of::<NodeTable>(),
-    host: keys_of::<HostOptions>(),
-    clock: keys_of::<ClockOptions>(),
-    link: keys_of::<LinkTable>(),
-    policer: keys_of::<PolicerOptions>(),
-    shaper: keys_of::<ShaperOptions>(),
-    duplicate: keys_of::<DuplicateOptions>(),
-    reverse: keys_of::<ReverseTable>(),
-    flow: keys_of::<FlowTable>(),
-    attacker: keys_of::<AttackerTable>(),
-    uniform: keys_of::<UniformTable>(),
-    range: keys_of::<RangeTable>(),
-    design: keys_of::<DesignTable>(),
-    seeds: keys_of::<SeedsTable>(),
-    dscp: keys_of::<KindsTable>(),
-    queue: keys_of_kinds::<QueueOptions>(),
-    loss: keys_of_kinds::<LossOptions>(),
-    jitter: keys_of_kinds::<JitterOptions>(),
-    reorder: keys_of_kinds::<ReorderOptions>(),
-    transport: keys_of_kinds::<Transport>(),
-    send_queue: keys_of_kinds::<SendQueueOptions>(),
-    source: keys_of_kinds::<SourceOptions>(),
-    attack: keys_of_kinds::<AttackOptions>(),
+/// `[table]` or `[table kind]`, and below it a key a line: `key`, `key.key` of a table in it, and `key?` of one that may be `false`.
+const TEXT: &str = include_str!("vocabulary.txt");
+
+pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let (mut tables, mut kinds) = sections();
+    let mut table = |name: &str| tables.remove(name).unwrap_or_default();
+    let mut kind = |name: &str| kinds.remove(name).unwrap_or_default();
+    Vocabulary {
+        scenario: table("scenario"),
+        record: table("record"),
+        node: table("node"),
+        host: table("host"),
+        clock: table("clock"),
+        link: table("link"),
+        policer: table("policer"),
+        shaper: table("shaper"),
+        duplicate: table("duplicate"),
+        reverse: table("reverse"),
+        flow: table("flow"),
+        attacker: table("attacker"),
+        uniform: table("uniform"),
+        range: table("range"),
+        design: table("design"),
+        seeds: table("seeds"),
+        dscp: table("dscp"),
+        queue: kind("queue"),
+        loss: kind("loss"),
+        jitter: kind("jitter"),
+        reorder: kind("reorder"),
+        transport: kind("transport"),
+        send_queue: kind("send_queue"),
+        source: kind("source"),
+        attack: kind("attack"),
+    }
 });
 
-fn keys_of<T: JsonSchema>() -> Keys {
-    keys(schemars::schema_for!(T).as_value())
+/// The keys of each table, and of each kind's table.
+fn sections() -> (BTreeMap<&'static str, Keys>, BTreeMap<&'static str, KindKeys>) {
+    let (mut tables, mut kinds): (BTreeMap<_, Keys>, BTreeMap<_, KindKeys>) = Default::default();
+    for section in TEXT.split("[").skip(1) {
+        let (title, lines) = section.split_once(']').unwrap_or_default();
+        let mut keys = Keys::new();
+        lines.lines().filter(|line| !line.is_empty()).for_each(|line| insert(&mut keys, line));
+        match title.split_once(' ') {
+            None => drop(tables.insert(title, keys)),
+            Some((table, kind)) => drop(kinds.entry(table).or_default().insert(kind.to_owned(), keys)),
+        }
+    }
+    (tables, kinds)
+}
+
+fn insert(keys: &mut Keys, line: &str) {
+    match line.split_once('.') {
+        Some((table, rest)) => insert(&mut keys.entry(table.to_owned()).or_default().table, rest),
+        None => {
+            let name = line.trim_end_matches('?');
+            keys.entry(name.to_owned()).or_default().may_be_off = name.len() < line.len();
+        }
+    }
 }
 
 pub(crate) fn keys_of_kinds<R: SchemaRegistry>() -> KindKeys {
@@ -101,4 +116,84 @@ fn keys(schema: &serde_json::Value) -> Keys {
     let properties = schema.get("properties").and_then(|properties| properties.as_object()).into_iter().flatten();
     let key = |schema| Key { may_be_off: crate::off::may_be(schema), table: keys(schema) };
     properties.map(|(name, schema)| (name.clone(), key(schema))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ClockOptions;
+    use crate::design::DesignTable;
+    use crate::dscp::KindsTable;
+    use crate::range::RangeTable;
+    use crate::tables::{
+        AttackerTable, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
+    };
+    use crate::transport::Transport;
+    use crate::vary::SeedsTable;
+    use headway_attack::AttackOptions;
+    use headway_link::{
+        DuplicateOptions, HostOptions, JitterOptions, LossOptions, PolicerOptions, QueueOptions, ReorderOptions,
+        ShaperOptions,
+    };
+    use headway_media::{SendQueueOptions, SourceOptions};
+    use schemars::JsonSchema;
+    use std::fmt::Write as _;
+
+    fn table<T: JsonSchema>(text: &mut String, name: &str) {
+        section(text, name, &keys(schemars::schema_for!(T).as_value()));
+    }
+
+    fn kinds<R: SchemaRegistry>(text: &mut String, name: &str) {
+        for (kind, keys) in keys_of_kinds::<R>() {
+            section(text, &format!("{name} {kind}"), &keys);
+        }
+    }
+
+    fn section(text: &mut String, title: &str, keys: &Keys) {
+        let _ = writeln!(text, "[{title}]");
+        lines(text, "", keys);
+    }
+
+    fn lines(text: &mut String, before: &str, keys: &Keys) {
+        for (name, key) in keys {
+            let _ = writeln!(text, "{before}{name}{}", if key.may_be_off { "?" } else { "" });
+            lines(text, &format!("{before}{name}."), &key.table);
+        }
+    }
+
+    /// The list holds the keys of the JSON Schema.
+    #[test]
+    fn the_vocabulary_is_that_of_the_schema() {
+        let mut text = String::new();
+        table::<ScenarioTable>(&mut text, "scenario");
+        table::<RecordTable>(&mut text, "record");
+        table::<NodeTable>(&mut text, "node");
+        table::<HostOptions>(&mut text, "host");
+        table::<ClockOptions>(&mut text, "clock");
+        table::<LinkTable>(&mut text, "link");
+        table::<PolicerOptions>(&mut text, "policer");
+        table::<ShaperOptions>(&mut text, "shaper");
+        table::<DuplicateOptions>(&mut text, "duplicate");
+        table::<ReverseTable>(&mut text, "reverse");
+        table::<FlowTable>(&mut text, "flow");
+        table::<AttackerTable>(&mut text, "attacker");
+        table::<UniformTable>(&mut text, "uniform");
+        table::<RangeTable>(&mut text, "range");
+        table::<DesignTable>(&mut text, "design");
+        table::<SeedsTable>(&mut text, "seeds");
+        table::<KindsTable>(&mut text, "dscp");
+        kinds::<QueueOptions>(&mut text, "queue");
+        kinds::<LossOptions>(&mut text, "loss");
+        kinds::<JitterOptions>(&mut text, "jitter");
+        kinds::<ReorderOptions>(&mut text, "reorder");
+        kinds::<Transport>(&mut text, "transport");
+        kinds::<SendQueueOptions>(&mut text, "send_queue");
+        kinds::<SourceOptions>(&mut text, "source");
+        kinds::<AttackOptions>(&mut text, "attack");
+        if std::env::var_os("UPDATE_VOCABULARY").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/vocabulary.txt"), &text).unwrap();
+        } else {
+            assert_eq!(TEXT, text, "set UPDATE_VOCABULARY and run this test to write src/vocabulary.txt");
+        }
+    }
 }

@@ -58,9 +58,11 @@ fn flow(transport: &str, own: &str) -> String {
     table("[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n", &usual, own)
 }
 
-/// The scenarios that a block is a part of. One of each group has to load: some sources need TCP, others do not go with it.
+/// The scenarios that a block is a part of. One of each group has to load: some sources need TCP, others do not go with it,
+/// and some need a rate controller.
 fn scenarios(block: &str) -> Vec<Vec<String>> {
-    let [tcp, udp] = ["{ kind = \"tcp-newreno\" }", "{ kind = \"udp\" }"];
+    let [tcp, udp, udpm] = ["tcp-newreno", "udp", "udpm"].map(|kind| format!("{{ kind = \"{kind}\" }}"));
+    let tcp = tcp.as_str();
     let whole = |links: &str, flows: &str, rest: &str| format!("{HEAD}{links}{flows}{rest}");
     if block.contains("duration =") {
         return vec![vec![block.to_owned()]];
@@ -76,7 +78,7 @@ fn scenarios(block: &str) -> Vec<Vec<String>> {
         return vec![vec![whole(&link(""), block, "")]];
     }
     let of = |own: &String| match own.split('=').next().map(str::trim) {
-        Some("source" | "transport") => [tcp, udp].map(|kind| whole(&link(""), &flow(kind, own), "")).to_vec(),
+        Some("source" | "transport") => [tcp, &udp, &udpm].map(|kind| whole(&link(""), &flow(kind, own), "")).to_vec(),
         _ => vec![whole(&link(own), &flow(tcp, ""), "")],
     };
     assignments(block).iter().map(of).collect()

@@ -297,13 +297,38 @@ fn durations_of_transports_have_sensible_ranges() {
     }
 }
 
+/// Encodings follow the rate of a controller; over DCCP the ladder of UDPm has to fit in a feature's value (RFC 4340 sections 5.8 and 6.1).
+#[test]
+fn encodings_and_ladders_need_a_transport_that_carries_them() {
+    let wrong = |transport: &str, source: &str| {
+        let text = SMALL.replacen("{ kind = \"tcp-newreno\", window = \"15packets\" }", transport, 1);
+        let text = text.replacen("{ kind = \"ftp\" }", source, 1);
+        load("small.toml", &text, &[], &NoFiles).map(drop).map_err(|error| error.to_string())
+    };
+    let encodings = "{ kind = \"encodings\" }";
+    for kind in ["udp", "tcp-reno"] {
+        let error = wrong(&format!("{{ kind = \"{kind}\" }}"), encodings).unwrap_err();
+        assert!(error.contains(&format!("{kind} announces no rate that encodings could follow")), "{error}");
+    }
+    for kind in ["\"udpm\"", "\"tfrc\"", "\"dccp\", ccid = 248", "\"dccp\", ccid = 3"] {
+        assert_eq!(wrong(&format!("{{ kind = {kind} }}"), encodings), Ok(()), "{kind}");
+    }
+    let error = wrong("{ kind = \"udpm\" }", "{ kind = \"encodings\", rates = [\"2bps\", \"1bps\"] }").unwrap_err();
+    assert!(error.contains("source.rates: 1bps is not above 2bps; expected rising rates"), "{error}");
+    let ladder = (1..=50).map(|rate| format!("\"{rate}kbps\"")).collect::<Vec<_>>().join(", ");
+    let of = |kind: &str| wrong(&format!("{{ kind = {kind}, controller = {{ ladder = [{ladder}] }} }}"), encodings);
+    assert_eq!(of("\"udpm\""), Ok(()));
+    let error = of("\"dccp\", ccid = 248").unwrap_err();
+    assert!(error.contains("controller.ladder: 50 rates are too many for a connection; expected 1 to 49"), "{error}");
+}
+
 /// `controller = { zzz = 1 }` of TFRC, which has more than 40 keys, listed none of them.
 #[test]
 fn an_unknown_key_of_any_transport_lists_the_keys_that_there_are() {
     let kinds =
         ["tfrc", "tfrc-sp", "tfrc-filtered", "tcp-like", "udpm", "spacing", "spacing-fixed", "spacing-equation", "rap"];
     let agents = kinds.map(|kind| format!("{{ kind = \"{kind}\", controller = {{ zzzzzzz = 1 }} }}"));
-    let ccids = [2, 3, 4, 248, 249, 250, 254].map(|ccid| {
+    let ccids = [2, 3, 4, 248, 249, 250, 252, 253, 254].map(|ccid| {
         format!("{{ kind = \"dccp\", ccid = {ccid}, controller = {{ zzzzzzz = 1 }}, connection = {{ yyyyyyy = 1 }} }}")
     });
     let tcp = ["tcp-reno", "tcp-cubic", "tcp-vegas"].map(|kind| format!("{{ kind = \"{kind}\", zzzzzzz = 1 }}"));

@@ -155,7 +155,7 @@ impl SendQueue {
         let size = self.backlog_size();
         self.next = if self.next + 1 < self.sizes.len() { self.next + 1 } else { 0 };
         let kind = MediaKind::Data;
-        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, fragment: None })
+        Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, fragment: None, method: None })
     }
 
     /// What was taken went under this number.

@@ -100,8 +100,7 @@ impl Yardstick {
     ) -> Result<Self, YardstickError> {
         let mut media = Vec::new();
         each_counted(scenario, flow, |packet| {
-            let Media { size, kind, priority, created, expires, fragment, .. } = packet;
-            media.push(Media { payload: media.len(), size, kind, priority, created, expires, fragment });
+            media.push(packet.map(|()| media.len()));
             if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         if !go_on() {

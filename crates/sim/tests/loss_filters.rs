@@ -237,7 +237,9 @@ fn what_dccp_cannot_do_is_refused() {
     );
     let told = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();
     assert!(
-        told.contains("the controller needs to be told which losses are the channel's, and nobody tells a connection"),
+        told.contains(
+            "the controller needs to be told which losses are the channel's, and no packet of a connection reports that"
+        ),
         "{told}"
     );
 }

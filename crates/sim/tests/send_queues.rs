@@ -139,3 +139,21 @@ fn udp_and_tcp_have_no_send_queue() {
     }
     assert_eq!(load(&call("kind = \"tfrc\"", "kind = \"sfdps2\"")).unwrap().warnings, []);
 }
+
+/// SFDPS section 4.3: the method of a message selects the algorithm, in the one queue of its flow. Messages that all have a method run as a queue of that
+/// kind does, and sound of SFDPS2 in a queue of unmodified DCCP does not wait for pictures.
+#[test]
+fn sfdps_4_3_methods_by_kind_of_media() {
+    let flow = |queue: &str| {
+        let record = common::run(&common::scenario(&call("kind = \"dccp\", ccid = 3", queue)), ());
+        record.summary.flows[0].clone()
+    };
+    for kind in ["sfdps1", "sfdps2", "ring", "ring-sfdps2", "patient", "edf"] {
+        let own = flow(&format!("kind = \"{kind}\", limit = \"5packets\""));
+        let methods = format!("methods = {{ audio = \"{kind}\", video = \"{kind}\" }}");
+        assert_eq!(flow(&format!("kind = \"fifo\", limit = \"5packets\", {methods}")), own, "{kind}");
+    }
+    let on_time = |queue: &str| flow(queue).on_time_ratio[&MediaKind::Audio];
+    let (plain, sound) = (on_time("kind = \"fifo\""), on_time("kind = \"fifo\", methods = { audio = \"sfdps2\" }"));
+    assert!(sound > plain, "{sound} of the sound is on time, and {plain} without its method");
+}

@@ -171,7 +171,7 @@ mod tests {
     fn media(created: Instant, size: u64) -> Media {
         let expires = Some(created + Duration::from_millis(100));
         let size = headway_units::Bytes::new(size);
-        Media { payload: (), size, kind: MediaKind::Audio, priority: 0, created, expires, fragment: None }
+        Media { payload: (), size, kind: MediaKind::Audio, priority: 0, created, expires, fragment: None, method: None }
     }
 
     /// Of three one comes in time, 30 ms after it went, one too late, and one never goes.

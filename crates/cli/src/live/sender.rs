@@ -52,6 +52,7 @@ pub(super) fn send(
         if time.is_over(now) || program.has_stopped(now) {
             break;
         }
+        program.source.follow(|| connection.encoding_rate());
         if let Err(why) = hand_over(now, &mut program, &connection, ends) {
             sent.failure = Some(why);
             return sent;

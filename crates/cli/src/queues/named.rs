@@ -1,8 +1,9 @@
 //! Send queues under the names that `--queue` takes: `KIND[,KEY=VALUE...]`.
 
 use crate::error::Failure;
+use crate::keys::pairs;
 use headway_media::SendQueueOptions;
-use headway_scenario::{choices, hint};
+use headway_scenario::choices;
 use headway_units::{Dialect, QueueSize, Registry};
 use serde_json::{Map, Value};
 
@@ -38,9 +39,14 @@ pub(super) fn all(own: &SendQueueOptions) -> Result<Vec<Named>, Failure> {
 fn name(own: &SendQueueOptions) -> Result<String, Failure> {
     let mut name = own.kind().to_owned();
     let usual = of_kind(own.kind(), own.rules.limit).map(|usual| keys(&usual)).transpose()?.unwrap_or_default();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (key, value) in keys(own)?.iter().filter(|&(key, value)| usual.get(key) != Some(value)) {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        name = format!("{name},{key}={value}");
+        match value {
+            Value::Object(table) => {
+                name.extend(table.iter().map(|(inner, value)| format!(",{key}.{inner}={}", text(value))));
+            }
+            value => name.push_str(&format!(",{key}={}", text(value))),
+        }
     }
     Ok(name)
 }
@@ -61,8 +67,9 @@ pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, F
 /// Reads `KIND[,KEY=VALUE...]`; without a limit of its own it has this one.
 pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
-    let mut parts = text.split(',').map(str::trim);
-    let kind = parts.next().unwrap_or_default();
+    let (kind, pairs) = pairs(text).map_err(|part| {
+        wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
+    })?;
     let usual = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!(
             "there is no send queue of kind \"{kind}\"{}",
@@ -70,19 +77,14 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
         ))
     })?;
     let mut options = keys(&usual)?;
-    for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            wrong(format!("\"{part}\" has no value: write KEY=VALUE, or another --queue for another queue"))
-        })?;
-        let known = options.clone();
-        let known = known.keys().map(String::as_str);
-        let entry = options
-            .get_mut(key.trim())
-            .ok_or_else(|| wrong(format!("there is no key \"{key}\"{}", hint(key, known))))?;
-        *entry = match serde_json::from_str(value.trim()) {
-            Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-            _ => Value::String(value.trim().to_owned()),
+    for (key, value) in pairs {
+        let Some((table, inner)) = key.split_once('.') else {
+            options.insert(key.to_owned(), value);
+            continue;
         };
+        let table = options.entry(table).or_insert_with(|| Map::new().into());
+        let table = table.as_object_mut().ok_or_else(|| wrong(format!("\"{key}\" has one name too many")))?;
+        table.insert(inner.to_owned(), value);
     }
     let options: SendQueueOptions = headway_scenario::options(kind, Value::Object(options)).map_err(wrong)?;
     options.check().map_err(|error| wrong(error.to_string()))?;

@@ -1,12 +1,13 @@
 //! What may stand behind `headway send`, `recv` and `relay`.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use headway_net::{Duration, Fingerprint, MediaKind, Rate};
+use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// What an end of a connection is told, whichever end it is.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("controlled").multiple(true).args(["controller", "spacing"]))]
 pub(crate) struct EndOptions {
     /// The file with this end's certificate and private key (PEM), made if it is missing, so that its fingerprint lasts [default: new ones,
     /// which nobody keeps].
@@ -15,13 +16,21 @@ pub(crate) struct EndOptions {
     /// No DTLS: whoever sees a packet can read it and forge the next. Both ends must say so.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name [default: the first of tfrc, tcp-like and tfrc-sp
-    /// that the peer accepts].
-    #[arg(long, value_name = "KIND")]
+    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name, with keys of a scenario such as
+    /// `udpm,levels=5` [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
-    #[arg(long, value_name = "RATE", requires = "controller")]
+    #[arg(long, value_name = "RATE", requires = "controlled")]
     pub(crate) line_rate: Option<Rate>,
+    /// Which losses of arriving data count: uddj, guarded, zigzag, mbiaz or spike. The peer writes --controller tfrc-filtered, or a filter of the data
+    /// that it receives [default: all losses count].
+    #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
+    pub(crate) loss_filter: Option<String>,
+    /// How packets of sent data are spaced: fixed, ad-hoc, damped or equation. The peer writes --controller spacing-fixed, spacing or
+    /// spacing-equation, or the scheme of the data that it sends [default: by the controller].
+    #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
+    pub(crate) spacing: Option<String>,
     /// Print JSON, a line each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,
@@ -120,7 +129,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
     /// Send what a media model makes, in the words of a scenario's source, such as 'kind = "conference"'.
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires"])]
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Bytes a datagram, of a file [default: as many as go] or of standard input.
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"])]
@@ -207,6 +216,9 @@ pub(crate) struct MediaOptions {
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Duration>,
+    /// The queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf [default: that of --queue].
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    pub(crate) method: Option<QueueMethod>,
 }
 
 /// An endpoint holds 4096 connections, those that begin or end included.
@@ -217,6 +229,10 @@ fn senders(text: &str) -> Result<NonZeroUsize, String> {
 
 fn bytes(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
+}
+
+fn method(text: &str) -> Result<QueueMethod, String> {
+    QueueMethod::named(text).map_err(|error| error.message)
 }
 
 pub(super) fn kind(text: &str) -> Result<MediaKind, String> {

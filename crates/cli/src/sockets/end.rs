@@ -1,11 +1,13 @@
 //! Both ends: who they are, whom they believe, and what controls their rate.
 
 use super::arguments::{EndOptions, QueueOptions};
+use super::controller::with_controller;
+use super::schemes::{controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
 use crate::queues;
 use headway_net::{Identity, Options, Trust};
 use headway_run::read;
-use headway_units::OptionError;
+use headway_units::Registry as _;
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -31,10 +33,14 @@ impl EndOptions {
             Options::new(identity, trust)
         };
         options.connection.line_rate = self.line_rate;
-        if let Some(kind) = &self.controller {
-            options = options
-                .with_controller(kind)
-                .map_err(|error| Failure::Sockets(format!("--controller {kind}: {}", sentence(&error))))?;
+        if let Some(text) = &self.controller {
+            options = with_controller(options, text)?;
+        }
+        if let Some(text) = &self.loss_filter {
+            options = with_loss_filter(options, text)?;
+        }
+        if let Some(text) = &self.spacing {
+            options = with_spacing(options, text)?;
         }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
@@ -45,19 +51,25 @@ impl EndOptions {
 
     /// What the record and the statistics call the controller.
     pub(super) fn controller(&self) -> &str {
-        self.controller.as_deref().unwrap_or("tfrc")
+        match (&self.loss_filter, &self.spacing) {
+            (Some(_), _) => "tfrc-filtered",
+            (None, Some(text)) => controller_of_spacing(text),
+            (None, None) => {
+                self.controller.as_deref().and_then(|text| text.split(',').next()).map_or("tfrc", str::trim)
+            }
+        }
     }
 }
 
-/// What the library calls an option has another name here.
-fn sentence(error: &OptionError) -> String {
-    match error.key {
-        "line_rate" => {
-            "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps".to_owned()
-        }
-        "controller" => error.message.clone(),
-        key => format!("{key}: {}", error.message),
+/// Checks that the send queue decides about each datagram by its own method, if some have one.
+pub(super) fn check_methods(have_methods: bool, options: &Options) -> Result<(), Failure> {
+    if !have_methods || options.queue.accepts_methods() {
+        return Ok(());
     }
+    let kind = options.queue.kind();
+    Err(Failure::Sockets(format!(
+        "--queue {kind}: it compares all datagrams that wait, so that none has its own method: leave out the methods, or write another --queue"
+    )))
 }
 
 /// The identity in a file, which is made if it is missing.

@@ -177,6 +177,7 @@ impl Line {
                 Ok(())
             }
             Err(SendError::Closed(why)) => Err(why),
+            // Methods are checked before: no other error is left.
             Err(_) => Err(Closed::Here),
         }
     }

@@ -1,6 +1,7 @@
 //! The commands that send and receive on real sockets.
 
 pub(crate) mod arguments;
+mod controller;
 mod delays;
 mod end;
 mod framing;
@@ -12,6 +13,7 @@ mod recording;
 mod recv;
 mod relay;
 mod rules;
+mod schemes;
 mod send;
 mod sending;
 mod sink;

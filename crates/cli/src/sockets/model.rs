@@ -71,6 +71,7 @@ impl Model {
                 std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(LOOK).as_nanos()));
                 continue;
             }
+            source.follow(|| line.connection().encoding_rate());
             // Paths change, and with them what a packet takes.
             let cut = UdpOptions { datagram: Bytes::new(line.largest() as u64 + header.count()), header };
             // A source that is faster than this machine would never be done with what is due.

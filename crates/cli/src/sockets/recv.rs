@@ -10,7 +10,7 @@ use super::teller::Teller;
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Refused, ResetCode, Trust};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options, Refused, Reset, ResetCode, Trust};
 use headway_record::{FlowLabel, FlowSummary};
 use headway_units::Instant;
 use std::collections::BTreeMap;
@@ -311,7 +311,7 @@ fn until_over(connection: &Connection, came: &Came) -> Closed {
 pub(super) fn failure(why: &Closed) -> Option<String> {
     match why {
         Closed::Here | Closed::ByPeer => None,
-        Closed::Reset(reset) => Some(format!("{why}{}", hint(reset.code))),
+        Closed::Reset(reset) => Some(format!("{why}{}", hint(*reset))),
         why => Some(why.to_string()),
     }
 }
@@ -321,15 +321,19 @@ pub(super) fn failure(why: &Closed) -> Option<String> {
 pub(super) fn failed_handshake(refused: &Refused) -> Option<String> {
     match &refused.why {
         Closed::Aborted(reset) if reset.code == ResetCode::TOO_BUSY => None,
-        Closed::Aborted(reset) => Some(format!("{}{}", refused.why, hint(reset.code))),
+        Closed::Aborted(reset) => Some(format!("{}{}", refused.why, hint(*reset))),
         why @ Closed::Reset(_) => failure(why),
         _ => None,
     }
 }
 
 /// What a user may make of a reset, whose code is a word of the protocol.
-const fn hint(code: ResetCode) -> &'static str {
-    match code {
+const fn hint(reset: Reset) -> &'static str {
+    match reset.code {
+        // Data 2 is the feature of a Change or Confirm (RFC 4340 section 5.6).
+        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR if matches!(reset.data[1], 128 | 129) => {
+            ": both ends have to know the scales and accept the rules of its --controller"
+        }
         ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => ": both ends have to name the same --controller",
         ResetCode::NO_CONNECTION => ": it may have begun anew, and knows nothing of this one",
         ResetCode::TOO_BUSY => ": it has as many connections as it may have",

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "programs send and receive by UDP")]
 
 use super::arguments::{DelayOptions, MediaOptions, RelayOptions};
-use super::end::destination;
+use super::end::{check_methods, destination};
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
 use super::receiving::Back;
@@ -67,6 +67,7 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let mut options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     options.connection.one_way_delays = asked.delays.is_wanted();
+    check_methods(asked.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity have been read, from pipes perhaps: until here a signal ends the program.
     interrupt::listen();
     let teller = Teller::of_end(&asked.end, false)?;

@@ -2,7 +2,7 @@
 
 use super::arguments::MediaOptions;
 use crate::error::Failure;
-use headway_net::{Duration, Media, MediaKind};
+use headway_net::{Duration, Media, MediaKind, QueueMethod};
 use headway_run::ScenarioText;
 use serde::Deserialize;
 use std::path::Path;
@@ -121,6 +121,8 @@ struct Rule {
     priority: u8,
     /// How long they are of use.
     expires: Option<Duration>,
+    /// Their queueing method.
+    method: Option<QueueMethod>,
 }
 
 /// Seven bits.
@@ -147,13 +149,16 @@ impl Rules {
         Self { ports, rules: Vec::new() }
     }
 
+    /// Whether a rule gives its datagrams a queueing method.
+    pub(super) fn have_methods(&self) -> bool {
+        self.rules.iter().any(|rule| rule.method.is_some())
+    }
+
     /// What the datagram is that came by this port: what the first rule says that fits, or `usual`. It is sent as `payload`.
     pub(super) fn media<'a>(&self, port: u8, datagram: &[u8], usual: MediaOptions, payload: &'a [u8]) -> Media<'a> {
         let seen = Seen::new(datagram);
         match self.rules.iter().find(|rule| rule.fits(port, &seen)) {
-            Some(Rule { kind, priority, expires, .. }) => {
-                Media { payload, kind: *kind, priority: *priority, expires: *expires }
-            }
+            Some(&Rule { kind, priority, expires, method, .. }) => Media { payload, kind, priority, expires, method },
             None => usual.of(payload),
         }
     }
@@ -214,7 +219,7 @@ mod tests {
 
     const PORT: &str = "[[port]]\nnumber = 1\nlisten = \"127.0.0.1:5004\"\n";
 
-    const USUAL: MediaOptions = MediaOptions { kind: MediaKind::Data, priority: 9, expires: None };
+    const USUAL: MediaOptions = MediaOptions { kind: MediaKind::Data, priority: 9, expires: None, method: None };
 
     /// RFC 3550 section 5.1: version 2, marker and payload type 96, sequence number, timestamp, SSRC 0x01020304.
     const RTP: [u8; 14] = [0x80, 0xe0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4, 7, 7];
@@ -232,7 +237,7 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_says_what_a_datagram_is() {
         let text = "[[rule]]\nrtcp = true\npriority = 0\n\
-            [[rule]]\npayload_type = 96\nssrc = 0x01020304\nkind = \"audio\"\npriority = 1\nexpires = \"150ms\"\n\
+            [[rule]]\npayload_type = 96\nssrc = 0x01020304\nkind = \"audio\"\npriority = 1\nexpires = \"150ms\"\nmethod = \"sfdps1\"\n\
             [[rule]]\npayload_type = 96\nkind = \"video\"\npriority = 2\n\
             [[rule]]\nmpeg_ts = true\nkind = \"video-i\"\npriority = 3\n\
             [[rule]]\nport = 2\npriority = 4\n";
@@ -254,6 +259,8 @@ mod tests {
         }
         let audio = rules.media(1, &RTP, USUAL, b"");
         assert_eq!((audio.kind, audio.expires), (MediaKind::Audio, Some(Duration::from_millis(150))));
+        assert_eq!(audio.method, QueueMethod::named("sfdps1").ok());
+        assert!(rules.have_methods());
     }
 
     #[test]
@@ -281,6 +288,10 @@ mod tests {
                 "rules.toml:5:8: rule[0].kind: unknown value \"vidoe\"; did you mean \"video\"?",
             ),
             (&format!("{PORT}[[rule]]\nexpires = 150"), "rules.toml:5:11: rule[0].expires: "),
+            (
+                &format!("{PORT}[[rule]]\nmethod = \"sfdsp\""),
+                "rules.toml:5:10: rule[0].method: there is no method \"sfdsp\": expected fifo",
+            ),
             (&format!("{PORT}[[rule]]\nport = 2"), "rule[0].port: there is no port with the number 2"),
             (
                 &format!("{PORT}[[rule]]\nssrc = 2\nrtcp = true"),

@@ -1,7 +1,7 @@
 //! `headway send`: a source's datagrams to a server.
 
 use super::arguments::{SendOptions, TrustOptions};
-use super::end::address;
+use super::end::{address, check_methods};
 use super::line::{Line, Supply};
 use super::recv::spawn;
 use super::source::{Ended, Source};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
     let source = Source::new(asked)?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
+    check_methods(asked.media.method.is_some(), &options)?;
     // A file that is a pipe has been opened: until here a signal ends the program.
     interrupt::listen();
     let teller = Teller::of_end(&asked.end, false)?;

@@ -102,7 +102,7 @@ pub(super) fn listen(at: &str) -> Result<UdpSocket, Failure> {
 
 impl MediaOptions {
     pub(super) const fn of<'a>(&self, payload: &'a [u8]) -> Media<'a> {
-        Media { payload, kind: self.kind, priority: self.priority, expires: self.expires }
+        Media { payload, kind: self.kind, priority: self.priority, expires: self.expires, method: self.method }
     }
 }
 

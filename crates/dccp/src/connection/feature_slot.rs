@@ -1,5 +1,6 @@
 //! One feature at one end: its value, what this end would have, and how far the negotiation is (RFC 4340 section 6.6.2).
 
+use super::feature_value::Value;
 use crate::feature::{Feature, FeatureAction, FeatureOption, Reconciliation};
 use crate::{DccpOption, EncodeError, OptionFault, OptionWriter};
 
@@ -64,13 +65,16 @@ const KNOWN: [Feature; 10] = [
 /// Each of them at each end.
 pub(crate) const SLOTS: usize = KNOWN.len() * 2;
 
+/// Those of controllers whose halves agree on terms, in the order in which they are negotiated.
+const OF_TERMS: [Feature; 2] = [Feature::SCALES, Feature::SCALE_RULES];
+
 /// A feature at one end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) feature: Feature,
     pub(crate) side: Side,
     /// The value that holds.
-    pub(crate) value: u64,
+    pub(crate) value: Value,
     /// This end's preferences, the most preferred first; for features that are lists.
     pub(crate) list: List,
     /// The same of CCIDs that change too soon, for which `list` is the value that stays.
@@ -78,7 +82,7 @@ pub(crate) struct Slot {
     /// The order of the list means nothing to this end.
     pub(crate) indifferent: bool,
     /// The value that this end's Change names; for features that are not.
-    pub(crate) proposed: u64,
+    pub(crate) proposed: Value,
     pub(crate) phase: Phase,
     /// A Change is to begin.
     pub(crate) wanted: bool,
@@ -90,20 +94,6 @@ pub(crate) struct Slot {
     /// Changes go with Mandatory.
     pub(crate) mandatory: bool,
     pub(crate) owes_confirm: bool,
-}
-
-/// A value as the wire has it.
-pub(crate) struct Encoded([u8; 8], usize);
-
-impl Encoded {
-    pub(crate) const fn len(&self) -> usize {
-        self.1
-    }
-}
-impl AsRef<[u8]> for Encoded {
-    fn as_ref(&self) -> &[u8] {
-        self.0.get(8 - self.1..).unwrap_or_default()
-    }
 }
 
 /// The server's first value that the client also names (section 6.3.1).
@@ -119,26 +109,41 @@ fn is_list(feature: Feature) -> bool {
 impl Slot {
     /// All of them before any negotiation.
     pub(crate) fn initial() -> [Self; SLOTS] {
-        std::array::from_fn(|place| {
-            let feature = KNOWN[place / 2];
-            let value = feature.initial().unwrap_or(0);
-            Self {
-                feature,
-                side: if place % 2 == 0 { Side::Local } else { Side::Remote },
-                value,
-                list: if is_list(feature) { List::new([value as u8]) } else { List::default() },
-                wish: if is_list(feature) { List::new([value as u8]) } else { List::default() },
-                indifferent: false,
-                proposed: value,
-                phase: Phase::Stable,
-                wanted: false,
-                decided: false,
-                asked: false,
-                asked_otherwise: false,
-                mandatory: false,
-                owes_confirm: false,
-            }
-        })
+        std::array::from_fn(|place| Self::at(KNOWN[place / 2], if place % 2 == 0 { Side::Local } else { Side::Remote }))
+    }
+
+    /// Those of terms before any negotiation.
+    pub(crate) fn of_terms() -> Vec<Self> {
+        OF_TERMS
+            .into_iter()
+            .flat_map(|feature| [Side::Local, Side::Remote].map(|side| Self::at(feature, side)))
+            .collect()
+    }
+
+    fn at(feature: Feature, side: Side) -> Self {
+        let value = Value::initial(feature);
+        let list = if is_list(feature) { List::new([value.byte()]) } else { List::default() };
+        Self {
+            feature,
+            side,
+            proposed: value.clone(),
+            value,
+            list,
+            wish: list,
+            indifferent: false,
+            phase: Phase::Stable,
+            wanted: false,
+            decided: false,
+            asked: false,
+            asked_otherwise: false,
+            mandatory: false,
+            owes_confirm: false,
+        }
+    }
+
+    /// Whether its Change may go after the Response. Terms may, although they are Mandatory: data waits for them.
+    pub(super) fn may_wait(&self) -> bool {
+        !self.mandatory || self.feature.is_of_terms()
     }
 
     /// This end accepts other values.
@@ -153,7 +158,7 @@ impl Slot {
     }
 
     /// This end proposes another value.
-    pub(super) const fn propose(&mut self, value: u64) {
+    pub(super) fn propose(&mut self, value: Value) {
         self.proposed = value;
         self.wanted = true;
         self.asked_otherwise |= self.asked;
@@ -180,7 +185,7 @@ impl Slot {
     ) -> Result<(), OptionFault> {
         if is_list(self.feature) {
             if self.feature == Feature::CCID {
-                self.list = if frozen { List::new([self.value as u8]) } else { self.wish };
+                self.list = if frozen { List::new([self.value.byte()]) } else { self.wish };
             }
             if is_server && self.indifferent {
                 // The server's order decides (section 6.3.1), and this server leaves it to the client.
@@ -191,18 +196,18 @@ impl Slot {
             }
             let ours = self.list.as_slice();
             match if is_server { reconcile(ours, values) } else { reconcile(values, ours) } {
-                Some(value) => self.value = value.into(),
+                Some(value) => self.value = Value::Number(value.into()),
                 // "If there is no shared entry, the feature's value MUST NOT change" (section 6.3.1).
                 None if mandatory => return Err(OptionFault::NotUnderstood),
                 // The CCID that stays will not do here, and asking with Mandatory would find the same lists (section 10).
-                None if self.feature == Feature::CCID && !ours.contains(&(self.value as u8)) => {
+                None if self.feature == Feature::CCID && !ours.contains(&self.value.byte()) => {
                     return Err(OptionFault::NothingInCommon);
                 }
                 None => {}
             }
         } else {
             // "The feature remote MUST accept any valid value" (section 6.3.2).
-            self.value = number(values);
+            self.value = Value::read(self.feature, values);
         }
         self.phase = Phase::Stable;
         self.wanted = false;
@@ -216,7 +221,10 @@ impl Slot {
     /// (section 6.6.8), and the latest goes again.
     pub(super) fn confirm(&mut self, values: &[u8], is_server: bool) -> Result<(), OptionFault> {
         match values.split_first() {
-            None if self.feature.is_required() => return Err(OptionFault::FeatureValue),
+            // Without terms that both ends know no data can go.
+            None if self.feature.is_required() || OF_TERMS.contains(&self.feature) => {
+                return Err(OptionFault::FeatureValue);
+            }
             None => {}
             Some((value, theirs)) if is_list(self.feature) => {
                 let ours = self.list.as_slice();
@@ -225,13 +233,13 @@ impl Slot {
                     (_, true) => reconcile(ours, theirs),
                     (_, false) => reconcile(theirs, ours),
                 };
-                if expected.map_or(self.value, u64::from) != u64::from(*value) {
+                if expected.unwrap_or(self.value.byte()) != *value {
                     return self.wrong_confirm();
                 }
-                self.value = u64::from(*value);
+                self.value = Value::Number(u64::from(*value));
             }
-            Some(_) if number(values) != self.proposed => return self.wrong_confirm(),
-            Some(_) => self.value = self.proposed,
+            Some(_) if Value::read(self.feature, values) != self.proposed => return self.wrong_confirm(),
+            Some(_) => self.value = self.proposed.clone(),
         }
         self.phase = Phase::Stable;
         self.decided = true;
@@ -243,20 +251,11 @@ impl Slot {
         if self.asked_otherwise { Ok(()) } else { Err(OptionFault::FeatureValue) }
     }
 
-    /// A value in the length of this feature (section 6.4).
-    pub(crate) fn encode(&self, value: u64) -> Encoded {
-        let len = match self.feature {
-            Feature::SEQUENCE_WINDOW => 6,
-            Feature::ACK_RATIO => 2,
-            _ => 1,
-        };
-        Encoded(value.to_be_bytes(), len)
-    }
-
     /// Bytes of its Change and Confirm on a Response.
     pub(super) fn response_len(&self) -> usize {
-        let (list, value) = (self.list.as_slice().len(), self.encode(self.value).len());
-        let change = usize::from(self.mandatory) + 3 + if is_list(self.feature) { list } else { value };
+        let (list, value) = (self.list.as_slice().len(), self.value.encode(self.feature).len());
+        let proposed = self.proposed.encode(self.feature).len();
+        let change = usize::from(self.mandatory) + 3 + if is_list(self.feature) { list } else { proposed };
         let changing = self.wanted || self.phase != Phase::Stable;
         usize::from(changing) * change + usize::from(self.owes_confirm) * (3 + value + list)
     }
@@ -264,7 +263,7 @@ impl Slot {
     /// Change L or Change R; with Mandatory both or neither.
     pub(super) fn write_change(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let action = if self.side == Side::Local { FeatureAction::ChangeL } else { FeatureAction::ChangeR };
-        let proposed = self.encode(self.proposed);
+        let proposed = self.proposed.encode(self.feature);
         let values = if is_list(self.feature) { self.list.as_slice() } else { proposed.as_ref() };
         let needed = usize::from(self.mandatory) + 3 + values.len();
         if writer.remaining() < needed {
@@ -279,8 +278,12 @@ impl Slot {
     /// Confirm L or Confirm R.
     pub(super) fn write_confirm(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let action = if self.side == Side::Local { FeatureAction::ConfirmL } else { FeatureAction::ConfirmR };
-        let (mut bytes, value) = ([0; 17], self.encode(self.value));
+        let (mut bytes, value) = ([0; 17], self.value.encode(self.feature));
         let list = self.list.as_slice();
+        if list.is_empty() {
+            let values = value.as_ref();
+            return writer.push(DccpOption::Feature(FeatureOption { action, feature: self.feature, values }));
+        }
         let len = value.len() + list.len();
         for (place, byte) in bytes.iter_mut().zip(value.as_ref().iter().chain(list)) {
             *place = *byte;
@@ -288,10 +291,6 @@ impl Slot {
         let values = bytes.get(..len).unwrap_or_default();
         writer.push(DccpOption::Feature(FeatureOption { action, feature: self.feature, values }))
     }
-}
-
-fn number(values: &[u8]) -> u64 {
-    values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
@@ -307,14 +306,14 @@ mod tests {
     #[test]
     fn a_confirm_of_an_older_value_is_no_error() {
         let mut slot = slot(Feature::ACK_RATIO);
-        slot.propose(3);
+        slot.propose(Value::Number(3));
         slot.on_change_sent();
         assert_eq!(slot.confirm(&[0, 4], false), Err(OptionFault::FeatureValue), "nobody has ever asked for 4");
-        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 3));
-        slot.propose(2);
+        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value.number()), (Ok(()), Phase::Stable, 3));
+        slot.propose(Value::Number(2));
         slot.on_change_sent();
-        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value), (Ok(()), Phase::Changing, 3));
-        assert_eq!((slot.confirm(&[0, 2], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 2));
+        assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value.number()), (Ok(()), Phase::Changing, 3));
+        assert_eq!((slot.confirm(&[0, 2], false), slot.phase, slot.value.number()), (Ok(()), Phase::Stable, 2));
     }
 
     /// Section 6.6.8: a Confirm "that selects the wrong value, based on the two preference lists" is invalid, unless it may answer
@@ -328,7 +327,7 @@ mod tests {
         assert_eq!(slot.confirm(&[4], false), Err(OptionFault::FeatureValue), "nobody asked for 4");
         slot.prefer(List::new([3]));
         slot.on_change_sent();
-        assert_eq!((slot.confirm(&[2, 3, 2], false), slot.phase, slot.value), (Ok(()), Phase::Changing, 2));
-        assert_eq!((slot.confirm(&[3, 3], false), slot.phase, slot.value), (Ok(()), Phase::Stable, 3));
+        assert_eq!((slot.confirm(&[2, 3, 2], false), slot.phase, slot.value.number()), (Ok(()), Phase::Changing, 2));
+        assert_eq!((slot.confirm(&[3, 3], false), slot.phase, slot.value.number()), (Ok(()), Phase::Stable, 3));
     }
 }

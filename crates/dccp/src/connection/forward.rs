@@ -5,7 +5,7 @@ use super::honesty::{Claim, Honesty, Verdict};
 use super::told::{Fate, Told};
 use crate::ccid::{Room, Said};
 use crate::{Arrivals, DropCode, Elapsed, Timestamp};
-use headway_rate::{Acknowledged, Arrival, Next, Outbound, Sender, Setbacks, Stamp, Status, Trip};
+use headway_rate::{Acknowledged, Arrival, Next, Outbound, Scale, Sender, Setbacks, Stamp, Status, Trip};
 use headway_units::{Bytes, Duration, Entropy, Instant, Seq48};
 
 /// Packets for which there is room from the beginning, if the window has as many.
@@ -118,6 +118,10 @@ impl Forward {
     /// What has set the controller back; nothing where none runs.
     pub(super) fn setbacks(&self) -> Setbacks {
         self.controller.setbacks()
+    }
+    /// The scale that the peer has announced.
+    pub(super) fn scale(&self) -> Option<Scale> {
+        self.controller.scale()
     }
     /// What it holds, or held when it ended.
     pub(super) fn last_status(&self) -> Option<Status> {

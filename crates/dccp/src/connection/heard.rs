@@ -87,7 +87,8 @@ impl Connection {
                 } else {
                     (self.agreed.send_ccid, &self.options.send_ccids)
                 };
-                let known = wishes::knows_ccid_features(&self.options, ccid, list);
+                let known = !option.feature.is_ccid_specific()
+                    || wishes::knows_ccid_feature(&self.options, option.feature, ccid, list);
                 let changed = self.negotiation.receive(&option, processed.mandatory, arrived, known);
                 if changed.map_err(|fault| processed.error(fault))? {
                     heard.changed = true;

@@ -17,6 +17,7 @@ mod cookie;
 mod delays;
 mod event;
 mod feature_slot;
+mod feature_value;
 mod feedback;
 mod forward;
 mod handshake;

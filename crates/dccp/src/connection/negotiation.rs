@@ -1,8 +1,10 @@
 //! Feature negotiation (RFC 4340 section 6): both ends come to one value of each feature, whatever is lost or reordered.
 
 use super::feature_slot::{List, Phase, SLOTS, Side, Slot};
+use super::feature_value::Value;
 use crate::feature::{Feature, FeatureAction, FeatureOption};
 use crate::{DccpOption, OptionFault, OptionWriter};
+use headway_rate::Terms;
 use headway_units::Seq48;
 
 /// Empty Confirms that wait at most; the peer repeats the Changes of those that find no room.
@@ -12,6 +14,10 @@ const MAX_EMPTY: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Negotiation {
     slots: [Slot; SLOTS],
+    /// Those of terms, if a controller of this end has any.
+    of_terms: Vec<Slot>,
+    /// Whether terms have changed since the controllers started: those of our data, and those of the peer's.
+    terms_changed: [bool; 2],
     is_server: bool,
     /// FGSR, absent before the first negotiation option.
     fgsr: Option<Seq48>,
@@ -52,6 +58,8 @@ impl Negotiation {
     pub(crate) fn new(is_server: bool, iss: Seq48) -> Self {
         Self {
             slots: Slot::initial(),
+            of_terms: Vec::new(),
+            terms_changed: [false; 2],
             is_server,
             fgsr: None,
             fgss: iss,
@@ -61,15 +69,38 @@ impl Negotiation {
         }
     }
 
+    /// From now on this end knows the features of terms.
+    pub(crate) fn know_terms(&mut self) {
+        if self.of_terms.is_empty() {
+            self.of_terms = Slot::of_terms();
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().chain(&self.of_terms)
+    }
+    fn slots_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.slots.iter_mut().chain(&mut self.of_terms)
+    }
     fn slot(&self, side: Side, feature: Feature) -> Option<&Slot> {
-        self.slots.iter().find(|slot| slot.side == side && slot.feature == feature)
+        self.slots().find(|slot| slot.side == side && slot.feature == feature)
     }
     fn slot_mut(&mut self, side: Side, feature: Feature) -> Option<&mut Slot> {
-        self.slots.iter_mut().find(|slot| slot.side == side && slot.feature == feature)
+        self.slots_mut().find(|slot| slot.side == side && slot.feature == feature)
     }
     /// The value that holds now; 0 for an unknown feature.
     pub(crate) fn value(&self, side: Side, feature: Feature) -> u64 {
-        self.slot(side, feature).map_or(0, |slot| slot.value)
+        self.slot(side, feature).map_or(0, |slot| slot.value.number())
+    }
+
+    /// The terms that hold now, if this end knows any.
+    pub(crate) fn terms(&self, side: Side) -> Option<Terms> {
+        let scales = self.slot(side, Feature::SCALES)?.value.encode(Feature::SCALES).as_ref().to_vec();
+        Some(Terms { scales, rules: self.value(side, Feature::SCALE_RULES) as u8 })
+    }
+    /// Returns whether the terms have changed since the last call.
+    pub(crate) const fn take_terms_changed(&mut self, side: Side) -> bool {
+        std::mem::replace(&mut self.terms_changed[side as usize], false)
     }
 
     /// Accepts the values of `list`, the first one best.
@@ -97,7 +128,7 @@ impl Negotiation {
         }
         // CCIDs are always laid open where there is a choice: the other end may prefer another that is acceptable here.
         let choice = feature == Feature::CCID && list.as_slice().len() > 1;
-        let differs = choice || list.first().is_some_and(|first| u64::from(first) != slot.value);
+        let differs = choice || list.first().is_some_and(|first| first != slot.value.byte());
         let ask = ask && slot.phase == Phase::Stable && differs && !slot.decided;
         slot.wanted = slot.phase == Phase::Unstable || ask;
         self.changes_due |= slot.wanted;
@@ -105,11 +136,20 @@ impl Negotiation {
 
     /// Proposes a value of a non-negotiable feature of this end.
     pub(crate) fn propose(&mut self, feature: Feature, value: u64) {
+        self.propose_value(feature, Value::Number(value), false);
+    }
+    /// Proposes the scales of this end's data, which the peer cannot do without.
+    pub(crate) fn propose_scales(&mut self, scales: &[u8]) {
+        self.propose_value(Feature::SCALES, Value::Bytes(scales.into()), true);
+    }
+
+    fn propose_value(&mut self, feature: Feature, value: Value, mandatory: bool) {
         let Some(slot) = self.slot_mut(Side::Local, feature) else { return };
-        let current = if slot.phase == Phase::Stable { slot.value } else { slot.proposed };
-        if value == current {
+        let current = if slot.phase == Phase::Stable { &slot.value } else { &slot.proposed };
+        if value == *current {
             return;
         }
+        slot.mandatory = mandatory;
         slot.propose(value);
         self.changes_due = true;
     }
@@ -138,7 +178,7 @@ impl Negotiation {
         }
     }
 
-    /// The pseudocode of section 6.6.2. Says whether a value may have changed.
+    /// The pseudocode of section 6.6.2. Says whether a value may have changed. `is_meaningful`: false for a feature of another CCID.
     ///
     /// # Errors
     /// `NotUnderstood` for a Change that cannot be followed, `FeatureValue` for a Confirm of a wrong value.
@@ -147,12 +187,11 @@ impl Negotiation {
         option: &FeatureOption<'_>,
         mandatory: bool,
         arrived: Arrived,
-        knows_ccid_features: bool,
+        is_meaningful: bool,
     ) -> Result<bool, OptionFault> {
         let FeatureOption { action, feature, values } = *option;
         // First, check for unknown features.
-        let known =
-            self.slot(side_of(action), feature).is_some() && (!feature.is_ccid_specific() || knows_ccid_features);
+        let known = is_meaningful && self.slot(side_of(action), feature).is_some();
         if !known {
             return if action.is_change() { Err(OptionFault::NotUnderstood) } else { Ok(false) };
         }
@@ -163,19 +202,18 @@ impl Negotiation {
         if slot.phase == Phase::Unstable || !in_order {
             return Ok(false);
         }
-        let before = slot.value;
+        let before = slot.value.clone();
         // Third, process Changes; fourth, Confirms, but only in CHANGING.
         if action.is_change() {
             let frozen = arrived.ccids_are_frozen && feature == Feature::CCID;
             slot.change(values, mandatory, is_server, frozen)?;
-            let changed = slot.value != before;
-            self.confirms_due = true;
-            return Ok(changed);
-        }
-        if slot.phase == Phase::Changing {
+        } else if slot.phase == Phase::Changing {
             slot.confirm(values, is_server)?;
         }
-        Ok(slot.value != before)
+        let changed = slot.value != before;
+        self.confirms_due |= action.is_change();
+        self.terms_changed[side_of(action) as usize] |= changed && feature.is_of_terms();
+        Ok(changed)
     }
 
     /// An invalid or unknown Change is answered by a Confirm without a value (sections 6.6.7 and 6.6.8).
@@ -200,7 +238,7 @@ impl Negotiation {
     }
     /// Whether some Change has no answer.
     pub(crate) fn is_open(&self) -> bool {
-        self.slots.iter().any(|slot| slot.wanted || slot.phase != Phase::Stable)
+        self.slots().any(|slot| slot.wanted || slot.phase != Phase::Stable)
     }
 
     /// Writes what is due: on Requests and Responses every open Change, since those repeat the negotiation. What finds no
@@ -218,7 +256,7 @@ impl Negotiation {
         if !changes && !confirms {
             return written;
         }
-        for slot in &mut self.slots {
+        for slot in self.slots.iter_mut().chain(&mut self.of_terms) {
             if changes && (slot.wanted || slot.phase != Phase::Stable) {
                 if slot.write_change(writer).is_err() {
                     written.complete = false;
@@ -249,29 +287,29 @@ impl Negotiation {
     pub(crate) fn confirms_are_sent(&mut self) {
         self.confirms_due = false;
         self.empty.clear();
-        self.slots.iter_mut().for_each(|slot| slot.owes_confirm = false);
+        self.slots_mut().for_each(|slot| slot.owes_confirm = false);
     }
 
     /// What an Init Cookie has to keep: of each feature that is not as at the beginning, its place, whether it is being
     /// changed, and its value.
     pub(crate) fn save(&self, bytes: &mut Vec<u8>) {
-        for (place, slot) in self.slots.iter().enumerate() {
+        for (place, slot) in self.slots().enumerate() {
             let changing = slot.wanted || slot.phase != Phase::Stable;
-            if changing || Some(slot.value) != slot.feature.initial() {
+            if changing || slot.value != Value::initial(slot.feature) {
                 bytes.push(place as u8 | u8::from(changing) << 7);
-                bytes.extend_from_slice(slot.encode(slot.value).as_ref());
+                slot.value.save(slot.feature, bytes);
             }
         }
     }
 
-    /// Leaves what is not Mandatory for later.
+    /// Leaves what need not be on the Response for later.
     pub(crate) fn put_off(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.wanted &= slot.mandatory);
+        self.slots_mut().for_each(|slot| slot.wanted &= !slot.may_wait());
     }
 
     /// Bytes of the options that a Response has to have.
     pub(crate) fn response_len(&self) -> usize {
-        self.slots.iter().map(Slot::response_len).sum::<usize>() + self.empty.len() * 3
+        self.slots().map(Slot::response_len).sum::<usize>() + self.empty.len() * 3
     }
 
     /// Takes the values from [`Self::save`]'s bytes, which the cookie's tag has proved to be ours. Answers which slots were
@@ -279,9 +317,9 @@ impl Negotiation {
     pub(crate) fn restore(&mut self, mut bytes: &[u8]) -> Option<u32> {
         let mut changing = 0;
         while let Some((&head, rest)) = bytes.split_first() {
-            let slot = self.slots.get_mut(usize::from(head & 127))?;
-            let (value, rest) = rest.split_at_checked(slot.encode(0).len())?;
-            slot.value = value.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+            let slot = self.slots_mut().nth(usize::from(head & 127))?;
+            let (value, rest) = Value::restore(slot.feature, rest)?;
+            slot.value = value;
             changing |= u32::from(head >> 7) << (head & 127);
             bytes = rest;
         }
@@ -290,14 +328,14 @@ impl Negotiation {
 
     /// Goes on where the Response with the cookie left off, once the wishes are known again.
     pub(crate) fn resume(&mut self, changing: u32, isr: Seq48, iss: Seq48) {
-        for (place, slot) in self.slots.iter_mut().enumerate() {
+        for (place, slot) in self.slots_mut().enumerate() {
             slot.phase = if changing >> place & 1 == 1 { Phase::Changing } else { Phase::Stable };
             // What the Response had no room for is asked for now.
-            slot.wanted &= slot.phase == Phase::Stable && !slot.mandatory && slot.feature != Feature::CCID;
+            slot.wanted &= slot.phase == Phase::Stable && slot.may_wait() && slot.feature != Feature::CCID;
             slot.decided = !slot.wanted;
         }
         (self.fgsr, self.fgss) = (Some(isr), iss);
-        self.changes_due = self.slots.iter().any(|slot| slot.wanted);
+        self.changes_due = self.slots.iter().chain(&self.of_terms).any(|slot| slot.wanted);
     }
 }
 

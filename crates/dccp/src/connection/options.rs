@@ -315,6 +315,10 @@ impl Options for ConnectionOptions {
         ] {
             check_range(key, time.unwrap_or(LONGEST_WAIT), SHORTEST_WAIT..=LONGEST_WAIT)?;
         }
+        self.controllers
+            .iter()
+            .try_for_each(|row| row.controller.check_terms())
+            .map_err(|error| error.within("controllers"))?;
         check_range("delayed_ack", self.delayed_ack, Duration::ZERO..=LONGEST_WAIT)?;
         check_range("report_gap", self.report_gap.unwrap_or_default(), Duration::ZERO..=LONGEST_WAIT)?;
         for (key, time) in [
@@ -351,7 +355,7 @@ impl ConnectionOptions {
             Need::ChannelLosses => {
                 return Err(OptionError::new(
                     "controllers",
-                    format!("the controller needs {need}, and nobody tells a connection"),
+                    format!("the controller needs {need}, and no packet of a connection reports that"),
                 ));
             }
             Need::Ect1 if !self.ecn => Err(("ecn", "it should be true")),

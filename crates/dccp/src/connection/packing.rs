@@ -35,7 +35,11 @@ impl Connection {
         self.reverse.report_len()
             + vector
             + 32
-            + if self.negotiation.changes_due() || self.negotiation.confirms_due() { 200 } else { 0 }
+            + if self.negotiation.changes_due() || self.negotiation.confirms_due() {
+                self.negotiation.response_len().max(200)
+            } else {
+                0
+            }
     }
 
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those

@@ -5,6 +5,7 @@ use super::negotiation::Negotiation;
 use super::options::ConnectionOptions;
 use crate::ccid::Room;
 use crate::feature::{Ccid, Feature};
+use headway_rate::Terms;
 
 /// What holds of the features, ready for the path of a packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +46,8 @@ impl Agreed {
         let vectors_open = negotiation.is_changing(Side::Remote, Feature::SEND_ACK_VECTOR);
         let ccid_open = negotiation.is_changing(Side::Local, Feature::CCID);
         let checksum_open = negotiation.is_changing(Side::Remote, Feature::CHECK_DATA_CHECKSUM);
+        let of_terms = [Feature::SCALES, Feature::SCALE_RULES];
+        let terms_open = of_terms.into_iter().any(|feature| negotiation.is_changing(Side::Local, feature));
         let [send_ccid, receive_ccid] = [Side::Local, Side::Remote].map(|side| value(side, Feature::CCID) as u8);
         Self {
             send_ccid,
@@ -60,7 +63,7 @@ impl Agreed {
             // sends what routers drop.
             ect: options.ecn && !remote(Feature::ECN_INCAPABLE) && options.passed_over_interval == 0,
             data_may_come: options.ecn || local(Feature::ECN_INCAPABLE),
-            data_may_go: !(vectors_open || ccid_open || checksum_open),
+            data_may_go: !(vectors_open || ccid_open || checksum_open || terms_open),
             send_coverage: if partial { options.send_coverage.max(peers_minimum) } else { 0 },
             minimum_coverage: value(Side::Local, Feature::MINIMUM_CHECKSUM_COVERAGE) as u8,
         }
@@ -100,6 +103,26 @@ pub(crate) fn at_first(negotiation: &mut Negotiation, options: &ConnectionOption
     }
     negotiation.leave(Side::Local, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
     negotiation.accept(Side::Remote, Feature::SEND_LOSS_EVENT_RATE, List::new([0, 1]));
+    for (side, ccids) in [(Side::Local, &options.send_ccids), (Side::Remote, &options.receive_ccids)] {
+        if let Some(terms) = options.usable(ccids).find_map(|ccid| terms_of(options, Ccid(ccid))) {
+            negotiation.know_terms();
+            accept_rules(negotiation, side, &terms);
+        }
+    }
+}
+
+/// What the halves of a CCID's controller agree on, as this end would have it.
+fn terms_of(options: &ConnectionOptions, ccid: Ccid) -> Option<Terms> {
+    options.row(ccid)?.controller.terms()
+}
+
+/// Accepts the rules that this end was configured with; an end with the initial rules accepts all, and leaves the choice to the peer.
+fn accept_rules(negotiation: &mut Negotiation, side: Side, terms: &Terms) {
+    if terms.rules == Terms::initial().rules {
+        negotiation.leave(side, Feature::SCALE_RULES, List::new(Terms::RULES));
+    } else {
+        negotiation.accept(side, Feature::SCALE_RULES, List::new([terms.rules]));
+    }
 }
 
 /// What the CCIDs need: those in force, or at the very beginning the preferred ones.
@@ -114,11 +137,16 @@ pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptio
     };
     let needs_vectors = |ccid| options.row(ccid).is_some_and(|row| row.ack_vectors);
     let (sending, settled) = half(negotiation, Side::Local, &options.send_ccids);
-    let (receiving, _) = half(negotiation, Side::Remote, &options.receive_ccids);
+    let (receiving, is_settled) = half(negotiation, Side::Remote, &options.receive_ccids);
     for (side, ccid) in [(Side::Remote, sending), (Side::Local, receiving)] {
         let needed = needs_vectors(ccid);
         let list = if needed { List::new([1]) } else { List::new([0, 1]) };
         negotiation.wish(side, Feature::SEND_ACK_VECTOR, list, needed);
+    }
+    for (side, ccid, settled) in [(Side::Local, sending, settled), (Side::Remote, receiving, is_settled)] {
+        if let Some(terms) = terms_of(options, ccid).filter(|_| settled) {
+            wish_for_terms(negotiation, side, &terms);
+        }
     }
     if let Some(feature) = options.room(sending.0).loss_form_feature()
         && options.loss_event_rate
@@ -128,8 +156,24 @@ pub(crate) fn for_ccids(negotiation: &mut Negotiation, options: &ConnectionOptio
     }
 }
 
-/// Whether features 128 to 255 mean something to a half-connection: under a CCID that has one, or if it may come.
-pub(crate) fn knows_ccid_features(options: &ConnectionOptions, ccid: u8, list: &[u8]) -> bool {
-    let has_one = |ccid: u8| options.room(ccid).loss_form_feature().is_some();
-    has_one(ccid) || options.usable(list).any(has_one)
+/// The sender decides the scales of its data; both ends choose the rules. Initial terms need no negotiation.
+fn wish_for_terms(negotiation: &mut Negotiation, side: Side, terms: &Terms) {
+    if side == Side::Local {
+        negotiation.propose_scales(&terms.scales);
+    }
+    if terms.rules != Terms::initial().rules {
+        negotiation.wish(side, Feature::SCALE_RULES, List::new([terms.rules]), true);
+    }
+}
+
+/// Whether a feature from 128 to 255 means something to a half-connection: under a CCID that has it, or if such a CCID may come.
+pub(crate) fn knows_ccid_feature(options: &ConnectionOptions, feature: Feature, ccid: u8, list: &[u8]) -> bool {
+    let has_it = |ccid: u8| {
+        if feature.is_of_terms() {
+            options.row(Ccid(ccid)).is_some_and(|row| row.controller.has_terms())
+        } else {
+            options.room(ccid).loss_form_feature() == Some(feature)
+        }
+    };
+    has_it(ccid) || options.usable(list).any(has_it)
 }

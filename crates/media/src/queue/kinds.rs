@@ -1,7 +1,7 @@
 //! The send queues there are: a line a kind.
 
 use super::external::{External, ExternalQueue, Maker};
-use super::{Full, Late, Order, Rules, Travel};
+use super::{Full, KindMethods, Late, Order, Rules, Travel};
 use headway_units::{Dialect, Duration, OptionError, QueueSize, Registry};
 use std::sync::Arc;
 
@@ -74,9 +74,17 @@ impl SendQueueOptions {
             full: Full::DropWorst,
             late: Late::Discard,
             discard_spends: false,
+            methods: KindMethods::default(),
             ..self.rules
         };
         Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
+    }
+
+    /// Whether a message can have its own method. A queue that compares all messages that wait decides for all of them: `sure-first`, and one whose
+    /// decisions are made elsewhere.
+    #[must_use]
+    pub fn accepts_methods(&self) -> bool {
+        self.external.is_none() && self.rules.late != Late::SureFirst
     }
 
     pub(super) fn external(&self) -> Option<External> {
@@ -103,6 +111,7 @@ impl SendQueueOptions {
             size_weight: Duration::ZERO,
             resend: false,
             discard_spends: false,
+            methods: KindMethods::default(),
         };
         Self { kind: kind.name, rules, external: None }
     }

@@ -1,5 +1,6 @@
 //! What waits in a send queue, and what is told of it.
 
+use super::QueueMethod;
 use crate::Fragment;
 use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 
@@ -21,6 +22,8 @@ pub struct Media<T = ()> {
     pub expires: Option<Instant>,
     /// Which packet it is of which frame, of what the receiver plays as one. `None` where nobody knows of frames.
     pub fragment: Option<Fragment>,
+    /// Its queueing method. `None`: that of its kind ([`Rules::methods`](crate::Rules::methods)), or of the queue.
+    pub method: Option<QueueMethod>,
 }
 
 impl<T: AsRef<[u8]>> Media<T> {
@@ -29,7 +32,16 @@ impl<T: AsRef<[u8]>> Media<T> {
     #[must_use]
     pub fn new(now: Instant, payload: T) -> Self {
         let size = Bytes::new(payload.as_ref().len() as u64);
-        Self { payload, size, kind: MediaKind::Data, priority: 0, created: now, expires: None, fragment: None }
+        Self {
+            payload,
+            size,
+            kind: MediaKind::Data,
+            priority: 0,
+            created: now,
+            expires: None,
+            fragment: None,
+            method: None,
+        }
     }
 }
 
@@ -37,8 +49,8 @@ impl<T> Media<T> {
     /// The same with another payload.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Media<U> {
-        let Self { payload, size, kind, priority, created, expires, fragment } = self;
-        Media { payload: change(payload), size, kind, priority, created, expires, fragment }
+        let Self { payload, size, kind, priority, created, expires, fragment, method } = self;
+        Media { payload: change(payload), size, kind, priority, created, expires, fragment, method }
     }
 
     /// How late it would come if it went now on a way that takes `travel`: nothing if it comes in time. To come at the very

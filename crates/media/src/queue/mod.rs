@@ -12,6 +12,7 @@ mod full;
 mod kinds;
 mod late;
 mod media;
+mod method;
 mod order;
 mod resend;
 mod rules;
@@ -23,13 +24,14 @@ pub use full::Full;
 pub use kinds::SendQueueOptions;
 pub use late::Late;
 pub use media::{Lost, Media, NextMedia, Unsent};
+pub use method::{KindMethods, QueueMethod};
 pub use order::Order;
 pub use resend::{Outstanding, Settled, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
 use crate::queue::external::External;
-use crate::queue::late::Choice;
+use crate::queue::late::{Choice, first_to_go, surest};
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, SendDrop};
@@ -83,7 +85,13 @@ use headway_units::{Bytes, Duration, Instant, SendDrop};
 #[derive(Debug)]
 pub struct SendQueue<T = ()> {
     rules: Rules,
+    /// Packets that may wait, whatever the limit, when one without its own method arrives.
+    most: usize,
     waiting: Waiting<T>,
+    /// Whether a message can have its own method.
+    accepts_methods: bool,
+    /// Whether a message with its own method has been handed over.
+    has_methods: bool,
     way: Way,
     /// What was sent, where what is lost is sent again.
     outstanding: Option<Outstanding<Media<T>>>,
@@ -97,7 +105,10 @@ impl<T> SendQueue<T> {
     pub fn new(options: &SendQueueOptions) -> Self {
         Self {
             rules: options.rules.clone(),
-            waiting: Waiting::new(options.rules.limit, options.rules.most_waiting()),
+            most: options.rules.most_waiting(),
+            waiting: Waiting::new(options.rules.limit),
+            accepts_methods: options.accepts_methods(),
+            has_methods: false,
             way: Way::default(),
             outstanding: options.rules.resend.then(Outstanding::default),
             external: options.external(),
@@ -107,32 +118,54 @@ impl<T> SendQueue<T> {
     /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
-        if self.waiting.has_room(media.size) || self.makes_room(now, &media, unsent) {
-            self.waiting.insert(self.rules.key(&media), media);
+        let media = self.with_method(media);
+        let (method, most) = match media.method {
+            None => (self.rules.method(), self.most),
+            Some(method) => (method, Rules::most_before(method)),
+        };
+        if self.waiting.has_room(media.size, most) || self.makes_room(now, &media, method, most, unsent) {
+            self.waiting.insert(media, |media| self.rules.key(method.order, media));
         } else {
             let lateness = media.lateness(now, self.travel(now));
             unsent(Unsent { media, cause: SendDrop::Refused, lateness });
         }
     }
 
+    /// Gives a message the method of its kind unless it has its own.
+    #[inline]
+    fn with_method(&mut self, media: Media<T>) -> Media<T> {
+        let method = media.method.or_else(|| self.rules.methods.of(media.kind)).filter(|_| self.accepts_methods);
+        self.has_methods |= method.is_some();
+        Media { method, ..media }
+    }
+
     /// Throws packets away until there is room for `media`, if there can be; whether there is.
-    fn makes_room(&mut self, now: Instant, media: &Media<T>, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
+    fn makes_room(
+        &mut self,
+        now: Instant,
+        media: &Media<T>,
+        method: QueueMethod,
+        most: usize,
+        unsent: &mut impl FnMut(Unsent<T>),
+    ) -> bool {
         let travel = self.travel(now);
         let mut victims = Vec::new();
-        while !self.waiting.has_room(media.size) {
+        // Where more wait than a method may search, it drops none of them.
+        let could_hold = self.waiting.could_hold(media.size) && self.waiting.len() <= most;
+        while !self.waiting.has_room(media.size, most) {
             let find_victim = || match &self.external {
                 Some(external) => external.victim(&self.waiting, media, now, travel),
-                None => self.rules.full.victim(&self.waiting, media, now, travel),
+                None => method.full.victim(&self.waiting, media, now, travel),
             };
-            let victim = self.waiting.could_hold(media.size).then(find_victim).flatten();
-            let Some(victim) = victim.and_then(|index| self.waiting.take(index)) else {
-                // Nobody goes in vain.
-                victims.into_iter().for_each(|victim| self.waiting.put_back(victim));
+            let index = could_hold.then(find_victim).flatten();
+            let Some(victim) = index.and_then(|index| Some((index, self.waiting.take(index)?))) else {
+                // No packet is dropped in vain.
+                victims.into_iter().rev().for_each(|(index, victim)| self.waiting.put_back(index, victim));
                 return false;
             };
             victims.push(victim);
         }
-        for victim in victims {
+        for (_, victim) in victims {
             let lateness = victim.media.lateness(now, travel);
             unsent(Unsent { media: victim.media, cause: SendDrop::PushedOut, lateness });
         }
@@ -172,7 +205,9 @@ impl<T> SendQueue<T> {
             return goes;
         }
         let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
-        for media in self.waiting.remove_of_first(looked_at, |media| !media.lateness(now, travel).is_zero()) {
+        let rules = &self.rules;
+        let dropped = |media: &Media<T>| rules.late_of(media).discards() && !media.lateness(now, travel).is_zero();
+        for media in self.waiting.remove_of_first(looked_at, dropped) {
             let lateness = media.lateness(now, travel);
             unsent(Unsent { media, cause: SendDrop::Expired, lateness });
         }
@@ -182,7 +217,7 @@ impl<T> SendQueue<T> {
     /// Whether the first packet goes: no packet is late, or a late one was [thrown away](Self::discard_head) before.
     #[inline]
     fn goes_from_head(&self) -> bool {
-        self.rules.late == Late::Send || self.rules.discard_spends
+        self.rules.late == Late::Send && !self.has_methods || self.rules.discard_spends
     }
 
     /// Throws the first packet away if it is late and its discard uses up the permission to send
@@ -194,9 +229,10 @@ impl<T> SendQueue<T> {
     }
 
     fn discards_head(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
-        let is_kept = self.rules.late == Late::DiscardUnlessLast && self.waiting.len() == 1;
-        let lateness = self.waiting.get(0).map_or(Duration::ZERO, |media| media.lateness(now, self.travel(now)));
-        if is_kept || lateness.is_zero() {
+        let Some(head) = self.waiting.get(0) else { return false };
+        let (late, lateness) = (self.rules.late_of(head), head.lateness(now, self.travel(now)));
+        let is_kept = late == Late::DiscardUnlessLast && self.waiting.len() == 1;
+        if is_kept || !late.discards() || lateness.is_zero() {
             return false;
         }
         let Some(media) = self.waiting.remove(0) else { return false };
@@ -210,8 +246,10 @@ impl<T> SendQueue<T> {
             let goes = external.choose(&self.waiting, now, self.travel(now))?;
             return Some(Choice { goes, looked_at: 0 });
         }
-        let margin = self.way.mean_deviations(self.rules.margin);
-        self.rules.late.choose(&self.waiting, now, self.travel(now), margin)
+        if self.rules.late == Late::SureFirst {
+            return surest(&self.waiting, now, self.travel(now), self.way.mean_deviations(self.rules.margin));
+        }
+        first_to_go(&self.waiting, |media| self.rules.late_of(media), now, self.travel(now))
     }
 
     /// A packet that was [taken out](Self::dequeue) went under this number, and is kept as long as it may have to be sent again: not

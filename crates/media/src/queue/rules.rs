@@ -1,7 +1,7 @@
 //! The four decisions of a queue, and the numbers that they take.
 
 use super::waiting::Key;
-use super::{Full, Late, Media, Order, Travel};
+use super::{Full, KindMethods, Late, Media, Order, QueueMethod, Travel};
 use headway_units::{Bytes, Duration, OptionError, QueueSize};
 
 /// What a send queue does.
@@ -37,6 +37,9 @@ pub struct Rules {
     /// before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
+    /// The method of each kind of media whose messages name none.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "KindMethods::is_empty"))]
+    pub methods: KindMethods,
 }
 
 /// Whether an option has its preset, and is left out of a file.
@@ -56,20 +59,35 @@ const MOST_KEPT: usize = 1 << 20;
 const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 
 impl Rules {
-    /// A packet's place.
+    /// Returns the place of `media` by `order`.
     #[inline]
-    pub(super) fn key<T>(&self, media: &Media<T>) -> Key {
-        self.order.key(media, self.priority_weight, self.size_weight)
+    pub(super) fn key<T>(&self, order: Order, media: &Media<T>) -> Key {
+        order.key(media, self.priority_weight, self.size_weight)
     }
 
-    /// Whether anything else happens than that packets go as they come.
+    /// Returns the method of messages that name none.
+    #[inline]
+    pub(super) const fn method(&self) -> QueueMethod {
+        QueueMethod { order: self.order, full: self.full, late: self.late }
+    }
+
+    /// Returns the rule for `media` when it is late.
+    pub(super) fn late_of<T>(&self, media: &Media<T>) -> Late {
+        media.method.map_or(self.late, |method| method.late)
+    }
+
     fn chooses(&self) -> bool {
-        self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send
+        self.method().chooses()
     }
 
     /// Packets that may wait, whatever the limit.
     pub(super) fn most_waiting(&self) -> usize {
-        if self.chooses() { MOST_SEARCHED } else { MOST_KEPT }
+        Self::most_before(self.method())
+    }
+
+    /// Packets that may wait when one of this method arrives, whatever the limit.
+    pub(super) fn most_before(method: QueueMethod) -> usize {
+        if method.chooses() { MOST_SEARCHED } else { MOST_KEPT }
     }
 
     pub(super) fn check(&self) -> Result<(), OptionError> {
@@ -92,6 +110,10 @@ impl Rules {
         if self.discard_spends && !matches!(self.late, Late::Discard | Late::DiscardUnlessLast) {
             let message = "this queue throws no late packet away: discard_spends goes with late = \"discard\" or \"discard-unless-last\"";
             return Err(OptionError::new("discard_spends", message));
+        }
+        if self.late == Late::SureFirst && !self.methods.is_empty() {
+            let message = "this queue compares all messages that wait, so that none has its own method: expected another `late` than \"sure-first\"";
+            return Err(OptionError::new("methods", message));
         }
         if !(0.0..=1.0).contains(&self.rtt_share) {
             let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);

@@ -7,34 +7,32 @@ use std::collections::VecDeque;
 /// A packet's place: smaller keys go first.
 pub(super) type Key = (u8, Instant);
 
-/// Packets sorted by their key, equal ones in the order in which they came.
+/// Packets in their order, equal ones in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     limit: QueueSize,
-    /// Packets at most, however small.
-    most: usize,
     bytes: u64,
     /// Of all packets that ever came.
     arrivals: u64,
     sorted: VecDeque<Placed<T>>,
 }
 
-/// A packet with its place.
+/// A packet with the number of its arrival.
 #[derive(Debug)]
 pub(super) struct Placed<T> {
-    key: Key,
     arrival: u64,
     pub(super) media: Media<T>,
 }
 
 impl<T> Waiting<T> {
-    pub(super) fn new(limit: QueueSize, most: usize) -> Self {
-        Self { limit, most, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
+    pub(super) const fn new(limit: QueueSize) -> Self {
+        Self { limit, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
     }
 
+    /// Whether a packet of `size` finds room where `most` packets may wait, however small.
     #[inline]
-    pub(super) fn has_room(&self, size: Bytes) -> bool {
-        self.sorted.len() < self.most
+    pub(super) fn has_room(&self, size: Bytes, most: usize) -> bool {
+        self.sorted.len() < most
             && match self.limit {
                 QueueSize::Packets(most) => (self.sorted.len() as u64) < most,
                 QueueSize::Bytes(most) => self.bytes.saturating_add(size.count()) <= most.count(),
@@ -49,25 +47,27 @@ impl<T> Waiting<T> {
         }
     }
 
+    /// Inserts a packet after the last one that does not follow it by `key`.
     #[inline]
-    pub(super) fn insert(&mut self, key: Key, media: Media<T>) {
+    pub(super) fn insert(&mut self, media: Media<T>, key: impl Fn(&Media<T>) -> Key) {
         self.bytes += media.size.count();
-        let placed = Placed { key, arrival: self.arrivals, media };
+        let (own, arrival) = (key(&media), self.arrivals);
+        let placed = Placed { arrival, media };
         self.arrivals += 1;
-        // Where packets go in the order in which they come, the place is the last one.
-        if self.sorted.back().is_none_or(|last| last.key <= key) {
+        // Where packets go in the order of their arrival, the place is the last one.
+        let precedes = |other: &Placed<T>| key(&other.media) <= own;
+        if self.sorted.back().is_none_or(precedes) {
             self.sorted.push_back(placed);
         } else {
-            let after = self.sorted.iter().rposition(|other| other.key <= key);
+            let after = self.sorted.iter().rposition(precedes);
             self.sorted.insert(after.map_or(0, |index| index + 1), placed);
         }
     }
 
-    /// Back to where it was [taken](Self::take) from.
-    pub(super) fn put_back(&mut self, placed: Placed<T>) {
+    /// Puts a packet back at the index at which it was [taken](Self::take).
+    pub(super) fn put_back(&mut self, index: usize, placed: Placed<T>) {
         self.bytes += placed.media.size.count();
-        let place = |other: &Placed<T>| (other.key, other.arrival);
-        self.sorted.insert(self.sorted.partition_point(|other| place(other) < place(&placed)), placed);
+        self.sorted.insert(index, placed);
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 pub(crate) mod cbr;
 pub(crate) mod conference;
 mod draw;
+pub(crate) mod encodings;
 pub(crate) mod exponential;
 pub(crate) mod ftp;
 pub(crate) mod gop;
@@ -18,11 +19,11 @@ pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages,
-    PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions,
-    Write, WriteSize,
+    Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions, Ftp, FtpOptions,
+    Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet,
+    TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
-use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
+use headway_units::{Duration, Instant, OptionError, Options as _, Random, Rate, registry};
 use std::sync::Arc;
 
 registry! {
@@ -33,6 +34,7 @@ registry! {
     what "source"; dispatch each;
     "cbr" => Cbr(CbrOptions, Cbr),
     "conference" => Conference(ConferenceOptions, Box<Conference>),
+    "encodings" => Encodings(EncodingsOptions, Box<Encodings>),
     "exponential" => Exponential(ExponentialOptions, Box<OnOff>),
     "ftp" => Ftp(FtpOptions, Ftp),
     "gop" => Gop(GopOptions, Box<Gop>),
@@ -84,6 +86,10 @@ impl Source {
                 options.check()?;
                 Self::Conference(Box::new(Conference::new(options, context)))
             }
+            SourceOptions::Encodings(options) => {
+                options.check()?;
+                Self::Encodings(Box::new(Encodings::new(options, &context)))
+            }
             SourceOptions::Exponential(options) => Self::Exponential(Box::new(options.start(context)?)),
             SourceOptions::Ftp(options) => {
                 options.check()?;
@@ -124,6 +130,7 @@ impl Source {
             Self::Cbr(cbr) => cbr.interval_s(),
             Self::Sessions(sessions) => sessions.interval_s(),
             Self::Conference(_)
+            | Self::Encodings(_)
             | Self::Exponential(_)
             | Self::Ftp(_)
             | Self::Gop(_)
@@ -146,6 +153,14 @@ impl Source {
         each!(self, source => source.poll(now))
     }
 
+    /// Notifies a source that chooses among encodings of the rate that its transport allows, if the transport knows one. Others do not ask.
+    #[inline]
+    pub fn follow(&mut self, allowed: impl FnOnce() -> Option<Rate>) {
+        if let Self::Encodings(encodings) = self {
+            encodings.follow(allowed());
+        }
+    }
+
     /// What a window-driven transport may take from the flow's start on.
     #[must_use]
     pub const fn backlog(&self) -> Backlog {
@@ -153,6 +168,7 @@ impl Source {
             Self::Ftp(ftp) => ftp.backlog(),
             Self::Cbr(_)
             | Self::Conference(_)
+            | Self::Encodings(_)
             | Self::Exponential(_)
             | Self::Gop(_)
             | Self::Pages(_)
@@ -180,6 +196,12 @@ impl SourceOptions {
         matches!(self, Self::Sessions(_) | Self::Pages(_))
     }
 
+    /// Whether it follows the rate of its transport, and needs one that has a rate.
+    #[must_use]
+    pub const fn follows_rate(&self) -> bool {
+        matches!(self, Self::Encodings(_))
+    }
+
     /// The largest single write, for checks against datagrams and links; `None` for a backlog and for sessions, whose segments are
     /// the transport's.
     #[must_use]
@@ -187,6 +209,7 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
+            Self::Encodings(options) => Some(options.write_size()),
             Self::Exponential(options) => options.told().write_size(),
             Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
@@ -202,6 +225,7 @@ impl SourceOptions {
         match self {
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
+            Self::Encodings(options) => options.writes_within(length),
             Self::Exponential(options) => options.told().writes_within(length),
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),

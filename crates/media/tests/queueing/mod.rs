@@ -1,6 +1,8 @@
 //! Send queues and packets for the tests of queues.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by test files that use parts of it")]
 
+pub mod vectors;
+
 use headway_media::{Full, Late, Media, Order, Rules, SendQueueOptions};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry};
 use proptest::prelude::*;
@@ -34,6 +36,7 @@ pub fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
         created: at(created),
         expires: Some(at(created + lifetime)),
         fragment: None,
+        method: None,
     }
 }
 

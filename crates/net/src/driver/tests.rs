@@ -1,6 +1,7 @@
 //! Drivers of two ends over a wire in memory, by a virtual clock.
 
 mod delays;
+mod schemes;
 
 use super::*;
 use crate::Clock;
@@ -10,8 +11,9 @@ use crate::secure::{Dtls, DtlsOptions, Trust};
 use crate::socket::Arrived;
 use crate::watched::lock;
 use crate::wire::Wire;
-use headway_dccp::{Reset, ResetCode};
-use headway_units::{Ecn, Random, Rate};
+use headway_dccp::{Fate, Reset, ResetCode};
+use headway_media::QueueMethod;
+use headway_units::{Dialect, Ecn, Random, Rate, SendDrop};
 use std::sync::Mutex;
 
 /// Keeps what an end sends until the test carries it.
@@ -132,6 +134,48 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
     assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
 }
 
+/// SFDPS section 4.3: priority, expiry and queueing method are those of each message. Two late messages wait for the handshake: that of SFDPS1 is not
+/// sent, that of unmodified DCCP is.
+#[test]
+fn sfdps_4_3_messages_are_queued_by_their_own_method() {
+    let mut options = Options::insecure();
+    options.queue = SendQueueOptions::fifo(Dialect::Rfc);
+    let (mut server, mut client) = (End::server(&options), End::new(2, &options));
+    let (key, mailbox) = client.connect(at(0), &server);
+    let (sfdps1, soon) = (QueueMethod::named("sfdps1").ok(), Some(Duration::from_millis(1)));
+    for (byte, priority, expires, method) in [
+        // The Request carries the first message.
+        (0, 0, None, None),
+        (1, 1, None, None),
+        (2, 0, None, sfdps1),
+        (3, 0, None, None),
+        (4, 0, soon, sfdps1),
+        (5, 2, soon, None),
+    ] {
+        client.driver.send(at(0), key, &Media { priority, expires, method, ..Media::new(&[byte; 100]) });
+    }
+    let (mut arrived, mut accepted) = (Vec::new(), None);
+    for ms in (0..3000).step_by(10) {
+        client.turn(at(ms));
+        client.carry(at(ms), &mut server, true);
+        server.turn(at(ms));
+        server.carry(at(ms), &mut client, true);
+        accepted = accepted.or_else(|| server.driver.accepts.with(|accepts| accepts.waiting.pop_front()));
+        let Some((_, _, mailbox)) = &accepted else { continue };
+        let mut datagram = Vec::new();
+        while mailbox.incoming.with(|incoming| incoming.receive(&mut datagram)).is_some_and(|read| read.is_ok()) {
+            arrived.push(datagram[0]);
+        }
+    }
+    assert_eq!(arrived, [0, 2, 1, 3, 5]);
+    let events = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten());
+    let expired = |event| match event {
+        Event::Media(number, Fate::Unsent { cause: SendDrop::Expired, .. }) => Some(number),
+        _ => None,
+    };
+    assert_eq!(events.filter_map(expired).collect::<Vec<u64>>(), [4]);
+}
+
 /// A full buffer of the system leaves datagrams with the driver. The threads then wait until the socket is writable, and these datagrams are sent
 /// first.
 #[test]
@@ -217,7 +261,7 @@ fn lost_datagrams_are_sent_again_over_tfrc() {
             }
         }
         while let Some(event) = mailbox.events.with(Events::next).flatten() {
-            if let Event::Media(number, headway_dccp::Fate::Sent(_)) = event {
+            if let Event::Media(number, Fate::Sent(_)) = event {
                 sent[number as usize] += 1;
             }
         }

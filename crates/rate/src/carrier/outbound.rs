@@ -1,7 +1,7 @@
 //! The sending half of a carrier.
 
 use super::ledger::Ledger;
-use crate::contract::{Next, Permit, SenderHalf, Sending, Setbacks, Stamp, Status};
+use crate::contract::{Next, Permit, Scale, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::kinds::Sender;
 use crate::report::{Feedback, Report};
 use headway_units::{Bytes, Duration, Instant};
@@ -295,6 +295,12 @@ impl<S: SenderHalf> Outbound<S> {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.controller.as_ref().map(SenderHalf::status)
+    }
+
+    /// The scale that was announced last, for a controller with a ladder of rates.
+    #[must_use]
+    pub fn scale(&self) -> Option<Scale> {
+        self.controller.as_ref().and_then(SenderHalf::scale)
     }
 
     /// What has set the controller back so far; nothing where none runs.

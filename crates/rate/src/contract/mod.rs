@@ -10,7 +10,7 @@ mod sending;
 
 pub use context::{Need, ReceiverContext, SenderContext};
 pub use received::{Judgement, Received, Timing};
-pub use sending::{Next, Permit, Sending, Setbacks, Stamp, Status};
+pub use sending::{Next, Permit, Scale, Sending, Setbacks, Stamp, Status};
 
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::Instant;
@@ -67,6 +67,11 @@ pub trait SenderHalf {
     /// What has set it back so far. One that does not count says nothing.
     fn setbacks(&self) -> Setbacks {
         Setbacks::default()
+    }
+
+    /// The scale that the receiver has announced, for a controller with a ladder of rates.
+    fn scale(&self) -> Option<Scale> {
+        None
     }
 }
 

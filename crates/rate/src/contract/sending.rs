@@ -108,6 +108,17 @@ pub struct Status {
     pub ack_ratio: Option<u16>,
 }
 
+/// One of the rates of a ladder. An application with an encoding for each rate sends the encoding of this index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Which rate, from 0, the lowest.
+    pub index: u8,
+    /// Number of rates, 1 to 256.
+    pub levels: u16,
+    /// The rate itself.
+    pub rate: Rate,
+}
+
 /// What has set a sender half back so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -20,6 +20,8 @@ const CCIDS: &[(u8, &str, &str)] = &[
     (248, "dccp-248", "udpm"),
     (249, "dccp-249", "spacing"),
     (250, "dccp-250", "tfrc-filtered"),
+    (252, "dccp-252", "spacing-fixed"),
+    (253, "dccp-253", "spacing-equation"),
     (254, "dccp-254", "rap"),
 ];
 const KINDS: [&str; CCIDS.len()] = {
@@ -75,7 +77,10 @@ impl Controlled<DccpOptions> {
         connection.send_ccids = vec![ccid];
         connection.receive_ccids = vec![ccid];
         let (ccid, controller) = (Ccid(ccid), self.controller.clone());
-        connection.controllers = vec![CcidController::new(ccid, controller)];
+        let row = CcidController::new(ccid, controller);
+        // Its receiver half reports nothing, and a client learns by acknowledgments that its server is open.
+        let ack_vectors = row.ack_vectors || matches!(row.controller, ControllerOptions::SpacingFixed(_));
+        connection.controllers = vec![CcidController { ack_vectors, ..row }];
         self
     }
 
@@ -118,6 +123,7 @@ impl TransportOptions for Controlled<DccpOptions> {
 
     /// CCIDs of the RFCs tell their senders of every loss, and their data has no room for a clock.
     fn check(&self) -> Result<(), OptionError> {
+        self.controller.check_terms().map_err(|error| error.within("controller"))?;
         self.check_both()?;
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
         if self.controller.judges_losses() && ccid < EXPERIMENTS {

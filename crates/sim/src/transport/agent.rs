@@ -37,6 +37,7 @@ impl Carrier for Agent {
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        source.follow(|| self.status()?.target_rate);
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.sender.queue.write(now, &write, meter);
         Taken::Kept

@@ -41,6 +41,7 @@ impl Carrier for Dccp {
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        source.follow(|| self.status()?.target_rate);
         let Some(write) = source.poll(due) else { return Taken::Nothing };
         self.client.queue.write(now, &write, meter);
         Taken::Kept

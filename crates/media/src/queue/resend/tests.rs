@@ -7,7 +7,7 @@ const NONE: [u64; 0] = [];
 /// A packet whose size is its number.
 fn packet(number: u64, expires: Option<Instant>) -> Media {
     let (kind, created) = (MediaKind::Data, Instant::ZERO);
-    Media { payload: (), size: Bytes::new(number), kind, priority: 0, created, expires, fragment: None }
+    Media { payload: (), size: Bytes::new(number), kind, priority: 0, created, expires, fragment: None, method: None }
 }
 
 fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<Media> {

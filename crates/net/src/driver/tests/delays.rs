@@ -20,9 +20,24 @@ fn clock(offset: &str, skew: &str) -> headway_units::Clock {
     headway_units::Clock::new(offset, skew, headway_units::Drift::default(), Duration::ZERO)
 }
 
-/// A client that sends 1000 B each 20 ms for 20 s over a link like this, one way and back, to a server that measures delays. Returns when each
-/// datagram arrived, and its delay.
+/// A client with 1000 B to send each 20 ms for 20 s, over a link like this one way and back, to a server that measures delays.
 fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay>)> {
+    let options = Options::insecure().with_controller(controller).unwrap();
+    let mut measures = options.clone();
+    measures.connection.one_way_delays = true;
+    let found = received(link, [&measures, &options], 20, 20);
+    assert!(found.len() > 900, "{}", found.len());
+    found
+}
+
+/// A client with 1000 B to send each `gap` ms. Returns when each datagram arrived at the server, and its delay. The server's clock gains 200
+/// ppm on the client's.
+fn received(
+    link: [&str; 2],
+    [of_server, of_client]: [&Options; 2],
+    gap: u64,
+    seconds: u64,
+) -> Vec<(Instant, Option<OneWayDelay>)> {
     let text =
         |link: &str, ends: &str| format!("[[link]]\nbetween = [{ends}]\none_way = true\nrate = \"100Mbps\"\n{link}\n");
     let text = [text(link[0], "\"a\", \"b\""), text(link[1], "\"b\", \"a\"")].concat();
@@ -30,14 +45,11 @@ fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay
     let [forth, back] = links.duplex(None).unwrap();
     let configs = [forth, back].map(|link| link.config(links.ties));
     let mut emulator = Emulator::new([(&forth.name, &configs[0]), (&back.name, &configs[1])], links.seed);
-    let options = Options::insecure().with_controller(controller).unwrap();
-    let mut measures = options.clone();
-    measures.connection.one_way_delays = true;
-    let (mut server, mut client) = (End::server(&measures), End::new(2, &options));
-    let clocks = [clock("-1h", "-100ppm"), clock("3s", "100ppm")];
+    let (mut server, mut client) = (End::server(of_server), End::new(2, of_client));
+    let clocks = [clock("-1h", "100ppm"), clock("3s", "-100ppm")];
     let (key, _) = client.connect(clocks[1].read(at(0)), &server);
     let (mut mailbox, mut found, mut buffer) = (None, Vec::new(), Vec::new());
-    for ms in 0..20_000 {
+    for ms in 0..1000 * seconds {
         let now = at(ms);
         while let Some(departure) = emulator.poll_transmit(now) {
             let (end, other, of) = match departure.way {
@@ -49,7 +61,7 @@ fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay
             let came = clocks[of].read(departure.at);
             end.driver.handle_datagram(came, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
         }
-        if ms % 20 == 0 {
+        if ms % gap == 0 {
             client.driver.send(clocks[1].read(now), key, &Media::new(&[7; 1000]));
         }
         for (end, of, way) in [(&mut server, 0, Way::ToClient), (&mut client, 1, Way::ToServer)] {
@@ -68,7 +80,6 @@ fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay
             found.push((now, delay));
         }
     }
-    assert!(found.len() > 900, "{}", found.len());
     found
 }
 
@@ -102,4 +113,27 @@ fn a_proxy_that_is_not_symmetric_is_within_the_stated_error() {
         let truth = Duration::from_micros(10_083);
         assert!(delay.least() <= truth && truth <= delay.most(), "{now}: {delay:?}");
     }
+}
+
+/// The receiver's clock gains 200 ppm, which UDDJ takes for a queue that grows: it counts the losses of a channel of 2 % as congestion. Where the
+/// receiver measures one-way delays, the filter gets them without skew.
+#[test]
+fn uddj_gets_the_delays_without_skew() {
+    let uddj = headway_rate::UddjOptions {
+        action: headway_rate::UddjAction::Filter,
+        floor: Duration::from_millis(3),
+        ..Default::default()
+    };
+    let filters = |measures| {
+        let mut options =
+            Options::insecure().with_loss_filter(headway_rate::LossFilterKind::Uddj, Some(uddj.clone())).unwrap();
+        options.connection.one_way_delays = measures;
+        options
+    };
+    let link = "delay = \"30ms\"\nloss = { kind = \"bernoulli\", probability = 0.02 }";
+    let [with, without] = [true, false].map(|measures| {
+        let options = filters(measures);
+        received([link, "delay = \"30ms\""], [&options, &filters(false)], 1, 60).len()
+    });
+    assert!(with > without * 2, "{with} datagrams with measured delays, {without} without");
 }

@@ -1,0 +1,100 @@
+//! The rate controller of an end: `--controller KIND[,KEY=VALUE...]`.
+
+use crate::error::Failure;
+use crate::keys::{Pair, pairs};
+use headway_net::{ControllerOptions, Options};
+use headway_units::{OptionError, Registry as _};
+
+/// Gives both directions of each connection the controller of this text.
+pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, Failure> {
+    let wrong = |message: String| Failure::Sockets(format!("--controller {text}: {message}"));
+    let (kind, keys) = pairs(text).map_err(|part| wrong(format!("\"{part}\" has no value: write KEY=VALUE")))?;
+    let mut controller = options.controller_options(kind).map_err(|error| wrong(sentence(&error)))?;
+    if !keys.is_empty() {
+        controller = with_keys(&controller, keys).map_err(wrong)?;
+    }
+    options.with_controller_options(controller).map_err(|error| wrong(sentence(&error)))
+}
+
+/// The same controller with other values of these keys.
+pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
+    let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
+    if let Some(table) = all.as_object_mut() {
+        table.remove("kind");
+        table.extend(keys.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    }
+    let controller: ControllerOptions = headway_scenario::options(controller.kind(), all)?;
+    controller.check().map_err(|error| sentence(&error))?;
+    Ok(controller)
+}
+
+/// Why a controller needs `--line-rate`, and where a user finds it. A pair of packets would measure the narrowest link of the path, which is not this
+/// interface; and the reports of these controllers have no arrival times.
+const LINE_RATE: &str = "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \
+     \"ip route get ADDRESS\" prints the interface towards the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
+
+/// The sentence about an option of the library, which may have another name here.
+pub(super) fn sentence(error: &OptionError) -> String {
+    match error.key {
+        "line_rate" => LINE_RATE.to_owned(),
+        "controller" | "loss_filter" => error.message.clone(),
+        key => format!("{key}: {}", error.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn udpm(text: &str) -> Result<Value, String> {
+        let options = with_controller(Options::insecure(), text).map_err(|error| error.to_string())?;
+        let [row] = &options.connection.controllers[..] else { panic!("{text}: one controller") };
+        Ok(serde_json::to_value(&row.controller).unwrap())
+    }
+
+    #[test]
+    fn udpm_2_2_levels_and_rules_of_a_command() {
+        let five = udpm("udpm,levels=5,step=100kbps,decide=round-trip").unwrap();
+        assert_eq!(
+            (&five["levels"], &five["step"], &five["decide"]),
+            (&5.into(), &"100kbps".into(), &"round-trip".into())
+        );
+        let three = udpm("udpm,ladder=[64kbps,128kbps,1Mbps]").unwrap();
+        assert_eq!(three["ladder"], serde_json::json!(["64kbps", "128kbps", "1Mbps"]));
+    }
+
+    #[test]
+    fn wrong_keys_are_refused_with_what_is_allowed() {
+        for (text, why) in [
+            ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
+            ("udpm,levels=0", "levels: there are 1 to 256 rates"),
+            ("udpm,levels=many", "levels"),
+            ("udpm,levles=5", "did you mean \"levels\"?"),
+            ("udpm,decide=each", "decide"),
+            ("udpm,ladder=[2kbps,1kbps]", "ladder: each rate is greater than the one before"),
+            ("udpn,levels=5", "there is no \"udpn\": tcp-like, tfrc"),
+            ("spacing", "write --line-rate, such as 100Mbps"),
+        ] {
+            let said = udpm(text).unwrap_err();
+            assert!(said.contains(&format!("--controller {text}: ")) && said.contains(why), "{text}: {said}");
+        }
+        let fifty: Vec<String> = (1..=50).map(|rate| format!("{rate}kbps")).collect();
+        let said = udpm(&format!("udpm,ladder=[{}]", fifty.join(","))).unwrap_err();
+        assert!(said.contains("ladder: 50 rates are too many for a connection; expected 1 to 49"), "{said}");
+    }
+
+    /// The controllers of the RFCs keep what real paths need, but for the keys that are set.
+    #[test]
+    fn keys_change_the_preset_of_real_paths() {
+        let of = |text: &str| {
+            let options = with_controller(Options::insecure(), text).unwrap();
+            let row = options.connection.controllers.iter().find(|row| row.ccid.0 == 3).unwrap().clone();
+            (serde_json::to_value(&row.controller).unwrap(), row.ack_vectors)
+        };
+        let ((usual, vectors), (mut other, other_vectors)) = (of("tfrc"), of("tfrc,t_gran=1ms"));
+        assert_eq!((&usual["t_gran"], &other["t_gran"]), (&"100us".into(), &"1ms".into()));
+        other["t_gran"] = usual["t_gran"].clone();
+        assert_eq!((usual, vectors), (other, other_vectors));
+    }
+}

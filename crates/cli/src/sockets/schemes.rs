@@ -1,0 +1,144 @@
+//! The schemes of an end: `--loss-filter` and `--spacing`, each `KIND[,KEY=VALUE...]`.
+
+use super::controller::{sentence, with_keys};
+use crate::error::Failure;
+use crate::keys::{Pair, pairs};
+use headway_net::{LossFilterKind, Options, Spacing};
+use headway_scenario::choices;
+use headway_units::Duration;
+use serde_json::{Value, json};
+
+/// Filters of a receiver. The library refuses the oracle with a reason.
+const FILTERS: [(&str, LossFilterKind); 6] = [
+    ("uddj", LossFilterKind::Uddj),
+    ("guarded", LossFilterKind::Guarded),
+    ("zigzag", LossFilterKind::Zigzag),
+    ("mbiaz", LossFilterKind::Mbiaz),
+    ("spike", LossFilterKind::Spike),
+    ("oracle", LossFilterKind::Oracle),
+];
+
+/// Schemes of the paper on packet spacing, each with the kind of its controller and its usual options.
+const SCHEMES: [(&str, &str, fn() -> Spacing); 4] = [
+    ("fixed", "spacing-fixed", || Spacing::fixed(Duration::from_millis(1))),
+    ("ad-hoc", "spacing", Spacing::ad_hoc),
+    ("damped", "spacing", Spacing::damped),
+    ("equation", "spacing-equation", Spacing::equation),
+];
+
+/// Sets the filter that decides which losses of arriving data count.
+pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, Failure> {
+    let wrong = |message: String| Failure::Sockets(format!("--loss-filter {text}: {message}"));
+    let (kind, keys) = split(text).map_err(wrong)?;
+    let filter = known("loss filter", kind, &FILTERS.map(|(name, filter)| (name, filter))).map_err(wrong)?;
+    let options = options.with_loss_filter(filter, None).map_err(|error| wrong(sentence(&error)))?;
+    if !keys.is_empty() && filter != LossFilterKind::Uddj {
+        return Err(wrong("it has no keys: only uddj has some".to_owned()));
+    }
+    let uddj = Value::Object(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+    set(options, if uddj == json!({}) { vec![] } else { vec![("uddj", uddj)] }).map_err(wrong)
+}
+
+/// Sets the scheme that spaces the packets of sent data.
+pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Failure> {
+    let wrong = |message: String| Failure::Sockets(format!("--spacing {text}: {message}"));
+    let (name, keys) = split(text).map_err(wrong)?;
+    let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme))).map_err(wrong)?;
+    let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
+    set(options, keys).map_err(wrong)
+}
+
+/// Returns the kind of the controller of `--spacing`.
+pub(super) fn controller_of_spacing(text: &str) -> &str {
+    let name = text.split(',').next().unwrap_or_default().trim();
+    SCHEMES.iter().find(|(scheme, ..)| *scheme == name).map_or("spacing", |(_, kind, _)| kind)
+}
+
+fn split(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
+    pairs(text).map_err(|part| format!("\"{part}\" has no value: write KEY=VALUE"))
+}
+
+fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.ok_or_else(|| format!("there is no {what} \"{name}\"{}", choices(name, all.iter().map(|(known, _)| *known))))
+}
+
+/// Sets keys of the controller, which is the only one of these options.
+fn set(mut options: Options, keys: Vec<Pair<'_>>) -> Result<Options, String> {
+    if let Some(row) = options.connection.controllers.first_mut().filter(|_| !keys.is_empty()) {
+        row.controller = with_keys(&row.controller, keys)?;
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Rate;
+
+    fn controller(options: Result<Options, Failure>) -> Result<Value, String> {
+        let options = options.map_err(|error| error.to_string())?;
+        let [row] = &options.connection.controllers[..] else { panic!("one controller") };
+        Ok(serde_json::to_value(&row.controller).unwrap())
+    }
+
+    fn filter(text: &str) -> Result<Value, String> {
+        controller(with_loss_filter(Options::insecure(), text))
+    }
+
+    fn spacing(text: &str, rate: Option<u64>) -> Result<Value, String> {
+        let mut options = Options::insecure();
+        options.connection.line_rate = rate.map(Rate::from_bits_per_second);
+        controller(with_spacing(options, text))
+    }
+
+    #[test]
+    fn uddj_future_work_filters_of_a_command() {
+        for (name, _) in &FILTERS[..5] {
+            let found = filter(name).unwrap();
+            assert_eq!((&found["kind"], &found["loss_filter"]), (&"tfrc-filtered".into(), &(*name).into()));
+        }
+        let found = filter("uddj,action=filter,floor=10ms").unwrap();
+        assert_eq!((&found["uddj"]["action"], &found["uddj"]["floor"]), (&"filter".into(), &"10ms".into()));
+        for (text, why) in [
+            ("oracle", "the oracle counts the losses that the channel did not cause, and only a simulator knows these"),
+            ("zigzg", "there is no loss filter \"zigzg\"; did you mean \"zigzag\"?"),
+            ("uddj,floor", "\"floor\" has no value: write KEY=VALUE"),
+            ("uddj,flor=1ms", "uddj.flor: unknown key \"flor\"; did you mean \"floor\"?"),
+            ("uddj,margin=1", "margin: 1 is out of range"),
+            ("spike,floor=1ms", "it has no keys: only uddj has some"),
+        ] {
+            let found = filter(text).unwrap_err();
+            assert!(found.starts_with(&format!("--loss-filter {text}: {why}")), "{found}");
+        }
+    }
+
+    #[test]
+    fn packet_spacing_2_schemes_of_a_command() {
+        let rate = Some(100_000_000);
+        for (text, key, value) in [
+            ("fixed,spacing=500us", "spacing", "500us"),
+            ("fixed", "spacing", "1ms"),
+            ("ad-hoc,shorten=step", "damping", "none"),
+            ("damped", "damping", "in-force"),
+            ("equation", "pacing", "even"),
+        ] {
+            let found = spacing(text, rate).unwrap();
+            assert_eq!((&found["kind"], &found[key]), (&controller_of_spacing(text).into(), &value.into()), "{text}");
+        }
+        assert!(spacing("equation", None).is_ok());
+        for (text, rate, why) in [
+            (
+                "damped",
+                None,
+                "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \"ip route",
+            ),
+            ("dampd", rate, "there is no spacing \"dampd\"; did you mean \"damped\"?"),
+            ("fixed,gap=1ms", rate, "gap: unknown key \"gap\""),
+            ("fixed,spacing=65s", rate, "spacing: 65s is out of range"),
+        ] {
+            let found = spacing(text, rate).unwrap_err();
+            assert!(found.starts_with(&format!("--spacing {text}: {why}")), "{found}");
+        }
+    }
+}

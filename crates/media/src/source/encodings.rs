@@ -1,0 +1,189 @@
+//! Media with an encoding for each of several rates, which follows the rate that its transport allows.
+//!
+//! From the paper on MApp over UDPm, sections 2.2 and 3.1: all encodings have packets of one size, and the encoding decides the time from one
+//! packet to the next, payload * 8 / rate. The source begins with the first encoding. It sends the greatest whose rate is not above the rate
+//! of the transport, from the packet that is due next; a gap that has begun keeps its length.
+
+use super::Context;
+use crate::write::{Write, WriteSize, check_lifetime, check_size};
+use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Rate};
+
+/// Options of `kind = "encodings"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
+pub struct EncodingsOptions {
+    /// Rate of each encoding, without headers, from 1bps; each above the one before. 1 to 256 rates.
+    pub rates: Vec<Rate>,
+    /// Bytes of each packet without headers, 1 B to 16 MiB.
+    pub payload: Bytes,
+    /// What it is.
+    pub media: MediaKind,
+    /// Which packets go first where a queue may choose: 0 before 1.
+    pub priority: u8,
+    /// How long a packet is of use; absent, for ever.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub lifetime: Option<Duration>,
+}
+
+const MOST_ENCODINGS: usize = 256;
+
+impl EncodingsOptions {
+    pub(super) const fn write_size(&self) -> WriteSize {
+        WriteSize::Payload(self.payload)
+    }
+
+    pub(super) fn writes_within(&self, length: Duration) -> u64 {
+        let shortest = self.rates.last().map_or(Duration::ZERO, |rate| rate.time_of(self.payload));
+        (length.as_nanos() / shortest.as_nanos().max(1)).saturating_add(1)
+    }
+}
+
+impl headway_units::Options for EncodingsOptions {
+    /// The ten rates of `udpm`, 0.2 Mb/s apart, and the paper's packets of 1000 B.
+    fn preset(_: Dialect) -> Self {
+        Self {
+            rates: (1..=10).map(|scale| Rate::from_bits_per_second(200_000 * scale)).collect(),
+            payload: Bytes::new(1000),
+            media: MediaKind::Video,
+            priority: 0,
+            lifetime: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        let wrong = |message: String| Err(OptionError::new("rates", message));
+        let count = self.rates.len();
+        if !(1..=MOST_ENCODINGS).contains(&count) {
+            return wrong(format!("there are {count} encodings; expected 1 to {MOST_ENCODINGS}"));
+        }
+        if self.rates.first().is_some_and(|rate| rate.is_zero()) {
+            return wrong("an encoding of 0bps sends nothing; expected at least 1bps".to_owned());
+        }
+        if let Some(pair) = self.rates.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return wrong(format!("{} is not above {}; expected rising rates", pair[1], pair[0]));
+        }
+        check_size("payload", self.payload)?;
+        if self.rates.iter().any(|rate| rate.time_of(self.payload).is_zero()) {
+            return wrong("more than one write each nanosecond: lower the rates or write more bytes".to_owned());
+        }
+        check_lifetime(self.lifetime)
+    }
+}
+
+/// Media with several encodings, running.
+#[derive(Debug)]
+pub struct Encodings {
+    options: EncodingsOptions,
+    /// The encoding that is sent now.
+    index: usize,
+    /// When the next packet is due, with the encoding that its fraction of a nanosecond is of.
+    even: Accumulator,
+    even_rate: Rate,
+    stop: Instant,
+}
+
+impl Encodings {
+    pub(super) fn new(options: &EncodingsOptions, context: &Context) -> Self {
+        Self {
+            options: options.clone(),
+            index: 0,
+            even: Accumulator::starting(context.start),
+            even_rate: options.rates.first().copied().unwrap_or_default(),
+            stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
+        }
+    }
+
+    /// Chooses the encoding of a transport that allows this rate. `None`: the transport does not know one, and the encoding stays.
+    pub(super) fn follow(&mut self, allowed: Option<Rate>) {
+        if let Some(allowed) = allowed {
+            self.index = self.options.rates.partition_point(|rate| *rate <= allowed).saturating_sub(1);
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let next = self.even.instant();
+        (next < self.stop).then_some(next)
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
+        let created = self.poll_timeout().filter(|due| *due <= now)?;
+        let rate = self.options.rates.get(self.index).copied()?;
+        if rate != self.even_rate {
+            let (at, fraction_ns) = self.even.nearest(self.even_rate);
+            (self.even, self.even_rate) = (Accumulator::between(at, fraction_ns, rate), rate);
+        }
+        self.even.advance(self.options.payload, rate);
+        Some(Write {
+            size: self.options.write_size(),
+            kind: self.options.media,
+            priority: self.options.priority,
+            created,
+            expires: self.options.lifetime.map(|lifetime| created + lifetime),
+            rest: WriteSize::NOTHING,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Source, SourceOptions};
+    use headway_units::{Options as _, Random};
+
+    fn preset() -> EncodingsOptions {
+        EncodingsOptions::preset(Dialect::Rfc)
+    }
+    fn source(options: EncodingsOptions) -> Source {
+        let (start, random) = (Instant::from_secs(1), Random::new(1, "encodings"));
+        Source::new(&SourceOptions::Encodings(options), Context { start, stop: None, random, trace: None }).unwrap()
+    }
+    const fn kbps(rate: u64) -> Rate {
+        Rate::from_bits_per_second(rate * 1000)
+    }
+
+    /// Paper section 3.1, "the next data transmission time based on the transmission rate associated with the current scale value and the
+    /// packet size": 1000 B take 40 ms at 0.2 Mb/s, 10 ms at 0.8 Mb/s, 4 ms at 2 Mb/s. A gap that has begun keeps its length.
+    #[test]
+    fn udpm_3_1_an_encoding_for_each_scale() {
+        let mut source = source(preset());
+        let mut times = Vec::new();
+        for allowed in [None, Some(200), Some(800), Some(2000), Some(900), Some(100), None] {
+            let due = source.poll_timeout().unwrap();
+            // Between two packets: the next one is due when it was.
+            source.follow(|| allowed.map(kbps));
+            assert_eq!(source.poll_timeout(), Some(due));
+            let write = source.poll(due).unwrap();
+            assert_eq!((write.size, write.created), (WriteSize::Payload(Bytes::new(1000)), due));
+            times.push(due.since(Instant::from_secs(1)).as_nanos() / 1_000_000);
+        }
+        assert_eq!(times, [0, 40, 80, 90, 94, 104, 144]);
+    }
+
+    /// 3 packets of 1000 B at 300 kb/s take 80 ms, whatever the fractions of their nanoseconds.
+    #[test]
+    fn gaps_do_not_drift() {
+        let mut source = source(EncodingsOptions { rates: vec![kbps(300)], ..preset() });
+        let all = std::iter::from_fn(|| source.poll(Instant::from_secs(9))).count();
+        assert_eq!(all, 301, "8 s, and the first");
+    }
+
+    #[test]
+    fn wrong_rates_are_refused() {
+        for (rates, why) in [
+            (vec![], "there are 0 encodings; expected 1 to 256"),
+            (vec![0, 1], "expected at least 1bps"),
+            (vec![5, 5], "5kbps is not above 5kbps; expected rising rates"),
+            ((1..=257).collect(), "there are 257 encodings"),
+            (vec![9_000_000_000_000], "lower the rates"),
+        ] {
+            let options = EncodingsOptions { rates: rates.into_iter().map(kbps).collect(), ..preset() };
+            let error = options.check().unwrap_err();
+            assert!(error.key == "rates" && error.message.contains(why), "{}", error.message);
+        }
+        assert_eq!(EncodingsOptions { payload: Bytes::new(0), ..preset() }.check().unwrap_err().key, "payload");
+    }
+}

@@ -1,0 +1,147 @@
+//! Loss filters and packet spacing of connections: experimental controllers, with the options of one end.
+//!
+//! Both ends name the controller, by its CCID. All other options of a scheme belong to one end: a filter to the receiver of the data, a spacing to its sender.
+
+use crate::options::Options;
+use headway_rate::{
+    ControllerOptions, Damping, LossFilterKind, SpacingEquationOptions, SpacingFixedOptions, SpacingOptions,
+    TfrcFilteredOptions, TfrcOptions, UddjOptions,
+};
+use headway_units::{Dialect, Duration, OptionError, Options as _, Registry as _};
+
+/// A scheme that spaces packets, of the paper on packet spacing (section 2).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spacing {
+    /// The packet-spacing agent: a constant gap, without feedback.
+    Fixed(SpacingFixedOptions),
+    /// The protocols with feedback each round trip: ad hoc (section 2.1) and damped (section 2.2).
+    Feedback(SpacingOptions),
+    /// The equation-based protocol (section 2.3).
+    Equation(SpacingEquationOptions),
+}
+
+impl Spacing {
+    /// Returns the packet-spacing agent with this gap. A gap of zero sends as fast as the line takes packets.
+    #[must_use]
+    pub fn fixed(gap: Duration) -> Self {
+        Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
+    }
+
+    /// Returns the ad-hoc protocol.
+    #[must_use]
+    pub fn ad_hoc() -> Self {
+        Self::Feedback(SpacingOptions { damping: Damping::None, ..SpacingOptions::preset(Dialect::default()) })
+    }
+
+    /// Returns the damped protocol.
+    #[must_use]
+    pub fn damped() -> Self {
+        Self::Feedback(SpacingOptions::preset(Dialect::default()))
+    }
+
+    /// Returns the equation-based protocol.
+    #[must_use]
+    pub fn equation() -> Self {
+        Self::Equation(SpacingEquationOptions::preset(Dialect::default()))
+    }
+
+    fn controller(self) -> ControllerOptions {
+        match self {
+            Self::Fixed(options) => ControllerOptions::SpacingFixed(options),
+            Self::Feedback(options) => ControllerOptions::Spacing(options),
+            Self::Equation(options) => ControllerOptions::SpacingEquation(options),
+        }
+    }
+}
+
+impl Options {
+    /// The receiver counts only losses of congestion, by this filter. Both ends need the controller `tfrc-filtered` (CCID 250); the peer's filter
+    /// is that of the data that this end sends, and may be another one. `uddj`: the options of [`LossFilterKind::Uddj`].
+    ///
+    /// # Errors
+    /// If an option is out of range, or the filter is [`LossFilterKind::Oracle`]: no packet reports which losses the channel caused.
+    pub fn with_loss_filter(self, filter: LossFilterKind, uddj: Option<UddjOptions>) -> Result<Self, OptionError> {
+        if filter == LossFilterKind::Oracle {
+            let message = "the oracle counts the losses that the channel did not cause, and only a simulator knows these: expected another filter";
+            return Err(OptionError::new("loss_filter", message));
+        }
+        let preset = TfrcOptions::preset(Dialect::default());
+        let tfrc = TfrcOptions { loss_filter: Some(filter), uddj, ..preset };
+        self.with_experiment(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
+    }
+
+    /// The sender spaces its packets by this scheme. Both ends need the same controller: `spacing-fixed`, `spacing` or `spacing-equation`. The gaps
+    /// and rules are those of the sender of the data.
+    ///
+    /// # Errors
+    /// If an option is out of range, or the scheme needs [`ConnectionOptions::line_rate`](headway_dccp::ConnectionOptions::line_rate) and it is not
+    /// set. No report of its receiver has arrival times, from which a sender could measure a rate.
+    pub fn with_spacing(self, spacing: Spacing) -> Result<Self, OptionError> {
+        self.with_experiment(spacing.controller())
+    }
+
+    fn with_experiment(self, controller: ControllerOptions) -> Result<Self, OptionError> {
+        controller.check()?;
+        let mut options = self.with_controller(controller.kind())?;
+        let number = options.connection.send_ccids.first().copied();
+        let row = options.connection.controllers.iter_mut().find(|row| Some(row.ccid.0) == number);
+        if let Some(row) = row {
+            row.controller = controller;
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::Rate;
+
+    fn controller(options: &Options) -> &ControllerOptions {
+        let [row] = &options.connection.controllers[..] else { panic!("one controller") };
+        assert_eq!(options.connection.send_ccids, [row.ccid.0]);
+        assert_eq!(options.connection.receive_ccids, [row.ccid.0]);
+        &row.controller
+    }
+
+    /// UDDJ-TFRC, "future work": an implementation on a network. Each filter that needs no more than a receiver has runs over CCID 250.
+    #[test]
+    fn uddj_future_work_filters_of_a_receiver() {
+        for filter in [
+            LossFilterKind::Uddj,
+            LossFilterKind::Guarded,
+            LossFilterKind::Zigzag,
+            LossFilterKind::Mbiaz,
+            LossFilterKind::Spike,
+        ] {
+            let options = Options::insecure().with_loss_filter(filter, None).unwrap();
+            let ControllerOptions::TfrcFiltered(tfrc) = controller(&options) else { panic!("{filter:?}") };
+            assert_eq!((tfrc.loss_filter, options.connection.send_ccids[0]), (Some(filter), 250));
+        }
+        let refused = Options::insecure().with_loss_filter(LossFilterKind::Oracle, None).unwrap_err();
+        assert_eq!(refused.key, "loss_filter");
+        assert!(refused.message.contains("only a simulator knows"), "{}", refused.message);
+        let uddj = |margin| Some(UddjOptions { margin, ..UddjOptions::default() });
+        for (filter, margin, key) in [(LossFilterKind::Uddj, 1.0, "margin"), (LossFilterKind::Spike, 0.0, "uddj")] {
+            assert_eq!(Options::insecure().with_loss_filter(filter, uddj(margin)).unwrap_err().key, key);
+        }
+    }
+
+    /// Packet spacing, section 2: all schemes, of which the equation alone needs no line rate.
+    #[test]
+    fn packet_spacing_2_schemes_of_a_sender() {
+        let schemes =
+            || [Spacing::fixed(Duration::from_micros(500)), Spacing::ad_hoc(), Spacing::damped(), Spacing::equation()];
+        for (scheme, ccid) in schemes().into_iter().zip([252, 249, 249, 253]) {
+            let mut options = Options::insecure();
+            options.connection.line_rate = Some(Rate::from_bits_per_second(100_000_000));
+            let options = options.with_spacing(scheme.clone()).unwrap();
+            assert_eq!((controller(&options), options.connection.send_ccids[0]), (&scheme.controller(), ccid));
+        }
+        let without = schemes().map(|scheme| Options::insecure().with_spacing(scheme).err().map(|error| error.key));
+        assert_eq!(without, [Some("line_rate"), Some("line_rate"), Some("line_rate"), None]);
+        assert_ne!(Spacing::ad_hoc(), Spacing::damped());
+        let too_long = Options::insecure().with_spacing(Spacing::fixed(Duration::from_secs(65)));
+        assert_eq!(too_long.unwrap_err().key, "spacing");
+    }
+}
