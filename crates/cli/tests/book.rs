@@ -35,7 +35,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),
-    ("peer", 8),
+    ("peer", 9),
     ("pip", 1),
 ];
 

@@ -27,6 +27,7 @@ mod media_outbox;
 mod memory;
 mod negotiation;
 mod network;
+mod one_way_delays;
 mod opening;
 mod outbox;
 mod path_mtu;

@@ -169,7 +169,7 @@ proptest! {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
         let controllers = [preset.controllers.clone(), options().controllers].concat();
         let rules = ConnectionOptions {
-            send_ccids: vec![ccid], receive_ccids: vec![ccid], controllers, probe_mtu, timestamps, data_checksum: timestamps, ..preset
+            send_ccids: vec![ccid], receive_ccids: vec![ccid], controllers, probe_mtu, timestamps, data_checksum: timestamps, one_way_delays: timestamps, ..preset
         };
         let mut pipe = bring(state, &rules);
         let numbers = last_numbers(&pipe, client);

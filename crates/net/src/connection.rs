@@ -6,7 +6,7 @@ use crate::mailbox::{Closed, Event, Events, Mailbox, Phase};
 use crate::media::Media;
 use crate::watched::Watched;
 use headway_dccp::{Path, Status};
-use headway_rate::Scale;
+use headway_rate::{OneWayDelay, Scale};
 use headway_units::{Duration, Rate};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -124,6 +124,17 @@ impl Connection {
     /// Why none will come any more, once all that have come are read.
     pub fn recv(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
         self.wait(&self.mailbox.incoming, None, |incoming| incoming.receive(datagram)).unwrap_or(Err(Closed::Socket))
+    }
+
+    /// Waits for a datagram as [`recv`](Self::recv) does, and returns its one-way delay from the packet's Timestamp to its arrival here. The delay is
+    /// `None` unless the endpoint [measures it](headway_dccp::ConnectionOptions::one_way_delays), and before the first round trip.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub fn recv_timed(&self, datagram: &mut Vec<u8>) -> Result<Option<OneWayDelay>, Closed> {
+        self.wait(&self.mailbox.incoming, None, |incoming| incoming.receive_timed(datagram))
+            .unwrap_or(Err(Closed::Socket))
     }
 
     /// The same, for so long at most: `None` if nothing has come.

@@ -29,7 +29,7 @@ pub use encoder::{EncoderOptions, EncoderRate};
 pub use endpoint::{Endpoint, EndpointError};
 pub use headway_dccp::{DropCode, Fate, Reset, ResetCode, Status};
 pub use headway_media::QueueMethod;
-pub use headway_rate::{ControllerOptions, LossFilterKind, Scale, UddjOptions, UdpmOptions};
+pub use headway_rate::{ControllerOptions, LossFilterKind, OneWayDelay, Scale, UddjOptions, UdpmOptions};
 pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
 pub use mailbox::{Closed, Event};
 pub use media::Media;

@@ -2,7 +2,7 @@
 
 use crate::watched::{Calls, Watched};
 use headway_dccp::Fate;
-use headway_rate::Scale;
+use headway_rate::{OneWayDelay, Scale};
 use headway_units::Rate;
 use std::collections::VecDeque;
 
@@ -98,7 +98,7 @@ pub(crate) struct Incoming {
     is_known: bool,
     rate: Option<Rate>,
     scale: Option<Scale>,
-    datagrams: VecDeque<Vec<u8>>,
+    datagrams: VecDeque<(Vec<u8>, Option<OneWayDelay>)>,
     /// Datagrams that wait at most.
     room: usize,
     /// Datagrams for which there was no room.
@@ -198,8 +198,8 @@ impl Mailbox {
         });
     }
 
-    /// A datagram has come; whether there was room for it.
-    pub(crate) fn deliver(&self, datagram: &[u8]) -> bool {
+    /// A datagram has come, with its delay if that is known; whether there was room for it.
+    pub(crate) fn deliver(&self, datagram: &[u8], delay: Option<OneWayDelay>) -> bool {
         self.incoming.change(|incoming| {
             if incoming.datagrams.len() >= incoming.room {
                 incoming.dropped += 1;
@@ -208,7 +208,7 @@ impl Mailbox {
             let mut buffer = incoming.spare.pop().unwrap_or_default();
             buffer.clear();
             buffer.extend_from_slice(datagram);
-            incoming.datagrams.push_back(buffer);
+            incoming.datagrams.push_back((buffer, delay));
             true
         })
     }
@@ -217,12 +217,17 @@ impl Mailbox {
 impl Incoming {
     /// The next datagram, in place of what the buffer holds; or why none will come any more.
     pub(crate) fn receive(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), Closed>> {
-        let Some(datagram) = self.datagrams.pop_front() else { return self.over().map(Err) };
+        self.receive_timed(buffer).map(|received| received.map(drop))
+    }
+
+    /// The same, with its one-way delay.
+    pub(crate) fn receive_timed(&mut self, buffer: &mut Vec<u8>) -> Option<Result<Option<OneWayDelay>, Closed>> {
+        let Some((datagram, delay)) = self.datagrams.pop_front() else { return self.over().map(Err) };
         let old = std::mem::replace(buffer, datagram);
         if self.spare.len() < MOST_SPARE {
             self.spare.push(old);
         }
-        Some(Ok(()))
+        Some(Ok(delay))
     }
 
     /// Whether both ends know that they are connected, once that is known.
@@ -282,11 +287,11 @@ mod tests {
     fn what_came_before_the_end_is_read() {
         let mailbox = Mailbox::new(2, 9, 1000, &Calls::default());
         assert_eq!(received(&mailbox), None);
-        assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n])), [true, true, false], "there is room for two");
+        assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n], None)), [true, true, false], "there is room for two");
         assert_eq!(mailbox.dropped(), 1);
         mailbox.tell([Event::Closed(Closed::ByPeer)]);
         assert_eq!(received(&mailbox), Some(Ok(vec![1])));
-        assert!(mailbox.deliver(&[]), "an empty datagram is one");
+        assert!(mailbox.deliver(&[], None), "an empty datagram is one");
         assert_eq!([(); 2].map(|()| received(&mailbox)), [Some(Ok(vec![2])), Some(Ok(vec![]))]);
         assert_eq!([(); 2].map(|()| received(&mailbox)), [const { Some(Err(Closed::ByPeer)) }; 2]);
         assert_eq!(mailbox.events.with(Events::next), Some(Some(Event::Closed(Closed::ByPeer))));

@@ -8,6 +8,7 @@ mod faster_restart;
 mod kinds;
 mod loss_filter;
 mod none;
+mod one_way;
 mod rap;
 mod report;
 mod spacing;
@@ -31,6 +32,7 @@ pub use external::{
 pub use kinds::{ControllerOptions, Receiver, Sender};
 pub use loss_filter::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
 pub use none::{NoneOptions, NoneReceiver, NoneSender};
+pub use one_way::{ClockTracker, OneWayDelay};
 pub use rap::{RapOptions, RapReceiver, RapSender};
 pub use report::{
     Arrival, Feedback, LossForm, LossInterval, Losses, Own, Report, ReportForm, Run, TfrcReport, TimedArrival,

@@ -90,6 +90,9 @@ pub struct FlowSummary {
     pub loss_ratio: f64,
     /// One-way delays in s; none if nothing arrived.
     pub one_way_delay_s: Option<DelaySummary>,
+    /// Of a real run: the most by which a one-way delay may be off, in s. Absent if the delays are exact or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_delay_error_s: Option<f64>,
     /// Interarrival jitter at the last packet (RFC 3550 appendix A.8), in s; none before a second packet.
     pub jitter_s: Option<f64>,
     /// Round-trip times in s; none if the sender took no sample.
@@ -415,6 +418,7 @@ impl FlowMeter {
             goodput_bps: rate(self.goodput_bytes),
             loss_ratio: if self.sent > 0 { lost as f64 / self.sent as f64 } else { 0.0 },
             one_way_delay_s: self.delays.summary(),
+            one_way_delay_error_s: None,
             jitter_s: self.jitter.nanos(received).map(seconds_of),
             rtt_s: (self.rtt_count > 0).then(|| RttSummary {
                 mean: self.rtt_sum as f64 / self.rtt_count as f64 / 1e9,

@@ -369,6 +369,7 @@ mod tests {
             throughput_bps: 1e6 * (index as f64 + 0.25),
             goodput_bps: 1e6 * index as f64,
             loss_ratio: index as f64 / 1000.0,
+            one_way_delay_error_s: None,
             one_way_delay_s: (index > 0).then_some(DelaySummary {
                 mean: 0.0125,
                 p50: 0.012,

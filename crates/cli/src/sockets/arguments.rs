@@ -39,6 +39,17 @@ pub(crate) struct EndOptions {
     pub(crate) quiet: bool,
 }
 
+/// One-way delays of the datagrams that this end receives.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct DelayOptions {
+    /// Measure one-way delays. The sender then puts a Timestamp of 6 bytes on each packet, rounded up to 8.
+    #[arg(long)]
+    pub(crate) delays: bool,
+    /// How long a datagram is of use after its packet was sent, such as 150ms: report how many were on time. Measures one-way delays.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) deadline: Option<Duration>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RecvOptions {
     /// Where senders connect to; port 0 is any that is free.
@@ -64,6 +75,8 @@ pub(crate) struct RecvOptions {
     /// Accept this many senders at a time, 1 to 4000. Each has a thread; the receiver refuses more ("Too Busy").
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once")]
     pub(crate) max_senders: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) delays: DelayOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
 }
@@ -150,6 +163,8 @@ pub(crate) struct RelayOptions {
     pub(crate) queue: QueueOptions,
     #[command(flatten)]
     pub(crate) media: MediaOptions,
+    #[command(flatten)]
+    pub(crate) delays: DelayOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
     /// A program here sends to this address. Of several the other end has as many --to, in the same order.

@@ -1,5 +1,6 @@
 //! A connection that a source writes to, and what becomes of what it writes.
 
+use super::delays::DelayMeter;
 use super::receiving::Back;
 use super::recv::failure;
 use super::sending::{Sending, Sent, how_many};
@@ -86,8 +87,8 @@ impl Line {
     }
 
     /// What comes on it is handed on, and counted under this label.
-    pub(super) fn with_back(mut self, label: FlowLabel) -> Self {
-        self.back = Some(Back::new(self.clock, &self.connection, label));
+    pub(super) fn with_back(mut self, label: FlowLabel, delays: Option<Arc<DelayMeter>>) -> Self {
+        self.back = Some(Back::new(self.clock, &self.connection, delays, label));
         self
     }
 

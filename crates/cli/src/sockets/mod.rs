@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 mod controller;
+mod delays;
 mod end;
 mod framing;
 mod line;

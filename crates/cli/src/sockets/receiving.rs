@@ -1,11 +1,12 @@
 //! What connections have brought.
 
+use super::delays::{DelayMeter, Delays};
 use super::end::UNREAD;
 use super::metrics::Page;
 use super::recording::Values;
 use super::sending::how_many;
 use super::watch::Figures;
-use headway_net::{Clock, Connection, Duration, MediaKind, Options};
+use headway_net::{Clock, Connection, Duration, MediaKind, OneWayDelay, Options};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
 use headway_units::{DropCause, Instant};
 use serde::Serialize;
@@ -23,6 +24,7 @@ pub(super) struct Came {
     /// The output has not accepted the newest one yet.
     pending: AtomicBool,
     meter: Option<Arc<Meter>>,
+    delays: Option<Arc<DelayMeter>>,
 }
 
 /// All datagrams, for a record.
@@ -55,17 +57,20 @@ impl Meter {
         flow.lost_packets.add_many(DropCause::Channel, missing_packets);
         flow.lost_packets.add_many(DropCause::Host, dropped_packets);
         flow.loss_ratio = received.loss_ratio;
+        if let Some(delays) = received.delays {
+            delays.record(&mut flow);
+        }
         flow
     }
 }
 
 impl Came {
-    pub(super) fn new(meter: Option<Arc<Meter>>) -> Self {
-        Self { meter, ..Self::default() }
+    pub(super) fn new(meter: Option<Arc<Meter>>, delays: Option<Arc<DelayMeter>>) -> Self {
+        Self { meter, delays, ..Self::default() }
     }
 
     /// A datagram has arrived and is handed on, unless the system has refused it.
-    pub(super) fn add(&self, bytes: usize, is_accepted: bool) {
+    pub(super) fn add(&self, bytes: usize, delay: Option<OneWayDelay>, is_accepted: bool) {
         if !is_accepted {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return;
@@ -74,6 +79,9 @@ impl Came {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         if let Some(meter) = &self.meter {
             meter.add(bytes);
+        }
+        if let (Some(delays), Some(delay)) = (&self.delays, delay) {
+            delays.add(delay);
         }
     }
 
@@ -112,17 +120,23 @@ pub(super) struct Back {
     incoming: Mutex<Incoming>,
     receiving: Mutex<Receiving>,
     meter: Arc<Meter>,
+    delays: Option<Arc<DelayMeter>>,
     /// What a record calls it.
     label: FlowLabel,
 }
 
 impl Back {
-    pub(super) fn new(clock: Clock, connection: &Arc<Connection>, label: FlowLabel) -> Self {
+    pub(super) fn new(
+        clock: Clock,
+        connection: &Arc<Connection>,
+        delays: Option<Arc<DelayMeter>>,
+        label: FlowLabel,
+    ) -> Self {
         let meter = Arc::new(Meter::new(clock));
-        let came = Arc::new(Came::new(Some(Arc::clone(&meter))));
+        let came = Arc::new(Came::new(Some(Arc::clone(&meter)), delays.clone()));
         let incoming = Incoming::new(Arc::clone(connection), came);
         let receiving = Receiving::new(clock.now());
-        Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, label }
+        Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, delays, label }
     }
 
     /// Where its datagrams are counted.
@@ -139,7 +153,7 @@ impl Back {
     pub(super) fn line(&self, now: Instant, last: bool) -> BackSoFar {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut receiving = self.receiving.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = receiving.line(now, std::iter::once(&*incoming), last);
+        let received = receiving.line(now, std::iter::once(&*incoming), last).with_delays(self.delays.as_deref());
         BackSoFar { received, flow: self.meter.summary(&received, receiving.labelled(&self.label)) }
     }
 }
@@ -228,6 +242,9 @@ pub(super) struct Received {
     pub(super) refused_handshakes: u64,
     /// Share of the datagrams that are missing or that the output did not get.
     pub(super) loss_ratio: f64,
+    /// One-way delays, where they are measured.
+    #[serde(flatten)]
+    pub(super) delays: Option<Delays>,
     /// Bits of datagrams a second, of the whole time.
     pub(super) goodput_bps: f64,
     /// Since the line before.
@@ -299,6 +316,7 @@ impl Receiving {
             missing_packets: missing,
             dropped_packets: dropped,
             refused_handshakes: 0,
+            delays: None,
             loss_ratio: if all > 0 { lost as f64 / all as f64 } else { 0.0 },
             goodput_bps: rate(bytes, to),
             now: Now { goodput_bps: rate(bytes - had, now.since(at).as_secs_f64()) },
@@ -307,6 +325,10 @@ impl Receiving {
 }
 
 impl Received {
+    pub(super) fn with_delays(self, meter: Option<&DelayMeter>) -> Self {
+        Self { delays: meter.map(|meter| meter.delays(self.missing_packets + self.dropped_packets)), ..self }
+    }
+
     /// For people, on one line.
     pub(super) fn live(&self) -> String {
         let connections = how_many(self.connections as u64, "connection", "connections");
@@ -324,12 +346,13 @@ impl Received {
             dropped => format!(", {dropped} not written"),
         };
         format!(
-            "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %)",
+            "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %){}",
             self.interval.to,
             1e-6 * goodput_bps,
             how_many(self.received_packets, "datagram", "datagrams"),
             self.missing_packets,
             100.0 * self.loss_ratio,
+            self.delays.map(|delays| delays.text()).unwrap_or_default(),
         )
     }
 }
@@ -358,6 +381,9 @@ impl Figures for Received {
         page.counter("dropped_packets", dropped, self.dropped_packets);
         page.counter("refused_handshakes", "Handshakes of peers that failed.", self.refused_handshakes);
         page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(self.now.goodput_bps));
+        if let Some(delays) = &self.delays {
+            delays.page(&mut page);
+        }
         page.0
     }
 }

@@ -1,6 +1,7 @@
 //! `headway recv`: what senders send, to a file, to standard output, or to a UDP port.
 
 use super::arguments::RecvOptions;
+use super::delays::DelayMeter;
 use super::end::address;
 use super::receiving::{Came, Incoming, Meter, Received, Receiving};
 use super::sending::how_many;
@@ -41,7 +42,9 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let trust = if asked.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(asked.allow.clone()) };
     // Nothing is sent of which anything could become.
     let accepted = Some(if asked.once { 1 } else { asked.max_senders.get() });
-    let options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
+    let mut options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
+    options.connection.one_way_delays = asked.delays.is_wanted();
+    let delays = asked.delays.meter();
     let server = Arc::new(listen(&asked.listen, &options)?);
     let sink = Arc::new(Sink::new(asked)?);
     // An output that is a pipe has been opened: until here a signal ends the program.
@@ -66,6 +69,7 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
         teller,
         watch,
         meter,
+        delays,
         label,
         tell,
         news,
@@ -120,6 +124,7 @@ struct Reader {
     teller: Teller,
     watch: Watch,
     meter: Option<Arc<Meter>>,
+    delays: Option<Arc<DelayMeter>>,
     /// What a record calls all that comes.
     label: FlowLabel,
     tell: Sender<News>,
@@ -204,7 +209,7 @@ impl Reader {
             return Ok(());
         }
         self.teller.note(&format!("{from} is connected"));
-        let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone())));
+        let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone(), self.delays.clone())));
         let key = self.next;
         self.next += 1;
         self.open.insert(key, Incoming::new(Arc::clone(&connection), Arc::clone(&came)));
@@ -233,7 +238,7 @@ impl Reader {
     fn figures(&mut self, last: bool) -> Received {
         let refused_handshakes = self.server.counters().refused_handshakes;
         let line = self.receiving.line(self.clock.now(), self.open.values(), last);
-        Received { refused_handshakes, ..line }
+        Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref())
     }
 
     /// Fails if datagrams have arrived that the output did not get.
@@ -279,13 +284,14 @@ impl Reader {
 fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Closed, Failure> {
     let mut datagram = Vec::new();
     loop {
-        if let Err(why) = connection.recv(&mut datagram) {
-            return Ok(why);
-        }
+        let delay = match connection.recv_timed(&mut datagram) {
+            Ok(delay) => delay,
+            Err(why) => return Ok(why),
+        };
         came.set_pending(true);
         let put = outlet.put(&datagram);
         came.set_pending(false);
-        came.add(datagram.len(), matches!(put, Ok(true)));
+        came.add(datagram.len(), delay, matches!(put, Ok(true)));
         put?;
     }
 }
@@ -297,7 +303,7 @@ fn until_over(connection: &Connection, came: &Came) -> Closed {
         if let Err(why) = connection.recv(&mut datagram) {
             return why;
         }
-        came.add(datagram.len(), false);
+        came.add(datagram.len(), None, false);
     }
 }
 

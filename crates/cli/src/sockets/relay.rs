@@ -2,7 +2,7 @@
 //! other end, which hands it to the program there; and back.
 #![expect(clippy::disallowed_types, reason = "programs send and receive by UDP")]
 
-use super::arguments::{MediaOptions, RelayOptions};
+use super::arguments::{DelayOptions, MediaOptions, RelayOptions};
 use super::end::{check_methods, destination};
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
@@ -36,6 +36,7 @@ struct Relay {
     ways: Vec<Way>,
     rules: Rules,
     usual: MediaOptions,
+    delays: DelayOptions,
     /// The connection there is.
     line: Mutex<Option<Arc<Line>>>,
     strays: Mutex<Strays>,
@@ -64,7 +65,8 @@ struct Way {
 pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let rules = rules(asked)?;
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
-    let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
+    let mut options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
+    options.connection.one_way_delays = asked.delays.is_wanted();
     check_methods(asked.media.method.is_some() || rules.have_methods(), &options)?;
     // The rules and the identity have been read, from pipes perhaps: until here a signal ends the program.
     interrupt::listen();
@@ -78,7 +80,8 @@ pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
         )));
     }
     let mut watch = Watch::new(&asked.watch, &[NAME, BACK], NO_SEED, &teller)?;
-    let relay = Arc::new(Relay { ways, rules, usual: asked.media, line: Mutex::default(), strays: Mutex::default() });
+    let (usual, delays, line, strays) = (asked.media, asked.delays, Mutex::default(), Mutex::default());
+    let relay = Arc::new(Relay { ways, rules, usual, delays, line, strays });
     let kind = asked.end.controller();
     let ended = match (&asked.connect, &asked.listen) {
         (Some(server), _) => {
@@ -204,8 +207,8 @@ impl Relay {
     fn hand_out(&self, line: &Line) {
         let mut datagram = Vec::new();
         let came = line.back().map(Back::came);
-        while line.connection().recv(&mut datagram).is_ok() {
-            came.iter().for_each(|came| came.add(datagram.len(), true));
+        while let Ok(delay) = line.connection().recv_timed(&mut datagram) {
+            came.iter().for_each(|came| came.add(datagram.len(), delay, true));
             let Some((number, payload)) = datagram.split_first() else { continue };
             match self.ways.iter().find(|way| way.number == *number) {
                 Some(way) => way.put(payload),
@@ -233,7 +236,7 @@ impl Relay {
         let (from, to, kind) = ("here".to_owned(), name(&connection), kind.to_owned());
         let label = FlowLabel { name: NAME.to_owned(), from, to, kind };
         let back = FlowLabel { name: BACK.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
-        let line = Arc::new(Line::new(Clock::new(), connection, label, options).with_back(back));
+        let line = Arc::new(Line::new(Clock::new(), connection, label, options).with_back(back, self.delays.meter()));
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&line));
         let (relay, read) = (Arc::clone(self), Arc::clone(&line));
         spawn(move || relay.hand_out(&read))?;

@@ -161,6 +161,9 @@ pub struct Status {
     pub maximum_packet_size_is_known: bool,
     /// The smoothed round trip, once something has measured it.
     pub rtt: Option<Duration>,
+    /// How much the clock of this end gains on that of the peer, as a ratio, once
+    /// [one-way delays](super::ConnectionOptions::one_way_delays) are measured.
+    pub clock_skew: Option<f64>,
     /// The CCID of our data.
     pub send_ccid: Ccid,
     /// The CCID of the peer's data.

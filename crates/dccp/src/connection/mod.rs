@@ -14,6 +14,7 @@
 mod acknowledge;
 mod asking;
 mod cookie;
+mod delays;
 mod event;
 mod feature_slot;
 mod feature_value;
@@ -59,10 +60,11 @@ use crate::feature::{Ccid, Feature};
 use crate::{Arrivals, Packet, Path, Reset, ResetCode, ServiceCode};
 use acknowledge::Acknowledge;
 use asking::Asking;
+use delays::Delays;
 use event::Events;
 use feature_slot::Side;
 use forward::Forward;
-use headway_rate::{Judgement, Setbacks};
+use headway_rate::{Judgement, OneWayDelay, Setbacks};
 use headway_units::{Duration, Entropy, Instant, Seq48};
 use mtu::PathMtu;
 use negotiation::Negotiation;
@@ -124,6 +126,7 @@ pub struct Connection {
     acknowledge: Acknowledge,
     mtu: PathMtu,
     asking: Asking,
+    delays: Delays,
     /// Our application no longer listens.
     we_stopped: bool,
     /// Packets without data sent just before the next one.
@@ -209,6 +212,7 @@ impl Connection {
             acknowledge: Acknowledge::new(now),
             mtu,
             asking: Asking::default(),
+            delays: Delays::new(options.one_way_delays),
             we_stopped: false,
             ndp_run: 0,
             last_valid: None,
@@ -241,6 +245,14 @@ impl Connection {
     /// The newest round trip measured since the last call, for statistics.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.forward.take_rtt_sample()
+    }
+
+    /// Returns the one-way delay of the packet of data that was [handled](Self::handle) last; `None` unless this end
+    /// [measures it](ConnectionOptions::one_way_delays), the peer sends Timestamps, and a round trip is known.
+    #[must_use]
+    #[inline]
+    pub fn one_way_delay(&self) -> Option<OneWayDelay> {
+        self.delays.newest()
     }
 
     /// What the packet that was [handled](Self::handle) last told of our packets, once; `None` if it had no Ack Vector that counts. The number
@@ -347,6 +359,7 @@ impl Connection {
             state: self.machine.state(),
             maximum_packet_size: self.mtu.mps(),
             maximum_packet_size_is_known: self.mtu.is_known(),
+            clock_skew: self.delays.skew(),
             rtt: self.forward.round_trip(),
             send_ccid: Ccid(self.agreed.send_ccid),
             receive_ccid: Ccid(self.agreed.receive_ccid),

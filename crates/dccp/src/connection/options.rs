@@ -36,6 +36,9 @@ pub struct ConnectionOptions {
     pub loss_event_rate: bool,
     /// Timestamps on Request and Response (section 13.1).
     pub timestamps: bool,
+    /// Measure the one-way delays of the peer's data: Timestamps on acknowledgements ask the peer for Timestamps on its data (sections 13.1 and 13.3).
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub one_way_delays: bool,
     /// How much of the data that this end sends its checksum covers: 0 all, n the first 4(n - 1) bytes (section 9.2).
     pub send_coverage: u8,
     /// The least coverage that this end accepts; 0 full coverage only (section 9.2.1).
@@ -187,6 +190,7 @@ impl Options for ConnectionOptions {
             ndp_counts: false,
             loss_event_rate: false,
             timestamps: false,
+            one_way_delays: false,
             send_coverage: 0,
             minimum_coverage: 0,
             data_checksum: false,

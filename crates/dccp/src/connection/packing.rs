@@ -70,10 +70,9 @@ impl Connection {
             if self.agreed.sending.is_experiment() {
                 self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
             }
-            if self.agreed.sending.stamps_data() {
-                let _ = writer.push(DccpOption::Timestamp(Timestamp::at(now)));
-            }
         }
+        let by_ccid = kind.is_data() && self.agreed.sending.stamps_data();
+        self.delays.write(now, kind, by_ccid, &mut writer);
         // A padded Sync has a size to keep to.
         if kind == PacketType::Sync && data > 0 {
             return finish(writer);

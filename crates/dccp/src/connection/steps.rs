@@ -62,6 +62,7 @@ impl Connection {
         self.step_12_process_partopen(now, packet, &heard);
         self.answer_partopen(now, packet);
         let intact = heard.data_checksum.is_none_or(|crc| crc == crc32c(packet.data));
+        self.measure_delay(now, packet, &heard);
         self.tell_receiver(now, ecn, packet, &heard, intact);
         self.step_13_process_close_req(now, packet);
         self.step_14_process_close(now, packet)?;
@@ -248,17 +249,39 @@ impl Connection {
         received.ecn = if data && !intact { Ecn::Ce } else { ecn };
         (received.ccval, received.ndp_count) = (packet.ccval.value(), ndp_count);
         (received.own, received.rtt) = (heard.on_data.own, heard.on_data.rtt);
-        received.timing = self.sender_clock(heard);
+        received.timing = self.sender_clock(now, heard);
         self.reverse.on_packet(now, &received);
         if data {
             self.await_tail(now);
         }
     }
 
-    /// The sender's clock, where its CCID puts it on data.
-    fn sender_clock(&mut self, heard: &Heard) -> Option<Timing> {
+    /// The sender's clock, where its CCID puts it on data. If this end measures one-way delays, it is this end's clock less the delay, without
+    /// skew and offset, from the first round trip on.
+    fn sender_clock(&mut self, now: Instant, heard: &Heard) -> Option<Timing> {
         let timestamp = heard.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
+        if self.delays.measures() {
+            return self.delays.sent(now).map(Timing::new);
+        }
         Some(self.reverse.sent(timestamp))
+    }
+
+    /// Data has a one-way delay. A Timestamp on an acknowledgement asks for those of this end's data, unless its CCID needs it anyway.
+    fn measure_delay(&mut self, now: Instant, packet: &Packet<'_>, heard: &Heard) {
+        let kind = packet.kind();
+        if heard.timestamp.is_some()
+            && matches!(kind, PacketType::Ack | PacketType::DataAck)
+            && !self.agreed.receiving.stamps_data()
+        {
+            self.delays.on_peer_measures();
+        }
+        if matches!(kind, PacketType::Data | PacketType::DataAck) {
+            let echo = heard.echo.map(|(echo, elapsed)| (echo, elapsed.duration()));
+            self.delays.on_data(now, heard.timestamp, echo);
+            if self.delays.is_due(now) && self.machine.state() == State::Open {
+                self.pending.owe(Due::Ack);
+            }
+        }
     }
 
     /// Step 13: the server asks the client to close.

@@ -6,6 +6,7 @@ use crate::{
     Closed, Connection, ConnectionHandle, Decoded, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
     Reset, ResetCode, State,
 };
+use headway_rate::OneWayDelay;
 use headway_units::{Ecn, Instant, Seq48};
 
 /// A datagram for the application.
@@ -17,6 +18,8 @@ pub struct Datagram<'a> {
     pub seq: Seq48,
     /// Its Data Checksum is wrong, and the application asked for such data too.
     pub corrupt: bool,
+    /// Its one-way delay, where the connection measures it ([`Connection::one_way_delay`]).
+    pub one_way_delay: Option<OneWayDelay>,
     /// What it says: a part of the bytes that came.
     pub data: &'a [u8],
 }
@@ -54,7 +57,8 @@ impl<O: Outbox + Default> Endpoint<O> {
         };
         Ok(match packet {
             Decoded::Long(Packet { seq, data, .. }) => {
-                Some(Datagram { handle: self.slots.handle(index), seq, corrupt, data })
+                let one_way_delay = self.slots.get(index).and_then(|entry| entry.connection.one_way_delay());
+                Some(Datagram { handle: self.slots.handle(index), seq, corrupt, one_way_delay, data })
             }
             // No connection takes one.
             Decoded::Short(_) => None,

@@ -73,7 +73,7 @@ impl Driver {
             Ok(Some(came)) => {
                 of_use = true;
                 match keys.get(&came.handle).and_then(|key| lines.get(key)) {
-                    Some(line) if line.mailbox.deliver(came.data) => {}
+                    Some(line) if line.mailbox.deliver(came.data, came.one_way_delay) => {}
                     Some(_) => late.unread.push((came.handle, came.seq)),
                     None => late.early.push((came.handle, came.data.to_vec())),
                 }
@@ -95,7 +95,7 @@ impl Driver {
             self.accept(now, handle);
             self.tell_largest(handle);
             if let Some(line) = self.keys.get(&handle).and_then(|key| self.lines.get(key)) {
-                line.mailbox.deliver(&data);
+                line.mailbox.deliver(&data, None);
             }
             self.show(now, handle);
         }

@@ -1,5 +1,6 @@
 //! Drivers of two ends over a wire in memory, by a virtual clock.
 
+mod delays;
 mod schemes;
 
 use super::*;

@@ -5,7 +5,6 @@
 //! mark is congestion whatever a filter says.
 
 mod counts;
-mod floor_line;
 mod gaps;
 mod guarded;
 mod mbiaz;

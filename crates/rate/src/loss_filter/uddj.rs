@@ -9,8 +9,8 @@
 //! ```
 //! The first b is what the first run of negative jitters drains. A lost packet makes a longer gap: its jitters add up (figure 2).
 
-use super::floor_line::FloorLine;
 use super::{LossFilter, Seen, UddjAction, UddjOptions, UddjUpdate};
+use crate::one_way::FloorLine;
 use headway_units::Instant;
 
 /// The congestion flag, and what it is computed of. Times in ns.
@@ -105,7 +105,7 @@ impl Uddj {
 
 impl LossFilter for Uddj {
     fn on_packet(&mut self, seen: &Seen) {
-        let above = self.options.remove_skew.then(|| self.floor.add(seen));
+        let above = self.options.remove_skew.then(|| self.floor.add(seen.came, seen.delay_ns()));
         let Some(last) = self.last.replace(*seen) else {
             self.computed = Some(seen.came);
             return;

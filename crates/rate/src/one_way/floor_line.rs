@@ -1,34 +1,39 @@
 //! The line below all one-way delays: what is above it is the queues', and its slope is what one clock gains on the other (Moon, Skelly and Towsley, "Estimation
 //! and removal of clock skew from network delay measurements", INFOCOM 1999). Queues only make delays longer, so the least delays of each stretch of time lie on it.
 
-use super::Seen;
+use headway_units::Instant;
 use std::collections::VecDeque;
 
 /// A stretch of time, in ns, of which the least delay is kept.
-const STRETCH: i64 = 500_000_000;
+pub(super) const STRETCH: i64 = 500_000_000;
 /// Of so many: what is older may be of another path.
-const MOST: usize = 120;
+pub(super) const MOST: usize = 120;
 /// Of fewer nothing is said of a slope.
 const FEWEST: usize = 8;
 /// No clock that counts gains more: 500 ppm (what RFC 5905 takes for the worst).
 const STEEPEST: f64 = 500e-6;
+/// A clock whose skew is known still drifts by this: PHI of RFC 5905 section 7.2, 15 ppm.
+const DRIFT: f64 = 15e-6;
 
 /// When a packet came and its delay, in ns.
 type Point = (i64, i64);
 
 /// The least delays, and the line below them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FloorLine {
+pub(crate) struct FloorLine {
     least: VecDeque<Point>,
     /// A point on the line, and its slope.
     on: Point,
     slope: f64,
+    fitted: bool,
+    /// The mean height of the least delays above the line, in ns.
+    spread: f64,
 }
 
 impl FloorLine {
-    /// A packet has come; how far its delay is above the line, in ns, and never below.
-    pub(super) fn add(&mut self, seen: &Seen) -> f64 {
-        let point = (seen.came.as_nanos() as i64, seen.delay_ns());
+    /// Adds a packet that arrived at `came` with this delay, in ns. Returns how far the delay is above the line, in ns, and never less than zero.
+    pub(crate) fn add(&mut self, came: Instant, delay: i64) -> f64 {
+        let point = (came.as_nanos() as i64, delay);
         match self.least.back_mut() {
             Some(last) if point.0.div_euclid(STRETCH) == last.0.div_euclid(STRETCH) => {
                 if point.1 < last.1 {
@@ -55,8 +60,27 @@ impl FloorLine {
     }
 
     /// By how much delays grow in a unit of time because clocks differ.
-    pub(super) fn slope(&self) -> f64 {
+    pub(crate) fn slope(&self) -> f64 {
         self.slope
+    }
+
+    /// Whether the slope has been measured, and is not only the level line of a few points.
+    pub(super) const fn is_fitted(&self) -> bool {
+        self.fitted
+    }
+
+    /// Returns how far a delay would be above the line, in ns, negative below it; `None` before the first packet.
+    pub(super) fn height(&self, came: Instant, delay: i64) -> Option<f64> {
+        (!self.least.is_empty()).then(|| self.above((came.as_nanos() as i64, delay)))
+    }
+
+    /// Returns the most by which the line is expected to be off at `came`, in ns: the mean height of the least delays above it, which queues or
+    /// another skew may cause. Within the time of these delays two clocks move apart by [`DRIFT`] at least and by [`STEEPEST`] at most.
+    pub(super) fn uncertainty(&self, came: Instant) -> f64 {
+        let oldest = self.least.front().map_or(0, |point| point.0);
+        let time = (came.as_nanos() as i64).wrapping_sub(oldest).unsigned_abs() as f64;
+        let spread = if self.fitted { self.spread } else { f64::INFINITY };
+        spread.clamp(DRIFT * time, STEEPEST * time)
     }
 
     fn above(&self, point: Point) -> f64 {
@@ -68,11 +92,14 @@ impl FloorLine {
     /// steep ones are no clock's, and of few points the line is level.
     fn fit(&mut self) {
         let edge = if self.least.len() < FEWEST { None } else { self.edge() };
-        let slope = edge.map_or(0.0, |(from, to)| (to.1 - from.1) as f64 / (to.0 - from.0) as f64);
+        self.fitted = edge.is_some();
+        let run = |(from, to): (Point, Point)| (to.1.wrapping_sub(from.1) as f64, to.0.wrapping_sub(from.0) as f64);
+        let slope = edge.map(run).filter(|(_, time)| *time != 0.0).map_or(0.0, |(rise, time)| rise / time);
         self.slope = slope.clamp(-STEEPEST, STEEPEST);
         self.on = (0, 0);
         let lowest = self.least.iter().min_by(|a, b| self.above(**a).total_cmp(&self.above(**b)));
         self.on = lowest.copied().unwrap_or_default();
+        self.spread = self.least.iter().map(|point| self.above(*point)).sum::<f64>() / self.least.len() as f64;
     }
 
     fn edge(&self) -> Option<(Point, Point)> {
@@ -95,23 +122,22 @@ impl FloorLine {
 fn turn(a: Point, b: Point, c: Point) -> i128 {
     let less = |to: Point| (i128::from(to.0) - i128::from(a.0), i128::from(to.1) - i128::from(a.1));
     let (ab, ac) = (less(b), less(c));
-    ab.0 * ac.1 - ab.1 * ac.0
+    ab.0.saturating_mul(ac.1).saturating_sub(ab.1.saturating_mul(ac.0))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen;
     use super::*;
+    use headway_units::Duration;
 
     /// Packets each 100 ms for this many seconds, whose delays in us a function of the time in us gives, and what `each` makes of the line after them.
     fn fed<T>(seconds: u64, delay: impl Fn(u64) -> u64, mut each: impl FnMut(u64, f64, &FloorLine) -> T) -> Vec<T> {
         let mut line = FloorLine::default();
-        let packets = (0..seconds * 10).map(|number| (number, 100_000 * number));
-        let packet = |(number, came): (u64, u64)| {
-            // The sender's clock is ahead by nothing: what went is never before time zero.
-            let came = came + 1_000_000_000;
-            let above = line.add(&seen(number, came - delay(came - 1_000_000_000), came));
-            each(came - 1_000_000_000, above, &line)
+        let packets = (0..seconds * 10).map(|number| 100_000 * number);
+        let packet = |came: u64| {
+            let at = Instant::from_secs(1000) + Duration::from_micros(came);
+            let above = line.add(at, delay(came) as i64 * 1000);
+            each(came, above, &line)
         };
         packets.map(packet).collect()
     }
