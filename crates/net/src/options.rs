@@ -164,6 +164,11 @@ impl Options {
             self.connection.fulfils(need)?;
         }
         controller.check_terms()?;
+        if controller.judges_losses() && controller.kind() != "tfrc-filtered" {
+            let message =
+                "a filter needs the sender's clock, which only data of tfrc-filtered carries: expected that controller";
+            return Err(OptionError::new("loss_filter", message));
+        }
         self.connection.send_ccids = vec![number];
         self.connection.receive_ccids = vec![number];
         if let Some(row) = self.connection.controllers.iter_mut().find(|row| row.ccid.0 == number) {

@@ -67,7 +67,8 @@ impl Options {
         }
         let preset = TfrcOptions::preset(Dialect::default());
         let tfrc = TfrcOptions { loss_filter: Some(filter), uddj, ..preset };
-        self.with_experiment(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
+        tfrc.check()?;
+        self.with_controller_options(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
     }
 
     /// The sender spaces its packets by this scheme. Both ends need the same controller: `spacing-fixed`, `spacing` or `spacing-equation`. The gaps
@@ -77,18 +78,9 @@ impl Options {
     /// If an option is out of range, or the scheme needs [`ConnectionOptions::line_rate`](headway_dccp::ConnectionOptions::line_rate) and it is not
     /// set. No report of its receiver has arrival times, from which a sender could measure a rate.
     pub fn with_spacing(self, spacing: Spacing) -> Result<Self, OptionError> {
-        self.with_experiment(spacing.controller())
-    }
-
-    fn with_experiment(self, controller: ControllerOptions) -> Result<Self, OptionError> {
+        let controller = spacing.controller();
         controller.check()?;
-        let mut options = self.with_controller(controller.kind())?;
-        let number = options.connection.send_ccids.first().copied();
-        let row = options.connection.controllers.iter_mut().find(|row| Some(row.ccid.0) == number);
-        if let Some(row) = row {
-            row.controller = controller;
-        }
-        Ok(options)
+        self.with_controller_options(controller)
     }
 }
 

@@ -75,6 +75,7 @@ mod tests {
             ("udpm,ladder=[2kbps,1kbps]", "ladder: each rate is greater than the one before"),
             ("udpn,levels=5", "there is no \"udpn\": tcp-like, tfrc"),
             ("spacing", "write --line-rate, such as 100Mbps"),
+            ("tfrc,loss_filter=spike", "a filter needs the sender's clock, which only data of tfrc-filtered carries"),
         ] {
             let said = udpm(text).unwrap_err();
             assert!(said.contains(&format!("--controller {text}: ")) && said.contains(why), "{text}: {said}");
