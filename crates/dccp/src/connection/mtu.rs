@@ -209,7 +209,7 @@ impl PathMtu {
         let grows = probe.size > self.pmtu;
         self.pmtu = self.pmtu.max(probe.size);
         self.known |= grows;
-        grows.then_some(true)
+        Some(grows)
     }
     /// A probe is lost. Whether there is something to tell of the path MTU.
     fn is_lost(&mut self, probe: Probe) -> bool {
@@ -322,6 +322,9 @@ mod tests {
             assert_eq!(mtu.on_sync_ack(seq), None, "an answer that comes too late is none");
         }
         assert!(mtu.is_known() && mtu.packet() == 1260);
+        // RFC 8899 section 5.2: the Base phase confirms 1280 B.
+        assert_eq!(probe(&mut mtu, &mut seq), 1260);
+        assert_eq!(mtu.on_sync_ack(seq), Some(false));
         assert!(probe(&mut mtu, &mut seq) < 1480);
         assert_eq!(mtu.on_sync_ack(seq), Some(true));
         assert_eq!(mtu.on_sync_ack(seq + 1), None);
@@ -342,9 +345,10 @@ mod tests {
             while let Some(size) = mtu.next_probe() {
                 seq += 1;
                 probes += 1;
+                let before = mtu.pmtu;
                 mtu.probe_sent(seq, size);
                 if size + 20 <= path {
-                    assert_eq!(mtu.on_sync_ack(seq), Some(true));
+                    assert_eq!(mtu.on_sync_ack(seq), Some(size + 20 > before));
                 } else {
                     mtu.on_timer();
                 }
