@@ -516,7 +516,11 @@ mod data {
         }
         assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
         assert!(client.connection().status().maximum_packet_size_is_known);
-        client.recv(50, "Sync 8 (1004) Len=1346");
+        // RFC 8899 section 5.2: what the search starts from is confirmed.
+        client.recv(50, "Sync 8 (1004) Len=1236");
+        client.recv(50, "Sync 9 (1004)");
+        client.send(60, "SyncAck 1005 (8)", &[], b"");
+        client.recv(60, "Sync 10 (1005) Len=1346");
     }
 
     /// RFC 1191 section 3: after a "too big" nothing larger is tried for five minutes, whether a probe was on its way or the search rested.
@@ -544,17 +548,22 @@ mod data {
             client.recv(ms, &format!("Sync {n} (1001) Len=1456"));
             client.recv(ms, &format!("Sync {} (1001)", n + 1));
         }
+        // RFC 8899 section 5.2: what the search starts from is to be confirmed; three times nothing answers.
+        for (n, ms) in [(8, 3020), (10, 4020), (12, 5020)] {
+            client.recv(ms, &format!("Sync {n} (1001) Len=1236"));
+            client.recv(ms, &format!("Sync {} (1001)", n + 1));
+        }
         // Half of 1280 and 1499 is 1390, less IP's 20 and the Sync's 24.
-        client.recv(3020, "Sync 8 (1001) Len=1346");
-        client.recv(3020, "Sync 9 (1001)");
+        client.recv(6020, "Sync 14 (1001) Len=1346");
+        client.recv(6020, "Sync 15 (1001)");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
-        client.send(3030, "Ack 1002 (9)", &[34, 4, 7, 1], b"");
-        client.recv(3030, "Ack 10 (1002) | NDP(9) ConfirmL(SendNDPCount 1,0,1)");
+        client.send(6030, "Ack 1002 (15)", &[34, 4, 7, 1], b"");
+        client.recv(6030, "Ack 16 (1002) | NDP(15) ConfirmL(SendNDPCount 1,0,1)");
         assert_eq!(client.events(), []);
-        client.send(3040, "SyncAck 1003 (8)", &[], b"");
+        client.send(6040, "SyncAck 1003 (14)", &[], b"");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1350 - 20)]);
-        let said = client.next(3040);
-        assert_eq!(said, "Sync 11 (1003) Len=1397 | NDP(10)", "half of 1390 and 1499, less a word of options");
+        let said = client.next(6040);
+        assert_eq!(said, "Sync 17 (1003) Len=1397 | NDP(16)", "half of 1390 and 1499, less a word of options");
     }
 
     /// Counted are packets of every sort, and bytes of data.

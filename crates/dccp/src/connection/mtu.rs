@@ -146,7 +146,9 @@ impl PathMtu {
         if !self.probing || size <= LEAST || size > self.pmtu || self.doubt.is_some() {
             return false;
         }
-        if now.since(*self.asked.get_or_insert(now)) >= CONFIRM {
+        // In an outage nothing is confirmed: it is tried again while data goes.
+        let is_open = !self.confirmed && !self.fresh;
+        if now.since(*self.asked.get_or_insert(now)) >= CONFIRM || is_open {
             (self.asked, self.doubt) = (Some(now), Some(Doubt::default()));
             return true;
         }
@@ -247,7 +249,7 @@ impl PathMtu {
         doubt.silent += u32::from(!probe.smaller_came);
         let (is_hole, is_outage) = (doubt.too_large >= TRIES, doubt.silent >= TRIES);
         if is_hole || is_outage {
-            (self.watch, self.doubt) = (None, (!self.confirmed).then(Doubt::default));
+            (self.watch, self.doubt) = (None, None);
         }
         let smaller = if self.pmtu > BASE { BASE } else { LEAST };
         let shrinks = is_hole && smaller < self.pmtu;
