@@ -183,7 +183,7 @@ fn neither_outages_nor_losses_are_black_holes() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// For any path MTU, and any times of its changes: after 40 s all datagrams arrive, and in the end the search has found the path MTU to 16 B.
+    /// For any path MTU, and any times of its changes: after 40 s (CONFIRMATION_TIMER of RFC 8899 section 5.1.1, and three probes) all datagrams arrive, and in the end the search has found the path MTU to 16 B.
     #[test]
     fn any_change_is_survived(changes in prop::collection::vec((600usize..=1500, 1u64..60), 1..5), last in 600usize..=1500) {
         let mut call = call(0);

@@ -27,6 +27,9 @@ const TRIES: u32 = 3;
 /// A large packet of which nothing is known for so long, while others of its size go, is a reason to ask whether they come through. That costs two
 /// Syncs. Who waits for more of them waits long: a controller that hears nothing sends less and less.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The present size is confirmed each time after this long, while data goes (RFC 8899 section 5.1.1, CONFIRMATION_TIMER). Most packets are some bytes
+/// smaller: they pass where the path has become a little narrower, and the few with many options are lost.
+const CONFIRM: Duration = Duration::from_secs(30);
 /// When the search is done it begins again after this long: paths change.
 const AGAIN: Duration = Duration::from_secs(600);
 /// The plateaus of RFC 1191 section 7, for routers that do not say their MTU.
@@ -51,6 +54,8 @@ pub(crate) struct PathMtu {
     /// Losses of the present size.
     tries: u32,
     watch: Option<Watch>,
+    /// When the present size was last to be confirmed.
+    asked: Option<Instant>,
     /// Whether the present size still comes through is in doubt.
     doubt: Option<Doubt>,
 }
@@ -100,6 +105,7 @@ impl PathMtu {
             probe: None,
             tries: 0,
             watch: None,
+            asked: None,
             // A larger probe that is answered confirms the size, too.
             doubt: (probing && known && !confirmed).then(Doubt::default),
         }
@@ -139,6 +145,10 @@ impl PathMtu {
         // What is larger goes in fragments.
         if !self.probing || size <= LEAST || size > self.pmtu || self.doubt.is_some() {
             return false;
+        }
+        if now.since(*self.asked.get_or_insert(now)) >= CONFIRM {
+            (self.asked, self.doubt) = (Some(now), Some(Doubt::default()));
+            return true;
         }
         let this = Watch { seq, size, sent: now, packets: 0 };
         let watch = self.watch.get_or_insert(this);
