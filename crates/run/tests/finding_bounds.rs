@@ -101,6 +101,7 @@ fn flow(name: &str) -> FlowSummary {
         throughput_bps: 100_000.0,
         goodput_bps: 100_000.0,
         loss_ratio: 0.0,
+        one_way_delay_error_s: None,
         one_way_delay_s: None,
         jitter_s: None,
         rtt_s: None,

@@ -110,7 +110,7 @@ impl Delays {
         format!(", delay {} ± {} ms (95 %: {}){}", delay[0], delay[1], delay[2], on_time.unwrap_or_default())
     }
 
-    /// Adds the delays to what a record says of the flow. The receiver does not know the kinds of datagrams: all are data.
+    /// Adds the delays to the flow of a record. The receiver does not know the kinds of datagrams: all are data.
     pub(super) fn record(&self, flow: &mut FlowSummary) {
         flow.one_way_delay_s = self.one_way_delay_s;
         flow.one_way_delay_error_s = self.one_way_delay_error_s;
@@ -122,11 +122,11 @@ impl Delays {
 
     pub(super) fn page(&self, page: &mut Page) {
         let mean = self.one_way_delay_s.map(|delay| delay.mean);
-        page.gauge("one_way_delay_seconds", "Mean one-way delay of datagrams that came.", mean);
+        page.gauge("one_way_delay_seconds", "Mean one-way delay of datagrams that arrived.", mean);
         let error = "The most by which a one-way delay may be off.";
         page.gauge("one_way_delay_error_seconds", error, self.one_way_delay_error_s);
         let on_time = self.on_time.map(|on_time| on_time.on_time_ratio);
-        page.gauge("on_time_ratio", "Share of datagrams that came by their deadline.", on_time);
+        page.gauge("on_time_ratio", "Share of datagrams that arrived by their deadline.", on_time);
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     /// A deadline of 100 ms, and errors of 30 ms: 60 ms is on time whatever the error, 90 and 110 ms depend on it, 150 ms is late. A fifth datagram
-    /// was lost.
+    /// was lost. The percentile is that of a histogram, at most 1/128 too short.
     #[test]
     fn the_error_bounds_what_was_on_time() {
         let meter = DelayMeter::new(Some(Duration::from_millis(100)));
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((delays.timed_packets, delays.on_time), (4, Some(expected)));
         assert_eq!(delays.one_way_delay_error_s, Some(0.03));
         assert!((delays.one_way_delay_s.unwrap().mean - 0.1025).abs() < 1e-9);
-        assert_eq!(delays.text(), ", delay 102.5 ± 30.0 ms (95 %: 150.0), 40.0 % on time (20.0 to 60.0)");
+        assert_eq!(delays.text(), ", delay 102.5 ± 30.0 ms (95 %: 149.9), 40.0 % on time (20.0 to 60.0)");
     }
 
     /// Without a known delay there is no figure, and without a deadline no ratio.

@@ -68,11 +68,12 @@ impl Delays {
     pub(super) fn write(&mut self, now: Instant, kind: PacketType, by_ccid: bool, writer: &mut OptionWriter<'_>) {
         let begins_trip = matches!(kind, PacketType::Ack | PacketType::DataAck) && self.is_due(now);
         let is_wanted = self.peer_measures && matches!(kind, PacketType::Data | PacketType::DataAck);
+        if !begins_trip && !is_wanted && !by_ccid {
+            return;
+        }
         let timestamp = Timestamp::at(now);
-        let is_written = (begins_trip || is_wanted || by_ccid) && writer.push(DccpOption::Timestamp(timestamp)).is_ok();
-        if let Some(measuring) = &mut self.measuring
-            && is_written
-            && begins_trip
+        if writer.push(DccpOption::Timestamp(timestamp)).is_ok()
+            && let Some(measuring) = self.measuring.as_mut().filter(|_| begins_trip)
         {
             measuring.next = Some(now + GAP);
             if measuring.waiting.len() == MOST_WAITING {
@@ -134,12 +135,12 @@ mod tests {
         let (mut buffer, half) = ([0; 64], Duration::from_millis(30));
         for number in 0..1000 {
             let sent = ms(20 * number);
-            let came = sent + half;
+            let arrived = sent + half;
             let asked = sent.checked_sub(half).unwrap();
             delays.write(asked, PacketType::Ack, false, &mut OptionWriter::new(&mut buffer));
             let echo = Some((Timestamp::at(asked), Duration::ZERO));
-            delays.on_data(came, Some(Timestamp::at(sender.read(sent))), echo);
-            let found = delays.sent(came).unwrap();
+            delays.on_data(arrived, Some(Timestamp::at(sender.read(sent))), echo);
+            let found = delays.sent(arrived).unwrap();
             let off = found.since(sent).max(sent.since(found));
             assert!(off < Duration::from_micros(if number < 250 { 2000 } else { 100 }), "{number}: {off:?}");
         }

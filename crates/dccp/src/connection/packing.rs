@@ -66,10 +66,8 @@ impl Connection {
         if self.agreed.we_count && self.ndp_run > 0 {
             let _ = writer.push(DccpOption::NdpCount(self.ndp_run));
         }
-        if body.kind().is_data() {
-            if self.agreed.sending.is_experiment() {
-                self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
-            }
+        if kind.is_data() && self.agreed.sending.is_experiment() {
+            self.agreed.sending.write_on_data(&OnData { own: stamp.own, rtt: stamp.rtt }, &mut writer);
         }
         let by_ccid = kind.is_data() && self.agreed.sending.stamps_data();
         self.delays.write(now, kind, by_ccid, &mut writer);

@@ -41,7 +41,7 @@ impl OneWayDelay {
 /// use headway_rate::ClockTracker;
 /// use headway_units::{Duration, Instant};
 ///
-/// // The sender's clock is 7 s behind, the path takes 30 ms each way, and the second packet waits for 5 ms more.
+/// // The sender's clock is 7 s behind, the path has 30 ms each way, and the second packet waits for 5 ms more.
 /// let mut tracker = ClockTracker::new(Duration::from_micros(10));
 /// let ms = Instant::from_millis;
 /// tracker.on_packet(ms(8030), ms(1000), Some(Duration::from_millis(60)));
@@ -63,17 +63,17 @@ impl ClockTracker {
         Self { resolution, line: FloorLine::default(), trips: ShortestTrip::default() }
     }
 
-    /// Adds a packet that arrived at `came` by this clock and was sent at `sent` by the other one. `trip`: the round trip that ended with this
+    /// Adds a packet that arrived at `arrived` by this clock and was sent at `sent` by the other one. `trip`: the round trip that ended with this
     /// packet, by this clock alone. Returns the delay of the packet, or `None` before the first round trip.
-    pub fn on_packet(&mut self, came: Instant, sent: Instant, trip: Option<Duration>) -> Option<OneWayDelay> {
-        let delay = came.as_nanos().wrapping_sub(sent.as_nanos()) as i64;
-        self.restart_after_jump(came, delay, trip);
-        let above = Duration::from_nanos(self.line.add(came, delay) as u64);
+    pub fn on_packet(&mut self, arrived: Instant, sent: Instant, trip: Option<Duration>) -> Option<OneWayDelay> {
+        let delay = arrived.as_nanos().wrapping_sub(sent.as_nanos()) as i64;
+        self.restart_after_jump(arrived, delay, trip);
+        let above = Duration::from_nanos(self.line.add(arrived, delay) as u64);
         if let Some(trip) = trip {
-            self.trips.add(came, trip);
+            self.trips.add(arrived, trip);
         }
         let half = self.trips.get()? / 2;
-        let drift = Duration::from_nanos(self.line.uncertainty(came) as u64);
+        let drift = Duration::from_nanos(self.line.uncertainty(arrived) as u64);
         Some(OneWayDelay { estimate: half + above, error: half + drift + self.resolution })
     }
 
@@ -85,8 +85,8 @@ impl ClockTracker {
 
     /// Forgets older packets if a clock was set, or the path has changed. A packet that is much faster than all others shows it. So does a packet
     /// that was slower than the fastest one by more than its round trip was longer than the shortest one.
-    fn restart_after_jump(&mut self, came: Instant, delay: i64, trip: Option<Duration>) {
-        let Some(height) = self.line.height(came, delay) else { return };
+    fn restart_after_jump(&mut self, arrived: Instant, delay: i64, trip: Option<Duration>) {
+        let Some(height) = self.line.height(arrived, delay) else { return };
         let shortest = self.trips.get();
         let slack = (shortest.unwrap_or_default() / 2).max(LEAST_JUMP);
         let longest = trip.zip(shortest).map(|(trip, shortest)| (trip.saturating_sub(shortest) + slack).as_nanos());
@@ -122,9 +122,9 @@ mod tests {
     fn bring(tracker: &mut ClockTracker, clocks: [Clock; 2], packet: Sent) -> Option<OneWayDelay> {
         let at = |micros: u64| Instant::from_secs(10) + Duration::from_micros(micros);
         let sent = clocks[0].read(at(packet.at)).as_nanos() / UNIT.as_nanos() * UNIT.as_nanos();
-        let came = clocks[1].read(at(packet.at + packet.forth));
-        let trip = packet.back.map(|back| came.since(clocks[1].read(at(packet.at - back))));
-        tracker.on_packet(came, Instant::from_nanos(sent), trip)
+        let arrived = clocks[1].read(at(packet.at + packet.forth));
+        let trip = packet.back.map(|back| arrived.since(clocks[1].read(at(packet.at - back))));
+        tracker.on_packet(arrived, Instant::from_nanos(sent), trip)
     }
 
     /// Asserts that the true delay is within the stated error.
@@ -231,9 +231,9 @@ mod tests {
         #[test]
         fn any_packets_are_harmless(packets in prop::collection::vec((any::<u64>(), any::<u64>(), prop::option::of(any::<u64>())), 0..400)) {
             let mut tracker = ClockTracker::new(UNIT);
-            for (came, sent, trip) in packets {
+            for (arrived, sent, trip) in packets {
                 let trip = trip.map(Duration::from_nanos);
-                if let Some(found) = tracker.on_packet(Instant::from_nanos(came), Instant::from_nanos(sent), trip) {
+                if let Some(found) = tracker.on_packet(Instant::from_nanos(arrived), Instant::from_nanos(sent), trip) {
                     prop_assert!(found.least() <= found.estimate && found.estimate <= found.most());
                 }
                 prop_assert!(tracker.skew().is_none_or(|skew| skew.abs() <= 500e-6));

@@ -1,4 +1,4 @@
-//! The line below all one-way delays: what is above it is the queues', and its slope is what one clock gains on the other (Moon, Skelly and Towsley, "Estimation
+//! The line below all one-way delays: queues cause what is above it, and its slope is what one clock gains on the other (Moon, Skelly and Towsley, "Estimation
 //! and removal of clock skew from network delay measurements", INFOCOM 1999). Queues only make delays longer, so the least delays of each stretch of time lie on it.
 
 use headway_units::Instant;
@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 
 /// A stretch of time, in ns, of which the least delay is kept.
 pub(super) const STRETCH: i64 = 500_000_000;
-/// Of so many: what is older may be of another path.
+/// Maximum number of stretches: older ones may belong to another path.
 pub(super) const MOST: usize = 120;
-/// Of fewer nothing is said of a slope.
+/// Minimum number of stretches for a slope.
 const FEWEST: usize = 8;
-/// No clock that counts gains more: 500 ppm (what RFC 5905 takes for the worst).
+/// Largest skew of a working clock: MAXFREQ of RFC 5905, 500 ppm.
 const STEEPEST: f64 = 500e-6;
 /// A clock whose skew is known still drifts by this: PHI of RFC 5905 section 7.2, 15 ppm.
 const DRIFT: f64 = 15e-6;
 
-/// When a packet came and its delay, in ns.
+/// When a packet arrived and its delay, in ns.
 type Point = (i64, i64);
 
 /// The least delays, and the line below them.
@@ -31,9 +31,9 @@ pub(crate) struct FloorLine {
 }
 
 impl FloorLine {
-    /// Adds a packet that arrived at `came` with this delay, in ns. Returns how far the delay is above the line, in ns, and never less than zero.
-    pub(crate) fn add(&mut self, came: Instant, delay: i64) -> f64 {
-        let point = (came.as_nanos() as i64, delay);
+    /// Adds a packet that arrived at `arrived` with this delay, in ns. Returns how far the delay is above the line, in ns, and never less than zero.
+    pub(crate) fn add(&mut self, arrived: Instant, delay: i64) -> f64 {
+        let point = (arrived.as_nanos() as i64, delay);
         match self.least.back_mut() {
             Some(last) if point.0.div_euclid(STRETCH) == last.0.div_euclid(STRETCH) => {
                 if point.1 < last.1 {
@@ -70,15 +70,15 @@ impl FloorLine {
     }
 
     /// Returns how far a delay would be above the line, in ns, negative below it; `None` before the first packet.
-    pub(super) fn height(&self, came: Instant, delay: i64) -> Option<f64> {
-        (!self.least.is_empty()).then(|| self.above((came.as_nanos() as i64, delay)))
+    pub(super) fn height(&self, arrived: Instant, delay: i64) -> Option<f64> {
+        (!self.least.is_empty()).then(|| self.above((arrived.as_nanos() as i64, delay)))
     }
 
-    /// Returns the most by which the line is expected to be off at `came`, in ns: the mean height of the least delays above it, which queues or
+    /// Returns the most by which the line is expected to be off at `arrived`, in ns: the mean height of the least delays above it, which queues or
     /// another skew may cause. Within the time of these delays two clocks move apart by [`DRIFT`] at least and by [`STEEPEST`] at most.
-    pub(super) fn uncertainty(&self, came: Instant) -> f64 {
+    pub(super) fn uncertainty(&self, arrived: Instant) -> f64 {
         let oldest = self.least.front().map_or(0, |point| point.0);
-        let time = (came.as_nanos() as i64).wrapping_sub(oldest).unsigned_abs() as f64;
+        let time = (arrived.as_nanos() as i64).wrapping_sub(oldest).unsigned_abs() as f64;
         let spread = if self.fitted { self.spread } else { f64::INFINITY };
         spread.clamp(DRIFT * time, STEEPEST * time)
     }
@@ -134,10 +134,10 @@ mod tests {
     fn fed<T>(seconds: u64, delay: impl Fn(u64) -> u64, mut each: impl FnMut(u64, f64, &FloorLine) -> T) -> Vec<T> {
         let mut line = FloorLine::default();
         let packets = (0..seconds * 10).map(|number| 100_000 * number);
-        let packet = |came: u64| {
-            let at = Instant::from_secs(1000) + Duration::from_micros(came);
-            let above = line.add(at, delay(came) as i64 * 1000);
-            each(came, above, &line)
+        let packet = |arrived: u64| {
+            let at = Instant::from_secs(1000) + Duration::from_micros(arrived);
+            let above = line.add(at, delay(arrived) as i64 * 1000);
+            each(arrived, above, &line)
         };
         packets.map(packet).collect()
     }

@@ -12,8 +12,8 @@ pub(super) struct ShortestTrip {
 }
 
 impl ShortestTrip {
-    pub(super) fn add(&mut self, came: Instant, trip: Duration) {
-        let stretch = (came.as_nanos() as i64).div_euclid(STRETCH);
+    pub(super) fn add(&mut self, arrived: Instant, trip: Duration) {
+        let stretch = (arrived.as_nanos() as i64).div_euclid(STRETCH);
         match self.stretches.back_mut() {
             Some((last, shortest)) if *last == stretch => *shortest = trip.min(*shortest),
             _ => self.stretches.push_back((stretch, trip)),

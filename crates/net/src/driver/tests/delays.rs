@@ -58,8 +58,8 @@ fn received(
             };
             let path = Path::Udp { local: end.wire.address, remote: other.address };
             let mut datagram: Vec<u8> = departure.packet.payload;
-            let came = clocks[of].read(departure.at);
-            end.driver.handle_datagram(came, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
+            let arrived = clocks[of].read(departure.at);
+            end.driver.handle_datagram(arrived, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
         }
         if ms % gap == 0 {
             client.driver.send(clocks[1].read(now), key, &Media::new(&[7; 1000]));
@@ -115,7 +115,7 @@ fn a_proxy_that_is_not_symmetric_is_within_the_stated_error() {
     }
 }
 
-/// The receiver's clock gains 200 ppm, which UDDJ takes for a queue that grows: it counts the losses of a channel of 2 % as congestion. Where the
+/// The receiver's clock gains 200 ppm, which UDDJ mistakes for a growing queue: it counts the losses of a channel of 2 % as congestion. Where the
 /// receiver measures one-way delays, the filter gets them without skew.
 #[test]
 fn uddj_gets_the_delays_without_skew() {
