@@ -296,7 +296,7 @@ fn flows(
         let path = Path::default().key("flow").index(index);
         let ends =
             [("from", &table.from), ("to", &table.to)].map(|(key, name)| names.find(reader, &path.key(key), name));
-        let trace = table.source.options.file().map(|file| traces.media(reader, &path.key("source").key("file"), file));
+        let trace = traces.source(reader, &path.key("source"), &table.source.options);
         let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
         let trace = trace.flatten();
 

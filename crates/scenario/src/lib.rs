@@ -52,7 +52,7 @@ pub use alone::{kind, table};
 pub use check::resend_misfit;
 pub use clock::{ClockOptions, Spread};
 pub use dscp::FlowDscp;
-pub use files::{Files, NO_TEXT, NoFiles};
+pub use files::{Files, NoFiles};
 pub use keys::options;
 pub use links::{Links, links};
 pub use load::{Loaded, load};

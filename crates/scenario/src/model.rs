@@ -162,7 +162,7 @@ pub struct Flow {
     pub send_queue: Arc<SendQueueOptions>,
     /// What the application sends.
     pub source: Arc<SourceOptions>,
-    /// The text that the source's `file` names, read; shared by all flows that play it.
+    /// What the source plays from its file; flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 

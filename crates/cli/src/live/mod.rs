@@ -83,8 +83,8 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     let _lock = out.claim(Holds::Record)?;
     out.clear()?;
     let mut sums = Checksums::default();
-    for (name, text) in &files.taken() {
-        if let Some(sum) = out.write_input(name, text.as_bytes())? {
+    for (name, bytes) in &files.taken() {
+        if let Some(sum) = out.write_input(name, bytes)? {
             sums.add(name, sum);
         }
     }

@@ -1,5 +1,6 @@
 //! The sources there are, and how one is made and polled.
 
+pub(crate) mod capture;
 pub(crate) mod cbr;
 pub(crate) mod conference;
 mod draw;
@@ -18,9 +19,9 @@ pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages,
-    PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions, Trace, TraceOptions,
-    Write, WriteSize,
+    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, ExponentialOptions, Ftp, FtpOptions, Gop,
+    GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet, TelnetOptions,
+    Trace, TraceOptions, Write, WriteSize,
 };
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, registry};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ registry! {
     /// A running source. It lies within its flow: what is larger than a constant rate is boxed.
     machine Source;
     what "source"; dispatch each;
+    "capture" => Capture(CaptureOptions, Playback),
     "cbr" => Cbr(CbrOptions, Cbr),
     "conference" => Conference(ConferenceOptions, Box<Conference>),
     "exponential" => Exponential(ExponentialOptions, Box<OnOff>),
@@ -53,7 +55,7 @@ pub struct Context {
     pub stop: Option<Instant>,
     /// The flow's own stream.
     pub random: Random,
-    /// The parsed text of [`SourceOptions::file`], if that names one. Many flows may share it.
+    /// What the source plays from the file that [`SourceOptions::file`] names, if it names one. Many flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 
@@ -76,6 +78,10 @@ impl Source {
     /// read: a trace that is missing, lacks the chosen streams, or is too short to loop.
     pub fn new(options: &SourceOptions, context: Context) -> Result<Self, OptionError> {
         Ok(match options {
+            SourceOptions::Capture(options) => {
+                options.check()?;
+                Self::Capture(Playback::new(&options.playback(), context)?)
+            }
             SourceOptions::Cbr(options) => {
                 options.check()?;
                 Self::Cbr(Cbr::new(options, context)?)
@@ -123,7 +129,8 @@ impl Source {
         match self {
             Self::Cbr(cbr) => cbr.interval_s(),
             Self::Sessions(sessions) => sessions.interval_s(),
-            Self::Conference(_)
+            Self::Capture(_)
+            | Self::Conference(_)
             | Self::Exponential(_)
             | Self::Ftp(_)
             | Self::Gop(_)
@@ -151,7 +158,8 @@ impl Source {
     pub const fn backlog(&self) -> Backlog {
         match self {
             Self::Ftp(ftp) => ftp.backlog(),
-            Self::Cbr(_)
+            Self::Capture(_)
+            | Self::Cbr(_)
             | Self::Conference(_)
             | Self::Exponential(_)
             | Self::Gop(_)
@@ -165,12 +173,29 @@ impl Source {
 }
 
 impl SourceOptions {
-    /// The file whose text, parsed by [`Trace::parse`], this source needs in [`Context::trace`].
+    /// Returns the file from which the caller makes [`Context::trace`]: with [`Trace::parse`], or for a capture with
+    /// [`CaptureOptions::schedule`].
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         match self {
+            Self::Capture(options) => Some(&options.file),
             Self::Trace(options) => Some(&options.file),
             _ => None,
+        }
+    }
+
+    /// Returns how long what it writes is of use; `None` without limit.
+    #[must_use]
+    pub fn lifetime(&self) -> Option<Duration> {
+        match self {
+            Self::Capture(options) => options.lifetime,
+            Self::Cbr(options) => options.lifetime,
+            Self::Conference(options) => options.lifetime,
+            Self::Exponential(options) => options.lifetime,
+            Self::Gop(options) => options.lifetime,
+            Self::Pareto(options) => options.lifetime,
+            Self::Trace(options) => options.lifetime,
+            Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) | Self::Telnet(_) => None,
         }
     }
 
@@ -185,6 +210,7 @@ impl SourceOptions {
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
+            Self::Capture(options) => options.playback().largest_write(trace?),
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
             Self::Exponential(options) => options.told().write_size(),
@@ -200,6 +226,7 @@ impl SourceOptions {
     #[must_use]
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {
+            Self::Capture(options) => trace.map_or(0, |trace| options.playback().writes_within(trace, length)),
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
             Self::Exponential(options) => options.told().writes_within(length),
