@@ -62,7 +62,7 @@ fn comments<'a>(text: &'a str, start: &'static str) -> impl Iterator<Item = &'a 
 struct Comments<'a>(&'a str);
 
 impl Files for Comments<'_> {
-    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
         let text: String = if path.starts_with("loss") {
             comments(self.0, "# lost ").map(|line| format!("{line}\n")).collect()
         } else {
@@ -71,7 +71,7 @@ impl Files for Comments<'_> {
         match text.len() as u64 {
             0 => Err("there is no such file".to_owned()),
             length if length > limit => Err(format!("it is larger than {limit} bytes")),
-            _ => Ok(text),
+            _ => Ok(text.into_bytes()),
         }
     }
 }

@@ -36,7 +36,7 @@ class Scenario:
         text: str,
         sets: Sequence[str],
         folder: str | PathLike[str],
-        files: dict[str, str],
+        files: dict[str, bytes],
     ) -> Scenario: ...
     @property
     def file(self) -> str: ...
@@ -47,7 +47,7 @@ class Scenario:
     @property
     def folder(self) -> str: ...
     @property
-    def files(self) -> dict[str, str]: ...
+    def files(self) -> dict[str, bytes]: ...
     @property
     def toml(self) -> str: ...
     @property
@@ -206,7 +206,7 @@ class Sweep:
         text: str,
         sets: Sequence[str],
         folder: str | PathLike[str],
-        files: dict[str, str],
+        files: dict[str, bytes],
         varies: Sequence[str],
     ) -> Sweep: ...
     @property

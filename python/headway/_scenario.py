@@ -276,7 +276,7 @@ class Scenario:
         return _again, (was.file, was.text, was.sets, was.folder, was.files)
 
 
-def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, str]) -> Scenario:
+def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, bytes]) -> Scenario:
     return Scenario._of(_native.Scenario(file, text, sets, folder, files))
 
 

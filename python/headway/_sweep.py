@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._scenario import Scenario
     from ._toml import Value
 
-    Parts = tuple[str, str, list[str], str, dict[str, str], list[str]]
+    Parts = tuple[str, str, list[str], str, dict[str, bytes], list[str]]
 
 _FLOWS, _LINKS, _RUNS = "flows.parquet", "links.parquet", "runs.parquet"
 

@@ -100,7 +100,7 @@ def _read(
     text: str,
     sets: tuple[str, ...],
     folder: str,
-    files: tuple[tuple[str, str], ...],
+    files: tuple[tuple[str, bytes], ...],
     varies: tuple[str, ...],
 ) -> _native.Sweep:
     return _native.Sweep(file, text, list(sets), folder, dict(files), list(varies))

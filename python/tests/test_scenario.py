@@ -113,9 +113,9 @@ def test_a_pickle_holds_its_files(tmp_path):
     names = ["demo.toml", "media/demo.txt"]
     source = Scenario.load(ROOT / "scenarios/demo.toml")
     (folder / names[0]).write_text(source.text)
-    for name, text in source._inner.files.items():
+    for name, contents in source._inner.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(contents)
     there = pickle.dumps(Scenario.load(folder / names[0]))
     for file in folder.rglob("*"):
         if file.is_file():

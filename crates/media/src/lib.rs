@@ -11,6 +11,7 @@
 mod datagram;
 mod frame;
 mod queue;
+mod rtp;
 mod source;
 mod write;
 
@@ -19,6 +20,11 @@ pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembl
 pub use queue::{
     Decisions, ExternalQueue, Full, KindMethods, Late, Lost, Media, NextMedia, Order, Outstanding, QueueMethod, Rules,
     SendQueue, SendQueueOptions, Settled, Told, Travel, Unsent, Waits,
+};
+pub use rtp::RtpHeader;
+pub use source::capture::{
+    Capture, CaptureError, CaptureOptions, CaptureProblem, CaptureSchedule, Cut as CaptureCut,
+    Datagram as CapturedDatagram, Host, KindRule, ParseHostError,
 };
 pub use source::cbr::{Cbr, CbrOptions, Change};
 pub use source::conference::{Conference, ConferenceOptions, SmallerFrames};

@@ -1,6 +1,8 @@
 //! Replays the corpora of the fuzz targets for media: what once went wrong, and seeds for the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
+#[path = "../../../fuzz/check_capture.rs"]
+mod check_capture;
 #[path = "../../../fuzz/check_frames.rs"]
 mod check_frames;
 #[path = "../../../fuzz/check_media_trace.rs"]
@@ -13,6 +15,11 @@ mod choices;
 mod reader;
 
 use reader::replay;
+
+#[test]
+fn captures() {
+    replay(include_str!("../../../fuzz/corpus/capture.hex"), 10, check_capture::check);
+}
 
 #[test]
 fn frames() {

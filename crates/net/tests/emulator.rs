@@ -13,8 +13,8 @@ use proptest::prelude::*;
 struct Capacity;
 
 impl Files for Capacity {
-    fn read(&self, _: &str, _: u64) -> Result<String, String> {
-        Ok("3\n3\n17\n25\n34\n".to_owned())
+    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        Ok(b"3\n3\n17\n25\n34\n".to_vec())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::controller;
 use crate::error;
-use crate::files::{Kept, Texts};
+use crate::files::{Contents, Kept};
 use crate::object::Raised;
 use crate::queue;
 use crate::record::Record;
@@ -13,6 +13,7 @@ use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, load, pl
 use headway_units::Registry as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub(crate) struct Scenario {
     #[pyo3(get)]
     sets: Vec<String>,
     folder: PathBuf,
-    named: Texts,
+    named: Contents,
     loaded: Loaded,
 }
 
@@ -44,9 +45,9 @@ impl Scenario {
         text: String,
         sets: Vec<String>,
         folder: PathBuf,
-        files: BTreeMap<String, String>,
+        files: BTreeMap<String, Vec<u8>>,
     ) -> PyResult<Self> {
-        let files = files.into_iter().map(|(name, text)| (name, Arc::from(text))).collect();
+        let files = files.into_iter().map(|(name, bytes)| (name, Arc::from(bytes))).collect();
         let loaded = py.detach(|| read(&file, &text, &sets, folder.clone(), files));
         let (loaded, named) = loaded.map_err(|wrong| error::scenario(py, &wrong))?;
         Ok(Self { file, text, sets, folder, named, loaded })
@@ -58,8 +59,8 @@ impl Scenario {
     }
 
     #[getter]
-    fn files(&self) -> BTreeMap<String, String> {
-        self.named.iter().map(|(name, text)| (name.clone(), text.to_string())).collect()
+    fn files<'py>(&self, py: Python<'py>) -> BTreeMap<String, Bound<'py, PyBytes>> {
+        self.named.iter().map(|(name, bytes)| (name.clone(), PyBytes::new(py, bytes))).collect()
     }
 
     /// Every preset and override written out.
@@ -212,8 +213,8 @@ fn read(
     text: &str,
     sets: &[String],
     folder: PathBuf,
-    kept: Texts,
-) -> Result<(Loaded, Texts), ScenarioError> {
+    kept: Contents,
+) -> Result<(Loaded, Contents), ScenarioError> {
     let files = Kept::new(kept, folder);
     let loaded = load(file, text, &overrides(sets)?, &files)?;
     Ok((loaded, files.into_named()))

@@ -2,7 +2,7 @@
 
 use crate::columns;
 use crate::error;
-use crate::files::Texts;
+use crate::files::Contents;
 use crate::table::Table;
 use headway_run::{
     Answer as Answered, Beside, Folder, Line, LinePoint, Metric, Places, ScenarioText, Sweep as Swept, Task, Threads,
@@ -43,10 +43,10 @@ impl Sweep {
         text: String,
         sets: Vec<String>,
         folder: PathBuf,
-        files: std::collections::BTreeMap<String, String>,
+        files: std::collections::BTreeMap<String, Vec<u8>>,
         varies: Vec<String>,
     ) -> PyResult<Self> {
-        let files: Texts = files.into_iter().map(|(name, text)| (name, Arc::from(text))).collect();
+        let files: Contents = files.into_iter().map(|(name, bytes)| (name, Arc::from(bytes))).collect();
         let varies: Result<Vec<Vary>, _> = varies.iter().map(|vary| vary.parse()).collect();
         let varies = varies.map_err(|wrong| error::scenario(py, &wrong))?;
         let read = py.detach(|| {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
-/// XXH3 of the names and texts of these files and of the resolved scenario, each with its length in front, so that no two lists are the same bytes.
-pub fn inputs<'a>(resolved: &str, files: impl IntoIterator<Item = (&'a String, &'a Arc<str>)>) -> u128 {
+/// XXH3 of the names and contents of these files and of the resolved scenario, each with its length in front, so that no two lists are the same bytes.
+pub fn inputs<'a>(resolved: &str, files: impl IntoIterator<Item = (&'a String, &'a Arc<[u8]>)>) -> u128 {
     let mut hash = Xxh3::new();
-    let files = files.into_iter().flat_map(|(name, text)| [name.as_str(), text]);
-    for part in std::iter::once(resolved).chain(files) {
+    let files = files.into_iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
+    for part in std::iter::once(resolved.as_bytes()).chain(files) {
         hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
+        hash.update(part);
     }
     hash.digest128()
 }

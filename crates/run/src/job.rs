@@ -27,7 +27,7 @@ pub struct Job {
     /// Where its record goes.
     pub folder: Folder,
     /// The files that the scenario names, with the names it uses.
-    pub files: BTreeMap<String, Arc<str>>,
+    pub files: BTreeMap<String, Arc<[u8]>>,
     /// Traces to write.
     pub traces: Vec<TraceFormat>,
     /// Whether it is one of many, which are not run again where they are found complete.
@@ -153,8 +153,8 @@ impl Job {
     fn begin(&self) -> Result<Checksums, Error> {
         self.folder.clear()?;
         let mut sums = Checksums::default();
-        for (name, text) in &self.files {
-            if let Some(sum) = self.folder.write_input(name, text.as_bytes())? {
+        for (name, bytes) in &self.files {
+            if let Some(sum) = self.folder.write_input(name, bytes)? {
                 sums.add(name, sum);
             }
         }

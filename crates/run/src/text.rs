@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::files::{read, read_regular};
-use headway_scenario::{Files, NO_TEXT, Override};
+use headway_scenario::{Files, Override};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const LARGEST_SCENARIO: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Beside {
     folder: PathBuf,
-    read: Mutex<BTreeMap<String, Arc<str>>>,
+    read: Mutex<BTreeMap<String, Arc<[u8]>>>,
 }
 
 impl Beside {
@@ -27,30 +27,28 @@ impl Beside {
 
     /// The same, but for files that were read before, by the names that the scenario uses: so a scenario is the same wherever it is sent.
     #[must_use]
-    pub fn with(folder: PathBuf, known: BTreeMap<String, Arc<str>>) -> Self {
+    pub fn with(folder: PathBuf, known: BTreeMap<String, Arc<[u8]>>) -> Self {
         Self { folder, read: Mutex::new(known) }
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<str>>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<[u8]>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was read, by the names that the scenario uses.
-    pub fn taken(&self) -> BTreeMap<String, Arc<str>> {
+    pub fn taken(&self) -> BTreeMap<String, Arc<[u8]>> {
         self.known().clone()
     }
 }
 
 impl Files for Beside {
-    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
-        if let Some(text) = self.known().get(path) {
-            return Ok(text.to_string());
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        if let Some(bytes) = self.known().get(path) {
+            return Ok(bytes.to_vec());
         }
         let bytes = read_regular(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
-        // Some recordings begin like text.
-        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(NO_TEXT)?;
-        self.known().insert(path.to_owned(), text.as_str().into());
-        Ok(text)
+        self.known().insert(path.to_owned(), bytes.as_slice().into());
+        Ok(bytes)
     }
 }
 

@@ -296,7 +296,7 @@ fn flows(
         let path = Path::default().key("flow").index(index);
         let ends =
             [("from", &table.from), ("to", &table.to)].map(|(key, name)| names.find(reader, &path.key(key), name));
-        let trace = table.source.options.file().map(|file| traces.media(reader, &path.key("source").key("file"), file));
+        let trace = traces.source(reader, &path.key("source"), &table.source.options);
         let ([Some(from), Some(to)], None | Some(Some(_))) = (ends, &trace) else { continue };
         let trace = trace.flatten();
 
@@ -347,6 +347,7 @@ fn flows(
                 stop: table.stop.map(instant),
                 fid: table.fid,
                 dscp: table.dscp.map(FlowDscp::from).unwrap_or_default(),
+                e_model: table.e_model.unwrap_or_default(),
                 transport: Arc::clone(&transport),
                 send_queue: Arc::clone(&send_queue),
                 source: Arc::clone(&source),

@@ -4,23 +4,20 @@ use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::quoted;
 use headway_link::{CapacityTrace, LossTrace};
-use headway_media::Trace;
+use headway_media::{Capture, SourceOptions, Trace};
 use headway_units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// Why a file that is there and is no text was not read: what the scenario says it is decides what would be right.
-pub const NO_TEXT: &str = "it is no text";
-
 /// Where the files that a scenario names come from.
 pub trait Files {
-    /// The text of the file at `path`, which is as the scenario writes it: relative to the scenario's own place.
+    /// Returns the contents of the file at `path`, which is as the scenario writes it: relative to the scenario's own place.
     ///
     /// # Errors
-    /// A sentence part that says why there is none, such as `"there is no such file"` or [`NO_TEXT`]. A text longer than `limit` bytes
+    /// A sentence part that explains why there are none, such as `"there is no such file"`. A file longer than `limit` bytes
     /// must be refused without being read whole.
-    fn read(&self, path: &str, limit: u64) -> Result<String, String>;
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String>;
 }
 
 /// No files at all: a scenario that names one is wrong.
@@ -28,12 +25,12 @@ pub trait Files {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, _: &str, _: u64) -> Result<String, String> {
+    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
         Err("no files can be read here".to_owned())
     }
 }
 
-/// The most text of all traces of one scenario together.
+/// The most bytes of all files of one scenario together.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What the files hold that a scenario names, each read once.
@@ -42,8 +39,11 @@ pub(crate) struct Traces<'a> {
     /// How many bytes more may be read.
     left: u64,
     media: Known<Trace>,
+    captures: Known<Capture>,
     losses: Known<LossTrace>,
     capacities: Known<CapacityTrace>,
+    /// Where in the scenario, and what its user should know about the file.
+    pub(crate) notes: Vec<(Path, String)>,
 }
 
 /// By the file's name; `None` for one that could not be read, which was told.
@@ -51,16 +51,56 @@ type Known<T> = BTreeMap<String, Option<Arc<T>>>;
 
 impl<'a> Traces<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self { files, left: MOST_BYTES, media: Known::new(), losses: Known::new(), capacities: Known::new() }
+        Self {
+            files,
+            left: MOST_BYTES,
+            media: Known::new(),
+            captures: Known::new(),
+            losses: Known::new(),
+            capacities: Known::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns what the source at `path` plays from its file: `None` if it has no file, `Some(None)` if it could not be read.
+    pub(crate) fn source(
+        &mut self,
+        reader: &mut Reader<'_>,
+        path: &Path,
+        options: &SourceOptions,
+    ) -> Option<Option<Arc<Trace>>> {
+        let file = options.file()?;
+        let at_file = path.key("file");
+        let SourceOptions::Capture(options) = options else { return Some(self.media(reader, &at_file, file)) };
+        let schedule = self.capture(reader, &at_file, file).and_then(|capture| {
+            let schedule = options.schedule(&capture);
+            schedule.map_err(|error| reader.wrong(&path.key(error.key), error.message)).ok()
+        });
+        Some(schedule.map(|schedule| {
+            self.notes.extend(schedule.notes.into_iter().map(|note| (path.clone(), note)));
+            Arc::new(schedule.trace)
+        }))
     }
 
     /// The media trace that the key at `path` names; `None` if it could not be read.
-    pub(crate) fn media(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Trace>> {
+    fn media(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Trace>> {
         if let Some(known) = self.media.get(file) {
             return known.clone();
         }
         let trace = self.fresh(file, Trace::LARGEST_TEXT, "trace", || trace_of(file), Trace::parse);
         known(&mut self.media, reader, path, file, trace)
+    }
+
+    /// Returns the packet capture that the key at `path` names; `None` if it could not be read.
+    fn capture(&mut self, reader: &mut Reader<'_>, path: &Path, file: &str) -> Option<Arc<Capture>> {
+        if let Some(known) = self.captures.get(file) {
+            return known.clone();
+        }
+        let bytes = self.read(file, Capture::LARGEST_FILE);
+        let capture = bytes.and_then(|bytes| {
+            Capture::parse(&bytes).map_err(|error| format!("\"{}\" cannot be read: {error}", quoted(file)))
+        });
+        known(&mut self.captures, reader, path, file, capture)
     }
 
     /// The loss trace that the key at `path` names; `None` if it could not be read.
@@ -91,13 +131,19 @@ impl<'a> Traces<'a> {
         right: impl FnOnce() -> String,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, String> {
-        let limit = largest.count().min(self.left);
-        let text = self.files.read(file, limit).map_err(|why| {
-            let right = if why == NO_TEXT { format!("; {}", right()) } else { String::new() };
-            format!("cannot read \"{}\": {why}{right}", quoted(file))
-        })?;
-        self.left = self.left.saturating_sub(text.len() as u64);
+        let bytes = self.read(file, largest)?;
+        // Some recordings begin like text.
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or_else(|| format!("cannot read \"{}\": it is no text; {}", quoted(file), right()))?;
         parse(&text).map_err(|error| format!("\"{}\" is no {what}: {error}", quoted(file)))
+    }
+
+    fn read(&mut self, file: &str, largest: Bytes) -> Result<Vec<u8>, String> {
+        let limit = largest.count().min(self.left);
+        let bytes = self.files.read(file, limit);
+        let bytes = bytes.map_err(|why| format!("cannot read \"{}\": {why}", quoted(file)))?;
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        Ok(bytes)
     }
 }
 

@@ -47,9 +47,10 @@ pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -
         return Err(problems.into_error(file, text));
     };
     let mut reader = Reader::new(&root);
-    let read = |reader: &mut Reader<'_>| {
+    let mut traces = Traces::new(files);
+    let mut read = |reader: &mut Reader<'_>| {
         let tables = read::scenario(reader, &default_name(file))?;
-        let expanded = expand::scenario(reader, &tables, &mut Traces::new(files))?;
+        let expanded = expand::scenario(reader, &tables, &mut traces)?;
         check::scenario(reader, &expanded);
         let resolved_toml = resolved(reader, &tables);
         Some((expanded, resolved_toml))
@@ -58,7 +59,9 @@ pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -
         return Err(reader.problems.into_error(file, text));
     };
     reader.problems.finish(file, text)?;
-    let warnings = check::warnings(&root, &expanded).listed(file, text);
+    let mut warnings = check::warnings(&root, &expanded);
+    traces.notes.into_iter().for_each(|(path, note)| warnings.value(&root, &path, note));
+    let warnings = warnings.listed(file, text);
     Ok(Loaded { scenario: expanded.scenario, resolved_toml, warnings })
 }
 

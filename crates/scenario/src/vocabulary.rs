@@ -28,6 +28,7 @@ pub(crate) struct Vocabulary {
     pub(crate) design: Keys,
     pub(crate) seeds: Keys,
     pub(crate) dscp: Keys,
+    pub(crate) e_model: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
     pub(crate) jitter: KindKeys,
@@ -58,6 +59,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         reverse: table("reverse"),
         flow: table("flow"),
         attacker: table("attacker"),
+        e_model: table("e_model"),
         uniform: table("uniform"),
         range: table("range"),
         design: table("design"),
@@ -124,6 +126,7 @@ mod tests {
     use crate::clock::ClockOptions;
     use crate::design::DesignTable;
     use crate::dscp::KindsTable;
+    use crate::e_model::EModelOptions;
     use crate::range::RangeTable;
     use crate::tables::{
         AttackerTable, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
@@ -177,6 +180,7 @@ mod tests {
         table::<ReverseTable>(&mut text, "reverse");
         table::<FlowTable>(&mut text, "flow");
         table::<AttackerTable>(&mut text, "attacker");
+        table::<EModelOptions>(&mut text, "e_model");
         table::<UniformTable>(&mut text, "uniform");
         table::<RangeTable>(&mut text, "range");
         table::<DesignTable>(&mut text, "design");

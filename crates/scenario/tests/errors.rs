@@ -3,7 +3,7 @@
 mod common;
 
 use common::{OneTrace, SMALL, changed, with};
-use headway_scenario::{Files, NO_TEXT, NoFiles, Override, load};
+use headway_scenario::{Files, NoFiles, Override, load};
 
 /// The first line of the error.
 fn first(error: &str) -> &str {
@@ -762,8 +762,8 @@ fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
 fn what_is_no_text_is_told_by_what_it_should_be() {
     struct Recording;
     impl Files for Recording {
-        fn read(&self, _: &str, _: u64) -> Result<String, String> {
-            Err(NO_TEXT.to_owned())
+        fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+            Ok(vec![0, 0, 0, 0x20, b'f', b't', b'y', b'p'])
         }
     }
     for (from, to, expected) in [

@@ -50,8 +50,8 @@ fn what_is_wrong_with_a_policer_is_told_with_its_place() {
 struct Losses(&'static str);
 
 impl Files for Losses {
-    fn read(&self, path: &str, _: u64) -> Result<String, String> {
-        if path == "losses.txt" { Ok(self.0.to_owned()) } else { Err("there is no such file".to_owned()) }
+    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        if path == "losses.txt" { Ok(self.0.into()) } else { Err("there is no such file".to_owned()) }
     }
 }
 
@@ -194,12 +194,12 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
 struct TwoTraces;
 
 impl Files for TwoTraces {
-    fn read(&self, path: &str, _: u64) -> Result<String, String> {
+    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
         match path {
-            "down" => Ok("1\n".to_owned()),
-            "up" => Ok("2\n".to_owned()),
-            "still" => Ok("0\n0\n".to_owned()),
-            _ => Ok("no\n".to_owned()),
+            "down" => Ok(b"1\n".to_vec()),
+            "up" => Ok(b"2\n".to_vec()),
+            "still" => Ok(b"0\n0\n".to_vec()),
+            _ => Ok(b"no\n".to_vec()),
         }
     }
 }

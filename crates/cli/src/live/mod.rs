@@ -83,8 +83,8 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     let _lock = out.claim(Holds::Record)?;
     out.clear()?;
     let mut sums = Checksums::default();
-    for (name, text) in &files.taken() {
-        if let Some(sum) = out.write_input(name, text.as_bytes())? {
+    for (name, bytes) in &files.taken() {
+        if let Some(sum) = out.write_input(name, bytes)? {
             sums.add(name, sum);
         }
     }
@@ -235,6 +235,7 @@ fn summary(
         let (name, kind) = (flow.name.clone(), flow.transport.kind().to_owned());
         let label = FlowLabel { name, from: node(flow.from), to: node(flow.to), kind };
         let mut summary = ends[number].complete(flows.0[number].summary(label, end), end);
+        headway_sim::rate_speech(&mut summary, flow);
         summary.connection_failure = sent[number].failure.clone();
         summary
     };

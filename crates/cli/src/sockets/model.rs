@@ -4,7 +4,8 @@ use super::framing::LONGEST;
 use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
-use headway_media::{Backlog, Context, Fragment, Framing, Source, SourceOptions, Trace, UdpOptions, Write};
+use crate::output;
+use headway_media::{Backlog, Capture, Context, Fragment, Framing, Source, SourceOptions, Trace, UdpOptions, Write};
 use headway_net::{Duration, Media};
 use headway_run::read;
 use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
@@ -29,7 +30,7 @@ impl Model {
     pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
         let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
-        let trace = options.file().map(read_trace).transpose()?;
+        let trace = options.file().map(|file| read_file(&options, file)).transpose()?;
         let header = UdpOptions::preset(Dialect::default()).header;
         if let Some(largest) = options.largest_write(trace.as_deref())
             && largest.payload(header).count() == 0
@@ -122,11 +123,20 @@ fn backlog(segments: u64, line: &Line) -> Result<(), Ended> {
     Ok(())
 }
 
-fn read_trace(name: &str) -> Result<Arc<Trace>, Failure> {
+/// Reads what the source plays from its file.
+fn read_file(options: &SourceOptions, name: &str) -> Result<Arc<Trace>, Failure> {
     let path = Path::new(name);
-    let bytes = read(path, Trace::LARGEST_TEXT.count()).map_err(Failure::file("read", path))?;
-    let trace = Trace::parse(&String::from_utf8_lossy(&bytes));
-    trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is no trace: {error}")))
+    let read = |limit: Bytes| read(path, limit.count()).map_err(Failure::file("read", path));
+    let SourceOptions::Capture(options) = options else {
+        let trace = Trace::parse(&String::from_utf8_lossy(&read(Trace::LARGEST_TEXT)?));
+        return trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is no trace: {error}")));
+    };
+    let capture = Capture::parse(&read(Capture::LARGEST_FILE)?);
+    let capture = capture.map_err(|error| wrong(&format!("{name} cannot be read: {error}")))?;
+    let schedule = options.schedule(&capture);
+    let schedule = schedule.map_err(|error| wrong(&format!("{} of capture: {}", error.key, error.message)))?;
+    schedule.notes.iter().for_each(|note| output::note(&format!("warning: {NAME}: {note}")));
+    Ok(Arc::new(schedule.trace))
 }
 
 fn wrong(message: &str) -> Failure {

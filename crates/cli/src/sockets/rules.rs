@@ -2,6 +2,7 @@
 
 use super::arguments::MediaOptions;
 use crate::error::Failure;
+use headway_media::RtpHeader;
 use headway_net::{Duration, Media, MediaKind, QueueMethod};
 use headway_run::ScenarioText;
 use serde::Deserialize;
@@ -181,25 +182,19 @@ struct Seen {
     mpeg_ts: bool,
 }
 
-/// RFC 3550 section 5.1: version 2 in the first two bits.
-const RTP_VERSION: u8 = 2;
-/// RFC 5761 section 4: what are RTCP's packet types and cannot be RTP's second byte.
-const RTCP_TYPES: std::ops::RangeInclusive<u8> = 192..=223;
 /// ISO/IEC 13818-1 section 2.4.3.2: packets of 188 bytes, each of which begins with this one.
 const TS_PACKET: usize = 188;
 const TS_SYNC: u8 = 0x47;
 
 impl Seen {
     fn new(datagram: &[u8]) -> Self {
-        let (mut rtp, mut rtcp) = (None, false);
-        if let [first, second, ..] = *datagram
-            && first >> 6 == RTP_VERSION
-        {
-            rtcp = RTCP_TYPES.contains(&second) && datagram.len() >= 8;
-            if let (false, Some(ssrc)) = (rtcp, datagram.get(8..12).and_then(|bytes| bytes.try_into().ok())) {
-                rtp = Some((PayloadType(second & 0x7f), u32::from_be_bytes(ssrc)));
-            }
-        }
+        let header = RtpHeader::of(datagram, datagram.len());
+        let rtcp = header == Some(RtpHeader::Rtcp);
+        let ssrc = || Some(u32::from_be_bytes(*datagram.get(8..)?.first_chunk()?));
+        let rtp = match header {
+            Some(RtpHeader::Rtp { payload_type }) => Some(PayloadType(payload_type)).zip(ssrc()),
+            Some(RtpHeader::Rtcp) | None => None,
+        };
         let packets = datagram.chunks(TS_PACKET);
         let mpeg_ts = !datagram.is_empty()
             && datagram.len().is_multiple_of(TS_PACKET)

@@ -1,5 +1,6 @@
 //! The sources there are, and how one is made and polled.
 
+pub(crate) mod capture;
 pub(crate) mod cbr;
 pub(crate) mod conference;
 mod draw;
@@ -19,7 +20,7 @@ pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions, Ftp, FtpOptions,
+    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions, Ftp, FtpOptions,
     Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet,
     TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
@@ -32,6 +33,7 @@ registry! {
     /// A running source. It lies within its flow: what is larger than a constant rate is boxed.
     machine Source;
     what "source"; dispatch each;
+    "capture" => Capture(CaptureOptions, Playback),
     "cbr" => Cbr(CbrOptions, Cbr),
     "conference" => Conference(ConferenceOptions, Box<Conference>),
     "encodings" => Encodings(EncodingsOptions, Box<Encodings>),
@@ -55,7 +57,7 @@ pub struct Context {
     pub stop: Option<Instant>,
     /// The flow's own stream.
     pub random: Random,
-    /// The parsed text of [`SourceOptions::file`], if that names one. Many flows may share it.
+    /// What the source plays from the file that [`SourceOptions::file`] names, if it names one. Many flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 
@@ -78,6 +80,10 @@ impl Source {
     /// read: a trace that is missing, lacks the chosen streams, or is too short to loop.
     pub fn new(options: &SourceOptions, context: Context) -> Result<Self, OptionError> {
         Ok(match options {
+            SourceOptions::Capture(options) => {
+                options.check()?;
+                Self::Capture(Playback::new(&options.playback(), context)?)
+            }
             SourceOptions::Cbr(options) => {
                 options.check()?;
                 Self::Cbr(Cbr::new(options, context)?)
@@ -129,7 +135,8 @@ impl Source {
         match self {
             Self::Cbr(cbr) => cbr.interval_s(),
             Self::Sessions(sessions) => sessions.interval_s(),
-            Self::Conference(_)
+            Self::Capture(_)
+            | Self::Conference(_)
             | Self::Encodings(_)
             | Self::Exponential(_)
             | Self::Ftp(_)
@@ -166,7 +173,8 @@ impl Source {
     pub const fn backlog(&self) -> Backlog {
         match self {
             Self::Ftp(ftp) => ftp.backlog(),
-            Self::Cbr(_)
+            Self::Capture(_)
+            | Self::Cbr(_)
             | Self::Conference(_)
             | Self::Encodings(_)
             | Self::Exponential(_)
@@ -181,12 +189,29 @@ impl Source {
 }
 
 impl SourceOptions {
-    /// The file whose text, parsed by [`Trace::parse`], this source needs in [`Context::trace`].
+    /// Returns the file from which the caller makes [`Context::trace`]: with [`Trace::parse`], or for a capture with
+    /// [`CaptureOptions::schedule`].
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         match self {
+            Self::Capture(options) => Some(&options.file),
             Self::Trace(options) => Some(&options.file),
             _ => None,
+        }
+    }
+
+    /// Returns how long what it writes is of use; `None` without limit.
+    #[must_use]
+    pub fn lifetime(&self) -> Option<Duration> {
+        match self {
+            Self::Capture(options) => options.lifetime,
+            Self::Cbr(options) => options.lifetime,
+            Self::Conference(options) => options.lifetime,
+            Self::Exponential(options) => options.lifetime,
+            Self::Gop(options) => options.lifetime,
+            Self::Pareto(options) => options.lifetime,
+            Self::Trace(options) => options.lifetime,
+            Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) | Self::Telnet(_) => None,
         }
     }
 
@@ -207,6 +232,7 @@ impl SourceOptions {
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
+            Self::Capture(options) => options.playback().largest_write(trace?),
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
             Self::Encodings(options) => Some(options.write_size()),
@@ -223,6 +249,7 @@ impl SourceOptions {
     #[must_use]
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {
+            Self::Capture(options) => trace.map_or(0, |trace| options.playback().writes_within(trace, length)),
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
             Self::Encodings(options) => options.writes_within(length),

@@ -194,21 +194,26 @@ impl Trace {
             let at = if is_timed { sending.get_mut(&packet.stream)?.next()? } else { number };
             // An encoder that skipped a frame had nothing to send.
             if packet.size.count() > 0 {
-                sent.push((packet, at));
+                sent.push((packet.stream, at, packet.size, packet.kind));
             }
         }
-        let origin = sent.iter().map(|(_, at)| *at).min()?;
+        Some(Self { is_timed, ..Self::of(sent)? })
+    }
+
+    /// Makes a timed trace of frames: stream, time in ns, size and kind of each. Returns `None` without a frame.
+    pub(super) fn of<S: Ord>(sent: Vec<(S, i64, Bytes, MediaKind)>) -> Option<Self> {
+        let origin = sent.iter().map(|(_, at, ..)| *at).min()?;
         let mut frames = Vec::with_capacity(sent.len());
-        let mut spans: BTreeMap<(MediaKind, u32), Span> = BTreeMap::new();
-        for (packet, at) in sent {
+        let mut spans: BTreeMap<S, Span> = BTreeMap::new();
+        for (stream, at, bytes, kind) in sent {
             let at = Duration::from_nanos(at.abs_diff(origin));
-            spans.entry(packet.stream).or_insert_with(|| Span::starting(at)).add(at);
-            frames.push(Frame { at, bytes: packet.size, kind: packet.kind });
+            spans.entry(stream).or_insert_with(|| Span::starting(at)).add(at);
+            frames.push(Frame { at, bytes, kind });
         }
-        // Stable: frames of one instant keep the file's order.
+        // A stable sort: frames of the same time keep the file's order.
         frames.sort_by_key(|frame| frame.at);
         let period = spans.values().map(Span::end).max().unwrap_or_default();
-        Some(Self { frames, period, is_timed })
+        Some(Self { frames, period, is_timed: true })
     }
 
     /// Returns whether its packets have times. If not, [`Frame::at`] and [`period`](Self::period) count one frame as a nanosecond.

@@ -30,24 +30,36 @@ pub(crate) fn shipped() -> Vec<(String, String)> {
 pub(crate) struct Below(pub(crate) PathBuf);
 
 impl Files for Below {
-    fn read(&self, path: &str, limit: u64) -> Result<String, String> {
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        // The book names a capture; none is shipped, as it is no text.
+        if path == "call.pcapng" {
+            return Ok(capture("frames"));
+        }
         let path = self.0.join(path);
         let length = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
         if length > limit {
             return Err(format!("it has {length} bytes"));
         }
-        std::fs::read_to_string(path).map_err(|error| error.to_string())
+        std::fs::read(path).map_err(|error| error.to_string())
     }
+}
+
+/// Returns a capture of `crates/media/tests/data/captures.txt`, which describes how each was made.
+pub(crate) fn capture(name: &str) -> Vec<u8> {
+    let all = include_str!("../../../media/tests/data/captures.txt");
+    let line = all.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+    let digits = line.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+    digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
 /// One short trace, whatever is asked for.
 pub(crate) struct OneTrace;
 
 impl Files for OneTrace {
-    fn read(&self, _: &str, _: u64) -> Result<String, String> {
-        Ok("packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
-            packet|codec_type=video|dts_time=0.04|size=900|flags=__\n"
-            .to_owned())
+    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        Ok(b"packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
+             packet|codec_type=video|dts_time=0.04|size=900|flags=__\n"
+            .to_vec())
     }
 }
 

@@ -1,0 +1,209 @@
+//! The UDP datagrams of a capture, and why a file is not a capture.
+
+use headway_units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// The UDP datagrams of a capture, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Sender and receiver of each flow.
+    flows: Vec<[SocketAddr; 2]>,
+    numbers: BTreeMap<[SocketAddr; 2], u32>,
+    datagrams: Vec<Datagram>,
+    cut: Option<Cut>,
+    unread: Unread,
+}
+
+/// A UDP datagram of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Index of its flow: its sender and its receiver.
+    pub flow: u32,
+    /// Time after the first packet of the file, in ns; absent if the file gives none.
+    pub at: Option<i64>,
+    /// UDP payload in bytes, as it was sent, whether or not all of it was captured.
+    pub bytes: u32,
+    /// RTP payload type, if the payload looks like RTP.
+    pub payload_type: Option<u8>,
+    /// Number of its packet in the file, from 1.
+    pub packet: u64,
+}
+
+/// A file that ends within a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Whole packets before it.
+    pub packets: u64,
+    /// Where the record starts, in bytes.
+    pub offset: u64,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { packets, offset } = self;
+        write!(f, "the file was cut within the record at byte {offset}; the {packets} packets before it are used")
+    }
+}
+
+/// Packets whose UDP header was not found though it may have been there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// Packets by link type that is not supported.
+    pub(super) link_types: BTreeMap<u16, u64>,
+    /// Packets of which less than the UDP header was captured.
+    pub(super) short: u64,
+    /// All packets.
+    pub(super) packets: u64,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " among its {} packets", self.packets)?;
+        if self.short > 0 {
+            write!(f, "; {} were captured without their UDP header: capture 96 bytes or more of each", self.short)?;
+        }
+        for (link_type, count) in self.link_types.iter().take(3) {
+            write!(f, "; {count} have link type {link_type}, which is not supported")?;
+        }
+        Ok(())
+    }
+}
+
+impl Capture {
+    /// The largest file that is read, 64 MiB.
+    pub const LARGEST_FILE: Bytes = Bytes::new(64 << 20);
+
+    /// Reads a capture in pcap or pcapng format.
+    ///
+    /// # Errors
+    /// The file is too large, is not a capture, or is damaged.
+    #[cfg(feature = "capture")]
+    pub fn parse(bytes: &[u8]) -> Result<Self, CaptureError> {
+        let length = Bytes::new(bytes.len() as u64);
+        if length > Self::LARGEST_FILE {
+            return Err(CaptureError { packet: None, offset: 0, problem: CaptureProblem::TooLong(length) });
+        }
+        let mut capture = Self::default();
+        let mut first = None;
+        capture.cut = super::file::packets(bytes, |packet| capture.add(packet, &mut first))?;
+        Ok(capture)
+    }
+
+    #[cfg(feature = "capture")]
+    fn add(&mut self, packet: &super::file::Packet<'_>, first: &mut Option<i128>) -> Result<(), CaptureProblem> {
+        use super::headers::{Contents, contents};
+        self.unread.packets += 1;
+        let at = match packet.at {
+            None => None,
+            Some(at) => {
+                let at = at.saturating_sub(*first.get_or_insert(at));
+                let range = -LATEST_NS..=LATEST_NS;
+                Some(i64::try_from(at).ok().filter(|at| range.contains(at)).ok_or(CaptureProblem::Time)?)
+            }
+        };
+        match contents(packet) {
+            Contents::Udp { from, to, bytes, payload_type } => {
+                let ends = [from, to];
+                let flow = *self.numbers.entry(ends).or_insert_with(|| {
+                    self.flows.push(ends);
+                    self.flows.len() as u32 - 1
+                });
+                self.datagrams.push(Datagram { flow, at, bytes, payload_type, packet: packet.number });
+            }
+            Contents::Short => self.unread.short += 1,
+            Contents::UnknownLink => *self.unread.link_types.entry(packet.link_type).or_default() += 1,
+            Contents::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the datagrams, in the order of the file.
+    #[must_use]
+    pub fn datagrams(&self) -> &[Datagram] {
+        &self.datagrams
+    }
+
+    /// Returns sender and receiver of a flow.
+    #[must_use]
+    pub fn flow(&self, number: u32) -> Option<[SocketAddr; 2]> {
+        self.flows.get(number as usize).copied()
+    }
+
+    /// Returns where the file was cut, if it was.
+    #[must_use]
+    pub const fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
+    pub(super) fn flows(&self) -> impl Iterator<Item = &[SocketAddr; 2]> {
+        self.flows.iter()
+    }
+
+    pub(super) const fn unread(&self) -> &Unread {
+        &self.unread
+    }
+
+    /// Returns the number of addresses that send.
+    pub(super) fn senders(&self) -> usize {
+        self.flows.iter().map(|[from, _]| from.ip()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Lists up to `most` flows with the numbers of their datagrams, the largest first.
+    pub(super) fn list(&self, most: usize) -> String {
+        let mut counts = vec![0u64; self.flows.len()];
+        self.datagrams.iter().for_each(|datagram| counts[datagram.flow as usize] += 1);
+        let mut flows: Vec<_> = self.flows.iter().zip(counts).collect();
+        // A stable sort: flows of equal size stay in the order of the file.
+        flows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let named = flows.iter().take(most).map(|([from, to], count)| format!("{from} > {to} ({count})"));
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if let Some(more) = flows.len().checked_sub(most).filter(|more| *more > 0) {
+            text.push_str(&format!(" and {more} more flows"));
+        }
+        text
+    }
+}
+
+/// 63 years, in ns: no sum of four such times overflows.
+#[cfg(feature = "capture")]
+const LATEST_NS: i64 = 2_000_000_000_000_000_000;
+
+/// Why a file cannot be read as a capture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}byte {offset}: {problem}", .packet.map(|packet| format!("packet {packet}, ")).unwrap_or_default())]
+pub struct CaptureError {
+    /// Number of the packet, from 1; absent if the problem is not in a packet.
+    pub packet: Option<u64>,
+    /// Where the packet's record or the block starts, in bytes.
+    pub offset: u64,
+    /// What is wrong.
+    pub problem: CaptureProblem,
+}
+
+/// What is wrong with a capture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CaptureProblem {
+    /// Longer than [`Capture::LARGEST_FILE`].
+    #[error("a file of {0} is too long: at most 64MiB are read; editcap -s 96 keeps the headers only")]
+    TooLong(Bytes),
+    /// The file starts with the magic number of gzip.
+    #[error("the file is compressed: decompress it with gunzip")]
+    Compressed,
+    /// The file starts with no known magic number.
+    #[error("the file does not start like a capture: expected pcap or pcapng, as tcpdump and dumpcap write")]
+    NotACapture,
+    /// The length of a block is impossible.
+    #[error("the block has an impossible length of {0} bytes: the file is damaged")]
+    Length(u32),
+    /// The contents of a block contradict its length.
+    #[error("the block cannot be read: the file is damaged")]
+    Block,
+    /// A packet names an interface that the section does not describe.
+    #[error("the packet names interface {0}, which the file does not describe")]
+    Interface(u32),
+    /// A time far from that of the first packet.
+    #[error("the packet's time is more than 63 years from that of the first packet")]
+    Time,
+}
