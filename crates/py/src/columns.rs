@@ -39,6 +39,8 @@ pub(crate) const FLOW: &[(&str, Holds)] = &[
     ("rtt_s.min", Number),
     ("rtt_s.max", Number),
     ("rate_cov", Number),
+    ("r_factor", Number),
+    ("mos", Number),
 ];
 
 /// The same of links.

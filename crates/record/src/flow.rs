@@ -99,6 +99,12 @@ pub struct FlowSummary {
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
     /// By kind: packets that arrived after their deadline, by the same.
     pub late_ratio: BTreeMap<MediaKind, f64>,
+    /// Rating R of the speech by the E-model (ITU-T G.107); none without audio that has a lifetime. Set by the simulation.
+    #[serde(default)]
+    pub r_factor: Option<f64>,
+    /// Mean opinion score that follows from R, 1 to 4.5.
+    #[serde(default)]
+    pub mos: Option<f64>,
     /// By kind: what became of the frames. Kinds of which none was written are absent, and flows whose source knows of no frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames: BTreeMap<MediaKind, FrameSummary>,
@@ -423,6 +429,8 @@ impl FlowMeter {
             }),
             on_time_ratio: rest.of_due(|timeliness| timeliness.on_time),
             late_ratio: rest.of_due(|timeliness| timeliness.late),
+            r_factor: None,
+            mos: None,
             frames: rest.frames.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,

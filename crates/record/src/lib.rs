@@ -34,6 +34,7 @@ mod by_flow;
 mod counts;
 mod delay;
 mod distribution;
+mod e_model;
 mod estimate;
 mod events;
 mod expression;
@@ -72,6 +73,7 @@ pub use by_flow::{ByFlow, GapSummary, LinkFlowSummary};
 pub use counts::DropCounts;
 pub use delay::DelaySummary;
 pub use distribution::{Distribution, Distributions, DistributionsError, FlowDistributions};
+pub use e_model::{EModel, mos};
 pub use estimate::{Estimate, FEWEST_RUNS};
 pub use events::{
     Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,

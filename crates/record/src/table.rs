@@ -379,6 +379,8 @@ mod tests {
             jitter_s: Some(0.00125),
             rtt_s: None,
             on_time_ratio: BTreeMap::new(),
+            r_factor: None,
+            mos: None,
             frames: BTreeMap::new(),
             rate_cov: Some(0.125),
             retransmitted_packets: None,

@@ -105,6 +105,8 @@ fn flow(name: &str) -> FlowSummary {
         jitter_s: None,
         rtt_s: None,
         on_time_ratio: BTreeMap::new(),
+        r_factor: None,
+        mos: None,
         late_ratio: BTreeMap::new(),
         frames: BTreeMap::new(),
         rate_cov: None,

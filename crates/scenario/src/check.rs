@@ -41,6 +41,10 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
             let message = format!("this flow never starts: the run ends at {end}");
             warnings.value(root, &path.key("start"), message);
         }
+        if root.has(&path.key("e_model")) && flow.source.lifetime().is_none() {
+            let message = "speech is rated where it is of use for a limited time: give the source a lifetime, or leave e_model out";
+            warnings.value(root, &path.key("e_model"), message);
+        }
         let path = path.key("send_queue");
         if flow.transport.controller().is_none() && root.has(&path) {
             let message = format!(

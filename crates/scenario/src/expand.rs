@@ -347,6 +347,7 @@ fn flows(
                 stop: table.stop.map(instant),
                 fid: table.fid,
                 dscp: table.dscp.map(FlowDscp::from).unwrap_or_default(),
+                e_model: table.e_model.unwrap_or_default(),
                 transport: Arc::clone(&transport),
                 send_queue: Arc::clone(&send_queue),
                 source: Arc::clone(&source),

@@ -2,6 +2,7 @@
 
 use crate::clock::ClockOptions;
 use crate::dscp::FlowDscp;
+use crate::e_model::EModelOptions;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
 use headway_link::loss::{Loss, Place};
@@ -156,6 +157,8 @@ pub struct Flow {
     pub fid: Option<u32>,
     /// The DSCP of its packets and of what answers them.
     pub dscp: FlowDscp,
+    /// The codec by which its speech is rated.
+    pub e_model: EModelOptions,
     /// What carries the packets.
     pub transport: Arc<Transport>,
     /// What waits for the transport's rate controller; without one it is not used.

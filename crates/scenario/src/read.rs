@@ -277,6 +277,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     }
     let fid: Option<u32> = open.optional("fid");
     let dscp = dscp(&mut open);
+    let e_model = crate::e_model::read(&mut open);
     let own_dialect = open.optional("dialect");
     let dialect = own_dialect.unwrap_or(dialect);
     let transport = open.options::<Transport>("transport", dialect, &VOCABULARY.transport);
@@ -306,6 +307,7 @@ fn flow<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
         stop,
         fid,
         dscp,
+        e_model,
         dialect: own_dialect,
         transport: transport?,
         send_queue,

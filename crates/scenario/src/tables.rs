@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockOptions;
 use crate::dscp::DscpTable;
+use crate::e_model::EModelOptions;
 use crate::off::Off;
 use crate::transport::Transport;
 
@@ -280,6 +281,9 @@ pub(crate) struct FlowTable {
     /// The DSCP of its packets, answers too; cs0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dscp: Option<DscpTable>,
+    /// The codec by which the E-model rates its speech; G.711 with packet-loss concealment if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) e_model: Option<EModelOptions>,
     /// Whose rules the options of this flow follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dialect: Option<Dialect>,

@@ -3,6 +3,7 @@
 use crate::clock::ClockOptions;
 use crate::design::DesignTable;
 use crate::dscp::KindsTable;
+use crate::e_model::EModelOptions;
 use crate::off::{Key, Keys};
 use crate::range::RangeTable;
 use crate::tables::{
@@ -42,6 +43,7 @@ pub(crate) struct Vocabulary {
     pub(crate) design: Keys,
     pub(crate) seeds: Keys,
     pub(crate) dscp: Keys,
+    pub(crate) e_model: Keys,
     pub(crate) queue: KindKeys,
     pub(crate) loss: KindKeys,
     pub(crate) jitter: KindKeys,
@@ -70,6 +72,7 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary
     design: keys_of::<DesignTable>(),
     seeds: keys_of::<SeedsTable>(),
     dscp: keys_of::<KindsTable>(),
+    e_model: keys_of::<EModelOptions>(),
     queue: keys_of_kinds::<QueueOptions>(),
     loss: keys_of_kinds::<LossOptions>(),
     jitter: keys_of_kinds::<JitterOptions>(),

@@ -40,6 +40,7 @@ mod sender_only;
 mod series;
 mod sessions;
 mod spacing;
+mod speech;
 mod tcp_behaviour;
 mod udpm;
 mod yardstick;

@@ -235,6 +235,7 @@ fn summary(
         let (name, kind) = (flow.name.clone(), flow.transport.kind().to_owned());
         let label = FlowLabel { name, from: node(flow.from), to: node(flow.to), kind };
         let mut summary = ends[number].complete(flows.0[number].summary(label, end), end);
+        headway_sim::rate_speech(&mut summary, flow);
         summary.connection_failure = sent[number].failure.clone();
         summary
     };

@@ -7,6 +7,7 @@ use crate::flow::Flow;
 use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
+use crate::speech::rate_speech;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Moment, Registry};
@@ -87,6 +88,7 @@ impl<O: Observer> Simulation<'_, O> {
                     summary.stuck = flow.transport.tcp().is_some_and(headway_tcp::Sender::is_stuck);
                 }
                 summary.connection_failure = flow.transport.failure();
+                rate_speech(&mut summary, described);
                 summary.losses_judged = self.network.judged_summary(flow.id);
                 if flow.transport.open_sessions().is_some() {
                     // Also if none has come yet.
