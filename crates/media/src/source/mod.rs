@@ -20,9 +20,9 @@ pub(crate) mod telnet;
 pub(crate) mod trace;
 
 use crate::{
-    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions, Ftp, FtpOptions,
-    Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions, Telnet,
-    TelnetOptions, Trace, TraceOptions, Write, WriteSize,
+    CaptureOptions, Cbr, CbrOptions, Conference, ConferenceOptions, Encodings, EncodingsOptions, ExponentialOptions,
+    Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions,
+    Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
 use headway_units::{Duration, Instant, OptionError, Options as _, Random, Rate, registry};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use headway_scenario::{Files, links};
 struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, name: &str, _: u64) -> Result<String, String> {
+    fn read(&self, name: &str, _: u64) -> Result<Vec<u8>, String> {
         Err(name.to_owned())
     }
 }
