@@ -207,6 +207,7 @@ impl SourceOptions {
             Self::Capture(options) => options.lifetime,
             Self::Cbr(options) => options.lifetime,
             Self::Conference(options) => options.lifetime,
+            Self::Encodings(options) => options.lifetime,
             Self::Exponential(options) => options.lifetime,
             Self::Gop(options) => options.lifetime,
             Self::Pareto(options) => options.lifetime,
