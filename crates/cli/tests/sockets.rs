@@ -408,7 +408,7 @@ fn a_receiver_for_one_sender_fails_with_its_negotiation() {
     assert!(status.code() == Some(1) && said.contains(why), "{status:?}: {said}");
 }
 
-/// None of its addresses is the one by which a client comes from elsewhere. The printed command is the sender's, with the controller that it has to name.
+/// No single address is right for clients on other hosts. The printed command is the sender's, with the controller that it has to name.
 #[test]
 fn who_listens_everywhere_leaves_the_host_open() {
     for (asked, ends) in

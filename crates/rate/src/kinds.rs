@@ -11,7 +11,7 @@ use crate::tcp_like::{TcpLikeOptions, TcpLikeReceiver, TcpLikeSender};
 use crate::tfrc::{TfrcOptions, TfrcReceiver, TfrcSender};
 use crate::tfrc_sp::TfrcSpOptions;
 use crate::udpm::{Terms, TermsError};
-use headway_units::{Instant, OptionError, registry};
+use headway_units::{Instant, OptionError, Rate, registry};
 
 /// Makes of the lines below the options, and the two halves that dispatch statically.
 macro_rules! controllers {
@@ -193,6 +193,10 @@ impl SenderHalf for Sender {
     #[inline]
     fn status(&self) -> Status {
         each_sender!(self, sender => sender.status())
+    }
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        each_sender!(self, sender => sender.pacing_rate())
     }
     fn setbacks(&self) -> Setbacks {
         each_sender!(self, sender => sender.setbacks())

@@ -215,6 +215,8 @@ fn the_summary_has_the_agreed_names() {
       "late_ratio": {
         "video-i": 0.0
       },
+      "r_factor": null,
+      "mos": null,
       "rate_cov": 1.0,
       "timeouts": 2
     }

@@ -75,11 +75,11 @@ fn udpm_2_2_terms_are_in_the_handshake() {
         let transport = format!("{{ kind = \"dccp\", ccid = 248, codec = true, controller = {{ {controller} }} }}");
         media_bps_of(&transport, "{ kind = \"ftp\" }", "15ms")
     };
-    // The same rates in either form.
+    // The same rates in either form. The handshakes differ in length, which may move one datagram of 500 across the end of the run.
     let listed: Vec<String> = (1..=5).map(|scale| format!("\"{}kbps\"", scale * 100)).collect();
     let (multiples, list) =
         (dccp("levels = 5, step = \"100kbps\""), dccp(&format!("ladder = [{}]", listed.join(", "))));
-    assert!((list / multiples - 1.0).abs() < 0.001 && multiples < 500_000.0, "{multiples} and {list}");
+    assert!((list / multiples - 1.0).abs() < 0.003 && multiples < 500_000.0, "{multiples} and {list}");
 }
 
 /// Where a rate grows to the tenfold in two round trips, a Sequence Window of 100 packets must grow in time (RFC 4340 section 7.5.2): otherwise

@@ -78,7 +78,7 @@ impl Connection {
     /// A controller may raise its rate more than to the double in a round trip. Packets that were counted then tell too late: before a
     /// wider window is agreed, what goes would be too much for the old one.
     fn widen_for_the_rate(&mut self) {
-        let Some(rate) = self.forward.status().and_then(|status| status.pacing_rate) else { return };
+        let Some(rate) = self.forward.pacing_rate() else { return };
         let Some(size) = self.counters.sent_data.checked_div(self.counters.sent_data_packets) else { return };
         let expected = rate.bits_per_second() as f64 / 8.0 * self.rtt().as_secs_f64() / size.max(1) as f64;
         // A rate that is not used needs no window.

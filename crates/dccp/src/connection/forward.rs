@@ -6,7 +6,7 @@ use super::told::{Fate, Told};
 use crate::ccid::{Room, Said};
 use crate::{Arrivals, DropCode, Elapsed, Timestamp};
 use headway_rate::{Acknowledged, Arrival, Next, Outbound, Scale, Sender, Setbacks, Stamp, Status, Trip};
-use headway_units::{Bytes, Duration, Entropy, Instant, Seq48};
+use headway_units::{Bytes, Duration, Entropy, Instant, Rate, Seq48};
 
 /// Packets for which there is room from the beginning, if the window has as many.
 const REMEMBERED: u64 = 256;
@@ -114,6 +114,10 @@ impl Forward {
     /// What the controller holds.
     pub(super) fn status(&self) -> Option<Status> {
         self.controller.status()
+    }
+    /// The rate at which the controller spaces packets, if it does.
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.pacing_rate()
     }
     /// What has set the controller back; nothing where none runs.
     pub(super) fn setbacks(&self) -> Setbacks {

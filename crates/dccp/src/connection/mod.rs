@@ -347,6 +347,12 @@ impl Connection {
         self.mtu.start_at_least();
     }
 
+    /// The smoothed round trip of the controller, if it has measured one.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.forward.round_trip()
+    }
+
     /// What it holds now, and what it held last once it is over.
     #[must_use]
     pub fn status(&self) -> Status {

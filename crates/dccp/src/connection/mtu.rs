@@ -56,6 +56,8 @@ pub(crate) struct PathMtu {
     watch: Option<Watch>,
     /// When the present size was last to be confirmed.
     asked: Option<Instant>,
+    /// When a search that is done begins again.
+    again: Option<Instant>,
     /// Whether the present size still comes through is in doubt.
     doubt: Option<Doubt>,
 }
@@ -106,6 +108,7 @@ impl PathMtu {
             tries: 0,
             watch: None,
             asked: None,
+            again: None,
             // A larger probe that is answered confirms the size, too.
             doubt: (probing && known && !confirmed).then(Doubt::default),
         }
@@ -170,6 +173,10 @@ impl PathMtu {
     /// Packets from `newest` down have come, so many.
     pub(crate) fn on_arrivals(&mut self, newest: Seq48, packets: u64) {
         self.watch.take_if(|watch| newest.distance_from(watch.seq) < packets);
+    }
+    /// Whether this connection probes the path.
+    pub(crate) const fn probes(&self) -> bool {
+        self.probing
     }
     /// Whether a probe is on its way.
     pub(crate) const fn is_probing(&self) -> bool {
@@ -236,7 +243,7 @@ impl PathMtu {
         if let Some(probe) = self.probe.take() {
             return self.is_lost(probe);
         }
-        (self.ceiling, self.fresh) = (self.interface, true);
+        (self.ceiling, self.fresh, self.again) = (self.interface, true, None);
         false
     }
 
@@ -255,15 +262,15 @@ impl PathMtu {
         let shrinks = is_hole && smaller < self.pmtu;
         if shrinks {
             (self.pmtu, self.ceiling, self.fresh, self.tries) = (smaller, probe.size, true, 0);
-            self.confirmed = smaller <= LEAST;
+            (self.confirmed, self.again) = (smaller <= LEAST, None);
             self.doubt = (!self.confirmed).then(Doubt::default);
         }
         shrinks
     }
     /// When a search that is done begins again, if there is anything to find.
-    pub(crate) fn resting(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn resting(&mut self, now: Instant) -> Option<Instant> {
         let worth = self.probing && self.interface >= self.pmtu + STEP;
-        (worth && self.probe.is_none() && self.next_probe().is_none()).then(|| now + AGAIN)
+        (worth && self.probe.is_none() && self.next_probe().is_none()).then(|| *self.again.get_or_insert(now + AGAIN))
     }
 
     /// A router says that a packet was too big; `mtu` is the next hop's, 0 if it does not say. Whether the path MTU shrank.
@@ -277,7 +284,7 @@ impl PathMtu {
             self.pmtu = mtu;
             self.ceiling = mtu;
             (self.known, self.confirmed) = (true, true);
-            (self.probe, self.watch, self.doubt) = (None, None, None);
+            (self.probe, self.watch, self.doubt, self.again) = (None, None, None, None);
         }
         shrinks
     }

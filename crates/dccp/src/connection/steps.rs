@@ -268,6 +268,9 @@ impl Connection {
 
     /// Data has a one-way delay. A Timestamp on an acknowledgement asks for those of this end's data, unless its CCID needs it anyway.
     fn measure_delay(&mut self, now: Instant, packet: &Packet<'_>, heard: &Heard) {
+        if heard.timestamp.is_none() && !self.delays.measures() {
+            return;
+        }
         let kind = packet.kind();
         if heard.timestamp.is_some()
             && matches!(kind, PacketType::Ack | PacketType::DataAck)

@@ -98,7 +98,7 @@ impl Connection {
         self.timers.arm(Timer::Sender, self.forward.poll_timeout());
         self.timers.arm(Timer::Receiver, self.reverse.poll_timeout());
         self.forward.forget_slowness(now);
-        if !self.timers.is_running(Timer::MtuProbe) {
+        if self.mtu.probes() && !self.timers.is_running(Timer::MtuProbe) {
             let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
             let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
             self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));

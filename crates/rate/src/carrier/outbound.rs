@@ -4,7 +4,7 @@ use super::ledger::Ledger;
 use crate::contract::{Next, Permit, Scale, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::kinds::Sender;
 use crate::report::{Feedback, Report};
-use headway_units::{Bytes, Duration, Instant};
+use headway_units::{Bytes, Duration, Instant, Rate};
 
 /// The share of a new sample in the smoothed round trip (RFC 6298 section 2).
 const SMOOTHING: u64 = 8;
@@ -295,6 +295,12 @@ impl<S: SenderHalf> Outbound<S> {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.controller.as_ref().map(SenderHalf::status)
+    }
+
+    /// The rate at which the controller spaces packets, if it does.
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.as_ref().and_then(SenderHalf::pacing_rate)
     }
 
     /// The scale that was announced last, for a controller with a ladder of rates.

@@ -13,7 +13,7 @@ pub use received::{Judgement, Received, Timing};
 pub use sending::{Next, Permit, Scale, Sending, Setbacks, Stamp, Status};
 
 use crate::report::{Feedback, Report, ReportForm};
-use headway_units::Instant;
+use headway_units::{Instant, Rate};
 
 /// The half at the data's sender.
 ///
@@ -63,6 +63,11 @@ pub trait SenderHalf {
 
     /// What it holds now.
     fn status(&self) -> Status;
+
+    /// Returns the pacing rate of its [`status`](Self::status).
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.status().pacing_rate
+    }
 
     /// What has set it back so far. One that does not count says nothing.
     fn setbacks(&self) -> Setbacks {

@@ -432,12 +432,17 @@ impl SenderHalf for TfrcSender {
         !self.options.silent_samples && self.silence.covers(number)
     }
 
-    fn status(&self) -> Status {
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
         let mut x = self.allowed.x();
         if !self.options.min_interval.is_zero() {
             x = x.min(self.segment.s() / self.options.min_interval.as_secs_f64());
         }
-        let rate = Some(Rate::from_bits_per_second((x * 8.0) as u64));
+        Some(Rate::from_bits_per_second((x * 8.0) as u64))
+    }
+
+    fn status(&self) -> Status {
+        let rate = self.pacing_rate();
         Status {
             target_rate: rate,
             pacing_rate: rate,

@@ -60,7 +60,7 @@ pub enum TermsError {
     Form(u8),
     /// A value that the options of the controller exclude.
     Option(OptionError),
-    /// A number that stands for no rules.
+    /// A number that encodes no rules.
     Rules(u8),
 }
 

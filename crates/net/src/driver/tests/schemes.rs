@@ -70,8 +70,8 @@ fn spaced(scheme: Spacing) -> Options {
     options.with_spacing(scheme).unwrap()
 }
 
-/// "Packet spacing", sections 2.1 and 2.2: a loss after a deliberate shortening doubles the gap of the ad-hoc protocol, and the damped one takes the
-/// shortening back. The rules are the sender's: those of the receiving end change nothing.
+/// "Packet spacing", sections 2.1 and 2.2: a loss after a deliberate shortening doubles the gap of the ad-hoc protocol, and the damped one reverts the
+/// shortening. The rules are the sender's: those of the receiving end change nothing.
 #[test]
 fn packet_spacing_2_2_damping_is_the_senders() {
     let [ad_hoc, damped, equation] = [Spacing::ad_hoc(), Spacing::damped(), Spacing::equation()].map(spaced);

@@ -152,7 +152,7 @@ impl Client {
     fn learn(&mut self, now: Instant) -> Option<RoundTrip> {
         self.take_events();
         let trip = self.connection.take_rtt_sample().map(|sample| {
-            let trip = RoundTrip { sample, smoothed: self.connection.status().rtt, one_way: None };
+            let trip = RoundTrip { sample, smoothed: self.connection.round_trip(), one_way: None };
             self.queue.on_round_trip(&trip);
             trip
         });
