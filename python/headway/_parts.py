@@ -121,6 +121,7 @@ class Flow(Part):
         stop: str | None = None,
         fid: int | None = None,
         dscp: Options | None = None,
+        e_model: Mapping[str, Value] | None = None,
         dialect: str | None = None,
     ) -> None:
         """Keys as in a file."""
