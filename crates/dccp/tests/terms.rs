@@ -178,7 +178,8 @@ fn rfc_4340_8_1_4_cookies_keep_terms() {
 }
 
 proptest! {
-    /// RFC 4340 section 6.6.2: whatever is lost and repeated, both ends have the same terms when data arrives.
+    /// RFC 4340 section 6.6.2: for any losses and repetitions, both ends have the same terms when data arrives. A server that keeps nothing before the
+    /// cookie returns (section 8.1.4) may ask for its rules later: both agree on them in the end.
     #[test]
     fn both_ends_agree_over_any_path(
         levels in prop::collection::vec(1u16..=256, 2), rules in prop::sample::select(&Terms::RULES[..]), client_decides: bool,
@@ -194,19 +195,22 @@ proptest! {
         });
         let mut pipe = Pipe::new(&ends[0], &ends[1], move |number: u64| {
             let fate = fates.get(number as usize).copied().unwrap_or(0);
-            pipe::Fate { lost: fate == 1, copies: if fate == 2 { 2 } else { 1 }, ..perfect(number) }
+            // Every third packet passes: a handshake of which nothing passes is given up.
+            pipe::Fate { lost: fate == 1 && number % 3 != 2, copies: if fate == 2 { 2 } else { 1 }, ..perfect(number) }
         });
+        let agreed = |client: &pipe::End, server: &pipe::End| {
+            let [ours, theirs] = [&terms(client)[0], &terms(server)[1]].map(Clone::clone);
+            ours == theirs && ours.is_some_and(|terms| terms.rules == rules)
+        };
         // A datagram each second: lost ones are not retransmitted.
         for _ in 0..600 {
             pipe.client.outbox.push(b"data");
             pipe.run(Duration::from_secs(1));
-            if !pipe.server.delivered.is_empty() {
+            if !pipe.server.delivered.is_empty() && (!cookies || agreed(&pipe.client, &pipe.server)) {
                 break;
             }
         }
         prop_assert!(!pipe.server.delivered.is_empty());
-        let [ours, theirs] = [&pipe.client, &pipe.server].map(terms);
-        prop_assert_eq!(&ours[0], &theirs[1]);
-        prop_assert_eq!(ours[0].as_ref().map(|terms| terms.rules), Some(rules));
+        prop_assert!(agreed(&pipe.client, &pipe.server), "{:?}", [&pipe.client, &pipe.server].map(terms));
     }
 }
