@@ -12,7 +12,8 @@
 //!        R sqrt(2 b p / 3)
 //!   ```
 //!   with R the smoothed round trip and p the fraction lost. It must be so in each of the five, too: a controller needs some round trips to answer
-//!   to a path that has become narrow, and a bad period alone tells of the path only (RFC 8084 section 4, requirements 4, 6 and 9).
+//!   to a path that has become narrow, and a bad period alone tells of the path only (RFC 8084 section 4, requirements 4, 6 and 9). A sender whose
+//!   newest period has less than half of the mean rate has answered.
 //! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and ten times more goes than
 //!   the whole equation of RFC 5348 section 3.1 gives, whose timeouts are what holds TCP back on such a path.
 //!
@@ -266,7 +267,9 @@ impl Breaker {
             self.unusable = (0, Duration::ZERO);
         }
         let each = self.periods.len() == PERIODS && self.periods.iter().all(Period::is_congested);
-        if each && all.is_congested() {
+        // The mean holds the rate from before the path changed.
+        let has_answered = newest.packet_rate() * 2.0 < all.packet_rate();
+        if each && !has_answered && all.is_congested() {
             let (rate, lost) = (all.rate(), all.per_mille());
             let tcp =
                 Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp() / all.packet_rate()) as u64);
