@@ -264,33 +264,21 @@ impl CaptureOptions {
 impl headway_units::Options for CaptureOptions {
     /// Priorities are those of a trace.
     fn preset(dialect: Dialect) -> Self {
-        let TraceOptions {
-            file,
-            looped,
-            streams: _,
-            frame_interval: _,
-            lifetime,
-            audio_priority,
-            video_priority,
-            i_priority,
-            p_priority,
-            b_priority,
-            data_priority,
-        } = TraceOptions::preset(dialect);
+        let trace = TraceOptions::preset(dialect);
         Self {
-            file,
+            file: trace.file,
             from: None,
             to: None,
             kinds: Vec::new(),
             media: MediaKind::Data,
-            looped,
-            lifetime,
-            audio_priority,
-            video_priority,
-            i_priority,
-            p_priority,
-            b_priority,
-            data_priority,
+            looped: trace.looped,
+            lifetime: trace.lifetime,
+            audio_priority: trace.audio_priority,
+            video_priority: trace.video_priority,
+            i_priority: trace.i_priority,
+            p_priority: trace.p_priority,
+            b_priority: trace.b_priority,
+            data_priority: trace.data_priority,
         }
     }
 
