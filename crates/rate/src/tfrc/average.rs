@@ -12,10 +12,13 @@
 //! as it is written.
 
 use super::options::{DiscountKept, TfrcOptions};
+use std::array;
 
 /// Intervals remembered: the open one, eight that count, and one more, which counts in the discount factor that the newest
 /// closed one had when it was open.
 pub(crate) const INTERVALS: usize = 10;
+/// The start of the interval before the first loss, whose length is made up (RFC 5348 section 6.3.1).
+pub(crate) const FIRST: u64 = u64::MAX;
 /// n = 8 (RFC 5348 section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
@@ -53,6 +56,11 @@ pub(crate) struct Average {
     discounts: Vec<(u64, f64)>,
     /// Used again.
     spare: Vec<(u64, f64)>,
+    remembers: bool,
+    /// The last average; zero as long as nothing was lost.
+    mean: f64,
+    /// The last average before the restart.
+    before: f64,
 }
 
 impl Average {
@@ -66,6 +74,9 @@ impl Average {
             last: 1.0,
             discounts: Vec::new(),
             spare: Vec::new(),
+            remembers: options.remembers_rate,
+            mean: 0.0,
+            before: 0.0,
         }
     }
 
@@ -73,6 +84,15 @@ impl Average {
     pub(crate) fn restart(&mut self) {
         self.discounts.clear();
         self.last = 1.0;
+        self.before = self.mean;
+    }
+
+    /// Fills the history with the interval before the first loss after a restart, which follows from the rate received. The path is
+    /// the one from before if it carried 0.7 of its rate at least (half of the interval, as X is proportional to its root).
+    fn fill(&self, intervals: &[Interval]) -> Option<[Interval; INTERVALS]> {
+        let oldest = *intervals.last().filter(|oldest| oldest.start == FIRST)?;
+        let is_the_path_from_before = self.remembers && self.before > 0.0 && oldest.length >= self.before / 2.0;
+        is_the_path_from_before.then(|| array::from_fn(|i| intervals.get(i).copied().unwrap_or(oldest)))
     }
 
     /// p of `intervals`, the newest and open one first; zero if none is closed. `open_counts` is false for an open
@@ -84,6 +104,8 @@ impl Average {
             self.last = 1.0;
             return 0.0;
         }
+        let filled = self.fill(intervals);
+        let intervals = filled.as_ref().map_or(intervals, |filled| filled);
         let mut mean = if self.discounting {
             self.follow(intervals);
             self.discounted(intervals, open_counts)
@@ -93,6 +115,7 @@ impl Average {
         if self.whole {
             mean = mean.floor();
         }
+        self.mean = mean;
         if mean > 1.0 { 1.0 / mean } else { 1.0 }
     }
 
@@ -219,6 +242,30 @@ mod tests {
             }
             w_tot / f64::max(i_tot0, i_tot1)
         }
+    }
+
+    /// Dialect headway-1: the interval of X_recv stands for eight if it is at least half of the mean from before the restart, 100.
+    #[test]
+    fn a_path_from_before_fills_the_history() {
+        let closed = |first| {
+            [
+                Interval { start: 50, length: 4.0 },
+                Interval { start: 30, length: 20.0 },
+                Interval { start: FIRST, length: first },
+            ]
+        };
+        let p = |options: &TfrcOptions, first| {
+            let mut average = Average::new(options);
+            let interval = |start| Interval { start, length: 100.0 };
+            assert_eq!(average.loss_event_rate(&[interval(9), interval(5)], true), 0.01);
+            average.restart();
+            1.0 / average.loss_event_rate(&closed(first), true)
+        };
+        let headway = TfrcOptions::preset(Dialect::Headway1);
+        assert_eq!(p(&headway, 49.0), f64::midpoint(20.0, 49.0));
+        assert!((p(&headway, 51.0) - (20.0 + 5.0 * 51.0) / 6.0).abs() < 1e-12);
+        let forgetful = TfrcOptions { remembers_rate: false, ..headway };
+        assert_eq!(p(&forgetful, 51.0), f64::midpoint(20.0, 51.0));
     }
 
     proptest! {

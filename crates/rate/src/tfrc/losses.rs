@@ -3,7 +3,7 @@
 //! Memory is bounded whatever numbers come: holes are kept as runs, the oldest of too many is settled for good, and of
 //! loss events only those that count in an average are remembered.
 
-use super::average::{INTERVALS, Interval};
+use super::average::{FIRST, INTERVALS, Interval};
 use super::events::{Arrival, Event, Events, Hole};
 use super::options::{LossEvents, OpenInterval, TfrcOptions};
 use crate::contract::Judgement;
@@ -17,8 +17,6 @@ const HOLES: usize = 64;
 /// What 24 bits hold on the wire, and 23 (RFC 4342 section 8.6.1).
 const LONGEST: u64 = (1 << 24) - 1;
 const LONGEST_LOSSY: u64 = (1 << 23) - 1;
-/// The interval before the first loss, where intervals are known by their first packet.
-const FIRST: u64 = u64::MAX;
 
 /// What a packet has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

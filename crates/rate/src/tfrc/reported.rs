@@ -7,7 +7,7 @@
 //! losses over a round trip and a half and more are not one event, and the first interval, which the receiver makes up, is
 //! no longer than the greatest rate so far would have it.
 
-use super::average::{Average, INTERVALS, Interval};
+use super::average::{Average, FIRST, INTERVALS, Interval};
 use super::options::TfrcOptions;
 use super::sent::SentLog;
 use crate::report::LossInterval;
@@ -208,10 +208,10 @@ impl Reported {
         }
         // "The receiver need not send loss intervals that the sender already knows about" (RFC 4342 section 8.6.1), also where it
         // sends none in which data was lost.
-        if intervals.last().map_or(!to_the_beginning, |oldest| oldest.start != u64::MAX) {
+        if intervals.last().map_or(!to_the_beginning, |oldest| oldest.start != FIRST) {
             let wanted = INTERVALS.saturating_sub(intervals.len());
             let newer = intervals.last().map_or(highest, |interval| interval.start);
-            let mut known = self.known.iter().filter(|known| known.start < end || known.start == u64::MAX).copied();
+            let mut known = self.known.iter().filter(|known| known.start < end || known.start == FIRST).copied();
             // The newest of them has grown by what has come since, in intervals that only lost packets without data.
             let grown = known.next().map(|known| {
                 let without_data = sent.count_without_data(known.start, newer);
@@ -224,7 +224,7 @@ impl Reported {
         if self.known.is_empty() && !to_the_beginning && (1..INTERVALS).contains(&intervals.len()) {
             intervals.push(self.first(0.0, joined));
         }
-        let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != u64::MAX);
+        let newest = intervals.first().map(|interval| interval.start).filter(|start| *start != FIRST);
         let new_event = newest > self.newest;
         if newest.is_none() {
             self.spare_intervals = intervals;
@@ -308,7 +308,7 @@ impl Reported {
     /// packet without data was lost, it is what it would have been now.
     fn first(&self, told: f64, joined: f64) -> Interval {
         let made_up = if self.made_up_early || told <= 0.0 { self.received.1.min(self.longest_first()) } else { 0.0 };
-        Interval { start: u64::MAX, length: (told.min(self.longest_first()) + joined).max(made_up).max(1.0) }
+        Interval { start: FIRST, length: (told.min(self.longest_first()) + joined).max(made_up).max(1.0) }
     }
 
     /// A receiver makes the first interval up so that the equation answers what it has received (RFC 5348 section 6.3.1).

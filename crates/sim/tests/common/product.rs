@@ -47,7 +47,7 @@ pub const PATH_RATE: &str = "1.5 PATH_RATE";
 pub type Path = (u32, u32, u32);
 /// A short path, a fast one and a long one.
 pub const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
-/// Long paths whose queue holds a third, or a fifth, of what is under way on them.
-pub const SHORT_QUEUES: [Path; 3] = [(6, 75, 30), (6, 100, 30), (3, 150, 30)];
+/// Long paths whose queue holds a fifth to a third of what is under way on them.
+pub const SHORT_QUEUES: [Path; 4] = [(6, 50, 10), (6, 75, 30), (6, 100, 30), (3, 150, 30)];
 /// A long path whose queue is twice what is under way on it: a filling source trebles its round trip.
 pub const DEEP: Path = (6, 100, 200);

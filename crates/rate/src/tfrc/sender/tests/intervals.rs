@@ -265,16 +265,20 @@ fn a_closed_interval_stays_short_or_long() {
 #[test]
 fn a_silence_restarts_reported_losses() {
     let sent = SentLog::default();
-    let mut reported = Reported::new(&TfrcOptions::preset(Dialect::Headway1), false);
-    reported.allowed(5.0, 5.0, || 25.0);
-    assert!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p > 0.0);
-    reported.restart(50);
-    assert_eq!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p, 0.0);
-    reported.allowed(5.0, 5.0, || 25.0);
-    let one = |lossless| LossInterval { lossless, lossy: 1, data: lossless + 1, dropped: 1 };
-    let later = reported.read(64, 0, &[one(3), one(10), EXAMPLE[2]], &sent, 0.08);
-    // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25.
-    assert!(later.new_event && (later.p - 2.0 / (11.0 + 25.0)).abs() < 1e-12, "{later:?}");
+    // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25: once, or for all older
+    // ones, since it is longer than half of the mean from before, 8.3.
+    for (remembers_rate, p) in [(false, 2.0 / (11.0 + 25.0)), (true, 6.0 / (11.0 + 5.0 * 25.0))] {
+        let options = TfrcOptions { remembers_rate, ..TfrcOptions::preset(Dialect::Headway1) };
+        let mut reported = Reported::new(&options, false);
+        reported.allowed(5.0, 5.0, || 25.0);
+        assert!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p > 0.0);
+        reported.restart(50);
+        assert_eq!(reported.read(44, 2, &EXAMPLE, &sent, 0.08).p, 0.0);
+        reported.allowed(5.0, 5.0, || 25.0);
+        let one = |lossless| LossInterval { lossless, lossy: 1, data: lossless + 1, dropped: 1 };
+        let later = reported.read(64, 0, &[one(3), one(10), EXAMPLE[2]], &sent, 0.08);
+        assert!(later.new_event && (later.p - p).abs() < 1e-12, "{later:?}");
+    }
 }
 
 /// A loss range that begins in a silence and ends after it: the part after it is one loss at the initial rate (RFC 5348 section 6.3.1).
