@@ -1,33 +1,34 @@
-//! The circuit breaker: what ends a connection whose data harms the network, or reaches nobody (RFC 8083, RFC 8084), whoever controls its rate.
+//! The circuit breaker (RFC 8083, RFC 8084) ends a connection whose data harms the network or does not arrive, for any controller.
 //!
-//! A controller that works never meets it. It is there for those that do not, for `none` that has none, and for programs that write their own.
-//! RFC 8083 has four rules, for RTP and its reports; here they go by what a DCCP connection knows:
+//! A controller that works never meets it. It is there for faulty controllers, for `none`, and for those that programs write. RFC 8083 has
+//! four rules for RTP and its reports. Here they use what a DCCP connection knows:
 //!
-//! - **No reports** (section 4.1): data goes, and nothing comes, for 15 s (three of RTCP's 5 s) and 60 round trips.
-//! - **Not arriving** (section 4.2): something comes, but for as long no acknowledgement has named a later packet.
-//! - **Congestion** (section 4.3): over five periods of a second, or four round trips if that is more, ten times more goes than TCP would send:
+//! - **No reports** (section 4.1): the sender sends data and receives nothing for 15 s (three of RTCP's 5 s) and 60 round trips.
+//! - **Not arriving** (section 4.2): the sender receives packets, but for the same time no acknowledgement has named a later packet.
+//! - **Congestion** (section 4.3): over five periods of a second, or four round trips if that is longer, the sender sends ten times what TCP
+//!   would send:
 //!   ```text
 //!                   s
 //!   X = ------------------------ , b = 1
 //!        R sqrt(2 b p / 3)
 //!   ```
-//!   with R the smoothed round trip and p the fraction lost. It must be so in each of the five, too: a controller needs some round trips to answer
-//!   to a path that has become narrow, and a bad period alone tells of the path only (RFC 8084 section 4, requirements 4, 6 and 9). A sender whose
-//!   newest period has less than half of the mean rate has answered.
-//! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and ten times more goes than
-//!   the whole equation of RFC 5348 section 3.1 gives, whose timeouts are what holds TCP back on such a path.
+//!   with R the smoothed round trip and p the fraction lost. Each of the five periods must be congested as well: a controller needs some
+//!   round trips to adapt to a path that has become narrow, and one bad period shows a fault of the path only (RFC 8084 section 4,
+//!   requirements 4, 6 and 9). A sender that has halved its rate has adapted: its newest period has less than half of the mean rate.
+//! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and the sender sends ten
+//!   times what the whole equation of RFC 5348 section 3.1 gives. The timeouts in that equation are what slows TCP on such a path.
 //!
-//! The first two are for senders that do not mind: who sends a tenth of what it sent since the silence began has heard of it, and so has a controller
-//! that allows a tenth of what it allowed, though packets that are small enough still fit into that. In 60 round trips a nofeedback timer (RFC 5348
-//! section 4.4) has halved a rate fifteen times. Dialect headway-1 probes a silent path for a minute, which is no harm, however slow the
-//! media are. A sender of less than one packet in each period does no harm:
+//! The first two rules are for senders that do not adapt. A sender has adapted if it sends a tenth of its rate from before the silence, or if
+//! its controller allows a tenth of the earlier rate; small packets may still fit into that. In 60 round trips a nofeedback timer (RFC 5348
+//! section 4.4) has halved a rate fifteen times. Dialect headway-1 probes a silent path for a minute, which does no harm at any rate of the
+//! media. A sender of less than one packet in each period does no harm:
 //! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection whose peer is gone.
 //!
-//! A sender without control fills queues, and so makes its own round trips long, and the time that it is given. It does not get it: when more packets are on
-//! the way than the largest Sequence Window has, 2^20, of which none is acknowledged from one look to the next, that is the end.
+//! A sender without control fills queues. This lengthens its round trips, and so the time of the rules. A further rule ends it: more packets
+//! are under way than the largest Sequence Window holds, 2^20, and no new one is acknowledged from one look to the next.
 //!
-//! A peer that sends no acknowledgements by itself, as that of `none` may be, is [asked](Step::Ask) by a Sync, whose answer is one (RFC 4340
-//! section 7.5.4). Without loss reports it must at least be there.
+//! A peer may send no acknowledgements without being asked, as the peer of `none` may. A Sync [asks](Step::Ask) it, and the SyncAck
+//! acknowledges (RFC 4340 section 7.5.4). Without loss reports the peer must at least answer.
 
 use headway_dccp::Status;
 use headway_units::{Duration, Instant, Rate};
@@ -267,9 +268,9 @@ impl Breaker {
             self.unusable = (0, Duration::ZERO);
         }
         let each = self.periods.len() == PERIODS && self.periods.iter().all(Period::is_congested);
-        // The mean holds the rate from before the path changed.
-        let has_answered = newest.packet_rate() * 2.0 < all.packet_rate();
-        if each && !has_answered && all.is_congested() {
+        // The mean contains the rate from before the path changed.
+        let has_halved = newest.packet_rate() * 2.0 < all.packet_rate();
+        if each && !has_halved && all.is_congested() {
             let (rate, lost) = (all.rate(), all.per_mille());
             let tcp =
                 Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp() / all.packet_rate()) as u64);

@@ -402,8 +402,8 @@ fn path() -> impl Strategy<Value = String> {
         .prop_map(|(rate, delay, queue, percent)| link(rate, delay, queue, &lost(percent)))
 }
 
-/// A path of 12 Mb/s becomes one of 0.9 Mb/s whose queue holds 1.9 s. TFRC falls from 10 to 0.8 Mb/s, which is still more than ten times what TCP would
-/// send, and the mean holds 4 s of the old rate. The property below drew this path; the connection was ended after 24 s.
+/// A path of 12 Mb/s narrows to 0.9 Mb/s, and its queue to 1.9 s. TFRC slows down from 10 to 0.8 Mb/s, still more than ten times what TCP would send,
+/// and the mean contains 4 s of the old rate. The property below drew this path, and the breaker ended the connection after 24 s.
 #[test]
 fn a_sender_that_has_halved_its_rate_has_answered() {
     let links = [(0, link(11_627, 212, 106, "")), (10, link(916, 12, 215, ""))];

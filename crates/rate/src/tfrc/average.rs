@@ -56,10 +56,11 @@ pub(crate) struct Average {
     discounts: Vec<(u64, f64)>,
     /// Used again.
     spare: Vec<(u64, f64)>,
+    /// Whether a restart keeps `mean`.
     remembers: bool,
     /// The last average; zero as long as nothing was lost.
     mean: f64,
-    /// The last average before the restart.
+    /// The last average before a restart; zero if it is not remembered.
     before: f64,
 }
 
@@ -84,15 +85,17 @@ impl Average {
     pub(crate) fn restart(&mut self) {
         self.discounts.clear();
         self.last = 1.0;
-        self.before = self.mean;
+        if self.remembers {
+            self.before = self.mean;
+        }
     }
 
-    /// Fills the history with the interval before the first loss after a restart, which follows from the rate received. The path is
-    /// the one from before if it carried 0.7 of its rate at least (half of the interval, as X is proportional to its root).
+    /// Fills the history after a restart with the interval before the first loss, which follows from the rate received. It does so if
+    /// the path carried at least 0.7 of its earlier rate: half of the interval, since X is proportional to its root.
     fn fill(&self, intervals: &[Interval]) -> Option<[Interval; INTERVALS]> {
-        let oldest = *intervals.last().filter(|oldest| oldest.start == FIRST)?;
-        let is_the_path_from_before = self.remembers && self.before > 0.0 && oldest.length >= self.before / 2.0;
-        is_the_path_from_before.then(|| array::from_fn(|i| intervals.get(i).copied().unwrap_or(oldest)))
+        let oldest = *intervals.last()?;
+        let is_same_path = self.before > 0.0 && oldest.start == FIRST && oldest.length >= self.before / 2.0;
+        is_same_path.then(|| array::from_fn(|i| intervals.get(i).copied().unwrap_or(oldest)))
     }
 
     /// p of `intervals`, the newest and open one first; zero if none is closed. `open_counts` is false for an open
@@ -244,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Dialect headway-1: the interval of X_recv stands for eight if it is at least half of the mean from before the restart, 100.
+    /// Dialect headway-1: the interval of X_recv counts as eight if it is at least half of the mean from before the restart, 100.
     #[test]
     fn a_path_from_before_fills_the_history() {
         let closed = |first| {
