@@ -2,6 +2,7 @@
 
 use crate::check::{Bound, Check, Written as WrittenCheck};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What the paper gives for replicating a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -89,6 +90,12 @@ impl Claim {
     pub(crate) fn all_checks(&self) -> impl Iterator<Item = &Check> {
         let explained = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
         self.checks.iter().chain(&self.trend).chain(explained)
+    }
+
+    /// Returns the cells that its verdicts need, under every reading.
+    pub(crate) fn cells(&self) -> BTreeSet<String> {
+        let readings = self.readings.iter().flat_map(|under| under.checks.iter().chain(&under.trend));
+        self.all_checks().chain(readings).flat_map(|check| check.cells.iter().cloned()).collect()
     }
 
     /// Whether what it is checked by is of the kind of the paper's number: of "4 Mb/s" a check may be that 85 % are filled.

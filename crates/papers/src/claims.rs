@@ -6,7 +6,7 @@ use crate::claim::{Claim, Kind, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
 use crate::metric::{Asked, Metric, Metrics};
 use crate::pattern::{Bindings, PatternError, expand};
-use crate::reading::Reading;
+use crate::reading::{self, Reading};
 use headway_scenario::hint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,7 +157,8 @@ impl Claims {
             });
             claims.push(claim.map_err(|why| ClaimsError::Claim { id, why })?);
         }
-        read(&mut claims, &written.reading, &names)?;
+        let readings = reading::all(&written.reading)?;
+        read(&mut claims, &readings, &names)?;
         for (what, name, found) in (written.table.iter())
             .map(|table| ("table", &table.title, names.table(table)))
             .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
@@ -171,7 +172,7 @@ impl Claims {
             source: written.source,
             about: written.about,
             inferred: written.inferred,
-            readings: written.reading,
+            readings,
             cells,
             claims,
             metrics,
@@ -187,6 +188,13 @@ impl Claims {
     #[must_use]
     pub fn seeds(&self, cell: &Cell, profile: Profile) -> std::ops::RangeInclusive<u64> {
         1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
+    }
+
+    /// Readings that combine others, by name.
+    #[must_use]
+    pub fn combined(&self) -> BTreeMap<String, Vec<String>> {
+        let several = self.readings.iter().filter(|reading| !reading.combines.is_empty());
+        several.map(|reading| (reading.name.clone(), reading.combines.clone())).collect()
     }
 
     /// The paper's own numbers, by cell and metric.
@@ -213,28 +221,15 @@ impl Claims {
 fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(), ClaimsError> {
     let Some((first, others)) = readings.split_first() else { return Ok(()) };
     let wrong = |name: &str, why: String| ClaimsError::Other { what: "reading", name: name.to_owned(), why };
-    if !first.is_plain() {
-        return Err(wrong(
-            &first.name,
-            "the first reading is that of the checks as they are: it replaces nothing".to_owned(),
-        ));
-    }
-    let mut known = BTreeSet::from([&first.name]);
-    for reading in others {
-        if !known.insert(&reading.name) {
-            return Err(ClaimsError::Twice { what: "readings", name: reading.name.clone() });
-        }
-        if reading.is_plain() {
-            return Err(wrong(&reading.name, "it replaces nothing: write cells or metrics".to_owned()));
-        }
-    }
     for claim in claims {
         // A setting that is read back is no result under any reading.
         if claim.kind == Kind::Input || claim.checks.is_empty() && claim.explain.is_none() {
             continue;
         }
         claim.reading = Some(first.name.clone());
-        claim.readings = others.iter().filter_map(|reading| reading.of(claim)).collect();
+        for reading in others {
+            claim.readings.extend(reading.of(claim));
+        }
         for under in &claim.readings {
             for check in under.checks.iter().chain(&under.trend) {
                 names

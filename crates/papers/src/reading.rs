@@ -2,6 +2,8 @@
 
 use crate::check::Check;
 use crate::claim::{Claim, ReadAs};
+use crate::claims::ClaimsError;
+use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,6 +18,9 @@ pub struct Reading {
     pub text: String,
     /// The statement in the paper that supports it, and where it is.
     pub support: String,
+    /// Earlier readings that it makes together. It judges only claims that each of them alone judges by other checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub combines: Vec<String>,
     /// Parts of cell names, and what replaces them. A part is one word between dots, or several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     cells: BTreeMap<String, String>,
@@ -26,14 +31,46 @@ pub struct Reading {
 
 impl Reading {
     /// Whether it changes nothing, as the first one must.
-    pub(crate) fn is_plain(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.cells.is_empty() && self.metrics.is_empty()
     }
 
-    /// A claim under this reading; none if the reading changes nothing of it. Tolerances are the same.
+    /// Returns the reading once for each name that its pattern gives, with the choices of that name in its texts.
+    fn expanded(&self) -> Result<Vec<Self>, PatternError> {
+        let one = |name: String, known: &Bindings| {
+            let combines = self.combines.iter().map(|part| fill(part, known)).collect::<Result<_, _>>()?;
+            let (text, support) = (fill(&self.text, known)?, fill(&self.support, known)?);
+            Ok(Self { name, text, support, combines, ..self.clone() })
+        };
+        expand(&self.name, &Bindings::new())?.into_iter().map(|each| one(each.name, &each.bindings)).collect()
+    }
+
+    /// Adds the replacements of the readings that it combines. The error is a sentence.
+    fn combine(&mut self, earlier: &[Self]) -> Result<(), String> {
+        if let [only] = &self.combines[..] {
+            return Err(format!("it combines \"{only}\" alone: combines has at least two readings"));
+        }
+        for name in &self.combines {
+            let part = earlier.iter().find(|part| part.name == *name && !part.is_plain());
+            let part = part.ok_or_else(|| format!("no earlier reading \"{name}\" replaces anything"))?;
+            for (ours, theirs) in [(&mut self.cells, &part.cells), (&mut self.metrics, &part.metrics)] {
+                for (from, to) in theirs {
+                    if ours.insert(from.clone(), to.clone()).is_some_and(|before| before != *to) {
+                        return Err(format!("its parts replace \"{from}\" by different names"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A claim under this reading; none if the reading changes nothing of it, or no more than one of the readings that it combines.
+    /// Tolerances are the same.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadAs> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
-        let is_other = checks != claim.checks || trend != claim.trend;
+        let parts = claim.readings.iter().filter(|under| self.combines.contains(&under.reading));
+        let mut others = parts.map(|part| (&part.checks, &part.trend)).chain([(&claim.checks, &claim.trend)]);
+        let is_other = others.all(|other| other != (&checks, &trend));
         is_other.then(|| ReadAs { reading: self.name.clone(), checks, trend })
     }
 
@@ -60,9 +97,35 @@ impl Reading {
     }
 }
 
+/// The readings with their patterns expanded, each with the replacements of those that it combines.
+pub(crate) fn all(written: &[Reading]) -> Result<Vec<Reading>, ClaimsError> {
+    let wrong = |name: &str, why: String| ClaimsError::Other { what: "reading", name: name.to_owned(), why };
+    let mut readings: Vec<Reading> = Vec::new();
+    for one in written {
+        for mut reading in one.expanded().map_err(|error| wrong(&one.name, error.to_string()))? {
+            if readings.iter().any(|earlier| earlier.name == reading.name) {
+                return Err(ClaimsError::Twice { what: "readings", name: reading.name });
+            }
+            reading.combine(&readings).map_err(|why| wrong(&reading.name, why))?;
+            let why = match (readings.is_empty(), reading.is_plain()) {
+                (true, false) => "the first reading is that of the checks as they are: it replaces nothing",
+                (false, true) => "it replaces nothing: write cells or metrics",
+                _ => {
+                    readings.push(reading);
+                    continue;
+                }
+            };
+            return Err(wrong(&reading.name, why.to_owned()));
+        }
+    }
+    Ok(readings)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::Claims;
+    use crate::metric::Metric;
 
     fn reading(cells: &[(&str, &str)]) -> Reading {
         let pairs = cells.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
@@ -70,6 +133,7 @@ mod tests {
             name: "r".to_owned(),
             text: String::new(),
             support: String::new(),
+            combines: Vec::new(),
             cells: pairs.collect(),
             metrics: BTreeMap::new(),
         }
@@ -94,6 +158,62 @@ mod tests {
             ("split.udp.3", "split.udp.3"),
         ] {
             assert_eq!(plain.cell(cell), expected);
+        }
+    }
+
+    const METRICS: &[Metric] = &[Metric { name: "m", unit: "", decimals: 1, of: |_| None }];
+
+    /// One claim of the cell `cell`, read plainly, under `hop`, under `filter`, and under both with `combined` as their keys.
+    fn parsed(cell: &str, combined: &str) -> Result<Claims, String> {
+        let head = "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = { default = 10, full = 30 }\n\
+                    [[cell]]\nname = \"{path|hop}.{uddj|filter}\"\nscenario = \"x.toml\"\n";
+        let claim = format!(
+            "[[claim]]\nid = \"c\"\nclass = \"derivable\"\nkind = \"number\"\nwhere = \"1\"\nstatement = \"s\"\n\
+             check = [{{ metric = \"m\", cells = [\"{cell}\"], op = \"above\", value = 1 }}]\n"
+        );
+        let readings = [
+            ("plain", "t", ""),
+            ("hop", "t", "cells = { path = \"hop\" }"),
+            ("filter", "t", "cells = { uddj = \"filter\" }"),
+            ("hop-{flag=filter}", "as {flag}", combined),
+        ];
+        let written = |(name, text, rest): (&str, &str, &str)| {
+            format!("[[reading]]\nname = \"{name}\"\ntext = \"{text}\"\nsupport = \"s\"\n{rest}\n")
+        };
+        let readings = readings.map(written).concat();
+        Claims::parse(&format!("{head}{claim}{readings}"), METRICS).map_err(|error| error.to_string())
+    }
+
+    const BOTH: &str = "combines = [\"hop\", \"{flag}\"]";
+
+    #[test]
+    fn a_combined_reading_judges_what_all_of_its_parts_change() {
+        let judged = |cell: &str| {
+            let claims = parsed(cell, BOTH).unwrap();
+            let under = claims.claims[0].readings.iter();
+            under.map(|under| format!("{}: {}", under.reading, under.checks[0].cells.concat())).collect::<Vec<_>>()
+        };
+        assert_eq!(judged("path.uddj"), ["hop: hop.uddj", "filter: path.filter", "hop-filter: hop.filter"]);
+        assert_eq!(judged("path.filter"), ["hop: hop.filter"]);
+        assert_eq!(judged("hop.uddj"), ["filter: hop.filter"]);
+        assert_eq!(judged("hop.filter"), [""; 0]);
+        let claims = parsed("path.uddj", BOTH).unwrap();
+        assert_eq!(claims.readings[3].text, "as filter");
+        assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
+    }
+
+    #[test]
+    fn mistakes_of_a_combined_reading_are_named() {
+        for (combined, part) in [
+            ("combines = [\"plain\", \"hop\"]", "no earlier reading \"plain\" replaces anything"),
+            ("combines = [\"hop\", \"{flag}s\"]", "no earlier reading \"filters\" replaces anything"),
+            ("combines = [\"hop\"]", "it combines \"hop\" alone"),
+            ("combines = [\"hop\", \"{flags}\"]", "{flags} stands for nothing here"),
+            (&format!("{BOTH}\ncells = {{ path = \"path\" }}"), "its parts replace \"path\" by different names"),
+            ("", "it replaces nothing"),
+        ] {
+            let error = parsed("path.uddj", combined).unwrap_err();
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Where a reading changes nothing of a claim.
 const SAME: &str = "as the first";
+/// What precedes the verdicts under combined readings.
+const COMBINED: &str = "Two readings together. Other claims have the verdict of the one reading that changes them.";
 
 /// Each claim that several readings judge, with a verdict per reading, and what in the paper supports each reading.
 #[must_use]
@@ -16,22 +18,31 @@ pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     for reading in &claims.readings {
         let _ = writeln!(text, "- **{}**: {} *Support*: {}", reading.name, reading.text, reading.support);
     }
-    let (head, rows) = table(claims, results);
-    let _ = writeln!(text, "\n{}", counted(results, rows.len()));
+    let Tables { several, single, combined } = Tables::new(claims, results);
+    let _ = writeln!(text, "\n{}", counted(results, several));
+    let (head, rows) = single;
     if !rows.is_empty() {
         let _ = write!(text, "\n{}", markdown_table(&head, &rows));
+    }
+    let (head, rows) = combined;
+    if !rows.is_empty() {
+        let _ = write!(text, "\n{COMBINED}\n\n{}", markdown_table(&head, &rows));
     }
     text
 }
 
-/// The same table for a terminal; empty if no claim is judged under several readings.
+/// The same tables for a terminal; empty if no claim is judged under several readings.
 #[must_use]
 pub fn readings_plain(claims: &Claims, results: &Results) -> String {
-    let (head, rows) = table(claims, results);
-    if rows.is_empty() {
+    let Tables { several, single, combined } = Tables::new(claims, results);
+    if several == 0 {
         return String::new();
     }
-    format!("{}\n{}", plain_table(&head, &rows), counted(results, rows.len()))
+    let combined = match combined {
+        (_, rows) if rows.is_empty() => String::new(),
+        (head, rows) => format!("{COMBINED}\n{}\n", plain_table(&head, &rows)),
+    };
+    format!("{}\n{combined}{}", plain_table(&single.0, &single.1), counted(results, several))
 }
 
 fn counted(results: &Results, several: usize) -> String {
@@ -42,18 +53,44 @@ fn counted(results: &Results, several: usize) -> String {
     )
 }
 
-fn table<'a>(claims: &'a Claims, results: &Results) -> (Vec<&'a str>, Vec<Vec<String>>) {
-    let names: Vec<&str> = claims.readings.iter().map(|reading| reading.name.as_str()).collect();
-    let row = |judged: &Judgement| {
-        let under = |name: &&str| {
-            let found = judged.readings.iter().find(|under| under.reading == **name);
-            found.map_or_else(|| SAME.to_owned(), |under| under.verdict.to_string())
+/// Column titles and rows.
+type Table<'a> = (Vec<&'a str>, Vec<Vec<String>>);
+
+/// Verdicts by reading.
+struct Tables<'a> {
+    /// How many claims are judged under several readings.
+    several: usize,
+    /// The readings that combine no others.
+    single: Table<'a>,
+    /// The other readings, and only the claims that they judge.
+    combined: Table<'a>,
+}
+
+impl<'a> Tables<'a> {
+    fn new(claims: &'a Claims, results: &Results) -> Self {
+        let several: Vec<&Judgement> = results.claims.iter().filter(|judged| !judged.readings.is_empty()).collect();
+        let names = |is_combined: bool| {
+            let wanted = claims.readings.iter().filter(move |reading| reading.combines.is_empty() != is_combined);
+            wanted.map(|reading| reading.name.as_str()).collect::<Vec<_>>()
         };
-        let others = names.iter().skip(1).map(under);
-        let depends = if judged.depends_on_reading() { "yes" } else { "" };
-        [judged.id.clone(), judged.verdict.to_string()].into_iter().chain(others).chain([depends.to_owned()]).collect()
-    };
-    let rows = results.claims.iter().filter(|judged| !judged.readings.is_empty()).map(row).collect();
-    let head = ["claim"].into_iter().chain(names.iter().copied()).chain(["depends"]).collect();
-    (head, rows)
+        let row = |names: &[&str], judged: &&Judgement| -> Vec<String> {
+            let verdict = |name: &&str| match judged.under(name) {
+                Some(under) => under.verdict.to_string(),
+                None if judged.reading == **name => judged.verdict.to_string(),
+                None => SAME.to_owned(),
+            };
+            std::iter::once(judged.id.clone()).chain(names.iter().map(verdict)).collect()
+        };
+        let depends = |judged: &&Judgement| if judged.depends_on_reading() { "yes" } else { "" }.to_owned();
+        let (alone, together) = (names(false), names(true));
+        let single = several.iter().map(|judged| [row(&alone, judged), vec![depends(judged)]].concat()).collect();
+        let is_combined = |judged: &&&Judgement| together.iter().any(|name| judged.under(name).is_some());
+        let combined = several.iter().filter(is_combined).map(|judged| row(&together, judged)).collect();
+        let head = |names: Vec<&'a str>| std::iter::once("claim").chain(names).collect::<Vec<_>>();
+        Self {
+            several: several.len(),
+            single: ([head(alone), vec!["depends"]].concat(), single),
+            combined: (head(together), combined),
+        }
+    }
 }

@@ -62,6 +62,9 @@ pub struct Results {
     pub agreement: Vec<Agreed>,
     /// What the paper leaves open.
     pub inferred: Vec<Inferred>,
+    /// Readings that combine others, by name. A claim that such a reading does not judge has the verdict of the one that does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub combined: BTreeMap<String, Vec<String>>,
     /// Each claim with its verdict.
     pub claims: Vec<Judgement>,
 }
@@ -91,6 +94,7 @@ impl Results {
             curves: measured.curves(),
             agreement: agreement(claims, ns2, measured),
             inferred: claims.inferred.clone(),
+            combined: claims.combined(),
             claims: claims.claims.iter().map(|claim| evidence.judge(&paper.id, claim)).collect(),
         }
     }

@@ -94,7 +94,8 @@ pub fn by_reading_markdown(all: &[Results]) -> String {
     markdown_table(&head, &rows)
 }
 
-/// A row for each reading of each paper. Under another reading than the first a claim that the reading does not change has the verdict of the first.
+/// A row for each reading of each paper. Under another reading than the first a claim that the reading does not change has the verdict of the
+/// reading that is combined in it and changes the claim, or of the first.
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {
@@ -109,11 +110,13 @@ fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
             }
         }
         for reading in readings {
+            let parts = results.combined.get(reading).into_iter().flatten().map(String::as_str);
+            let names: Vec<&str> = std::iter::once(reading).chain(parts).collect();
             let verdict = |claim: &&Judgement| {
-                let under = claim.readings.iter().find(|under| under.reading == reading);
+                let under = names.iter().find_map(|name| claim.under(name));
                 under.map_or(claim.verdict, |under| under.verdict)
             };
-            let changed = |claim: &&&Judgement| claim.readings.iter().any(|under| under.reading == reading);
+            let changed = |claim: &&&Judgement| claim.under(reading).is_some();
             let verdicts = measured.iter().map(verdict).collect();
             let changed = measured.iter().filter(changed).count();
             rows.push((results.paper.clone(), reading.to_owned(), changed, verdicts));

@@ -101,9 +101,7 @@ impl Part {
             });
         }
         for claim in &claims.claims {
-            let readings = claim.readings.iter().flat_map(|under| under.checks.iter().chain(&under.trend));
-            let checks = claim.all_checks().chain(readings);
-            let cells: BTreeSet<String> = checks.flat_map(|check| check.cells.iter().cloned()).collect();
+            let cells = claim.cells();
             add(Item::all(&claim.place), "", "", &|part| {
                 part.cells.extend(cells.iter().cloned());
                 part.claims.push(claim.id.clone());
@@ -128,7 +126,7 @@ impl Part {
         }
         if let Some(claim) = claims.claims.iter().find(|claim| claim.id == name) {
             let mut part = Self::new(claim.id.clone(), claim.statement.clone());
-            part.cells = claim.all_checks().flat_map(|check| check.cells.iter().cloned()).collect();
+            part.cells = claim.cells();
             part.claims = vec![claim.id.clone()];
             return Ok(part);
         }

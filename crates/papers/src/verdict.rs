@@ -159,6 +159,12 @@ impl Judgement {
         self.readings.iter().any(|under| under.verdict != Verdict::NotRun && under.verdict != self.verdict)
     }
 
+    /// What was found under another reading, if that judges it.
+    #[must_use]
+    pub fn under(&self, reading: &str) -> Option<&UnderReading> {
+        self.readings.iter().find(|under| under.reading == reading)
+    }
+
     /// Whether it holds by a number that no parameter was chosen for.
     #[must_use]
     pub fn holds_unfitted(&self) -> bool {

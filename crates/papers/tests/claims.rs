@@ -116,7 +116,7 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
         let results: Results = serde_json::from_str(&read(&format!("{folder}/results.json"))).unwrap();
         let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
         let again = "run `make papers`";
-        assert_eq!(results.paper, paper.id);
+        assert_eq!((&results.paper[..], &results.combined), (&paper.id[..], &claims.combined()));
         let readme = read(&format!("{folder}/README.md"));
         for (mark, text) in [
             ("summary", results.summary() + "\n"),
@@ -211,4 +211,14 @@ fn every_listed_part_is_found_by_its_name() {
     assert_eq!(six.command("uddj-tfrc"), "headway papers run uddj-tfrc --only fig6");
     assert!(six.cells.contains("f6.path.6.uddj.0.01") && six.cells.contains("f6.hop.2.uddj.0.01"));
     assert!(!six.cells.contains("f5.uddj.0.01"));
+}
+
+/// `--only` with a claim runs what every reading of the claim needs. It ran the cells of the first reading alone.
+#[test]
+fn a_claim_is_run_under_each_of_its_readings() {
+    let uddj = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap().claims().unwrap();
+    let order = Part::find(&uddj, "uddj.f6.order").unwrap();
+    for cell in ["f6.path.6.uddj.0.01", "f6.path.6.uddj-hold.0.01", "f6.hop.2.uddj.0.01", "f6.hop.6.uddj-round.0.08"] {
+        assert!(order.cells.contains(cell), "{cell}: {:?}", order.cells);
+    }
 }

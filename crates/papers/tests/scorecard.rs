@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Class, PAPERS, Results, by_reading_markdown, scorecard, scorecard_markdown};
+use serde_json::json;
 use std::path::Path;
 
 fn stored() -> Vec<Results> {
@@ -17,6 +18,39 @@ fn the_page_has_the_scorecard_of_the_stored_results() {
     assert!(page.contains(&table), "docs/src/scorecard.md should have\n\n{table}");
     let table = by_reading_markdown(&stored());
     assert!(page.contains(&table), "docs/src/scorecard.md should have\n\n{table}");
+}
+
+/// Three claims that the first reading does not reproduce: one is judged under the combined reading, one under a part of it alone, one under neither.
+#[test]
+fn a_combined_reading_counts_the_verdicts_of_its_parts() {
+    let claim = |id: &str, under: &[(&str, &str)]| {
+        let under = under.iter().map(|(reading, verdict)| {
+            json!({ "reading": reading, "verdict": verdict, "value": null, "ci95": null, "reason": "", "checks": [] })
+        });
+        json!({
+            "id": id, "paper": "p", "class": "derivable", "kind": "number", "where": "1", "statement": "s",
+            "verdict": "not reproduced", "paper_value": null, "ns2_value": null, "value": null, "ci95": null, "runs": 10,
+            "fitted": false, "reason": "", "checks": [], "reading": "plain", "readings": under.collect::<Vec<_>>(),
+        })
+    };
+    let results = json!({
+        "paper": "p", "version": "", "ran": { "profile": "full", "seeds": 10, "seconds": {} }, "cells": {}, "agreement": [],
+        "inferred": [], "combined": { "both": ["hop", "filter"] },
+        "claims": [
+            claim("a", &[("hop", "not reproduced"), ("filter", "trend"), ("both", "reproduced")]),
+            claim("b", &[("filter", "trend")]),
+            claim("c", &[]),
+        ],
+    });
+    let table = by_reading_markdown(&[serde_json::from_value(results).unwrap()]);
+    let rows: Vec<&str> = table.lines().skip(2).collect();
+    let expected = [
+        "| p | plain | 3 | - | 0 | 0 | 3 |",
+        "| p | hop | 3 | 1 | 0 | 0 | 3 |",
+        "| p | filter | 3 | 2 | 0 | 2 | 1 |",
+        "| p | both | 3 | 1 | 1 | 1 | 1 |",
+    ];
+    assert_eq!(rows, expected, "{table}");
 }
 
 /// Each claim is counted once: in its paper's class, in the class of all, in all.
