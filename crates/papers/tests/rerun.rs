@@ -24,7 +24,7 @@ const SAMPLE: [(&str, &[&str]); 5] = [
             "call.from.10",
             "ring.20",
             "loss.sfdps1.3",
-            "spends.sfdps1.6",
+            "loss.sfdps1-spends.6",
             "rfc3448.sfdps2.6",
             "reno.80.5.restart.300",
             "reno.80.5.ring.300",
