@@ -108,6 +108,8 @@ pub struct Common {
     takers: Option<Box<Takers>>,
     /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
     pub(crate) order: Option<VecDeque<Handle>>,
+    /// The most packets that may wait at a plain link; 0 if the link is not plain: see [`Link::plain`](crate::Link::plain).
+    pub(crate) plain_room: u32,
     /// The waiting packets that the discipline may mark, where it may.
     pub(crate) unmarked: Option<Box<Unmarked>>,
 }
@@ -162,8 +164,13 @@ impl Common {
             refused_s: 0.0,
             takers: any.then(|| Box::new(Takers { loss, policer, in_flight, duplicate })),
             order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
+            plain_room: 0,
             unmarked: queue.unmarked().map(Box::new),
         };
+        let simple = !common.two_events && common.takers.is_none() && common.varying.is_none();
+        if simple && common.mtu == u32::MAX {
+            common.plain_room = queue.room_of_tail_drop().unwrap_or(0);
+        }
         common.paces = [common.new_pace(0); 2];
         common
     }

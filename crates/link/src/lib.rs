@@ -35,7 +35,7 @@ pub use common::{Common, Config};
 pub use duplicate::DuplicateOptions;
 pub use host::{Host, HostOptions};
 pub use jitter::JitterOptions;
-pub use link::{Delivery, Link, Offer, Transmission};
+pub use link::{Delivery, Departure, Link, Offer, PlainOffer, Transmission};
 pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};

@@ -14,8 +14,10 @@
 //! at departure holds what waits itself, and the list has only what was begun.
 
 mod accounts;
+mod plain;
 mod told;
 
+pub use plain::{Departure, PlainOffer};
 pub use told::{Delivery, Offer, Transmission};
 
 use crate::common::{Common, Pace, random};
@@ -46,7 +48,7 @@ pub struct Link {
     /// Which [`Common`] is its own: the caller's note.
     pub common: u32,
     /// Whether the end of its transmission is in the event queue: the caller's note.
-    pub departure_pending: bool,
+    pub departure: Departure,
     /// Whether its next arrival is in the event queue: the caller's note. A packet that overtakes the next one clears it, and its arrival is an event more.
     pub arrival_pending: bool,
     /// Whether anything has been transmitted yet.
@@ -76,7 +78,7 @@ impl Link {
             waiting_bytes: 0,
             first_arrival: UNSETTLED,
             common,
-            departure_pending: false,
+            departure: Departure::Idle,
             arrival_pending: false,
             begun: false,
             rounded_up: false,
@@ -354,17 +356,25 @@ impl Link {
         if common.varying.is_some() {
             return self.transmit_varying(common, history, now, idle, since, bytes);
         }
-        let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
-        let (rate, ties) = (common.rate, common.ties);
-        let start = if idle { now } else { self.free(ties) };
-        (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
-        let arrival_s = start.sum_s + way_s;
-        if ties == Ties::Scheduled {
-            let arrival = Moment::scheduled(arrival_s, history.place());
-            let end = Moment::scheduled(self.free_s, history.place());
-            (self.free_at, self.free_rest) = (end.at, end.turn);
-            return (start, end.at, arrival);
+        if common.ties == Ties::Drawn {
+            return self.transmit_drawn(common, now, idle, bytes);
         }
+        let Pace { transmission_s, way_s, .. } = *common.pace(bytes);
+        let start = if idle { now } else { self.free(Ties::Scheduled) };
+        (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
+        let arrival = Moment::scheduled(start.sum_s + way_s, history.place());
+        let end = Moment::scheduled(self.free_s, history.place());
+        (self.free_at, self.free_rest) = (end.at, end.turn);
+        (start, end.at, arrival)
+    }
+
+    /// The same at a constant rate where ties are drawn.
+    #[inline(always)]
+    fn transmit_drawn(&mut self, common: &mut Common, now: Moment, idle: bool, bytes: u32) -> (Moment, Instant, Moment) {
+        let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
+        let rate = common.rate;
+        let start = if idle { now } else { self.free(Ties::Drawn) };
+        (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
         let mut exact = if idle {
             Accumulator::between(now.at, now.fraction_ns(), rate)
         } else {
@@ -374,7 +384,7 @@ impl Link {
         exact.step(step, rate);
         let (at, fraction_ns) = exact.nearest(rate);
         (self.free_at, self.rounded_up, self.free_rest) = (at, at != exact.instant(), exact.remainder());
-        let arrival = Moment::drawn(at + common.delay, arrival_s, fraction_ns, Class::Arrival, self.salt);
+        let arrival = Moment::drawn(at + common.delay, start.sum_s + way_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
     }
 

@@ -81,6 +81,8 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     free: u32,
     heap: BinaryHeap<Reverse<Event>>,
+    /// When the first event of the heap is due; far in the future if it is empty.
+    heap_due: Instant,
     pending: usize,
     /// Pops until the days are looked at again, of how many since they were last, and what the day was then.
     pops_left: u32,
@@ -108,6 +110,7 @@ impl EventQueue {
             nodes: Vec::new(),
             free: NONE,
             heap: BinaryHeap::new(),
+            heap_due: Instant::FAR_FUTURE,
             pending: 0,
             pops_left: FIRST_LOOK,
             pops: FIRST_LOOK,
@@ -142,7 +145,7 @@ impl EventQueue {
         let event = || Event { at: Moment { at, sum_s, turn }, actor };
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
         if ahead >= self.ring.len() as u64 {
-            self.heap.push(Reverse(event()));
+            self.push_to_heap(event());
             return;
         }
         let place = (self.day + ahead) as usize & (self.ring.len() - 1);
@@ -156,7 +159,7 @@ impl EventQueue {
             }
             steps += 1;
             if steps == LONGEST_LIST {
-                self.heap.push(Reverse(event()));
+                self.push_to_heap(event());
                 return;
             }
             (before, after) = (after, node.next);
@@ -181,23 +184,12 @@ impl EventQueue {
     /// Takes the next event, if there is one before `end`.
     #[inline(always)]
     pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
-        let place = self.next_in_ring();
-        let number = place.map_or(NONE, |place| self.ring[place]);
-        let node = self.nodes.get(number as usize);
-        let top = self.heap.peek();
-        let from_heap = match (node, top) {
-            (Some(node), Some(Reverse(top))) => *top < Event { at: node.at, actor: node.actor },
-            (node, _) => node.is_none(),
-        };
-        if from_heap {
-            if top?.0.at.at >= end {
-                return None;
-            }
-            let Reverse(Event { at, actor }) = self.heap.pop()?;
-            self.popped(at.at);
-            return Some((at, actor));
+        let Some(place) = self.next_in_ring() else { return self.pop_from_heap(end) };
+        let number = self.ring[place];
+        let Some(&Node { at, actor, next }) = self.nodes.get(number as usize) else { return self.pop_from_heap(end) };
+        if at.at >= self.heap_due && self.heap.peek().is_some_and(|Reverse(top)| *top < Event { at, actor }) {
+            return self.pop_from_heap(end);
         }
-        let (place, Node { at, actor, next }) = (place?, *node?);
         if at.at >= end {
             return None;
         }
@@ -209,6 +201,24 @@ impl EventQueue {
         self.free = number;
         self.popped(at.at);
         Some((at, actor))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_from_heap(&mut self, end: Instant) -> Option<(Moment, Actor)> {
+        if self.heap.peek()?.0.at.at >= end {
+            return None;
+        }
+        let Reverse(Event { at, actor }) = self.heap.pop()?;
+        self.heap_due = self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse(top)| top.at.at);
+        self.popped(at.at);
+        Some((at, actor))
+    }
+
+    #[cold]
+    fn push_to_heap(&mut self, event: Event) {
+        self.heap_due = self.heap_due.min(event.at.at);
+        self.heap.push(Reverse(event));
     }
 
     /// Who probably acts next, and after that.
@@ -283,6 +293,7 @@ impl EventQueue {
 
     fn recut(&mut self, shift: u32, length: usize) {
         let mut events: Vec<Event> = self.heap.drain().map(|Reverse(event)| event).collect();
+        self.heap_due = Instant::FAR_FUTURE;
         for mut number in self.ring.drain(..) {
             while number != NONE {
                 let node = self.nodes[number as usize];

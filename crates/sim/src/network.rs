@@ -11,7 +11,7 @@ use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
-use headway_link::{Common, Config, Delivery, Handle, Link, Offer, Pool, Transmission};
+use headway_link::{Common, Config, Delivery, Departure, Handle, Link, Offer, PlainOffer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
 use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
@@ -60,10 +60,10 @@ fn arrived_of_flow(meter: &mut LinkMeter, measured: &Measured, now: Instant, pac
 /// Puts the end of a link's transmission into the queue, where it makes an event and is not there yet.
 #[inline]
 fn schedule_departure(link: &mut Link, common: &Common, number: usize, events: &mut EventQueue) {
-    if !link.departure_pending
+    if link.departure == Departure::Idle
         && let Some(at) = link.next_departure(common)
     {
-        link.departure_pending = true;
+        link.departure = Departure::Pending;
         events.push(at, Actor::new(Class::Departure, number));
     }
 }
@@ -139,7 +139,11 @@ impl<O: Observer> Network<O> {
                 }
             }
             let meter = if link.by_flow { LinkMeter::counting_by_flow() } else { LinkMeter::default() };
-            Port { link: Link::new(scenario.seed, &link.name, common), meter }
+            let mut port = Port { link: Link::new(scenario.seed, &link.name, common), meter };
+            if !O::WATCHES && !O::HOPS && !link.by_flow {
+                port.link = port.link.plain(&commons[common as usize]);
+            }
+            port
         };
         let ports = scenario.links.iter().map(port).collect();
         let hosts = scenario.flows.iter().map(|flow| (flow.from as u32, flow.to as u32)).collect();
@@ -205,8 +209,40 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers the packet to the link that its route names next.
+    #[inline]
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
+        self.offer_to(now, number, handle);
+    }
+
+    #[inline(always)]
+    fn offer_to(&mut self, now: Moment, number: usize, handle: Handle) {
+        if self.ports[number].link.is_plain() {
+            self.offer_plain(now, number, handle);
+        } else {
+            self.offer_any(now, number, handle);
+        }
+    }
+
+    /// Offers the packet to a plain link.
+    fn offer_plain(&mut self, now: Moment, number: usize, handle: Handle) {
+        let Port { link, meter } = &mut self.ports[number];
+        let common = &mut self.commons[link.common as usize];
+        let measured = &*self.measured;
+        meter.arrived(measured, now.at);
+        let offer = link.offer_plain(common, &mut self.packets, now, handle, meter.peak());
+        meter.queue_seen(measured, now.at, link.waiting().0 as u32);
+        let PlainOffer::Accepted { bytes, start, end } = offer else {
+            return self.drop(now.at, number, handle, DropCause::QueueFull, LinkEvent::Drop);
+        };
+        meter.waited(measured, now.at, start, bytes);
+        meter.transmitted(measured, start, end, bytes);
+        schedule_arrival(link, number, &mut self.events);
+    }
+
+    /// Offers the packet to a link of any kind.
+    #[inline(never)]
+    fn offer_any(&mut self, now: Moment, number: usize, handle: Handle) {
         if self.copies {
             self.offer_with_copy(now, number, handle);
         } else {
@@ -285,7 +321,7 @@ impl<O: Observer> Network<O> {
     pub(crate) fn departure(&mut self, now: Moment, number: usize) {
         let Port { link, .. } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
-        link.departure_pending = false;
+        link.departure = Departure::Idle;
         if link.next_departure(common).is_some_and(|at| at <= now) {
             let mut begun = None;
             link.depart(common, &mut self.packets, &mut self.events.history, |_, transmission| {
@@ -315,6 +351,19 @@ impl<O: Observer> Network<O> {
     pub(crate) fn arrival(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let link = &mut self.ports[number].link;
         link.arrival_pending = false;
+        if link.is_plain() {
+            let handle = link.arrive_plain(&mut self.packets)?;
+            schedule_arrival(link, number, &mut self.events);
+            self.packet_hops += 1;
+            let packet = self.packets.get_mut(handle);
+            packet.place += 1;
+            let next = self.routes.link_at(packet.place);
+            if next == Routes::END {
+                return Some(handle);
+            }
+            self.offer_to(now, next as usize, handle);
+            return None;
+        }
         let delivery = link.arrive(&mut self.commons[link.common as usize], &mut self.packets, now);
         schedule_arrival(link, number, &mut self.events);
         let handle = match delivery? {

@@ -67,6 +67,19 @@ impl headway_units::Options for Options {
     }
 }
 
+impl Options {
+    /// How many packets may wait, if newcomers are dropped and packets are counted.
+    pub(crate) fn room_of_tail_drop(&self) -> Option<u32> {
+        let QueueSize::Packets(limit) = self.limit else { return None };
+        let room = match self.counts {
+            Counts::Waiting => limit,
+            Counts::WithTransmission | Counts::BelowLimit => limit.saturating_sub(1),
+            Counts::InFlight => return None,
+        };
+        (self.drop == Victim::Tail).then_some(u32::try_from(room).unwrap_or(u32::MAX))
+    }
+}
+
 /// A running DropTail queue.
 #[derive(Debug)]
 pub struct DropTail {

@@ -288,6 +288,14 @@ impl Discipline {
 }
 
 impl QueueOptions {
+    /// How many packets may wait, if the queue only drops the packets that do not fit and counts in packets.
+    pub(crate) fn room_of_tail_drop(&self) -> Option<u32> {
+        match self {
+            Self::DropTail(options) => options.room_of_tail_drop(),
+            _ => None,
+        }
+    }
+
     /// Whether every packet's fate is settled when it arrives: its departure, and its mark. If not, the link needs an event
     /// at the end of each transmission.
     #[must_use]
