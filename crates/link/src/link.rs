@@ -370,7 +370,13 @@ impl Link {
 
     /// The same at a constant rate where ties are drawn.
     #[inline(always)]
-    fn transmit_drawn(&mut self, common: &mut Common, now: Moment, idle: bool, bytes: u32) -> (Moment, Instant, Moment) {
+    fn transmit_drawn(
+        &mut self,
+        common: &mut Common,
+        now: Moment,
+        idle: bool,
+        bytes: u32,
+    ) -> (Moment, Instant, Moment) {
         let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
         let rate = common.rate;
         let start = if idle { now } else { self.free(Ties::Drawn) };

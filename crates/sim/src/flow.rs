@@ -10,7 +10,7 @@ use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet, Sending};
 use crate::send_queue::SendQueue;
 use crate::timer::{Owner, Timer};
-use crate::transport::{Taken, Transport};
+use crate::transport::{Ends, Taken, Transport, with_ends};
 use headway_link::Handle;
 use headway_media::{Backlog, Source, Unsent};
 use headway_prefetch::fetch_first;
@@ -22,17 +22,24 @@ use headway_units::{Class, FlowId, Instant, Moment, Ties};
 /// another event at the same moment, so that no event takes long, whatever the scenario says.
 const BURST: u32 = 1 << 14;
 
-/// The two ends of a flow. Laid out so that data touches the first cache line, an acknowledgement the second too.
+/// A flow: its two ends, and what drives them. Laid out so that data touches the first cache line, an acknowledgement the second too.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
+    pub(crate) transport: Transport,
+    pub(crate) driver: Driver,
+}
+
+/// What drives the ends of a flow. It works on ends of any kind by static dispatch: [`Flow`] chooses once for each event.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Driver {
     pub(crate) id: FlowId,
     /// Where its routes start: towards the sink, and back.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
     /// Sets its events apart from those of other flows, where ties are drawn.
     pub(crate) salt: u32,
-    pub(crate) transport: Transport,
     pub(crate) sink_timer: Timer,
     /// What frames are made of at the sink; none as long as there are none.
     pub(crate) frames: Option<Box<Frames>>,
@@ -53,22 +60,50 @@ impl Flow {
     /// Fetches what is touched of itself.
     pub(crate) fn fetch(&self) {
         fetch_first(self);
-        fetch_first(&self.sender_timer);
+        fetch_first(&self.driver.sender_timer);
     }
 
+    /// See [`Driver::set_off`].
+    pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
+        self.driver.set_off(&self.transport, events);
+    }
+
+    /// The source's time has come, which was due at `due`.
+    pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        with_ends!(&mut self.transport, ends => self.driver.on_source(ends, now, due, network));
+    }
+
+    /// The sender's timer has come, for what was due at `due`.
+    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        with_ends!(&mut self.transport, ends => self.driver.on_sender_timer(ends, now, due, network));
+    }
+
+    /// The sink's timer has come, for what was due at `due`.
+    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+        with_ends!(&mut self.transport, ends => self.driver.on_sink_timer(ends, now, due, network));
+    }
+
+    /// A packet has come to one of the flow's ends.
+    #[inline(always)]
+    pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
+        with_ends!(&mut self.transport, ends => self.driver.on_packet(ends, now, handle, network));
+    }
+}
+
+impl Driver {
     fn owner(&self, class: Class) -> Owner {
         Owner { class, number: self.id.0, salt: self.salt }
     }
 
     /// Sets the timers of the flow's start, and takes the places of start and stop, which ns-2's scripts schedule in the
     /// order of their flows.
-    pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
+    fn set_off(&mut self, ends: &impl Ends, events: &mut EventQueue) {
         let place = events.history.place();
         self.stop_place = events.history.place();
-        if let Some(due) = self.source_due(None) {
+        if let Some(due) = self.source_due(ends, None) {
             self.source_timer.arm_at(due, place, self.owner(Class::Source), events);
         }
-        if self.transport.connects() {
+        if ends.connects() {
             let place = events.history.place();
             self.sender_timer.arm_at(self.start, place, self.owner(Class::SenderTimer), events);
         }
@@ -77,11 +112,11 @@ impl Flow {
     /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
     /// stop, whatever its source.
     #[inline]
-    pub(crate) fn source_due(&self, now: Option<Instant>) -> Option<Instant> {
+    fn source_due(&self, ends: &impl Ends, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
         match self.source.backlog() {
-            Backlog::None if self.transport.connects() => self.poll_source().into_iter().chain(stop).min(),
-            Backlog::None => self.poll_source(),
+            Backlog::None if ends.connects() => self.poll_source(ends).into_iter().chain(stop).min(),
+            Backlog::None => self.poll_source(ends),
             _ if now.is_none() => Some(self.start),
             _ => stop,
         }
@@ -89,9 +124,9 @@ impl Flow {
 
     /// The source's own time, by the clock of its node.
     #[inline(always)]
-    fn poll_source(&self) -> Option<Instant> {
+    fn poll_source(&self, ends: &impl Ends) -> Option<Instant> {
         let due = self.source.poll_timeout();
-        if let Some(clocks) = self.transport.clocks() { self.by_clock(clocks, due) } else { due }
+        if let Some(clocks) = ends.clocks() { self.by_clock(clocks, due) } else { due }
     }
 
     /// When a deadline of the source's is due, out of the way of runs without clocks.
@@ -103,29 +138,29 @@ impl Flow {
     }
 
     /// The source's time has come, which was due at `due`.
-    pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+    fn on_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, due: Instant, network: &mut Network<O>) {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
         let scheduled = network.events.ties == Ties::Scheduled;
-        let by_clock = scheduled && self.transport.clocks().is_some();
+        let by_clock = scheduled && ends.clocks().is_some();
         // By a clock each deadline is what it is, and no sum.
         let base = Moment { at: due, sum_s: if by_clock { due.as_secs_f64() } else { now.sum_s }, ..now };
         let source = self.owner(Class::Source);
         let backlog = self.source.backlog();
         match backlog {
             // The stop has cancelled the timer.
-            Backlog::None if stopped && !self.paced() => return,
+            Backlog::None if stopped && !Self::paced(ends) => return,
             Backlog::None => {
-                if self.takes_a_burst(now, due.max(now.at), network) {
+                if self.takes_a_burst(ends, now, due.max(now.at), network) {
                     self.source_timer.arm(base, Some(due), source, &mut network.events);
                 }
             }
-            backlog => self.transport.set_backlog(now.at, if stopped { Backlog::None } else { backlog }),
+            backlog => ends.set_backlog(now.at, if stopped { Backlog::None } else { backlog }),
         }
         if stopped {
-            self.transport.close(now.at);
+            ends.close(now.at);
         }
-        match self.source_due(Some(now.at)) {
-            Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || self.paced()) => {
+        match self.source_due(ends, Some(now.at)) {
+            Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || Self::paced(ends)) => {
                 self.source_timer.arm_at(stop, self.stop_place, source, &mut network.events);
             }
             // A script schedules all of them before the run.
@@ -137,26 +172,38 @@ impl Flow {
                 self.source_timer.arm_after(base, next, wait_s, source, &mut network.events);
             }
         }
-        self.transmit(now, network);
+        self.transmit(ends, now, network);
     }
 
     /// Whether a rate controller paces it.
-    fn paced(&mut self) -> bool {
-        self.transport.send_queue().is_some()
+    fn paced(ends: &mut impl Ends) -> bool {
+        ends.send_queue().is_some()
     }
 
     /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
-    fn takes_a_burst<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
-        let more = self.takes_some(now, due, network);
-        self.tell_unsent(now.at, network);
+    fn takes_a_burst<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        due: Instant,
+        network: &mut Network<O>,
+    ) -> bool {
+        let more = self.takes_some(ends, now, due, network);
+        self.tell_unsent(ends, now.at, network);
         more
     }
 
     #[inline(always)]
-    fn takes_some<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) -> bool {
+    fn takes_some<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        due: Instant,
+        network: &mut Network<O>,
+    ) -> bool {
         for _ in 0..BURST {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
-            match self.transport.take(now.at, due, &mut self.source, meter) {
+            match ends.take(now.at, due, &mut self.source, meter) {
                 Taken::Nothing => return false,
                 Taken::Kept => {}
                 Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
@@ -166,76 +213,88 @@ impl Flow {
     }
 
     /// The sender's timer has come, for what was due at `due`.
-    pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+    fn on_sender_timer<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        due: Instant,
+        network: &mut Network<O>,
+    ) {
         // The sum that ns-2 goes by may come a nanosecond before the deadline: for the sender it is the deadline.
         let at = now.at.max(due);
-        self.transport.handle_sender_timeout(at);
-        self.transmit_at(now, at, network);
+        ends.handle_sender_timeout(at);
+        self.transmit_at(ends, now, at, network);
         if O::TELLS {
-            self.tell_setbacks(now.at, None, network);
+            self.tell_setbacks(ends, now.at, None, network);
         }
     }
 
     /// The sink's timer has come, for what was due at `due`.
-    pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
+    fn on_sink_timer<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        due: Instant,
+        network: &mut Network<O>,
+    ) {
         let at = now.at.max(due);
-        self.transport.handle_receiver_timeout(at);
-        self.acknowledge_at(now, at, network);
+        ends.handle_receiver_timeout(at);
+        self.acknowledge_at(ends, now, at, network);
     }
 
     /// A packet has come to one of the flow's ends.
     #[inline(always)]
-    pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
+    fn on_packet<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         if packet.forward {
             if network.judges() {
-                self.tell_losses(network);
+                self.tell_losses(ends, network);
             }
             let packet = network.packet(handle);
-            let goodput = self.transport.deliver(now.at, packet.sent, packet);
+            let goodput = ends.deliver(now.at, packet.sent, packet);
             if goodput > 0 {
-                let complete = self.completed_by(packet, network.copies());
-                self.count_frames(now.at, complete, network);
+                let complete = self.completed_by(ends, packet, network.copies());
+                self.count_frames(ends, now.at, complete, network);
             }
             if network.judges() {
-                self.hear_judgements(now.at, network);
+                self.hear_judgements(ends, now.at, network);
             }
             network.delivered(now.at, handle, goodput);
-            self.acknowledge_at(now, now.at, network);
+            self.acknowledge_at(ends, now, now.at, network);
         } else {
-            if let Some(trip) = self.transport.hear(now.at, packet.sent, packet) {
+            if let Some(trip) = ends.hear(now.at, packet.sent, packet) {
                 network.round_trip(now.at, self.id, trip);
             }
             network.delivered(now.at, handle, 0);
-            self.transmit(now, network);
+            self.transmit(ends, now, network);
             // A TCP's show in what it sends again.
-            if O::TELLS && self.transport.tcp().is_none() {
-                self.tell_setbacks(now.at, None, network);
+            if O::TELLS && ends.tcp().is_none() {
+                self.tell_setbacks(ends, now.at, None, network);
             }
         }
     }
 
     /// The receiver hears which packets the channel has taken, if it may know.
     #[cold]
-    fn tell_losses<O: Observer>(&mut self, network: &mut Network<O>) {
+    fn tell_losses<E: Ends, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
         while let Some(number) = network.untold(self.id) {
-            self.transport.on_channel_loss(number);
+            ends.on_channel_loss(number);
         }
     }
 
     /// What the receiver has made of losses.
     #[cold]
-    fn hear_judgements<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
-        while let Some(judgement) = self.transport.poll_judgement() {
+    fn hear_judgements<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
+        while let Some(judgement) = ends.poll_judgement() {
             network.judged(now, self.id, judgement);
         }
     }
 
     /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
     #[inline(always)]
-    fn completed_by(&mut self, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
+    fn completed_by(&mut self, ends: &mut impl Ends, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
         match &packet.body {
-            Body::Tcp(_) => self.transport.poll_frame(),
+            Body::Tcp(_) => ends.poll_frame(),
             // Where nobody makes copies of it.
             Body::Datagram(Datagram { data, .. }) if !copies && data.fragment?.is_whole() => Some(data.frame()),
             body => {
@@ -247,60 +306,72 @@ impl Flow {
 
     /// Counts a frame that is complete. Over TCP several may end where a gap is filled.
     #[inline(always)]
-    fn count_frames<O: Observer>(&mut self, now: Instant, first: Option<WrittenFrame>, network: &mut Network<O>) {
+    fn count_frames<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Instant,
+        first: Option<WrittenFrame>,
+        network: &mut Network<O>,
+    ) {
         let mut complete = first;
         while let Some(frame) = complete {
             network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
-            complete = self.transport.poll_frame();
+            complete = ends.poll_frame();
         }
     }
 
     /// Sends what the sender may send now.
     #[inline]
-    fn transmit<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        self.transmit_at(now, now.at, network);
+    fn transmit<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, network: &mut Network<O>) {
+        self.transmit_at(ends, now, now.at, network);
     }
 
     /// Sends what the sender may send when its clock says `at`. What only goes has gone.
     #[inline]
-    fn transmit_at<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
-        if self.transport.answers() {
-            self.transmit_controlled(now, at, network);
+    fn transmit_at<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
+        if ends.answers() {
+            self.transmit_controlled(ends, now, at, network);
         }
     }
 
-    fn transmit_controlled<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
+    fn transmit_controlled<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        at: Instant,
+        network: &mut Network<O>,
+    ) {
         let mut room = BURST;
         while room > 0 {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
-            let Some(envelope) = self.transport.poll_transmit(at, meter) else { break };
+            let Some(envelope) = ends.poll_transmit(at, meter) else { break };
             room -= 1;
             if O::TELLS
                 && let Body::Tcp(tcp) = &envelope.body
                 && tcp.sending == Sending::Again
             {
                 let resent = tcp.seq as i64;
-                self.tell_setbacks(now.at, Some(resent), network);
+                self.tell_setbacks(ends, now.at, Some(resent), network);
             }
             network.inject(now, self.id, self.forward, true, envelope);
         }
-        self.tell_unsent(now.at, network);
+        self.tell_unsent(ends, now.at, network);
         if room == 0 {
             self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
         }
-        if let Some(sender) = self.transport.tcp() {
+        if let Some(sender) = ends.tcp() {
             network.observer.window(now.at, self.id.0 as usize, sender);
         }
-        if self.transport.has_ended() {
-            self.tell_source(now, at, network);
+        if ends.has_ended() {
+            self.tell_source(ends, now, at, network);
         }
-        let set = self.transport.place_sender_timers(now, &mut network.events);
-        let due = self.transport.poll_sender_timeout();
+        let set = ends.place_sender_timers(now, &mut network.events);
+        let due = ends.poll_sender_timeout();
         let owner = self.owner(Class::SenderTimer);
         if set.is_some() {
             self.sender_timer.arm_set(now, due, set, owner, &mut network.events);
         } else {
-            let gap_s = if network.events.ties == Ties::Scheduled { self.transport.gap_s() } else { None };
+            let gap_s = if network.events.ties == Ties::Scheduled { ends.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
         }
     }
@@ -308,18 +379,18 @@ impl Flow {
     /// What has ended lets the source go on, at another time than before.
     #[cold]
     #[inline(never)]
-    fn tell_source<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
+    fn tell_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
         let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
-        self.transport.tell_source(at, &mut self.source, meter);
-        let due = self.source_due(Some(now.at));
+        ends.tell_source(at, &mut self.source, meter);
+        let due = self.source_due(ends, Some(now.at));
         self.source_timer.arm(now, due, self.owner(Class::Source), &mut network.events);
     }
 
     /// Tells what the send queue has thrown away since it was told last.
     #[inline(always)]
-    pub(crate) fn tell_unsent<O: Observer>(&mut self, now: Instant, network: &mut Network<O>) {
+    pub(crate) fn tell_unsent<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
         if O::TELLS
-            && let Some(untold) = self.transport.send_queue().and_then(SendQueue::untold)
+            && let Some(untold) = ends.send_queue().and_then(SendQueue::untold)
         {
             tell_each(untold, now, self.id, network);
         }
@@ -327,8 +398,14 @@ impl Flow {
 
     /// Tells what has set the sender back since it was told last.
     #[inline(never)]
-    pub(crate) fn tell_setbacks<O: Observer>(&mut self, now: Instant, resent: Option<i64>, network: &mut Network<O>) {
-        let setbacks = self.transport.setbacks();
+    pub(crate) fn tell_setbacks<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Instant,
+        resent: Option<i64>,
+        network: &mut Network<O>,
+    ) {
+        let setbacks = ends.setbacks();
         if setbacks != self.told {
             let before = std::mem::replace(&mut self.told, setbacks);
             let flow = self.id.0 as usize;
@@ -338,21 +415,27 @@ impl Flow {
 
     /// Sends what the receiving end has to say when its clock says `at`.
     #[inline]
-    fn acknowledge_at<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
-        if self.transport.answers() {
-            self.answer(now, at, network);
+    fn acknowledge_at<E: Ends, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Moment,
+        at: Instant,
+        network: &mut Network<O>,
+    ) {
+        if ends.answers() {
+            self.answer(ends, now, at, network);
         }
     }
 
-    fn answer<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
-        while let Some(envelope) = self.transport.poll_answer(at) {
+    fn answer<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
+        while let Some(envelope) = ends.poll_answer(at) {
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        while let Some((route, envelope)) = self.transport.poll_aside(at) {
+        while let Some((route, envelope)) = ends.poll_aside(at) {
             network.inject(now, self.id, route, false, envelope);
         }
-        let set = self.transport.place_receiver_timers(now, &mut network.events);
-        let due = self.transport.poll_receiver_timeout();
+        let set = ends.place_receiver_timers(now, &mut network.events);
+        let due = ends.poll_receiver_timeout();
         self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), &mut network.events);
     }
 }

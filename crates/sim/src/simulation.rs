@@ -14,6 +14,7 @@ use crate::network::{MOST_PACKETS, Network};
 use crate::observe::Observer;
 use crate::packet::Body;
 use crate::series::Series;
+use crate::transport::Ends;
 use headway_link::Handle;
 use headway_record::SeriesWriter;
 use headway_scenario::Scenario;
@@ -148,7 +149,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                     {
                         flow.transport.fetch(forward);
                         if !forward {
-                            network.fetch_start(flow.forward);
+                            network.fetch_start(flow.driver.forward);
                         }
                     }
                 }
@@ -180,15 +181,15 @@ impl<'a, O: Observer> Simulation<'a, O> {
             }
             Class::Departure => self.network.departure(now, number),
             Class::SenderTimer => {
-                let due = self.flows[number].sender_timer.fired();
+                let due = self.flows[number].driver.sender_timer.fired();
                 self.flows[number].on_sender_timer(now, due, &mut self.network);
             }
             Class::SinkTimer => {
-                let due = self.flows[number].sink_timer.fired();
+                let due = self.flows[number].driver.sink_timer.fired();
                 self.flows[number].on_sink_timer(now, due, &mut self.network);
             }
             Class::Source => {
-                let due = self.flows[number].source_timer.fired();
+                let due = self.flows[number].driver.source_timer.fired();
                 self.flows[number].on_source(now, due, &mut self.network);
             }
             Class::Sample if number == MEASUREMENT => self.begin_measurement(),
@@ -265,7 +266,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn begin_measurement(&mut self) {
         for flow in &mut self.flows {
             if let Some(counters) = flow.transport.counters() {
-                flow.counted_before = counters;
+                flow.driver.counted_before = counters;
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
 use crate::simulation::setup::{SetupError, start};
 use crate::simulation::{RunError, Simulation};
+use crate::transport::Ends;
 use crate::transport::{Setup, Transport, stream};
 use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{

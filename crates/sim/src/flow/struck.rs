@@ -5,7 +5,7 @@ use crate::clocks::Meter;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Body, Envelope, RawEnd};
-use crate::transport::Verdict;
+use crate::transport::{Ends, Verdict};
 use headway_link::Handle;
 use headway_units::Moment;
 
@@ -45,11 +45,12 @@ impl Flow {
         handle: Handle,
         network: &mut Network<O>,
     ) -> Option<Struck> {
+        let Self { transport: ends, driver } = self;
         let packet = network.packet(handle);
-        let sender_clock = self.transport.clocks().map(|clocks| clocks.sender);
+        let sender_clock = ends.clocks().map(|clocks| clocks.sender);
         let at_client = sender_clock.map_or(now.at, |clock| clock.read(now.at));
-        let at_server = self.transport.clocks().map_or(now.at, |clocks| clocks.receiver.read(now.at));
-        let (Body::Raw(raw), Some((client, server))) = (&packet.body, self.transport.connection()) else { return None };
+        let at_server = ends.clocks().map_or(now.at, |clocks| clocks.receiver.read(now.at));
+        let (Body::Raw(raw), Some((client, server))) = (&packet.body, ends.connection()) else { return None };
         let (to, ecn) = (raw.to, packet.ecn);
         let (mut goodput, mut trip) = (0, None);
         let verdict = match to {
@@ -66,41 +67,41 @@ impl Flow {
             RawEnd::Nobody => Verdict::Rejected,
         };
         if goodput > 0 {
-            let complete = self.completed_by(packet, network.copies());
-            self.count_frames(now.at, complete, network);
+            let complete = driver.completed_by(ends, packet, network.copies());
+            driver.count_frames(ends, now.at, complete, network);
         }
         network.delivered(now.at, handle, goodput);
         if to == RawEnd::Nobody {
             return None;
         }
         if let Some(trip) = trip {
-            network.round_trip(now.at, self.id, trip);
+            network.round_trip(now.at, driver.id, trip);
         }
         let mut struck = Struck { verdict, answers: 0, answer_bytes: 0, connections: 0 };
-        let (client, server) = self.transport.connection()?;
+        let (client, server) = ends.connection()?;
         if to == RawEnd::Server {
             while let Some(envelope) = server.poll_transmit(at_server) {
                 struck.count(&envelope);
-                network.inject(now, self.id, self.reverse, false, envelope);
+                network.inject(now, driver.id, driver.reverse, false, envelope);
             }
             if let Some(strangers) = &mut server.strangers {
                 while let Some(envelope) = strangers.poll_transmit(at_server) {
                     struck.count(&envelope);
-                    network.inject(now, self.id, strangers.route, false, envelope);
+                    network.inject(now, driver.id, strangers.route, false, envelope);
                 }
                 struck.connections = strangers.len() as u64;
             }
-            self.acknowledge_at(now, now.at, network);
+            driver.acknowledge_at(ends, now, now.at, network);
         } else {
             for _ in 0..BURST {
-                let mut meter = Meter::by(&mut network.flow_meters[self.id.0 as usize], sender_clock.as_ref());
+                let mut meter = Meter::by(&mut network.flow_meters[driver.id.0 as usize], sender_clock.as_ref());
                 let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
                 struck.count(&envelope);
                 client.queue.tell(at_client, &mut meter);
-                network.inject(now, self.id, self.forward, true, envelope);
+                network.inject(now, driver.id, driver.forward, true, envelope);
             }
             // That tells what was thrown away, too.
-            self.transmit(now, network);
+            driver.transmit(ends, now, network);
         }
         Some(struck)
     }

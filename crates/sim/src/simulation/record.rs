@@ -8,6 +8,7 @@ use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
 use crate::speech::rate_speech;
+use crate::transport::Ends;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Moment, Registry};
@@ -43,13 +44,15 @@ impl<O: Observer> Simulation<'_, O> {
             series.sample(before, &self.flows, &mut self.network);
         }
         if O::TELLS {
-            self.flows.iter_mut().for_each(|flow| flow.tell_setbacks(end, None, &mut self.network));
+            self.flows
+                .iter_mut()
+                .for_each(|flow| flow.driver.tell_setbacks(&mut flow.transport, end, None, &mut self.network));
         }
         self.network.observer.ended(end);
         let summary = self.summary();
         let conservation = self.conservation();
         let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
-            self.network.flow_meters[flow.id.0 as usize].distributions(described.name.clone())
+            self.network.flow_meters[flow.driver.id.0 as usize].distributions(described.name.clone())
         };
         let distributions = scenario
             .distributions
@@ -80,21 +83,21 @@ impl<O: Observer> Simulation<'_, O> {
                     to: scenario.nodes[described.to].clone(),
                     kind: described.transport.kind().to_owned(),
                 };
-                let mut summary = self.network.flow_meters[flow.id.0 as usize].summary(label, end);
+                let mut summary = self.network.flow_meters[flow.driver.id.0 as usize].summary(label, end);
                 if let Some(counters) = flow.transport.counters() {
-                    let before = flow.counted_before;
+                    let before = flow.driver.counted_before;
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
                     summary.stuck = flow.transport.tcp().is_some_and(headway_tcp::Sender::is_stuck);
                 }
                 summary.connection_failure = flow.transport.failure();
                 rate_speech(&mut summary, described);
-                summary.losses_judged = self.network.judged_summary(flow.id);
+                summary.losses_judged = self.network.judged_summary(flow.driver.id);
                 if flow.transport.open_sessions().is_some() {
                     // Also if none has come yet.
                     summary.sessions.get_or_insert_default();
                 }
-                if let Source::Pages(_) = flow.source {
+                if let Source::Pages(_) = flow.driver.source {
                     summary.pages.get_or_insert_default();
                 }
                 summary

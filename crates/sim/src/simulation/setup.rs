@@ -6,13 +6,13 @@ use crate::attacker::{Attacker, AttackerRoutes};
 use crate::clocks::FlowClocks;
 use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
-use crate::flow::Flow;
+use crate::flow::{Driver, Flow};
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
 use crate::timer::Timer;
-use crate::transport::{Setup, Strangers, Transport, answers, stream};
+use crate::transport::{Ends, Setup, Strangers, Transport, answers, stream};
 use headway_attack::AttackOptions;
 use headway_media::{Context, Source};
 use headway_scenario::{Scenario, Start};
@@ -131,7 +131,9 @@ fn attackers<O: Observer>(
     let mut attackers = Vec::with_capacity(scenario.attackers.len());
     for ((number, described), places) in scenario.attackers.iter().enumerate().zip(places.chunks_exact(3)) {
         let (described_flow, flow) = (&scenario.flows[described.target], &mut flows[described.target]);
-        let path = described.on_path.then(|| [flow.forward, flow.reverse].map(|place| network.end_of_route(place)));
+        let path = described
+            .on_path
+            .then(|| [flow.driver.forward, flow.driver.reverse].map(|place| network.end_of_route(place)));
         let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
         // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
         let floods = matches!(described.attack, AttackOptions::Flood(_));
@@ -208,7 +210,7 @@ fn new_flow(
         Some(clocks) => transport.clocked(clocks),
         None => transport,
     };
-    Ok(Flow {
+    let driver = Driver {
         id,
         forward,
         reverse,
@@ -217,12 +219,12 @@ fn new_flow(
         stop_place: 0,
         salt: setup.stream("ties").bits() as u32,
         source,
-        transport,
         counted_before: headway_tcp::Counters::default(),
         told: Setbacks::default(),
         frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),
         sink_timer: Timer::default(),
-    })
+    };
+    Ok(Flow { transport, driver })
 }

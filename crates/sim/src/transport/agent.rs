@@ -2,6 +2,7 @@
 //! handshake, as ns-2's agents are.
 
 use super::carrier::{Carrier, Setup, Taken};
+use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
@@ -34,7 +35,9 @@ impl Carrier for Agent {
     fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
         [PacketType::Tfrc, PacketType::TfrcAck]
     }
+}
 
+impl Ends for Agent {
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         source.follow(|| self.status()?.target_rate);

@@ -1,5 +1,6 @@
 //! A transport whose ends have clocks of their own. Outside is the true time, inside that of each end.
 
+use super::ends::Ends;
 use super::{Taken, Transport};
 use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
@@ -25,118 +26,117 @@ impl Clocked {
         Self { inner, clocks }
     }
 
-    pub(super) fn clocks(&self) -> &FlowClocks {
-        &self.clocks
-    }
-
     fn meter<'a>(clocks: &'a FlowClocks, meter: &'a mut Meter<'_>) -> Meter<'a> {
         Meter::by(meter.flow, Some(&clocks.sender))
     }
 }
 
-/// As [`Carrier`](super::carrier::Carrier) says. Never inlined: these are the same functions again.
-impl Clocked {
-    #[inline(never)]
-    pub(super) fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        let Self { inner, clocks } = self;
-        let [now, due] = [now, due].map(|at| clocks.sender.read(at));
-        inner.take(now, due, source, &mut Self::meter(clocks, meter))
+/// Never inlined: these are the same functions again.
+impl Ends for Box<Clocked> {
+    fn clocks(&self) -> Option<&FlowClocks> {
+        Some(&self.clocks)
     }
-    pub(super) fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
+    #[inline(never)]
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        let Clocked { inner, clocks } = &mut **self;
+        let [now, due] = [now, due].map(|at| clocks.sender.read(at));
+        inner.take(now, due, source, &mut Clocked::meter(clocks, meter))
+    }
+    fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
         self.inner.set_backlog(self.clocks.sender.read(now), backlog);
     }
-    pub(super) fn close(&mut self, now: Instant) {
+    fn close(&mut self, now: Instant) {
         self.inner.close(self.clocks.sender.read(now));
     }
     #[inline(never)]
-    pub(super) fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         self.inner.hear(self.clocks.sender.read(now), self.clocks.receiver.read(sent), packet)
     }
-    pub(super) fn handle_sender_timeout(&mut self, now: Instant) {
+    fn handle_sender_timeout(&mut self, now: Instant) {
         self.inner.handle_sender_timeout(self.clocks.sender.read(now));
     }
     #[inline(never)]
-    pub(super) fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
-        let Self { inner, clocks } = self;
-        inner.poll_transmit(clocks.sender.read(now), &mut Self::meter(clocks, meter))
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
+        let Clocked { inner, clocks } = &mut **self;
+        inner.poll_transmit(clocks.sender.read(now), &mut Clocked::meter(clocks, meter))
     }
-    pub(super) fn poll_sender_timeout(&self) -> Option<Instant> {
+    fn poll_sender_timeout(&self) -> Option<Instant> {
         self.inner.poll_sender_timeout().map(|due| self.clocks.sender.when_read(due))
     }
     /// The deadline says it: the gap is of another time.
-    pub(super) fn gap_s(&self) -> Option<f64> {
+    fn gap_s(&self) -> Option<f64> {
         None
     }
     #[inline(never)]
-    pub(super) fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         self.inner.deliver(self.clocks.receiver.read(now), self.clocks.sender.read(sent), packet)
     }
-    pub(super) fn on_channel_loss(&mut self, number: u64) {
+    fn on_channel_loss(&mut self, number: u64) {
         self.inner.on_channel_loss(number);
     }
-    pub(super) fn poll_judgement(&mut self) -> Option<Judgement> {
+    fn poll_judgement(&mut self) -> Option<Judgement> {
         self.inner.poll_judgement()
     }
-    pub(super) fn poll_frame(&mut self) -> Option<WrittenFrame> {
+    fn poll_frame(&mut self) -> Option<WrittenFrame> {
         self.inner.poll_frame()
     }
-    pub(super) fn handle_receiver_timeout(&mut self, now: Instant) {
+    fn handle_receiver_timeout(&mut self, now: Instant) {
         self.inner.handle_receiver_timeout(self.clocks.receiver.read(now));
     }
     #[inline(never)]
-    pub(super) fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
         self.inner.poll_answer(self.clocks.receiver.read(now))
     }
-    pub(super) fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
+    fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
         self.inner.poll_aside(self.clocks.receiver.read(now))
     }
-    pub(super) fn poll_receiver_timeout(&self) -> Option<Instant> {
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.inner.poll_receiver_timeout().map(|due| self.clocks.receiver.when_read(due))
     }
-    pub(super) fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
         self.inner.place_sender_timers(now, events)
     }
-    pub(super) fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+    fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
         self.inner.place_receiver_timers(now, events)
     }
-    pub(super) fn fetch(&self, receiving: bool) {
+    fn fetch(&self, receiving: bool) {
         self.inner.fetch(receiving);
     }
-    pub(super) fn send_queue(&mut self) -> Option<&mut SendQueue> {
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
         self.inner.send_queue()
     }
-    pub(super) fn status(&self) -> Option<Status> {
+    fn status(&self) -> Option<Status> {
         self.inner.status()
     }
-    pub(super) fn tcp(&self) -> Option<&headway_tcp::Sender> {
+    fn tcp(&self) -> Option<&headway_tcp::Sender> {
         self.inner.tcp()
     }
-    pub(super) fn counters(&self) -> Option<headway_tcp::Counters> {
+    fn counters(&self) -> Option<headway_tcp::Counters> {
         self.inner.counters()
     }
-    pub(super) fn setbacks(&self) -> Setbacks {
+    fn setbacks(&self) -> Setbacks {
         self.inner.setbacks()
     }
-    pub(super) fn open_sessions(&self) -> Option<usize> {
+    fn open_sessions(&self) -> Option<usize> {
         self.inner.open_sessions()
     }
-    pub(super) fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
+    fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
         self.inner.connection()
     }
-    pub(super) fn failure(&self) -> Option<String> {
+    fn failure(&self) -> Option<String> {
         self.inner.failure()
     }
-    pub(super) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.inner.has_ended()
     }
-    pub(super) fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
-        let Self { inner, clocks } = self;
-        inner.tell_source(clocks.sender.read(now), source, &mut Self::meter(clocks, meter));
+    fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+        let Clocked { inner, clocks } = &mut **self;
+        inner.tell_source(clocks.sender.read(now), source, &mut Clocked::meter(clocks, meter));
     }
-    pub(super) const fn answers(&self) -> bool {
+    fn answers(&self) -> bool {
         self.inner.answers()
     }
-    pub(super) const fn connects(&self) -> bool {
+    fn connects(&self) -> bool {
         self.inner.connects()
     }
 }

@@ -8,6 +8,7 @@ pub(crate) use ends::{SERVICE, Verdict};
 pub(crate) use strangers::Strangers;
 
 use super::carrier::{Carrier, Setup, Taken};
+use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
@@ -28,7 +29,6 @@ pub(crate) struct Dccp {
 
 impl Carrier for Dccp {
     type Options = Controlled<DccpOptions>;
-    const CONNECTS: bool = true;
 
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self {
         let (client, server) = pair(options, &setup.flow.send_queue, setup.id, setup.starts, |what| setup.stream(what));
@@ -38,6 +38,10 @@ impl Carrier for Dccp {
     fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
         [PacketType::Tfrc, PacketType::TfrcAck]
     }
+}
+
+impl Ends for Dccp {
+    const CONNECTS: bool = true;
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {

@@ -4,12 +4,14 @@ mod agent;
 mod carrier;
 mod clocked;
 pub(crate) mod dccp;
+mod ends;
 mod sessions;
 mod tcp;
 mod udp;
 
 pub(crate) use carrier::{Setup, Taken, stream};
 pub(crate) use dccp::{SERVICE, Strangers, Verdict};
+pub(crate) use ends::Ends;
 
 use crate::clocks::{FlowClocks, Meter};
 use crate::event_queue::EventQueue;
@@ -37,46 +39,34 @@ macro_rules! transports {
             Clocked(Box<Clocked>),
         }
 
-        macro_rules! each {
+        /// Does the same with the ends of any transport, by static dispatch.
+        macro_rules! with_ends {
             ($value:expr, $name:ident => $body:expr) => {
-                match $value { $( Transport::$Variant($name) => $body, )+ Transport::Sessions($name) => $body, Transport::Clocked($name) => $body }
+                match $value {
+                    $( $crate::transport::Transport::$Variant($name) => $body, )+
+                    $crate::transport::Transport::Sessions($name) => $body,
+                    $crate::transport::Transport::Clocked($name) => $body,
+                }
             };
         }
+
+        pub(crate) use with_ends;
 
         impl Transport {
             /// Both ends of a flow.
             pub(crate) fn new(setup: &Setup<'_>) -> Self {
                 match &*setup.flow.transport {
                     Options::Tcp(options) if setup.flow.source.makes_sessions() => {
-                        Self::Sessions(Box::new(Sessions::new(options, setup)))
+                        Self::Sessions(<Box<Sessions> as Carrier>::new(options, setup))
                     }
                     $( Options::$Variant(options) => Self::$Variant(<$carrier as Carrier>::new(options, setup)) ),+
                 }
             }
-
-            /// See [`Carrier::ANSWERS`].
-            #[inline(always)]
-            pub(crate) const fn answers(&self) -> bool {
-                match self {
-                    $( Self::$Variant(_) => <$carrier as Carrier>::ANSWERS, )+
-                    Self::Sessions(_) => Sessions::ANSWERS,
-                    Self::Clocked(clocked) => clocked.answers(),
-                }
-            }
-
-            /// See [`Carrier::CONNECTS`].
-            pub(crate) const fn connects(&self) -> bool {
-                match self {
-                    $( Self::$Variant(_) => <$carrier as Carrier>::CONNECTS, )+
-                    Self::Sessions(_) => Sessions::CONNECTS,
-                    Self::Clocked(clocked) => clocked.connects(),
-                }
-            }
         }
 
-        /// See [`Carrier::ANSWERS`].
+        /// See [`Ends::ANSWERS`].
         pub(crate) const fn answers(options: &Options) -> bool {
-            match options { $( Options::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
+            match options { $( Options::$Variant(_) => <$carrier as Ends>::ANSWERS ),+ }
         }
 
         /// See [`Carrier::ns2_types`].
@@ -101,124 +91,108 @@ transports! {
 }
 
 impl Transport {
-    /// The clocks of its ends, if they are not both the simulator's.
-    #[inline]
-    pub(crate) fn clocks(&self) -> Option<&FlowClocks> {
-        match self {
-            Self::Clocked(clocked) => Some(clocked.clocks()),
-            _ => None,
-        }
-    }
-
     /// The same with ends that live by these clocks.
     pub(crate) fn clocked(self, clocks: FlowClocks) -> Self {
         Self::Clocked(Box::new(Clocked::new(self, clocks)))
     }
 }
 
-/// As [`Carrier`] says. What each packet passes is inlined always: a call would cost what a match does.
-impl Transport {
-    #[inline(always)]
-    pub(crate) fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        each!(self, carrier => carrier.take(now, due, source, meter))
+/// For what happens to a flow now and then: what happens to each packet chooses once, by [`with_ends`].
+impl Ends for Transport {
+    fn answers(&self) -> bool {
+        with_ends!(self, ends => ends.answers())
     }
-    pub(crate) fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
-        each!(self, carrier => carrier.set_backlog(now, backlog));
+    fn connects(&self) -> bool {
+        with_ends!(self, ends => ends.connects())
     }
-    pub(crate) fn close(&mut self, now: Instant) {
-        each!(self, carrier => carrier.close(now));
+    fn clocks(&self) -> Option<&FlowClocks> {
+        with_ends!(self, ends => ends.clocks())
     }
-    #[inline(always)]
-    pub(crate) fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
-        each!(self, carrier => carrier.hear(now, sent, packet))
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+        with_ends!(self, ends => ends.take(now, due, source, meter))
     }
-    #[inline]
-    pub(crate) fn handle_sender_timeout(&mut self, now: Instant) {
-        each!(self, carrier => carrier.handle_sender_timeout(now));
+    fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
+        with_ends!(self, ends => ends.set_backlog(now, backlog));
     }
-    #[inline(always)]
-    pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
-        each!(self, carrier => carrier.poll_transmit(now, meter))
+    fn close(&mut self, now: Instant) {
+        with_ends!(self, ends => ends.close(now));
     }
-    #[inline(always)]
-    pub(crate) fn poll_sender_timeout(&self) -> Option<Instant> {
-        each!(self, carrier => carrier.poll_sender_timeout())
+    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+        with_ends!(self, ends => ends.hear(now, sent, packet))
     }
-    pub(crate) fn gap_s(&self) -> Option<f64> {
-        each!(self, carrier => carrier.gap_s())
+    fn handle_sender_timeout(&mut self, now: Instant) {
+        with_ends!(self, ends => ends.handle_sender_timeout(now));
     }
-    #[inline(always)]
-    pub(crate) fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
-        each!(self, carrier => carrier.deliver(now, sent, packet))
+    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
+        with_ends!(self, ends => ends.poll_transmit(now, meter))
     }
-    pub(crate) fn on_channel_loss(&mut self, number: u64) {
-        each!(self, carrier => carrier.on_channel_loss(number));
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        with_ends!(self, ends => ends.poll_sender_timeout())
     }
-    pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
-        each!(self, carrier => carrier.poll_judgement())
+    fn gap_s(&self) -> Option<f64> {
+        with_ends!(self, ends => ends.gap_s())
     }
-    #[inline]
-    pub(crate) fn poll_frame(&mut self) -> Option<WrittenFrame> {
-        each!(self, carrier => carrier.poll_frame())
+    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
+        with_ends!(self, ends => ends.deliver(now, sent, packet))
     }
-    #[inline]
-    pub(crate) fn handle_receiver_timeout(&mut self, now: Instant) {
-        each!(self, carrier => carrier.handle_receiver_timeout(now));
+    fn on_channel_loss(&mut self, number: u64) {
+        with_ends!(self, ends => ends.on_channel_loss(number));
     }
-    #[inline(always)]
-    pub(crate) fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
-        each!(self, carrier => carrier.poll_answer(now))
+    fn poll_judgement(&mut self) -> Option<Judgement> {
+        with_ends!(self, ends => ends.poll_judgement())
     }
-    #[inline]
-    pub(crate) fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
-        each!(self, carrier => carrier.poll_aside(now))
+    fn poll_frame(&mut self) -> Option<WrittenFrame> {
+        with_ends!(self, ends => ends.poll_frame())
     }
-    #[inline(always)]
-    pub(crate) fn poll_receiver_timeout(&self) -> Option<Instant> {
-        each!(self, carrier => carrier.poll_receiver_timeout())
+    fn handle_receiver_timeout(&mut self, now: Instant) {
+        with_ends!(self, ends => ends.handle_receiver_timeout(now));
     }
-    #[inline]
-    pub(crate) fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
-        each!(self, carrier => carrier.place_sender_timers(now, events))
+    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
+        with_ends!(self, ends => ends.poll_answer(now))
     }
-    #[inline]
-    pub(crate) fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
-        each!(self, carrier => carrier.place_receiver_timers(now, events))
+    fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
+        with_ends!(self, ends => ends.poll_aside(now))
     }
-    #[inline]
-    pub(crate) fn fetch(&self, receiving: bool) {
-        each!(self, carrier => carrier.fetch(receiving));
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        with_ends!(self, ends => ends.poll_receiver_timeout())
     }
-    pub(crate) fn send_queue(&mut self) -> Option<&mut SendQueue> {
-        each!(self, carrier => carrier.send_queue())
+    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        with_ends!(self, ends => ends.place_sender_timers(now, events))
     }
-    pub(crate) fn status(&self) -> Option<Status> {
-        each!(self, carrier => carrier.status())
+    fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        with_ends!(self, ends => ends.place_receiver_timers(now, events))
     }
-    #[inline]
-    pub(crate) fn tcp(&self) -> Option<&headway_tcp::Sender> {
-        each!(self, carrier => carrier.tcp())
+    fn fetch(&self, receiving: bool) {
+        with_ends!(self, ends => ends.fetch(receiving));
     }
-    pub(crate) fn counters(&self) -> Option<headway_tcp::Counters> {
-        each!(self, carrier => carrier.counters())
+    fn send_queue(&mut self) -> Option<&mut SendQueue> {
+        with_ends!(self, ends => ends.send_queue())
     }
-    pub(crate) fn setbacks(&self) -> Setbacks {
-        each!(self, carrier => carrier.setbacks())
+    fn status(&self) -> Option<Status> {
+        with_ends!(self, ends => ends.status())
     }
-    pub(crate) fn open_sessions(&self) -> Option<usize> {
-        each!(self, carrier => carrier.open_sessions())
+    fn tcp(&self) -> Option<&headway_tcp::Sender> {
+        with_ends!(self, ends => ends.tcp())
     }
-    #[inline]
-    pub(crate) fn has_ended(&self) -> bool {
-        each!(self, carrier => carrier.has_ended())
+    fn counters(&self) -> Option<headway_tcp::Counters> {
+        with_ends!(self, ends => ends.counters())
     }
-    pub(crate) fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
-        each!(self, carrier => carrier.tell_source(now, source, meter));
+    fn setbacks(&self) -> Setbacks {
+        with_ends!(self, ends => ends.setbacks())
     }
-    pub(crate) fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
-        each!(self, carrier => carrier.connection())
+    fn open_sessions(&self) -> Option<usize> {
+        with_ends!(self, ends => ends.open_sessions())
     }
-    pub(crate) fn failure(&self) -> Option<String> {
-        each!(self, carrier => carrier.failure())
+    fn has_ended(&self) -> bool {
+        with_ends!(self, ends => ends.has_ended())
+    }
+    fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+        with_ends!(self, ends => ends.tell_source(now, source, meter));
+    }
+    fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
+        with_ends!(self, ends => ends.connection())
+    }
+    fn failure(&self) -> Option<String> {
+        with_ends!(self, ends => ends.failure())
     }
 }

@@ -7,6 +7,7 @@
 mod deadlines;
 
 use super::carrier::{Carrier, Setup, Taken};
+use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
@@ -130,11 +131,11 @@ fn tell_pages(now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
     }
 }
 
-impl Carrier for Sessions {
+impl Carrier for Box<Sessions> {
     type Options = TcpOptions;
 
     fn new(options: &TcpOptions, setup: &Setup<'_>) -> Self {
-        Self {
+        Self::new(Sessions {
             options: options.clone(),
             random: setup.stream("sender"),
             arrived: 0,
@@ -149,13 +150,15 @@ impl Carrier for Sessions {
             ended: matches!(*setup.flow.source, SourceOptions::Pages(_)).then(Vec::new),
             counted: Counters::default(),
             setbacks: Setbacks::default(),
-        }
+        })
     }
 
     fn ns2_types(_: &SourceOptions) -> [PacketType; 2] {
         [PacketType::Tcp, PacketType::Ack]
     }
+}
 
+impl Ends for Box<Sessions> {
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(write) = source.poll(due) else {
             tell_pages(now, source, meter);

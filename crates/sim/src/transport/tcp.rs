@@ -3,6 +3,7 @@
 mod frames;
 
 use super::carrier::{Carrier, Setup, Taken};
+use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
@@ -46,7 +47,9 @@ impl Carrier for Tcp {
     fn bytes_a_number(options: &TcpOptions) -> u32 {
         options.rules.segment.count().saturating_sub(options.rules.header.count()) as u32
     }
+}
 
+impl Ends for Tcp {
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(mut write) = source.poll(due) else { return Taken::Nothing };
         meter.tell_true(&mut write);

@@ -1,6 +1,7 @@
 //! The carrier `udp`: datagrams, sent when they are written.
 
 use super::carrier::{Carrier, Setup, Taken};
+use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::network::unless_far;
 use crate::observe::RoundTrip;
@@ -53,7 +54,6 @@ impl Udp {
 
 impl Carrier for Box<Udp> {
     type Options = UdpOptions;
-    const ANSWERS: bool = false;
 
     fn new(options: &UdpOptions, _: &Setup<'_>) -> Self {
         Self::new(Udp { options: options.clone(), next_sequence: 0, writing: None, framing: Framing::default() })
@@ -68,6 +68,10 @@ impl Carrier for Box<Udp> {
         };
         [data, PacketType::Ack]
     }
+}
+
+impl Ends for Box<Udp> {
+    const ANSWERS: bool = false;
 
     #[inline(always)]
     fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
