@@ -23,6 +23,8 @@ pub trait Item {
     fn way(&self) -> (usize, bool) {
         (usize::MAX, true)
     }
+    /// Frees what it holds elsewhere in memory: it leaves the pool, and its slot will be written without a look at what is there.
+    fn release(&mut self) {}
 }
 
 /// Which slot of a [`Pool`].
@@ -80,7 +82,8 @@ impl<T> Pool<T> {
         let handle = self.free;
         if let Some(slot) = self.slots.get_mut(handle.0 as usize) {
             self.free = slot.next;
-            slot.item = item;
+            // What was there has been released.
+            std::mem::forget(std::mem::replace(&mut slot.item, item));
             return handle;
         }
         let slot = Slot { next: Handle::NONE, since: Instant::ZERO, since_s: 0.0, next_arrival: UNSETTLED, item };
@@ -92,11 +95,16 @@ impl<T> Pool<T> {
         Handle((self.slots.len() - 1) as u32)
     }
 
-    /// Frees the slot of a packet that is on no link. The packet itself stays until the slot is taken again.
+    /// Frees the slot of a packet that is on no link, and [releases](Item::release) the packet.
     #[inline]
-    pub fn remove(&mut self, handle: Handle) {
+    pub fn remove(&mut self, handle: Handle)
+    where
+        T: Item,
+    {
         self.alive -= 1;
-        self.slots[handle.0 as usize].next = self.free;
+        let slot = &mut self.slots[handle.0 as usize];
+        slot.item.release();
+        slot.next = self.free;
         self.free = handle;
     }
 

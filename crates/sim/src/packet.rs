@@ -58,9 +58,21 @@ impl headway_link::Item for Packet {
     fn way(&self) -> (usize, bool) {
         (self.flow.0 as usize, self.forward)
     }
+    #[inline(always)]
+    fn release(&mut self) {
+        if !matches!(self.body, Body::Datagram(_) | Body::Tcp(_)) {
+            self.body.release();
+        }
+    }
 }
 
 impl Body {
+    #[cold]
+    #[inline(never)]
+    fn release(&mut self) {
+        *self = Self::Datagram(Datagram { sequence: 0, data: Data::NONE });
+    }
+
     /// The application's data, where a packet says what it is.
     #[inline]
     pub(crate) fn data(&self) -> Option<&Data> {

@@ -146,6 +146,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         }
     }
 
+    #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let segment = self.next_segment(now);
         debug_assert!(
@@ -155,11 +156,12 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         segment
     }
 
+    #[inline]
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         let state = &mut self.state;
         state.now = now;
         if let Some(seq) = state.take_pending() {
-            return Some(self.recovery.output(state, seq));
+            return Some(self.output_again(seq));
         }
         if state.burst == 0 || state.release_at != Instant::FAR_FUTURE || state.waits_for_timer {
             return None;
@@ -183,5 +185,12 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
             segment.push = state.ends_unit(seq, more);
         }
         Some(segment)
+    }
+
+    /// Out of the way of what is sent for the first time.
+    #[cold]
+    #[inline(never)]
+    fn output_again(&mut self, seq: u64) -> Segment {
+        self.recovery.output(&mut self.state, seq)
     }
 }
