@@ -164,15 +164,7 @@ impl EventQueue {
             }
             (before, after) = (after, node.next);
         }
-        let node = Node { at: Moment { at, sum_s, turn }, actor, next: after };
-        let mut number = self.free;
-        if number == NONE {
-            number = self.nodes.len() as u32;
-            self.nodes.push(node);
-        } else {
-            self.free = self.nodes[number as usize].next;
-            self.nodes[number as usize] = node;
-        }
+        let number = self.take_node(Node { at: Moment { at, sum_s, turn }, actor, next: after });
         if before == NONE {
             self.ring[place] = number;
             self.occupied[place / 64] |= 1 << (place % 64);
@@ -184,12 +176,14 @@ impl EventQueue {
     /// Takes the next event, if there is one before `end`.
     #[inline(always)]
     pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
-        let Some(place) = self.next_in_ring() else { return self.pop_from_heap(end) };
-        let number = self.ring[place];
-        let Some(&Node { at, actor, next }) = self.nodes.get(number as usize) else { return self.pop_from_heap(end) };
-        if at.at >= self.heap_due && self.heap.peek().is_some_and(|Reverse(top)| *top < Event { at, actor }) {
-            return self.pop_from_heap(end);
+        let mut place = self.next_in_ring();
+        if self.heap_may_be_first(place) {
+            self.bring_first();
+            place = self.next_in_ring();
         }
+        let place = place?;
+        let number = self.ring[place];
+        let Node { at, actor, next } = *self.nodes.get(number as usize)?;
         if at.at >= end {
             return None;
         }
@@ -203,16 +197,43 @@ impl EventQueue {
         Some((at, actor))
     }
 
+    /// Whether the first event of the heap may be earlier than what is first in the ring.
+    #[inline(always)]
+    fn heap_may_be_first(&self, place: Option<usize>) -> bool {
+        let Some(node) = place.and_then(|place| self.nodes.get(self.ring[place] as usize)) else { return true };
+        node.at.at >= self.heap_due
+    }
+
+    /// Moves the first event of the heap into the ring if it is the first of all.
     #[cold]
     #[inline(never)]
-    fn pop_from_heap(&mut self, end: Instant) -> Option<(Moment, Actor)> {
-        if self.heap.peek()?.0.at.at >= end {
-            return None;
+    fn bring_first(&mut self) {
+        let in_ring = self.next_in_ring().and_then(|place| self.nodes.get(self.ring[place] as usize));
+        let first = in_ring.map(|node| Event { at: node.at, actor: node.actor });
+        let Some(&Reverse(event)) = self.heap.peek() else { return };
+        if first.is_some_and(|first| first < event) {
+            return;
         }
-        let Reverse(Event { at, actor }) = self.heap.pop()?;
+        self.heap.pop();
         self.heap_due = self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse(top)| top.at.at);
-        self.popped(at.at);
-        Some((at, actor))
+        // Nothing is of an earlier day.
+        self.day = event.at.at.as_nanos() >> self.shift;
+        let place = self.day as usize & (self.ring.len() - 1);
+        let number = self.take_node(Node { at: event.at, actor: event.actor, next: self.ring[place] });
+        self.ring[place] = number;
+        self.occupied[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Stores a node where there is room.
+    fn take_node(&mut self, node: Node) -> u32 {
+        let number = self.free;
+        if number == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
+        }
+        self.free = self.nodes[number as usize].next;
+        self.nodes[number as usize] = node;
+        number
     }
 
     #[cold]

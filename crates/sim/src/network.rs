@@ -209,7 +209,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers the packet to the link that its route names next.
-    #[inline]
+    #[inline(never)]
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
         self.offer_to(now, number, handle);
@@ -225,6 +225,7 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers the packet to a plain link.
+    #[inline(always)]
     fn offer_plain(&mut self, now: Moment, number: usize, handle: Handle) {
         let Port { link, meter } = &mut self.ports[number];
         let common = &mut self.commons[link.common as usize];
