@@ -3,8 +3,8 @@
 
 use headway_link::queue::{cake, codel, droptail, drr, dualpi2, early_random_drop, fq_codel, pie, priority, red};
 use headway_link::{
-    CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Item, JitterOptions, Link, LinkChange,
-    LinkChanges, LossOptions, Offer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
+    CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, LinkChange,
+    LinkChanges, LossOptions, Offer, PlainOffer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
     Transmission, jitter, loss, reorder,
 };
 use headway_units::{
@@ -117,7 +117,17 @@ fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen 
 
 /// So many that wait need not be counted.
 fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Moment, u64)]) -> Seen {
-    let (mut link, mut common) = start(config);
+    let (link, common) = start(config);
+    drive_link(link, common, uncounted, places, packets)
+}
+
+fn drive_link(
+    mut link: Link,
+    mut common: Common,
+    uncounted: u32,
+    places: u64,
+    packets: &[(Moment, u64)],
+) -> Seen {
     let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
     (0..places).for_each(|_| _ = history.place());
     let mut seen = Seen::default();
@@ -128,7 +138,9 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
         let arrival = link.next_arrival();
         let Some(now) = [departure, arrival, offer_at].into_iter().flatten().min() else { break };
         let told = |pool: &Pool<Numbered>, t: Transmission| seen.transmissions.push((pool.get(t.packet).id, t));
-        if arrival == Some(now) {
+        if arrival == Some(now) && link.is_plain() {
+            seen.delivered.extend(link.arrive_plain(&mut pool).map(|packet| (now.at, pool.get(packet).id)));
+        } else if arrival == Some(now) {
             match link.arrive(&mut common, &mut pool, now) {
                 Some(Delivery::Arrived(packet)) => seen.delivered.push((now.at, pool.get(packet).id)),
                 Some(Delivery::Reordered(packet)) => {
@@ -142,7 +154,12 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
             link.depart(&mut common, &mut pool, &mut history, told);
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
-            match link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told) {
+            let offer = if link.is_plain() {
+                offer_plain(&mut link, &mut common, &mut pool, at, packet, uncounted, told)
+            } else {
+                link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told)
+            };
+            match offer {
                 Offer::Accepted | Offer::Decided => {}
                 Offer::Marked => seen.marks.push(id as u32),
                 Offer::MarkedAhead(ahead) => seen.marks.push(pool.get(ahead).id),
@@ -170,6 +187,26 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
     }
     seen.transmissions.sort_by_key(|(id, t)| (t.start, *id));
     seen
+}
+
+/// The plain path, told as the general one tells.
+fn offer_plain(
+    link: &mut Link,
+    common: &mut Common,
+    pool: &mut Pool<Numbered>,
+    now: Moment,
+    packet: Handle,
+    uncounted: u32,
+    mut told: impl FnMut(&Pool<Numbered>, Transmission),
+) -> Offer {
+    match link.offer_plain(common, pool, now, packet, uncounted) {
+        PlainOffer::Accepted { bytes, start, end } => {
+            let size = Bytes::new(u64::from(bytes));
+            told(pool, Transmission { packet, size, enqueued: now.at, start, end });
+            Offer::Accepted
+        }
+        PlainOffer::Full => Offer::Dropped(DropCause::QueueFull),
+    }
 }
 
 /// What the link tells of its packets is what it did: transmissions that are settled and not over, and packets that wait without
@@ -961,8 +998,55 @@ fn a_victim_anywhere_in_a_long_queue_is_at_hand() {
     assert_eq!((seen.drops.len(), seen.delivered.len()), (50_000, 50_001));
 }
 
+/// A link of tail-drop queues whose packets may take the plain path.
+fn plain_strategy() -> impl Strategy<Value = Config> {
+    use droptail::Counts::{BelowLimit, Waiting, WithTransmission};
+    let counts = prop::sample::select(vec![Waiting, WithTransmission, BelowLimit]);
+    let rates = prop::sample::select(vec!["1Mbps", "3Mbps", "10Mbps", "1234567bps", "1Gbps"]);
+    (rates, 2u64..12, counts, 0u64..40, 0u64..3).prop_map(|(rate, limit, counts, overhead, delay)| {
+        let limit = QueueSize::Packets(limit);
+        let options = droptail::Options { limit, counts, ..droptail::Options::preset(Dialect::Rfc) };
+        let (overhead, delay) = (Bytes::new(overhead), Duration::from_millis(delay));
+        Config { overhead, delay, ..config(rate, QueueOptions::DropTail(options)) }
+    })
+}
+
+/// Packets in order, some of them at one instant or as far apart as a transmission takes, with fractions of a nanosecond.
+fn moments_strategy() -> impl Strategy<Value = Vec<(Moment, u64)>> {
+    let gap = prop_oneof![Just(0u64), Just(1_200_000), Just(400_000), 0u64..3_000_000, Just(12_000)];
+    let packet = (gap, prop::sample::select(vec![40u64, 500, 1500]), 0u8..4, any::<u32>());
+    prop::collection::vec(packet, 1..120).prop_map(|packets| {
+        let mut nanos = 0;
+        let mut moments: Vec<_> = packets
+            .into_iter()
+            .map(|(gap, size, quarter, salt)| {
+                nanos += gap;
+                let at = Instant::from_nanos(nanos);
+                let fraction_ns = f32::from(quarter) / 4.0 - 0.25;
+                (Moment::drawn(at, at.as_secs_f64(), fraction_ns, Class::Arrival, salt), size)
+            })
+            .collect();
+        moments.sort_by_key(|(at, _)| *at);
+        moments
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The plain path gives the transmissions, drops, arrivals and waiting packets of the general one.
+    #[test]
+    fn a_plain_link_does_what_any_link_does(
+        config in plain_strategy(),
+        uncounted in 0u32..14,
+        packets in moments_strategy(),
+    ) {
+        let (link, common) = start(&config);
+        let link = link.plain(&common);
+        prop_assert!(link.is_plain());
+        let plain = drive_link(link, common, uncounted, 0, &packets);
+        prop_assert_eq!(plain, drive_uncounted(&config, uncounted, 0, &packets));
+    }
 
     /// One event or two a packet: the same transmissions, drops, marks, deliveries and waiting packets. Gaps of whole
     /// milliseconds against transmissions of whole milliseconds make ties the rule.

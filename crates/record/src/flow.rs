@@ -20,6 +20,7 @@ use crate::send_queue::{SendQueueMeter, SendQueueSummary};
 use crate::sessions::{SessionMeter, SessionsSummary};
 use headway_units::{Bytes, DropCause, Duration, Instant, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -177,6 +178,8 @@ pub struct FlowMeter {
     rtt_min: Duration,
     rtt_max: Duration,
     sent: u64,
+    /// Whether each packet is a frame, so that counting packets is counting frames.
+    packets_are_frames: bool,
     /// None as long as there is nothing of this.
     rest: Option<Box<Rest>>,
 }
@@ -211,6 +214,7 @@ impl FlowMeter {
             rtt_min: Duration::MAX,
             rtt_max: Duration::ZERO,
             sent: 0,
+            packets_are_frames: false,
             rest: None,
         }
     }
@@ -236,13 +240,52 @@ impl FlowMeter {
     /// The application handed over the first packet's worth of a frame.
     #[inline]
     pub fn frame_written(&mut self, frame: &WrittenFrame) {
-        self.rest.get_or_insert_default().frames.get_or_insert_default().written(&self.measured, frame);
+        let measured = *self.measured;
+        self.frames().written(&measured, frame);
     }
 
-    /// The last packet that a frame lacked came at `now`: once for each frame.
+    /// The application handed over a whole frame at `now`, which is sent at once in one packet. As long as all of a flow's frames are so, and are
+    /// data without a deadline, they cost nothing: what is known of the packets is known of the frames.
+    #[inline]
+    pub fn frame_written_and_sent(&mut self, now: Instant, frame: &WrittenFrame) {
+        let alike = frame.created == now && frame.kind == MediaKind::Data && frame.deadline().is_none();
+        if alike && (self.packets_are_frames || self.sent == 0 && self.has_no_frames()) {
+            self.packets_are_frames = true;
+        } else {
+            self.frame_written(frame);
+        }
+    }
+
+    /// The last packet that a frame lacked came at `now`: once for each frame, before the packet is [received](Self::received).
     #[inline]
     pub fn frame_complete(&mut self, now: Instant, frame: &WrittenFrame) {
-        self.rest.get_or_insert_default().frames.get_or_insert_default().complete(now, &self.measured, frame);
+        if !self.packets_are_frames {
+            let measured = *self.measured;
+            self.frames().complete(now, &measured, frame);
+        }
+    }
+
+    fn has_no_frames(&self) -> bool {
+        self.rest.as_ref().is_none_or(|rest| rest.frames.is_none())
+    }
+
+    /// What counts frames apart from packets, from here on.
+    fn frames(&mut self) -> &mut FrameMeter {
+        let so_far = std::mem::take(&mut self.packets_are_frames)
+            .then(|| Box::new(FrameMeter::of_packets(self.sent, &self.delays)));
+        let frames = &mut self.rest.get_or_insert_default().frames;
+        if so_far.is_some() {
+            *frames = so_far;
+        }
+        frames.get_or_insert_default()
+    }
+
+    /// What is known of the frames, if there are any.
+    fn known_frames(&self) -> Option<Cow<'_, FrameMeter>> {
+        if self.packets_are_frames {
+            return Some(Cow::Owned(FrameMeter::of_packets(self.sent, &self.delays)));
+        }
+        self.rest.as_ref()?.frames.as_deref().map(Cow::Borrowed)
     }
 
     /// The flow has a send queue, and the data of [`Self::written`] came to it at `now`.
@@ -394,7 +437,7 @@ impl FlowMeter {
     #[must_use]
     pub fn distributions(&self, name: String) -> FlowDistributions {
         let received = self.delays.total();
-        let frames = self.rest.as_ref().and_then(|rest| rest.frames.as_ref());
+        let frames = self.known_frames();
         FlowDistributions {
             name,
             one_way_delay_s: (received > 0).then(|| Distribution::of(&self.delays, received)),
@@ -435,7 +478,7 @@ impl FlowMeter {
             late_ratio: rest.of_due(|timeliness| timeliness.late),
             r_factor: None,
             mos: None,
-            frames: rest.frames.as_ref().map(|meter| meter.summary()).unwrap_or_default(),
+            frames: self.known_frames().map(|frames| frames.summary()).unwrap_or_default(),
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,
             timeouts: None,

@@ -23,7 +23,7 @@ pub struct WrittenFrame {
 }
 
 impl WrittenFrame {
-    fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         (self.deadline != Instant::FAR_FUTURE).then_some(self.deadline)
     }
 }
@@ -64,6 +64,13 @@ pub(crate) struct FrameMeter {
 }
 
 impl FrameMeter {
+    /// Of a flow each of whose packets is a frame of data without a deadline.
+    pub(crate) fn of_packets(sent: u64, delays: &Histogram) -> Self {
+        let mut meter = Self::default();
+        meter.kinds[MediaKind::Data as usize] = Counts { written: sent, delays: delays.clone(), ..Counts::default() };
+        meter
+    }
+
     fn belongs(measured: &Measured, frame: &WrittenFrame) -> bool {
         measured.holds(frame.deadline().unwrap_or(frame.created))
     }

@@ -245,6 +245,46 @@ fn fate() -> impl Strategy<Value = Result<u64, DropCause>> {
 }
 
 proptest! {
+    /// Frames of one packet each count as frames, also where other frames follow them.
+    #[test]
+    fn a_packet_that_is_a_frame_counts_as_one(
+        frames in prop::collection::vec((0u64..40, 0u8..8, prop::option::of(0u64..900)), 1..60),
+        from in 0u64..300,
+    ) {
+        let measured = Measured::between(at(from), at(2000));
+        let (mut apart, mut together) = (FlowMeter::new(&measured), FlowMeter::new(&measured));
+        let mut now = 0;
+        let mut events: Vec<(u64, WrittenFrame, Option<u64>)> = Vec::new();
+        for (gap, odd, delay) in frames {
+            now += gap;
+            let created = if odd == 0 { now.saturating_sub(1) } else { now };
+            let kind = if odd == 1 { MediaKind::Audio } else { MediaKind::Data };
+            events.push((now, frame(kind, created, (odd == 2).then_some(now + 5)), delay));
+        }
+        let mut arrivals: Vec<(u64, u64, WrittenFrame)> = Vec::new();
+        for (sent, frame, delay) in events {
+            arrivals.sort_by_key(|(at, ..)| *at);
+            let due = arrivals.partition_point(|(at, ..)| *at <= sent);
+            for (came, sent, frame) in arrivals.drain(..due) {
+                for meter in [&mut apart, &mut together] {
+                    meter.frame_complete(at(came), &frame);
+                    meter.received(at(came), &packet(sent), 960);
+                }
+            }
+            apart.frame_written(&frame);
+            together.frame_written_and_sent(at(sent), &frame);
+            for meter in [&mut apart, &mut together] {
+                meter.sent(&packet(sent));
+            }
+            match delay {
+                Some(delay) => arrivals.push((sent + delay, sent, frame)),
+                None => [&mut apart, &mut together].map(|meter| meter.lost(&packet(sent), DropCause::Early)).into_iter().collect(),
+            }
+        }
+        prop_assert_eq!(summary(&apart, at(2000)), summary(&together, at(2000)));
+        prop_assert_eq!(apart.distributions("f".into()), together.distributions("f".into()));
+    }
+
     /// Conservation, for any story, any `measure_from` and any end: each packet sent in the interval is counted once,
     /// and those in flight are those whose end lies beyond the run's.
     #[test]

@@ -74,11 +74,15 @@ impl Ends for Box<Udp> {
     const ANSWERS: bool = false;
 
     #[inline(always)]
-    fn take(&mut self, _: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some((size, datagram)) = self.next(source, due, meter) else { return Taken::Nothing };
         meter.flow.written(datagram.data.kind, unless_far(datagram.data.deadline));
         if let Some(frame) = datagram.data.begins() {
-            meter.flow.frame_written(&frame);
+            if datagram.data.fragment.is_some_and(|fragment| fragment.is_whole()) {
+                meter.flow.frame_written_and_sent(meter.time(now), &frame);
+            } else {
+                meter.flow.frame_written(&frame);
+            }
         }
         Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
