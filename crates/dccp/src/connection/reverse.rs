@@ -24,6 +24,8 @@ pub(super) struct Reverse {
     /// Packets have come since, and the controller is asked then.
     waits: Option<Instant>,
     came: bool,
+    /// Something has happened since the controller said that it has no report.
+    may_report: bool,
 }
 
 impl Reverse {
@@ -37,11 +39,13 @@ impl Reverse {
             last: None,
             waits: None,
             came: false,
+            may_report: false,
         }
     }
 
     /// A controller takes over, or none does.
     pub(super) fn start(&mut self, controller: Option<Receiver>) {
+        self.may_report = true;
         match controller {
             Some(controller) => self.controller.start(controller),
             None => self.controller.stop(),
@@ -58,9 +62,11 @@ impl Reverse {
     }
     /// Something of what the controller started with has changed.
     pub(super) fn on_change(&mut self, context: &ReceiverContext) {
+        self.may_report = true;
         self.controller.on_change(context);
     }
     pub(super) fn set_ack_ratio(&mut self, packets: u16) {
+        self.may_report = true;
         self.controller.set_ack_ratio(packets);
     }
 
@@ -70,11 +76,12 @@ impl Reverse {
     }
     /// An acknowledgeable packet has come.
     pub(super) fn on_packet(&mut self, now: Instant, packet: &Received) {
-        self.came = true;
+        (self.came, self.may_report) = (true, true);
         self.controller.on_packet(now, packet);
     }
     /// The data of a packet that has come turned out to be corrupt.
     pub(super) fn on_corrupt(&mut self, now: Instant, number: u64) {
+        self.may_report = true;
         self.controller.on_corrupt(now, number);
     }
     /// What the controller has made of losses.
@@ -86,8 +93,14 @@ impl Reverse {
         self.controller.held(now)
     }
 
-    /// Whether a report waits. Its options are written at once, for the controller is asked only once.
-    pub(super) fn has_report(&mut self, now: Instant, room: Room) -> bool {
+    /// Whether a report waits. The controller is asked only if something has happened, or if its time is `due`. It is asked once: the options of its
+    /// report are written at once.
+    #[inline]
+    pub(super) fn has_report(&mut self, now: Instant, room: Room, due: bool) -> bool {
+        if self.may_report || due { self.ask_for_report(now, room) } else { self.report_len > 0 }
+    }
+
+    fn ask_for_report(&mut self, now: Instant, room: Room) -> bool {
         self.waits = self.thinned(room).filter(|until| self.came && *until > now);
         if self.waits.is_some() {
             return self.report_len > 0;
@@ -100,6 +113,7 @@ impl Reverse {
             self.report_len = writer.len();
             return true;
         }
+        self.may_report = false;
         self.report_len > 0
     }
     /// Until when no report of rates goes, a new loss event's neither: where the round trip is below the packets' gap each packet has one (RFC
@@ -126,6 +140,7 @@ impl Reverse {
         self.controller.poll_timeout().into_iter().chain(self.waits).min()
     }
     pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.may_report = true;
         self.waits = self.waits.filter(|until| *until > now);
         self.controller.handle_timeout(now);
     }

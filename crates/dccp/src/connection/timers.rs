@@ -82,9 +82,13 @@ impl Timers {
     pub(crate) fn next(&self) -> Option<Instant> {
         self.0.iter().copied().min().filter(|at| *at != Instant::FAR_FUTURE)
     }
+    /// Whether a timer's instant has come.
+    pub(crate) fn is_due(&self, timer: Timer, now: Instant) -> bool {
+        self.is_running(timer) && self.0[timer as usize] <= now
+    }
     /// Stops a timer whose instant has come, and says whether it had.
     pub(crate) fn take(&mut self, timer: Timer, now: Instant) -> bool {
-        let due = self.is_running(timer) && self.0[timer as usize] <= now;
+        let due = self.is_due(timer, now);
         if due {
             self.stop(timer);
         }
