@@ -3,7 +3,7 @@
 from counts import Case, Counts
 from jobs import HERE, Job
 
-COUNTS = Counts("--instructions", "instructions", HERE / "instructions.csv", tolerance=0.05, digits=1)
+COUNTS = Counts("--instructions", "instructions", HERE / "instructions.csv", tolerance=0.02, digits=1)
 # With the short run in simulated seconds.
 JOBS = [(Job("tcp-50", "tcp", 50, 20), 5), (Job("tcp-50-scheduled", "tcp", 50, 20, scheduled=True), 5), (Job("cbr-50", "cbr", 50, 8), 2),
         (Job("cbr-50-scheduled", "cbr", 50, 8, scheduled=True), 2), (Job("red-series-10", "tcp", 10, 40, red=True, series=True), 10),

@@ -209,19 +209,20 @@ impl<O: Observer> Network<O> {
     }
 
     /// Offers the packet to the link that its route names next.
-    #[inline(never)]
+    #[inline(always)]
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
-        self.offer_to(now, number, handle);
-    }
-
-    #[inline(always)]
-    fn offer_to(&mut self, now: Moment, number: usize, handle: Handle) {
         if self.ports[number].link.is_plain() {
-            self.offer_plain(now, number, handle);
+            self.offer_first(now, number, handle);
         } else {
             self.offer_any(now, number, handle);
         }
+    }
+
+    /// The same for the first link of a route, if it is plain: the others are offered theirs where they arrive.
+    #[inline(never)]
+    fn offer_first(&mut self, now: Moment, number: usize, handle: Handle) {
+        self.offer_plain(now, number, handle);
     }
 
     /// Offers the packet to a plain link.
@@ -362,7 +363,12 @@ impl<O: Observer> Network<O> {
             if next == Routes::END {
                 return Some(handle);
             }
-            self.offer_to(now, next as usize, handle);
+            let next = next as usize;
+            if self.ports[next].link.is_plain() {
+                self.offer_plain(now, next, handle);
+            } else {
+                self.offer_any(now, next, handle);
+            }
             return None;
         }
         let delivery = link.arrive(&mut self.commons[link.common as usize], &mut self.packets, now);
