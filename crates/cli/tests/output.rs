@@ -222,7 +222,7 @@ fn datagrams_that_a_reader_did_not_take_are_counted() {
         }
         let ended = receiver.end();
         let said = text(&ended.stderr);
-        let counted = format!("0 datagrams, 0 missing, {} not written", last["received_packets"]);
+        let counted = format!("0 datagrams, 0 missing, {} dropped by this end", last["received_packets"]);
         assert!(ended.status.code() == Some(1) && said.contains(&counted), "{:?}: {said}", ended.status);
         let why = "cannot write the datagrams to standard output";
         assert_eq!(said.contains(why), goes_away, "{said}");
@@ -243,7 +243,7 @@ fn a_receiver_for_one_sender_ends_although_its_data_are_not_read() {
     let said = text(&ended.stderr);
     let why = "headway: the output does not accept the datagrams of 1 connection\n";
     assert!(ended.status.code() == Some(1) && said.ends_with(why), "{:?}: {said}", ended.status);
-    assert!(said.contains(" 0 datagrams, 0 missing, ") && said.contains(" not written "), "{said}");
+    assert!(said.contains(" 0 datagrams, 0 missing, ") && said.contains(" dropped by this end "), "{said}");
 }
 
 /// Each sender left a thread and 2048 datagrams with a receiver whose output accepted nothing. Two signals end it at once.

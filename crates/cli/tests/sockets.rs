@@ -282,6 +282,12 @@ fn ends_agree_on_a_controller() {
     ended_well(&receiver.sender(&[&model[..], &["--controller", "udpm"]].concat()).output().unwrap());
     receiver.end(Some("-INT"));
     let spacing = ["--controller", "spacing-fixed", "--line-rate", "100Mbps"];
+    let mut told = headway(&["recv", ANY, "--once"]).args(spacing).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(told.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    told.kill().unwrap();
+    told.wait().unwrap();
+    assert!(line.contains("--controller spacing-fixed --line-rate RATE"), "{line}");
     let receiver = Receiver::new(&[&spacing[..], &["--once"]].concat());
     let sent = last(&ended_well(&receiver.sender(&[&model[..], &spacing].concat()).output().unwrap()));
     assert_eq!((&sent["kind"], &sent["sent_packets"]), (&"spacing-fixed".into(), &10.into()));
@@ -707,4 +713,28 @@ fn a_receiver_that_cannot_write_closes() {
     not_done(&receiver.sender(&["--model", endless]).output().unwrap());
     let (status, _, said) = receiver.end(None);
     assert!(status == Some(1) && said.contains("/dev/full"), "{status:?}: {said}");
+}
+
+/// No program listens at the port: what was handed to the system did not arrive, and the status says so.
+#[test]
+fn a_closed_port_gets_nothing() {
+    let closed = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
+    let receiver = Receiver::new(&["--to", &closed, "--once"]);
+    let _ = receiver.sender(&["--model", "kind = \"ftp\", segments = 20"]).output().unwrap();
+    let (status, lines, said) = receiver.end(None);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the output did not get ") && said.contains("the system refused them"), "{said}");
+    assert!(last(&lines)["dropped_packets"].as_u64().unwrap() > 0, "{lines}");
+}
+
+/// A file that is there keeps its contents if nothing can be received.
+#[test]
+fn a_file_is_kept_if_there_is_no_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("film.ts");
+    std::fs::write(&file, "film").unwrap();
+    // An address that no interface has (RFC 5737).
+    let output = headway(&["recv", "192.0.2.1:5004", "--out", file.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "film");
 }

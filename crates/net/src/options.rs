@@ -6,7 +6,7 @@ use crate::encoder::EncoderOptions;
 use crate::secure::{DtlsOptions, Fingerprint, Identity, SecureError, Trust};
 use headway_dccp::{Ccid, CcidController, ConnectionOptions, EndpointOptions, ServiceCode};
 use headway_media::SendQueueOptions;
-use headway_rate::ControllerOptions;
+use headway_rate::{ControllerOptions, Need};
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
 /// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
@@ -186,6 +186,13 @@ impl Options {
     #[must_use]
     pub fn controller_name(ccid: Ccid) -> Option<&'static str> {
         CCIDS.iter().find(|(_, number)| *number == ccid.0).map(|(name, _)| *name)
+    }
+
+    /// Returns whether the controller with this CCID must know the rate of its sender's interface.
+    #[must_use]
+    pub fn needs_line_rate(&self, ccid: Ccid) -> bool {
+        let row = self.connection.controllers.iter().find(|row| row.ccid == ccid);
+        row.is_some_and(|row| row.controller.needs().any(|need| need == Need::LineRate))
     }
 
     fn checked(&self) -> Result<(), OptionError> {

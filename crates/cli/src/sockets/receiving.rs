@@ -343,7 +343,7 @@ impl Received {
     fn line(&self, goodput_bps: f64) -> String {
         let unread = match self.dropped_packets {
             0 => String::new(),
-            dropped => format!(", {dropped} not written"),
+            dropped => format!(", {dropped} dropped by this end"),
         };
         format!(
             "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %){}",

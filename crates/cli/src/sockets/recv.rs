@@ -45,9 +45,11 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let mut options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
     options.connection.one_way_delays = asked.delays.is_wanted();
     let delays = asked.delays.meter();
-    let server = Arc::new(listen(&asked.listen, &options)?);
+    // Before anybody can send: opening a named pipe waits for its reader, and a datagram that is acknowledged must have a place. Until then a signal
+    // ends the program.
     let sink = Arc::new(Sink::new(asked)?);
-    // An output that is a pipe has been opened: until here a signal ends the program.
+    let server = Arc::new(listen(&asked.listen, &options)?);
+    sink.begin()?;
     interrupt::listen();
     let teller = Teller::of_end(&asked.end, sink.takes_stdout())?;
     let at = server.local_addr();

@@ -38,12 +38,22 @@ impl Sink {
                 Self::Stdout { framing }
             }
             (Some(path), _) => {
-                let file = File::create(path).map_err(Failure::file("write", path))?;
+                // Emptied by `begin`: what is in it is kept if there is no socket.
+                let file = File::options().write(true).create(true).truncate(false).open(path);
+                let file = file.map_err(Failure::file("write", path))?;
                 Self::File { path: path.clone(), file: Mutex::new(file), framing }
             }
             (None, Some(to)) => Self::Udp(destination(to)?),
             (None, None) => Self::Nothing,
         })
+    }
+
+    /// Empties a file: datagrams come next.
+    pub(super) fn begin(&self) -> Result<(), Failure> {
+        let Self::File { path, file, .. } = self else { return Ok(()) };
+        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let emptied = file.metadata().and_then(|about| if about.is_file() { file.set_len(0) } else { Ok(()) });
+        emptied.map_err(Failure::file("write", path))
     }
 
     /// Whether datagrams are handed on, and not only counted.
@@ -58,7 +68,12 @@ impl Sink {
 
     pub(super) fn outlet(self: &Arc<Self>) -> Result<Outlet, Failure> {
         let socket = match **self {
-            Self::Udp(to) => Some(socket_towards(to)?),
+            Self::Udp(to) => {
+                let socket = socket_towards(to)?;
+                // The system reports a closed port on a connected socket only.
+                socket.connect(to).map_err(|error| Failure::Sockets(format!("cannot send to {to}: {error}")))?;
+                Some(socket)
+            }
             Self::Nothing | Self::File { .. } | Self::Stdout { .. } => None,
         };
         Ok(Outlet { sink: Arc::clone(self), socket, framed: Vec::new() })
@@ -74,6 +89,18 @@ fn stdout_is_closed() -> bool {
     let info = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
     let flags = info.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
     is_null && flags.is_some_and(|flags| flags & ACCESS_MODE == READ_AND_WRITE)
+}
+
+/// Sends a datagram. Returns whether no refusal was reported: what is reported is that of the datagram before, for a port on which no program
+/// listens, and this one is sent all the same.
+fn send(socket: &UdpSocket, datagram: &[u8]) -> bool {
+    match socket.send(datagram) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            let _ = socket.send(datagram);
+            false
+        }
+        sent => sent.is_ok(),
+    }
 }
 
 /// A socket from which datagrams can go there.
@@ -100,9 +127,7 @@ impl Outlet {
                     },
                 )?;
             }
-            Sink::Udp(to) => {
-                return Ok(self.socket.as_ref().is_some_and(|socket| socket.send_to(datagram, to).is_ok()));
-            }
+            Sink::Udp(_) => return Ok(self.socket.as_ref().is_some_and(|socket| send(socket, datagram))),
         }
         Ok(true)
     }

@@ -67,9 +67,7 @@ impl Teller {
         let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
         // A peer names the controller, unless it may choose among several.
         let controller = match options.connection.receive_ccids[..] {
-            [ccid] => {
-                Options::controller_name(Ccid(ccid)).map_or_else(String::new, |name| format!(" --controller {name}"))
-            }
+            [ccid] => as_options(Ccid(ccid), options),
             _ => String::new(),
         };
         self.note(&format!("listening at {at}: {command} {to} {trust}{controller}"));
@@ -159,4 +157,11 @@ impl Teller {
 /// A fingerprint without the name of its function: no blank then needs quotes.
 fn bare(fingerprint: &str) -> &str {
     fingerprint.trim_start_matches("sha-256 ")
+}
+
+/// The options by which a sender asks for the controller with this CCID.
+fn as_options(ccid: Ccid, options: &Options) -> String {
+    let Some(name) = Options::controller_name(ccid) else { return String::new() };
+    // The rate of the sender's interface, which this end does not know.
+    format!(" --controller {name}{}", if options.needs_line_rate(ccid) { " --line-rate RATE" } else { "" })
 }
