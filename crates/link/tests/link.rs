@@ -4,8 +4,8 @@
 use headway_link::queue::{cake, codel, droptail, drr, dualpi2, early_random_drop, fq_codel, pie, priority, red};
 use headway_link::{
     CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, LinkChange,
-    LinkChanges, LossOptions, Offer, PlainOffer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
-    Transmission, jitter, loss, reorder,
+    LinkChanges, LossOptions, Offer, PlainOffer, PolicerOptions, Pool, QueueOptions, ReorderOptions, ShaperChange,
+    ShaperOptions, Transmission, jitter, loss, reorder,
 };
 use headway_units::{
     Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
@@ -121,13 +121,7 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
     drive_link(link, common, uncounted, places, packets)
 }
 
-fn drive_link(
-    mut link: Link,
-    mut common: Common,
-    uncounted: u32,
-    places: u64,
-    packets: &[(Moment, u64)],
-) -> Seen {
+fn drive_link(mut link: Link, mut common: Common, uncounted: u32, places: u64, packets: &[(Moment, u64)]) -> Seen {
     let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
     (0..places).for_each(|_| _ = history.place());
     let mut seen = Seen::default();
@@ -189,7 +183,7 @@ fn drive_link(
     seen
 }
 
-/// The plain path, told as the general one tells.
+/// The plain path, reported as the general path reports.
 fn offer_plain(
     link: &mut Link,
     common: &mut Common,

@@ -41,7 +41,7 @@ pub struct UdpmOptions {
     pub ladder: Option<Vec<Rate>>,
     /// When the receiver decides.
     pub decide: Decide,
-    /// The round of `decide = "interval"`, from 1ms.
+    /// The round of `decide = "interval"`, 1ms to 64s.
     pub interval: Duration,
     /// What the receiver takes for the round trip, for `decide = "round-trip"`.
     pub round_trip: RoundTrip,

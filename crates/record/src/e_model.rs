@@ -25,7 +25,8 @@ pub struct EModel {
 }
 
 impl EModel {
-    /// Returns R at a mouth-to-ear delay and a ratio of lost or late packets from 0 to 1.
+    /// Returns R at a mouth-to-ear delay and a ratio of lost or late packets from 0 to 1: at most 93.2, and below 0 where the impairments are
+    /// large.
     #[must_use]
     pub fn r_factor(&self, delay: Duration, loss_ratio: f64) -> f64 {
         let percent = 100.0 * loss_ratio;

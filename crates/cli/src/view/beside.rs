@@ -28,7 +28,7 @@ impl Beside {
     pub(crate) fn new(folder: &Folder, label: &str, port: u16, opens: bool) -> Result<Self, Failure> {
         if page::VIEWER.is_none() {
             return Err(Failure::Sockets(
-                "--view needs the viewer, without which this program was built: `make viewer` builds both".to_owned(),
+                "--view needs the viewer, without which this program was built: run `make viewer`, then build this program again".to_owned(),
             ));
         }
         let server = Server::new(Records::of_one(folder.clone(), label), port)?;
