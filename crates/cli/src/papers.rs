@@ -1,5 +1,6 @@
 //! `headway papers`: runs what papers ran, and says what comes of their claims.
 
+mod earlier;
 mod figures;
 mod report;
 
@@ -19,7 +20,7 @@ use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, r
 use headway_scenario::{Files, NoFiles, hint};
 use headway_units::counted;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Where a paper's folder has its scenarios.
@@ -131,7 +132,7 @@ fn list() -> Result<(), Failure> {
 fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
     let Read { paper, claims, ns2, .. } = read;
     let out = folder(paper, options.out.clone());
-    let results = results(read, &out, options)?;
+    let (results, ran) = results(read, &out, options, earlier::of_part)?;
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
     let json = results.to_json().map_err(|error| Failure::Output(error.into()))?;
     let tables = markdown(claims, ns2, &results).map_err(|error| wrong(&error))?;
@@ -147,14 +148,22 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
         out.write(name, text.as_bytes())?;
     }
     let pictures = out.below("pictures")?;
-    for chart in charts(claims, ns2, &results).map_err(|error| wrong(&error))? {
+    let mut drawn = String::new();
+    for chart in charts(claims, ns2, &results, &ran).map_err(|error| wrong(&error))? {
         let figure = chart.draw().map_err(|error| Failure::Plot(error.to_string()))?;
         let png = figure.to_png(SCALE).map_err(|error| Failure::Plot(error.to_string()))?;
-        pictures.write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
-        pictures.write(&format!("{}.png", figure.name), &png)?;
+        for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
+            let name = format!("{}.{ending}", figure.name);
+            pictures.write(&name, bytes)?;
+            drawn.push_str(&format!("\npicture: {}", pictures.path(&name).display()));
+        }
     }
     let tables = plain(claims, ns2, &results).map_err(|error| wrong(&error))?;
-    output::text(&format!("{tables}\n\n{}\nresults: {}", results.summary(), out.0.display()))
+    output::text(&format!("{tables}\n\n{}{drawn}\nresults: {}", results.summary(), out.0.display()))
+}
+
+fn profile(options: &PapersOptions) -> Profile {
+    if options.full { Profile::Full } else { Profile::Default }
 }
 
 /// What `headway papers check --json` prints.
@@ -204,7 +213,8 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         let paper = &read.paper;
         // One paper has the folder for itself, of several each has one in it.
         let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id.as_ref()) });
-        let results = results(&read, &folder(paper, out), options)?;
+        let out = folder(paper, out);
+        let (results, _) = results(&read, &out, options, earlier::onto)?;
         if !json {
             let Ran { profile, seeds, .. } = &results.ran;
             output::text(&format!(
@@ -242,12 +252,18 @@ fn folder(paper: &Paper, asked: Option<PathBuf>) -> Folder {
     Folder::named(&asked.unwrap_or_else(|| Path::new("out/papers").join(folder_name(&paper.id))))
 }
 
-/// Runs what is missing, and judges.
-fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results, Failure> {
+/// Runs what is missing, and judges together with earlier results. Returns the cells too whose pictures have changed.
+fn results(
+    read: &Read,
+    out: &Folder,
+    options: &PapersOptions,
+    earlier: impl Fn(&Read, &Folder, &PapersOptions) -> Result<Option<Results>, Failure>,
+) -> Result<(Results, BTreeSet<String>), Failure> {
     interrupt::listen();
     let Read { paper, claims, ns2, .. } = read;
-    let profile = if options.full { Profile::Full } else { Profile::Default };
-    let cells = chosen(claims, profile, options)?;
+    let profile = profile(options);
+    let cells = chosen(read, profile, options)?;
+    let before = earlier(read, out, options)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
     let _lock = out.claim(Holds::Paper)?;
@@ -270,17 +286,22 @@ fn results(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Results
         seconds.insert(cell.name.clone(), interval);
     }
     let results = Results::new(paper, claims, ns2, profile, &measured, seconds);
-    match &options.onto {
-        Some(file) => {
-            let stored = report::stored(&paper.id, file)?;
-            results.onto(claims, ns2, stored).map_err(|why| Failure::Papers(format!("{}: {why}", file.display())))
-        }
-        None => Ok(results),
-    }
+    let cells = |results: &Results| results.cells.keys().cloned().collect();
+    let ran: BTreeSet<String> = cells(&results);
+    let results = match before {
+        Some(before) => results.completed_by(claims, ns2, before),
+        None => results,
+    };
+    let changed = if options.onto.is_some() { cells(&results) } else { ran };
+    Ok((results, changed))
 }
 
 /// The cells of the profile; with names on the command line only those, whatever the profile; with parts those of the profile that they need.
-fn chosen<'a>(claims: &'a Claims, profile: Profile, options: &PapersOptions) -> Result<Vec<&'a Cell>, Failure> {
+fn chosen<'a>(
+    Read { paper, claims, .. }: &'a Read,
+    profile: Profile,
+    options: &PapersOptions,
+) -> Result<Vec<&'a Cell>, Failure> {
     let PapersOptions { cells: names, only, .. } = options;
     for name in names {
         if !claims.cells.iter().any(|cell| is_called(&cell.name, name)) {
@@ -291,8 +312,7 @@ fn chosen<'a>(claims: &'a Claims, profile: Profile, options: &PapersOptions) -> 
     let parts = only.iter().map(|name| Part::find(claims, name)).collect::<Result<Vec<_>, _>>();
     let parts = parts.map_err(|error| Failure::Papers(error.to_string()))?;
     if let Some(part) = parts.iter().find(|part| part.cells.is_empty()) {
-        let why = format!("{} needs no run: its claims are tested, see `headway papers show`", part.name);
-        return Err(Failure::Papers(why));
+        return Err(Failure::Papers(format!("{} needs no run: see `{}`", part.name, part.command(&paper.id))));
     }
     let is_part = |cell: &Cell| parts.iter().any(|part| part.cells.contains(&cell.name));
     let wanted = |cell: &&Cell| match (names.is_empty(), parts.is_empty()) {

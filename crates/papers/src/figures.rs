@@ -8,6 +8,7 @@ use crate::reference::Reference;
 use crate::results::Results;
 use crate::timeline::key;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis};
+use std::collections::BTreeSet;
 
 /// A chart, and where the numbers of each of its lines are from.
 pub(crate) struct Picture<'a> {
@@ -24,12 +25,29 @@ pub(crate) enum Source<'a> {
     Curve(&'a Sampled),
 }
 
-/// Each figure of a paper.
+impl Source<'_> {
+    /// Returns the cells whose numbers the line shows.
+    fn cells(&self) -> &[String] {
+        match self {
+            Self::Cells { cells, .. } => cells,
+            Self::Curve(line) => std::slice::from_ref(&line.cell),
+        }
+    }
+}
+
+/// Returns each figure that shows one of these cells.
 ///
 /// # Errors
 /// If a pattern is wrong, which reading the claims has excluded.
-pub fn charts(claims: &Claims, ns2: &Reference, results: &Results) -> Result<Vec<Chart>, PatternError> {
-    Ok(pictures(claims, ns2, results)?.into_iter().map(|picture| picture.chart).collect())
+pub fn charts(
+    claims: &Claims,
+    ns2: &Reference,
+    results: &Results,
+    cells: &BTreeSet<String>,
+) -> Result<Vec<Chart>, PatternError> {
+    let shows = |source: &Source<'_>| source.cells().iter().any(|cell| cells.contains(cell));
+    let pictures = pictures(claims, ns2, results)?.into_iter();
+    Ok(pictures.filter(|picture| picture.sources.iter().any(shows)).map(|picture| picture.chart).collect())
 }
 
 /// The same, with where its numbers are from.
@@ -65,10 +83,11 @@ pub(crate) fn pictures<'a>(
                 }
             }
         }
+        let shown = sources.iter().flat_map(Source::cells).map(String::as_str);
         let mut styles = vec![
             (LineStyle::Said, "the paper".to_owned()),
             (LineStyle::Reference, "ns-2.35, with its 95 %".to_owned()),
-            (LineStyle::Measured, format!("Headway, 95 % of {} runs", results.ran.seeds)),
+            (LineStyle::Measured, format!("Headway, 95 % of {}", results.runs(shown))),
         ];
         styles.retain(|(style, _)| lines.iter().any(|line| line.style == *style));
         let chart = Chart {
@@ -112,9 +131,10 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
             sources.push(Source::Curve(line));
         }
     }
+    let shown = sources.iter().flat_map(Source::cells).map(String::as_str);
     let mut styles = vec![
         (LineStyle::One, "one run".to_owned()),
-        (LineStyle::Mean, format!("mean of {} runs and its 95 % interval", results.ran.seeds)),
+        (LineStyle::Mean, format!("mean of {} and its 95 % interval", results.runs(shown))),
     ];
     styles.retain(|_| !lines.is_empty());
     let chart = Chart {

@@ -99,22 +99,28 @@ impl Results {
         }
     }
 
-    /// Adds what `stored` has: cells that were not run here, and verdicts of claims that need one of them. A stored verdict counts only if the
-    /// claim is still judged by the same checks.
+    /// Checks that runs of `paper` with this profile can complete these stored results.
     ///
     /// # Errors
-    /// If `stored` is of another paper, version, profile or number of seeds.
-    pub fn onto(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Result<Self, String> {
+    /// The stored results are of another paper, version, profile or number of seeds.
+    pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), String> {
         for (what, ours, theirs) in [
-            ("paper", &self.paper, &stored.paper),
-            ("version", &self.version, &stored.version),
-            ("profile", &self.ran.profile, &stored.ran.profile),
-            ("number of seeds", &self.ran.seeds.to_string(), &stored.ran.seeds.to_string()),
+            ("paper", paper.id.as_ref(), &self.paper),
+            ("version", env!("CARGO_PKG_VERSION"), &self.version),
+            ("profile", profile.name(), &self.ran.profile),
+            ("number of seeds", &claims.seeds.of(profile).to_string(), &self.ran.seeds.to_string()),
         ] {
             if ours != theirs {
                 return Err(format!("these runs have the {what} {ours}, and the stored results {theirs}"));
             }
         }
+        Ok(())
+    }
+
+    /// Adds what `stored` has: cells that were not run here, and verdicts of claims that need one of them. A stored verdict counts only if the
+    /// claim is still judged by the same checks.
+    #[must_use]
+    pub fn completed_by(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Self {
         let ran: BTreeSet<String> = self.cells.keys().cloned().collect();
         let known: BTreeSet<&str> = claims.cells.iter().map(|cell| cell.name.as_str()).collect();
         add(&mut self.cells, stored.cells, &known);
@@ -133,7 +139,7 @@ impl Results {
                 keep(claim, judged, before, &ran);
             }
         }
-        Ok(self)
+        self
     }
 
     /// `results.json`: a line for each cell and each claim, so that it is small and its changes can be read.
@@ -186,6 +192,17 @@ impl Results {
     #[must_use]
     pub fn get(&self, cell: &str, metric: &str) -> Option<Number> {
         self.cells.get(cell)?.get(metric).copied()
+    }
+
+    /// Returns how many runs these cells have, in words. A cell without chance has one run, which is not counted.
+    pub(crate) fn runs<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
+        let numbers = cells.filter_map(|cell| self.cells.get(cell)).flat_map(BTreeMap::values);
+        let counts: BTreeSet<usize> = numbers.map(|number| number.runs).filter(|runs| *runs > 1).collect();
+        match (counts.first(), counts.last()) {
+            (Some(fewest), Some(most)) if fewest != most => format!("{fewest} to {most} runs"),
+            (Some(runs), _) => format!("{runs} runs"),
+            _ => format!("{} runs", self.ran.seeds),
+        }
     }
 
     /// One line: how many of what.

@@ -134,7 +134,7 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
             verdicts_markdown(&results),
             "{folder}/verdicts.md: {again}"
         );
-        for chart in charts(&claims, &ns2, &results).unwrap() {
+        for chart in charts(&claims, &ns2, &results, &results.cells.keys().cloned().collect()).unwrap() {
             let path = format!("{folder}/pictures/{}.svg", chart.name);
             assert!(read(&path) == chart.draw().unwrap().svg, "{path}: {again}");
         }

@@ -89,17 +89,43 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     if folder.is_none() && read.folder.is_some() {
         places.push(Path::new(name).join("results.json"));
     }
-    let (results, from) = match (places.iter().find(|place| place.exists()), read.paper.results()) {
-        (Some(place), _) => (stored(id, place)?, place.display().to_string()),
-        (None, Some(text)) if folder.is_none() => (parse(id, text.as_bytes(), BUILT_IN)?, BUILT_IN.to_owned()),
-        _ => {
-            let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
-            return Err(Failure::Papers(format!(
-                "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`"
-            )));
-        }
+    let mut found: Option<(Results, String)> = None;
+    for place in places.iter().filter(|place| place.exists()) {
+        complete(&mut found, &read, || Ok((stored(id, place)?, place.display().to_string())))?;
+    }
+    if let Some(text) = read.paper.results().filter(|_| found.is_some() || folder.is_none()) {
+        complete(&mut found, &read, || Ok((parse(id, text.as_bytes(), BUILT_IN)?, BUILT_IN.to_owned())))?;
+    }
+    let Some((results, from)) = found else {
+        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
+        return Err(Failure::Papers(format!(
+            "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`"
+        )));
     };
     Ok(Found { name: name.to_owned(), from, read, results })
+}
+
+/// Adds to the results the cells that they lack and the next source has. Reads the next source only if a cell is missing.
+fn complete(
+    found: &mut Option<(Results, String)>,
+    Read { claims, ns2, .. }: &Read,
+    next: impl FnOnce() -> Result<(Results, String), Failure>,
+) -> Result<(), Failure> {
+    let lacks = |results: &Results| claims.cells.iter().any(|cell| !results.cells.contains_key(&cell.name));
+    *found = Some(match found.take() {
+        Some((results, from)) if lacks(&results) => {
+            let (stored, place) = next()?;
+            let (before, profile) = (results.cells.len(), stored.ran.profile.clone());
+            let results = results.completed_by(claims, ns2, stored);
+            let more = results.cells.len() - before;
+            let more =
+                if more > 0 { format!("; {more} other cells: {place}, profile {profile}") } else { String::new() };
+            (results, from + &more)
+        }
+        Some(found) => found,
+        None => next()?,
+    });
+    Ok(())
 }
 
 /// The results of a paper in a file.

@@ -1,0 +1,128 @@
+//! Runs of a part of a paper, and figures that no run gives.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn papers(at: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headway")).arg("papers").args(arguments).current_dir(at).output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+const SCENARIO: &str = r#"
+duration = "2s"
+
+[[link]]
+name = "bottleneck"
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "10packets" }
+
+[[flow]]
+name = "cbr"
+from = "a"
+to = "b"
+start = { uniform = ["0s", "0.1s"] }
+transport = { kind = "udp" }
+source = { kind = "cbr", rate = "500kbps", size = "500B" }
+"#;
+
+/// Two figures, each of one cell.
+const CLAIMS: &str = r#"
+title = "Two figures"
+source = "Headway's tests"
+about = "A constant rate over a short and a long queue."
+
+[seeds]
+default = 10
+full = 12
+
+[[metric]]
+name = "kbps"
+of = "flow[cbr].throughput_bps / 1e3"
+
+[[cell]]
+name = "queue.{n=5|50}"
+scenario = "short.toml"
+set = ["link[bottleneck].queue.limit={n}packets"]
+
+[[figure]]
+name = "fig1"
+title = "Figure 1: the short queue"
+metric = "kbps"
+x_title = "packets"
+y_title = "kb/s"
+places = ["5"]
+lines = [{ label = "cbr", cells = "queue.5" }]
+
+[[figure]]
+name = "fig2"
+title = "Figure 2: the long queue"
+metric = "kbps"
+x_title = "packets"
+y_title = "kb/s"
+places = ["50"]
+lines = [{ label = "cbr", cells = "queue.50" }]
+
+[[claim]]
+id = "short"
+class = "derivable"
+kind = "number"
+where = "Figure 1"
+statement = "500 kb/s arrive through the short queue."
+paper = 500
+check = [{ metric = "kbps", cells = ["queue.5"], op = "within", tolerance = 50 }]
+"#;
+
+/// A run of one part rewrote the pictures of all others as empty ones, and hid their results.
+#[test]
+fn a_part_leaves_the_results_and_pictures_of_other_parts() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("two");
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    std::fs::write(folder.join("scenarios/short.toml"), SCENARIO).unwrap();
+    std::fs::write(folder.join("claims.toml"), CLAIMS).unwrap();
+    let out = place.path().join("out/papers/two");
+    let picture = |name: &str| std::fs::read(out.join("pictures").join(name)).unwrap();
+
+    let first = printed(&papers(place.path(), &["run", "two", "--only", "fig1", "--quiet"]));
+    assert!(first.contains("\npicture: out/papers/two/pictures/fig1.svg\n"), "{first}");
+    assert!(!out.join("pictures/fig2.svg").exists(), "fig2 was not run");
+    let drawn = picture("fig1.svg");
+    let second = printed(&papers(place.path(), &["run", "two", "--only", "fig2", "--quiet"]));
+    assert!(second.contains("pictures/fig2.png") && !second.contains("pictures/fig1"), "{second}");
+    assert!(picture("fig1.svg") == drawn, "fig1 was not run again");
+
+    let results: Value = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    let cells: Vec<&String> = results["cells"].as_object().unwrap().keys().collect();
+    assert_eq!(cells, ["queue.5", "queue.50"]);
+    assert_eq!(results["claims"][0]["verdict"], "reproduced", "{results}");
+    // Runs with more seeds do not complete these results: no run starts.
+    let mixed = papers(place.path(), &["run", "two", "--only", "fig2", "--full", "--quiet"]);
+    let error = String::from_utf8_lossy(&mixed.stderr).into_owned();
+    assert!(error.contains("these runs have the profile full, and the stored results default"), "{error}");
+    assert_eq!(std::fs::read_dir(out.join("runs/queue.50")).unwrap().count(), 10);
+}
+
+/// Cells that were not run are those of the stored results, in `show` and in the report.
+#[test]
+fn stored_results_complete_a_run_cell_by_cell() {
+    let place = tempfile::tempdir().unwrap();
+    let before = printed(&papers(place.path(), &["show", "lan-queues", "fig6"]));
+    printed(&papers(place.path(), &["run", "lan-queues", "--cell", "droptail.udp.3", "--quiet"]));
+    let after = printed(&papers(place.path(), &["show", "lan-queues", "fig6"]));
+    assert!(!after.contains("not run") && !before.contains("not run"), "{after}");
+    let row = |text: &str| text.lines().find(|line| line.starts_with(" droptail.tcp.50 ")).map(str::to_owned);
+    assert!(row(&before).is_some() && row(&before) == row(&after), "{after}");
+    assert!(after.contains("results: out/papers/lan-queues/results.json; "), "{after}");
+    assert!(after.contains(" other cells: results that are built in, profile full"), "{after}");
+    printed(&papers(place.path(), &["report", "lan-queues"]));
+    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(!page.contains("of droptail.tcp.50 was not run") && page.contains(" other cells: "));
+}
