@@ -126,3 +126,21 @@ fn stored_results_complete_a_run_cell_by_cell() {
     let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     assert!(!page.contains("of droptail.tcp.50 was not run") && page.contains(" other cells: "));
 }
+
+/// A figure that no run gives names the command that draws it, alone and in the list of figures.
+#[test]
+fn a_drawn_figure_names_its_command() {
+    let place = tempfile::tempdir().unwrap();
+    let show = |arguments: &[&str]| printed(&papers(place.path(), &[&["show"], arguments].concat()));
+    let udpm = show(&["udpm", "fig1"]);
+    assert!(udpm.contains("\ndraw it:      headway papers figures udpm (Figure 1: "), "{udpm}");
+    assert!(!udpm.contains("no run shows it"), "{udpm}");
+    let rows = show(&["lan-queues"]);
+    let row = rows.lines().find(|line| line.starts_with("| Figure 2 |")).unwrap();
+    assert_eq!(row, "| Figure 2 | the network, with ten clients | 1 tested | `headway papers figures lan-queues` |");
+    let lan = show(&["lan-queues", "fig2"]);
+    assert!(lan.contains("\njudge again:  headway papers run lan-queues --only fig2\n"), "{lan}");
+    let run = papers(place.path(), &["run", "lan-queues", "--only", "fig1"]);
+    let error = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(error.contains("fig1 needs no run: see `headway papers figures lan-queues`"), "{error}");
+}

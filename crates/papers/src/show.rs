@@ -1,6 +1,7 @@
 //! From a figure, a table or a claim of a paper to its numbers, its verdicts and the command that runs it.
 
 use crate::claims::Claims;
+use crate::drawings;
 use crate::figures::pictures;
 use crate::number::shortest;
 use crate::pattern::{Bindings, PatternError, expand, fill};
@@ -138,12 +139,18 @@ impl Part {
         })
     }
 
-    /// The command that runs it, and draws and judges what it has.
+    /// The command that shows it again: it runs the part's cells, or draws a figure that no run gives.
     #[must_use]
     pub fn command(&self, paper: &str) -> String {
-        if self.cells.is_empty() {
-            return format!("headway papers show {} {}", quoted(paper), quoted(&self.name));
+        let has_numbers = !self.figures.is_empty() || !self.tables.is_empty();
+        match drawings::title(paper, &self.name) {
+            Some(_) if !has_numbers => drawing_command(paper),
+            _ if self.cells.is_empty() => format!("headway papers show {} {}", quoted(paper), quoted(&self.name)),
+            _ => self.run_command(paper),
         }
+    }
+
+    fn run_command(&self, paper: &str) -> String {
         format!("headway papers run {} --only {}", quoted(paper), quoted(&self.name))
     }
 
@@ -189,15 +196,24 @@ pub fn show(
         }
         let _ = writeln!(text, "  {}", judged.reason);
     }
+    let title = drawings::title(paper, &part.name);
+    if let Some(title) = title {
+        let _ = write!(text, "\ndraw it:      {} ({title})", drawing_command(paper));
+    }
     if part.cells.is_empty() {
-        text.push_str("\nno run shows it");
+        text.push_str(if title.is_none() { "\nno run shows it" } else { "" });
         return Ok(text);
     }
-    let _ = write!(text, "\nrun it again: {}", part.command(paper));
+    let what = if part.figures.is_empty() && part.tables.is_empty() { "judge again: " } else { "run it again:" };
+    let _ = write!(text, "\n{what} {}", part.run_command(paper));
     if results.ran.profile == "full" {
-        let _ = write!(text, "\nas stored:    {} --full", part.command(paper));
+        let _ = write!(text, "\nas stored:    {} --full", part.run_command(paper));
     }
     Ok(text)
+}
+
+fn drawing_command(paper: &str) -> String {
+    format!("headway papers figures {}", quoted(paper))
 }
 
 fn rows(drawn: &Drawn<'_>) -> String {
@@ -237,7 +253,7 @@ fn rounded(mean: f64, error: f64) -> String {
     format!("{mean:.decimals$}")
 }
 
-/// Each figure and table of a paper with what is shown of it, its verdicts, and the command that runs it.
+/// Each figure and table of a paper with what is shown of it, its verdicts, and the command that runs or draws it.
 ///
 /// # Errors
 /// If a pattern is wrong, which reading the claims has excluded.
@@ -250,26 +266,29 @@ pub fn figures_markdown(paper: &str, claims: &Claims, results: &Results) -> Resu
             .filter(|verdict| count(*verdict) > 0)
             .map(|verdict| format!("{} {verdict}", count(verdict)))
             .collect();
-        vec![part.called.clone(), part.what(claims), verdicts.join(", "), format!("`{}`", part.command(paper))]
+        vec![part.called.clone(), part.what(paper, claims), verdicts.join(", "), format!("`{}`", part.command(paper))]
     };
     let rows: Vec<Vec<String>> = Part::all(claims)?.iter().map(row).collect();
     let head = ["figure or table", "what", "claims", "command"];
     Ok(format!(
-        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row; the command of the row runs it again (`--full` as stored).\n\n{}",
+        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row; the command of the row runs or draws it again (`run` with `--full` as stored).\n\n{}",
         markdown_table(&head, &rows)
     ))
 }
 
 impl Part {
     /// What is shown of it, in the words of its pictures and tables, or else of its claims.
-    fn what(&self, claims: &Claims) -> String {
+    fn what(&self, paper: &str, claims: &Claims) -> String {
         let figures = claims.figures.iter().map(|figure| (&figure.name, &figure.title));
         let timelines = claims.timelines.iter().map(|timeline| (&timeline.name, &timeline.title));
         let titles = figures.chain(timelines).filter(|(name, _)| self.figures.contains(name)).map(|(_, title)| title);
-        let plain = |title: &String| title.split_once(": ").map_or(title.as_str(), |(_, what)| what).to_owned();
-        let mut words: Vec<String> = titles.map(plain).collect();
+        let plain = |title: &str| title.split_once(": ").map_or(title, |(_, what)| what).to_owned();
+        let mut words: Vec<String> = titles.map(|title| plain(title)).collect();
         if words.is_empty() {
-            words.extend(self.tables.iter().map(plain));
+            words.extend(self.tables.iter().map(|title| plain(title)));
+        }
+        if words.is_empty() {
+            words.extend(drawings::title(paper, &self.name).map(plain));
         }
         if words.is_empty() {
             let of = claims.claims.iter().filter(|claim| self.claims.contains(&claim.id));

@@ -57,6 +57,11 @@ pub fn drawings(paper: &Paper) -> Result<Vec<Drawing>, DrawingError> {
     of_papers::figures(&paper.id).iter().map(|figure| figure.draw(paper)).collect()
 }
 
+/// Returns the title of the drawn figure of this part of a paper, if it has one.
+pub(crate) fn title(paper: &str, part: &str) -> Option<&'static str> {
+    of_papers::title(paper, part)
+}
+
 /// Returns the scenario of the first cell whose name begins so.
 fn scenario(paper: &Paper, cell: &'static str, what: &'static str) -> Result<Scenario, DrawingError> {
     let claims = paper.claims()?;

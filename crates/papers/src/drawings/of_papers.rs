@@ -46,9 +46,15 @@ impl Figure {
     }
 }
 
+/// Returns the title of the drawn figure that belongs to a part of a paper: `fig2`, or `fig4a` to `fig4`.
+pub(super) fn title(paper: &str, part: &str) -> Option<&'static str> {
+    let is_part = |figure: &&Figure| figure.name.trim_end_matches(|letter: char| letter.is_ascii_lowercase()) == part;
+    figures(paper).iter().find(is_part).map(|figure| figure.title)
+}
+
 /// Returns the figures of a paper.
 pub(super) fn figures(paper: &str) -> &'static [Figure] {
-    match paper {
+    match &*paper.to_ascii_lowercase() {
         "lan-queues" => LAN,
         "udpm" => UDPM,
         "packet-spacing" => SPACING,
