@@ -16,12 +16,13 @@ use headway_papers::{
     Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, plain,
     readings_markdown, readings_plain, scorecard, scorecard_plain, trace, verdicts_markdown, verdicts_plain,
 };
-use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, read_regular, safe_name};
-use headway_scenario::{Files, NoFiles, hint};
+use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, read_regular, safe_name};
+use headway_scenario::{Files, Loaded, NoFiles, hint};
 use headway_units::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where a paper's folder has its scenarios.
 const SCENARIOS: &str = "scenarios";
@@ -263,10 +264,15 @@ fn results(
     let Read { paper, claims, ns2, .. } = read;
     let profile = profile(options);
     let cells = chosen(read, profile, options)?;
-    let before = earlier(read, out, options)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
+    for cell in &cells {
+        let (loaded, _) = load(read, cell, profile, 1)?;
+        let check = claims.metrics.check_names(&names(&loaded.scenario));
+        check.map_err(|error| Failure::Papers(format!("{}: cell \"{}\": {error}", paper.id, cell.name)))?;
+    }
     let _lock = out.claim(Holds::Paper)?;
+    let before = earlier(read, out, options)?;
     let reuse = Reuse::default();
     let progress = Progress::of_runs(options.quiet);
     progress.runs(runs.len());
@@ -341,9 +347,23 @@ struct Gave {
     interval: [f64; 2],
 }
 
+/// Reads the scenario of a cell, and the files that it names.
+fn load(
+    Read { paper, folder, .. }: &Read,
+    cell: &Cell,
+    profile: Profile,
+    seed: u64,
+) -> Result<(Loaded, BTreeMap<String, Arc<[u8]>>), Failure> {
+    let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
+    let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
+    let loaded = cell.load(paper, profile, seed, files);
+    let loaded = loaded.map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+    Ok((loaded, beside.map(|beside| beside.taken()).unwrap_or_default()))
+}
+
 /// Runs a cell with a seed, unless its folder holds that very run; `None` if it was stopped.
 fn one_run(
-    Read { paper, claims, folder, .. }: &Read,
+    read @ Read { paper, claims, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
@@ -352,9 +372,7 @@ fn one_run(
     watch: &dyn Watch,
 ) -> Result<Option<Gave>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
-    let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
-    let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
-    let loaded = cell.load(paper, profile, seed, files).map_err(|error| wrong(&error))?;
+    let (loaded, files) = load(read, cell, profile, seed)?;
     // What the default profile shortens has a folder of its own beside the full one's.
     let short = cell.is_shortened(profile);
     let name = if short { format!("{}-quick", cell.name) } else { cell.name.clone() };
@@ -363,7 +381,7 @@ fn one_run(
         scenario: loaded.scenario,
         resolved: loaded.resolved_toml,
         folder: out.below(Path::new("runs").join(safe_name(&name)).join(seed.to_string()))?,
-        files: beside.map(|beside| beside.taken()).unwrap_or_default(),
+        files,
         traces: Vec::new(),
         resumes: true,
     };

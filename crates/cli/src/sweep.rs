@@ -169,6 +169,7 @@ pub(crate) fn run(
     progress: Progress,
 ) -> Result<Swept, Failure> {
     let mut session = Session::open(sweep, out, threads.again)?;
+    session.expect(&asked.metrics);
     let mut told = Vec::new();
     loop {
         let said = threads.run(&mut session, &progress)?;

@@ -110,6 +110,22 @@ fn a_part_leaves_the_results_and_pictures_of_other_parts() {
     assert_eq!(std::fs::read_dir(out.join("runs/queue.50")).unwrap().count(), 10);
 }
 
+/// Metrics of a `claims.toml` are checked against every cell before the first run.
+#[test]
+fn a_metric_that_is_a_text_is_refused_before_the_first_run() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("two");
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    std::fs::write(folder.join("scenarios/short.toml"), SCENARIO).unwrap();
+    let claims = CLAIMS.replacen("flow[cbr].throughput_bps / 1e3", "flow[cbr].kind", 1);
+    std::fs::write(folder.join("claims.toml"), claims).unwrap();
+    let run = papers(place.path(), &["run", "two", "--quiet"]);
+    let error = String::from_utf8_lossy(&run.stderr).into_owned();
+    let why = "two: cell \"queue.5\": flow[cbr].kind: \"kind\" is a text where a number is wanted";
+    assert!(!run.status.success() && error.contains(why), "{error}");
+    assert!(!place.path().join("out").exists(), "no run starts");
+}
+
 /// Cells that were not run are those of the stored results, in `show` and in the report.
 #[test]
 fn stored_results_complete_a_run_cell_by_cell() {

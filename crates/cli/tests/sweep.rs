@@ -255,3 +255,23 @@ fn what_can_be_checked_is_checked_before_the_first_run() {
     let left_out = "the picture leaves out 1 of 2 points, where no run has a value: count=1\n";
     assert!(said.contains(left_out), "{said}");
 }
+
+/// A metric that is a text or several numbers failed after all runs. It is refused before the first run, or, where only a run can show it, with the
+/// first run.
+#[test]
+fn a_wrong_metric_costs_one_run_at_most() {
+    let scenario = STUDY.split("[vary]").next().unwrap();
+    let place = Place::new(&scenario.replace("name = \"tcp\"", "name = \"tcp\"\ncount = 2"));
+    for (metric, part) in [
+        ("flow[*].throughput_bps", "these are 2 numbers where one is wanted"),
+        ("sum(flow[*].kind)", "\"kind\" is a text where a number is wanted"),
+    ] {
+        place.refuses(&["--metric", metric, "--seeds", "20", "--quiet", "--out", "none"], part);
+        assert!(!place.path("none").exists(), "{metric}: no run starts");
+    }
+    let words =
+        ["--metric", "flow[tcp1].rtt_s.p99", "--seeds", "40", "--records", "--jobs", "1", "--quiet", "--out", "one"];
+    place.refuses(&words, "there is no \"p99\"");
+    let runs = std::fs::read_dir(place.path("one")).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert!(runs.count() < 5, "the first run shows the mistake");
+}

@@ -1,7 +1,7 @@
 //! What is measured of a run: numbers with names and units.
 
 use crate::measured::Values;
-use headway_record::{Expression, ExpressionError, FlowSummary, Numbers, SeriesTable, Summary};
+use headway_record::{Expression, ExpressionError, FlowSummary, Names, Numbers, SeriesTable, Summary};
 use headway_scenario::Scenario;
 use serde::Deserialize;
 
@@ -74,6 +74,14 @@ impl Metrics {
         let asked =
             self.asked.iter().map(|Asked { name, unit, decimals, .. }| Shown { name, unit, decimals: *decimals });
         built_in.chain(asked)
+    }
+
+    /// Checks the metrics of a `claims.toml` against the names that a record will have.
+    ///
+    /// # Errors
+    /// If an expression names what no such record has, a text, or several numbers.
+    pub fn check_names(&self, names: &Names) -> Result<(), ExpressionError> {
+        self.asked.iter().try_for_each(|asked| asked.of.check_names(names))
     }
 
     /// Asks a run for every metric that it has.

@@ -43,7 +43,7 @@ pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use sweep::{
     Against, Answer, AnswerRow, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric,
-    NO_CHANCE, NoSuchKey, NoSuchValue, Places, RUNS, Session, Sweep, Task, Threads, listed, read_table,
+    NO_CHANCE, NoSuchKey, NoSuchValue, Places, RUNS, Session, Sweep, Task, Threads, listed, names, read_table,
 };
 pub use text::{Beside, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};

@@ -128,14 +128,18 @@ impl Expression {
             None => Ok(None),
             Some(values) => match values[..] {
                 [one] => Ok(Some(one).filter(|one| one.is_finite())),
-                _ => Err(wrong(format!(
-                    "these are {} numbers where one is wanted: write a function around them ({}), or a name without *",
-                    values.len(),
-                    Function::names()
-                ))),
+                _ => Err(wrong(several(values.len()))),
             },
         }
     }
+}
+
+/// The error of several numbers where one is wanted.
+fn several(many: usize) -> String {
+    let functions = Function::names();
+    format!(
+        "these are {many} numbers where one is wanted: write a function around them ({functions}), or a name without *"
+    )
 }
 
 impl Expression {

@@ -1,11 +1,15 @@
 //! What an expression asks for, held against the names that a record will have: mistakes are found before the run.
 
-use super::path::{Named, Path, fits, listed};
-use super::{Expression, ExpressionError, Node};
+use super::function::Function;
+use super::path::{Named, Path, fits, listed, text};
+use super::{Expression, ExpressionError, Node, several};
 use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
 use serde::de::value::Error;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
+
+/// Keys of flows, links, hosts, attackers and the summary whose values are texts.
+const TEXTS: [&str; 9] = ["at", "connection_failure", "fingerprint", "from", "kind", "name", "target", "to", "version"];
 
 /// The names of what a record will hold.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +45,11 @@ impl Names {
 }
 
 impl Expression {
-    /// Checks that a record with these names can have what it asks for: its names, and the first key of each path. Deeper keys depend on the run.
+    /// Checks that a record with these names can have what it asks for: its names, the first key of each path, and that it is one number. Deeper
+    /// keys depend on the run.
     ///
     /// # Errors
-    /// A name or a key that no such record has.
+    /// A name or a key that no such record has, a text, or several numbers.
     pub fn check_names(&self, names: &Names) -> Result<(), ExpressionError> {
         let mut first = Ok(());
         self.root.any(&mut |node| {
@@ -53,11 +58,36 @@ impl Expression {
             }
             first.is_err()
         });
-        first.map_err(|why| ExpressionError { expression: self.text.clone(), why })
+        let one = first.and_then(|()| match self.root.fewest(names) {
+            0 | 1 => Ok(()),
+            many => Err(several(many)),
+        });
+        one.map_err(|why| ExpressionError { expression: self.text.clone(), why })
+    }
+}
+
+impl Node {
+    /// Returns how many numbers it is at least, if a record with these names has them.
+    fn fewest(&self, names: &Names) -> usize {
+        match self {
+            Self::Number(_) => 1,
+            Self::Path(path) => path.fewest(names),
+            Self::Negative(node) => node.fewest(names),
+            Self::Two(_, nodes) => nodes.iter().map(|node| node.fewest(names)).max().unwrap_or(1),
+            Self::Call(Function::Or, nodes) => nodes.iter().map(|node| node.fewest(names)).min().unwrap_or(1),
+            Self::Call(..) => 1,
+        }
     }
 }
 
 impl Path {
+    fn fewest(&self, names: &Names) -> usize {
+        let Some(Named { list, name }) = &self.list else { return 1 };
+        let lists = names.lists();
+        let found = lists.iter().find(|known| known.one == list);
+        found.map_or(1, |found| found.names.iter().filter(|known| fits(name, known)).count())
+    }
+
     fn check(&self, names: &Names) -> Result<(), String> {
         let Some(Named { list, name }) = &self.list else { return self.check_key(fields::<Summary>()) };
         let lists = names.lists();
@@ -77,6 +107,7 @@ impl Path {
             Some(key) if !known.contains(&key.as_str()) => {
                 Err(format!("there is no \"{key}\"; there are {}", known.join(", ")))
             }
+            Some(key) if TEXTS.contains(&key.as_str()) => Err(text(key)),
             _ => Ok(()),
         }
     }
@@ -131,6 +162,7 @@ mod tests {
             "or(flow[tcp-2].sessions.refused, 0)",
             "jain_index * (interval.to - interval.from)",
             "2 + 2",
+            "or(flow[tcp*].timeouts, 0)",
         ] {
             assert_eq!(check(text), Ok(()), "{text}");
         }
@@ -143,6 +175,13 @@ mod tests {
             ("host[a].cpu", "there is no list \"host\"; there are flow, link"),
             ("-flow[tcp-1].throughputs", "there is no \"throughputs\"; there are name, from, to, kind, sent_packets,"),
             ("jain", "there is no \"jain\"; there are version, name,"),
+            ("flow[tcp-1].kind", "\"kind\" is a text where a number is wanted"),
+            ("sum(flow[*].name)", "\"name\" is a text where a number is wanted"),
+            (
+                "1e3 * flow[tcp*].jitter_s",
+                "these are 2 numbers where one is wanted: write a function around them (mean,",
+            ),
+            ("or(flow[*].jitter_s, flow[tcp*].jitter_s)", "these are 2 numbers where one is wanted"),
         ] {
             let error = check(text).unwrap_err();
             assert!(error.starts_with(why), "{text}: {error}");

@@ -32,7 +32,7 @@ impl Path {
     pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
         let Some(Named { list, name }) = &self.list else {
             return match find(record, &self.keys) {
-                Some(value) => Ok(numbers(value)),
+                Some(value) => self.check_text(value).map(|()| numbers(value)),
                 None => Err(self.no_key(&[record])),
             };
         };
@@ -54,8 +54,15 @@ impl Path {
         if found.iter().all(Option::is_none) && !all.iter().any(|one| find(one, &self.keys).is_some()) {
             return Err(self.no_key(&fitting));
         }
+        found.iter().flatten().try_for_each(|value| self.check_text(value))?;
         let values: Option<Vec<Vec<f64>>> = found.into_iter().map(|value| value.and_then(numbers)).collect();
         Ok(values.map(|values| values.concat()))
+    }
+
+    /// `Err` if the value of its last key is a text.
+    fn check_text(&self, value: &Value) -> Result<(), String> {
+        let key = self.keys.last().map_or("", String::as_str);
+        if value.is_string() { Err(text(key)) } else { Ok(()) }
     }
 
     fn no_key(&self, places: &[&Value]) -> String {
@@ -76,6 +83,11 @@ impl Path {
 fn lists(record: &Value) -> Vec<String> {
     let of = |(key, value): (&String, &Value)| value.is_array().then(|| key.trim_end_matches('s').to_owned());
     record.as_object().map(|record| record.iter().filter_map(of).collect()).unwrap_or_default()
+}
+
+/// The error of a key whose value is a text.
+pub(super) fn text(key: &str) -> String {
+    format!("\"{key}\" is a text where a number is wanted")
 }
 
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {

@@ -85,6 +85,8 @@ fn mistakes_are_named() {
         ("flow[media-1].one_way_delay_s.p99", "there is no \"p99\" in one_way_delay_s; there are mean, p95"),
         ("jain", "there is no \"jain\"; there are flows, interval, jain_index, links"),
         ("link[a->b].dropped_packets", "these are 2 numbers where one is wanted"),
+        ("flow[media-1].kind", "\"kind\" is a text where a number is wanted"),
+        ("name", "\"name\" is a text where a number is wanted"),
         ("flow[*].throughput_bps", "these are 3 numbers where one is wanted"),
         ("sum(flow[*].throughput_bps / flow[media*].throughput_bps)", "3 numbers do not go with 2"),
         (&"(".repeat(1000), "more than 32 brackets"),

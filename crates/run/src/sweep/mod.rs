@@ -177,10 +177,10 @@ impl Sweep {
         point.overrides.get(first..first + self.columns.len()).unwrap_or_default()
     }
 
-    /// Checks that the names in each metric exist at one point at least: what only other points have is no mistake. No run is needed.
+    /// Checks that each metric names what exists, and one number, at one point at least: what only other points have is no mistake. No run is needed.
     ///
     /// # Errors
-    /// A metric names what no run will have, or a point cannot be read any more.
+    /// A metric names what no run will have, a text or several numbers, or a point cannot be read any more.
     pub fn check(&self, metrics: &[Metric]) -> Result<(), Error> {
         let mut wrong: Vec<(&Metric, Option<ExpressionError>)> = metrics.iter().map(|metric| (metric, None)).collect();
         for point in 0..self.points.len() {
@@ -340,7 +340,8 @@ impl Threads {
 }
 
 /// The names that the record of a run of this scenario will have.
-fn names(scenario: &Scenario) -> Names {
+#[must_use]
+pub fn names(scenario: &Scenario) -> Names {
     let busy = scenario.nodes.iter().zip(&scenario.hosts).filter(|(_, host)| host.is_some());
     Names {
         flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),

@@ -32,6 +32,9 @@ pub struct Session {
     pub(super) jobs: Option<NonZeroUsize>,
     /// What was asked of them.
     asked: Vec<Metric>,
+    /// Metrics that are checked with the first run of each point, and how many points have failed each.
+    expected: Vec<(Metric, usize)>,
+    checked: BTreeSet<usize>,
     _lock: Lock,
 }
 
@@ -71,6 +74,8 @@ impl Session {
             read: BTreeMap::new(),
             jobs: None,
             asked: Vec::new(),
+            expected: Vec::new(),
+            checked: BTreeSet::new(),
             _lock: lock,
         };
         if again {
@@ -129,7 +134,33 @@ impl Session {
     /// The same for what this very program has run.
     pub(super) fn keep(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let key = self.sweep.key(task);
-        if self.journal.has(key) { Ok(()) } else { self.journal.add(key, summary) }
+        if self.journal.has(key) {
+            return Ok(());
+        }
+        self.journal.add(key, summary)?;
+        self.check_expected(task.point, summary)
+    }
+
+    /// Stops the sweep early if a metric is wrong: an error in the first run of every point ends it, as [`answer`](Self::answer) would.
+    pub fn expect(&mut self, metrics: &[Metric]) {
+        self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
+    }
+
+    fn check_expected(&mut self, point: usize, summary: &str) -> Result<(), Error> {
+        if self.expected.is_empty() || !self.checked.insert(point) {
+            return Ok(());
+        }
+        let value: Value = serde_json::from_str(summary).map_err(|error| self.wrong(&error))?;
+        let (numbers, points) = (Numbers::from(value), self.sweep.points.len());
+        for (metric, failed) in &mut self.expected {
+            if let Err(error) = metric.of.of(&numbers) {
+                *failed += 1;
+                if *failed == points {
+                    return Err(Error::Metric(error));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn wrong(&self, error: &dyn std::fmt::Display) -> Error {
