@@ -7,7 +7,8 @@ use crate::pattern::{Bindings, PatternError, expand};
 use crate::reference::Reference;
 use crate::results::Results;
 use crate::timeline::key;
-use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis};
+use headway_record::metric;
+use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis, whole_intervals};
 use std::collections::BTreeSet;
 
 /// A chart, and where the numbers of each of its lines are from.
@@ -115,6 +116,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     let mut sources = Vec::new();
     for (colour, line) in timeline.lines.iter().enumerate() {
         let Some(curve) = curve(line) else { continue };
+        let drawn = if line.metric == metric::THROUGHPUT { whole_intervals(&curve.at_s) } else { curve.at_s.len() };
         let points = |values: &[f64], errors: &[Option<f64>]| {
             let error = |n: usize| errors.get(n).copied().flatten().map_or(0.0, |error| error * line.times.abs());
             let point = |(n, (at, value)): (usize, (&f64, &f64))| ChartPoint {
@@ -122,7 +124,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
                 value: value * line.times,
                 error: error(n),
             };
-            curve.at_s.iter().zip(values).enumerate().map(point).collect()
+            curve.at_s.iter().zip(values).take(drawn).enumerate().map(point).collect()
         };
         for (style, points) in
             [(LineStyle::One, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]

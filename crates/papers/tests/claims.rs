@@ -213,6 +213,20 @@ fn every_listed_part_is_found_by_its_name() {
     assert!(!six.cells.contains("f5.uddj.0.01"));
 }
 
+/// Two pictures of one paper have different titles, apart from the numbers of their figures. Five of sfdps had one title.
+#[test]
+fn pictures_have_titles_of_their_own() {
+    for paper in PAPERS {
+        let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
+        let results: Results = serde_json::from_str(paper.results().unwrap()).unwrap();
+        let cells = results.cells.keys().cloned().collect();
+        let charts = charts(&claims, &ns2, &results, &cells).unwrap();
+        let plain = |title: &str| title.split_once(": ").map_or(title, |(_, what)| what).to_owned();
+        let titles: BTreeSet<String> = charts.iter().map(|chart| plain(&chart.title)).collect();
+        assert_eq!(titles.len(), charts.len(), "{}: {titles:?}", paper.id);
+    }
+}
+
 /// `--only` with a claim runs what every reading of the claim needs. It ran the cells of the first reading alone.
 #[test]
 fn a_claim_is_run_under_each_of_its_readings() {

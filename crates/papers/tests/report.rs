@@ -164,7 +164,10 @@ fn every_curve_is_the_stored_one() {
             let times = number(table, "data-times");
             let curve = &results["curves"][&cell][format!("{entity} {metric}")];
             let rows = rows(table);
-            assert_eq!(rows.len(), curve["at_s"].as_array().unwrap().len(), "{id} {cell} {entity} {metric}");
+            let at: Vec<f64> = curve["at_s"].as_array().unwrap().iter().map(|at| at.as_f64().unwrap()).collect();
+            // The two runs of 120 s in intervals of 504 ms end with a rest of 48 ms, which has no mean rate to show.
+            let rest = usize::from(id == "packet-spacing" && metric == "throughput_bps");
+            assert_eq!(rows.len(), at.len() - rest, "{id} {cell} {entity} {metric}");
             for (row, cells) in rows.iter().enumerate() {
                 let of = |name: &str| curve[name][row].as_f64().unwrap();
                 let expected = [

@@ -3,6 +3,7 @@
 
 mod canvas;
 mod graph;
+mod labels;
 mod network;
 mod of_papers;
 mod regions;

@@ -1,6 +1,7 @@
 //! The network of a scenario: nodes in columns in the direction of the flows, links with rate, delay and queue, and the flows.
 
 use super::canvas::{Anchor, Canvas, LINE_PX};
+use super::labels::{Area, Segment, Taken};
 use headway_scenario::{Flow, Link, Scenario};
 use headway_units::Registry as _;
 use std::collections::btree_map::Entry;
@@ -100,28 +101,29 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
 
     let at = |node: usize| centers.get(node).copied().unwrap_or_default();
     let column = |node: usize| columns.get(node).copied().unwrap_or(0);
-    let mut labels: Vec<(usize, usize, [String; 2])> = Vec::new();
-    let mut places: Vec<((f64, f64), String, String)> = Vec::new();
+    let mut labels: Vec<((usize, usize, [String; 2]), Vec<Segment>)> = Vec::new();
+    let areas = centers.iter().map(|center| Area::new(*center, NODE_PX)).collect();
+    let mut taken = Taken { lines: Vec::new(), areas };
     for link in &scenario.links {
         let back = scenario.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));
         // Of two directions the one in which the flows go.
         if back.is_some() && column(link.from) >= column(link.to) {
             continue;
         }
-        let (from, to) = (at(link.from), at(link.to));
-        canvas.line(from, to, link.loss.is_some());
-        let label = [format!("{}, {}", link.rate, link.delay), queue(link)];
+        let line = (at(link.from), at(link.to));
+        canvas.line(line.0, line.1, link.loss.is_some());
+        taken.lines.push(line);
+        let lossy = if link.loss.is_some() { ", loses packets" } else { "" };
+        let label = [format!("{}, {}{lossy}", link.rate, link.delay), queue(link)];
         let key = (column(link.from), column(link.to), label);
-        if !labels.contains(&key) {
-            let place = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 - 22.0);
-            let lossy = if link.loss.is_some() { ", loses packets" } else { "" };
-            let [first, second] = &key.2;
-            places.push(((place.0, place.1 + 4.0), format!("{first}{lossy}"), second.clone()));
-            labels.push(key);
+        match labels.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, lines)) => lines.push(line),
+            None => labels.push((key, vec![line])),
         }
     }
-    for (place, first, second) in &places {
-        canvas.label(*place, &[first, second]);
+    for ((_, _, [first, second]), lines) in &labels {
+        let label = [first.as_str(), second];
+        canvas.label(taken.place(&label, lines), &label);
     }
     for (name, &(x, y)) in scenario.nodes.iter().zip(&centers) {
         let (width, height) = NODE_PX;

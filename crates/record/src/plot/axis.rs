@@ -16,6 +16,16 @@ pub enum XAxis {
     Logarithm,
 }
 
+impl XAxis {
+    /// Whether it shows numbers at places whose distances are not those of the numbers.
+    pub(super) fn is_distorted(&self) -> bool {
+        let Self::Places(names) = self else { return false };
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
+        let steps: Vec<f64> = numbers.iter().flat_map(|all| all.windows(2)).map(|pair| pair[1] - pair[0]).collect();
+        steps.windows(2).any(|pair| (pair[1] - pair[0]).abs() > 1e-6 * pair[0].abs())
+    }
+}
+
 /// A vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YAxis {
@@ -206,6 +216,17 @@ mod tests {
 
     fn words(drawn: &Drawn) -> Vec<&str> {
         drawn.ticks.iter().map(|(_, words)| words.as_str()).collect()
+    }
+
+    /// The rates of the figures 4 to 13 of the SFDPS paper are drawn at equal distances; those of its loss are.
+    #[test]
+    fn places_that_are_numbers_at_unequal_steps_are_distorted() {
+        let distorted =
+            |names: &[&str]| XAxis::Places(names.iter().map(|name| (*name).to_owned()).collect()).is_distorted();
+        assert!(distorted(&["200", "300", "400", "500", "700"]));
+        assert!(!distorted(&["0", "0.1", "0.2", "0.3"]) && !distorted(&["10", "5", "0"]));
+        assert!(!distorted(&["1", "5"]) && !distorted(&["1", "2", "many"]) && !distorted(&[]));
+        assert!(!XAxis::Numbers.is_distorted());
     }
 
     #[test]

@@ -244,6 +244,7 @@ impl Chart {
             .set_label_area_size(LabelAreaPosition::Bottom, below)
             .build_cartesian_2d(placed.x.clone(), placed.y.clone())?;
         let x_title = frame.style.x_title.as_deref().unwrap_or(&self.x_title);
+        let x_title = if self.x.is_distorted() { format!("{x_title}, not to scale") } else { x_title.to_owned() };
         let y_title = frame.style.y_title.as_deref().unwrap_or(&self.y_title);
         let own_names = names.rows > 1;
         plot.configure_mesh()
@@ -252,7 +253,7 @@ impl Chart {
             .axis_style(AXIS.stroke_width(PIXEL as u32))
             .set_all_tick_mark_size(4 * PIXEL)
             .x_label_formatter(&|at| if own_names { String::new() } else { placed.x.format_ext(at) })
-            .x_desc(printable(x_title))
+            .x_desc(printable(&x_title))
             .y_desc(printable(y_title))
             .label_style(frame.words(13))
             .axis_desc_style(frame.words(frame.fitting(y_title, height as i32 - below + frame.px(12), 14)))

@@ -86,6 +86,25 @@ pub fn is_drawable(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 
+/// A last interval of a series is whole if it is at least this part of the shortest one before.
+const WHOLE: f64 = 0.9;
+/// Fewer intervals do not show how long a whole one is.
+const FEWEST_INTERVALS: usize = 3;
+
+/// Returns how many samples of a mean rate are drawn: all, without a last one whose interval is the short rest of the run. The rate of such
+/// a rest is that of a few packets.
+#[must_use]
+pub fn whole_intervals(times: &[f64]) -> usize {
+    let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    match intervals.split_last() {
+        Some((last, before)) if before.len() >= FEWEST_INTERVALS => {
+            let shortest = before.iter().copied().fold(f64::INFINITY, f64::min);
+            times.len() - usize::from(*last < WHOLE * shortest)
+        }
+        _ => times.len(),
+    }
+}
+
 /// A name without the number at its end: `ftp-12` is `ftp`. A name of digits alone stays.
 pub(super) fn stem(name: &str) -> &str {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', '[', '#']);
@@ -196,6 +215,16 @@ pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize)
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Samples each 504 ms, as in the figures 12 and 13 of the packet-spacing paper: 120 s have 238 intervals and a rest of 48 ms.
+    #[test]
+    fn a_short_rest_is_no_interval() {
+        let times: Vec<f64> = (1..=238).map(|n| f64::from(n) * 0.504).chain([120.0]).collect();
+        assert_eq!(whole_intervals(&times), 238);
+        assert_eq!(whole_intervals(&times[..238]), 238);
+        assert_eq!([&[][..], &[0.5], &[0.5, 1.0, 1.1]].map(whole_intervals), [0, 1, 3]);
+        assert_eq!(whole_intervals(&[1.3, 2.0, 4.75, 6.0, 6.7]), 5, "irregular, and none is shorter");
+    }
 
     fn curve(run: &str, name: &str, values: &[f64]) -> Curve {
         let samples: Vec<(Instant, f64)> =

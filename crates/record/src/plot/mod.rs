@@ -25,7 +25,7 @@ mod sweep;
 pub use axis::{XAxis, YAxis};
 pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
-pub use curves::is_drawable;
+pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
@@ -208,12 +208,18 @@ fn flow_curves<'a>(runs: &[Run<'a>], of: &str) -> Vec<Found<'a>> {
         let links: BTreeSet<&str> =
             of_run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
         for (flow, metric, samples) in of_run.series() {
+            let samples = if of == metric::THROUGHPUT { whole(samples) } else { samples };
             if metric == of && !links.contains(flow) && samples.iter().any(|(_, value)| is_drawable(*value)) {
                 found.push(Found { run, flow, samples });
             }
         }
     }
     found
+}
+
+fn whole(samples: &[(Instant, f64)]) -> &[(Instant, f64)] {
+    let times: Vec<f64> = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
+    &samples[..whole_intervals(&times)]
 }
 
 fn largest(found: &[Found<'_>]) -> f64 {
