@@ -4,7 +4,8 @@
 use crate::error::Failure;
 use headway_scenario::printable;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
@@ -19,13 +20,53 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a page to a file, and prints this line about it; or prints the page, if the file is `-`.
-pub(crate) fn page(path: &Path, page: &str, line: &str) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        return text(page);
+/// Each page of Headway has this in its head.
+const PAGE_MARK: &str = "<title>Headway";
+/// Bytes of a page in which its mark is looked for.
+const PAGE_HEAD: u64 = 4 << 10;
+
+/// The file of a page; `-` is standard output.
+pub(crate) struct Page<'a>(&'a Path);
+
+impl<'a> Page<'a> {
+    /// Checks, before the page is made, that the file can be written, and that it is no file of another program.
+    pub(crate) fn at(path: &'a Path) -> Result<Self, Failure> {
+        if path.as_os_str() != "-" {
+            check_page(path)?;
+        }
+        Ok(Self(path))
     }
-    std::fs::write(path, page).map_err(Failure::file("write", path))?;
-    text(line)
+
+    /// Writes the page and prints this line about it, or prints the page.
+    pub(crate) fn write(&self, page: &str, line: &str) -> Result<(), Failure> {
+        let Self(path) = self;
+        if path.as_os_str() == "-" {
+            return text(page);
+        }
+        std::fs::write(path, page).map_err(Failure::file("write", path))?;
+        text(line)
+    }
+}
+
+fn check_page(path: &Path) -> Result<(), Failure> {
+    match File::create_new(path) {
+        Ok(_) => return std::fs::remove_file(path).map_err(Failure::file("write", path)),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(Failure::file("write", path)(error)),
+        Err(_) => {}
+    }
+    let about = std::fs::metadata(path).map_err(Failure::file("write", path))?;
+    if !about.is_file() {
+        return Ok(());
+    }
+    OpenOptions::new().append(true).open(path).map_err(Failure::file("write", path))?;
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(PAGE_HEAD).read_to_end(&mut head));
+    read.map_err(Failure::file("read", path))?;
+    if head.is_empty() || String::from_utf8_lossy(&head).contains(PAGE_MARK) {
+        return Ok(());
+    }
+    let why = "it is no page that Headway wrote; remove it, or name another file with -o";
+    Err(Failure::record(path.to_owned(), why))
 }
 
 /// Control characters are written as JSON writes them, which means the same to who reads it.

@@ -126,6 +126,33 @@ fn a_metric_that_is_a_text_is_refused_before_the_first_run() {
     assert!(!place.path().join("out").exists(), "no run starts");
 }
 
+/// A file of another program is not overwritten, and the file of a page is checked before the page is made.
+#[test]
+fn a_report_overwrites_pages_of_headway_only() {
+    let place = tempfile::tempdir().unwrap();
+    let page = place.path().join("report.html");
+    std::fs::write(&page, "<title>My thesis</title>").unwrap();
+    let refused = |arguments: &[&str], part: &str| {
+        let report = papers(place.path(), &[&["report", "sfdps"], arguments].concat());
+        let error = String::from_utf8_lossy(&report.stderr).into_owned();
+        assert!(!report.status.success() && error.contains(part), "{error}");
+    };
+    refused(&[], "report.html: it is no page that Headway wrote; remove it, or name another file with -o");
+    assert_eq!(std::fs::read(&page).unwrap(), b"<title>My thesis</title>");
+    // The folder is missing, and so are the results: the first error is that of the file.
+    refused(&["-o", "missing/page.html", "--results", "nowhere"], "cannot write missing/page.html");
+    std::fs::write(&page, "").unwrap();
+    for _ in 0..2 {
+        printed(&papers(place.path(), &["report", "sfdps"]));
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<title>Headway"));
+    std::fs::create_dir_all(place.path().join("udpm/drawings")).unwrap();
+    std::fs::write(place.path().join("udpm/drawings/fig1.svg"), "mine").unwrap();
+    let figures = papers(place.path(), &["figures", "udpm", "--out", "."]);
+    assert!(!figures.status.success(), "a folder of other files is refused");
+    assert_eq!(std::fs::read(place.path().join("udpm/drawings/fig1.svg")).unwrap(), b"mine");
+}
+
 /// Cells that were not run are those of the stored results, in `show` and in the report.
 #[test]
 fn stored_results_complete_a_run_cell_by_cell() {

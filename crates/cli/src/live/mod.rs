@@ -104,7 +104,11 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     if run.lateness.valid {
         Ok(())
     } else {
-        Err(Failure::Live(format!("this run is not valid: {}", run.lateness.faults.join("; "))))
+        let faults = run.lateness.faults.join("; ");
+        Err(Failure::Live(format!(
+            "this run is not valid: {faults}. The record is kept, with \"valid\": false in live.json; run it on an idle machine, or allow more with \
+             --bound"
+        )))
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) fn write(ids: &[String], out: Option<&Path>) -> Result<(), Failure> {
         }
         let place = out.unwrap_or(Path::new("out/papers")).join(folder_name(&paper.id));
         let folder = Folder::named(&place).below("drawings")?;
+        let _lock = folder.claim_for_pictures()?;
         for figure in figures {
             let file = format!("{}.svg", figure.name);
             folder.write(&file, figure.svg.as_bytes())?;

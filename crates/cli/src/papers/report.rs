@@ -25,11 +25,12 @@ struct Found {
 }
 
 pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+    let file = output::Page::at(page)?;
     let found = all(ids, folder)?;
     let text = text(&found)?;
     let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
     let (papers, size_kb) = (found.len(), text.len().div_ceil(1000));
-    output::page(page, &text, &format!("{claims} claims of {papers} papers, {size_kb} kB: {}", page.display()))
+    file.write(&text, &format!("{claims} claims of {papers} papers, {size_kb} kB: {}", page.display()))
 }
 
 /// The page of all papers, of the results that are here; none if those of a paper are not.

@@ -16,12 +16,13 @@ use std::io::Read;
 const LARGEST: u64 = 48 << 20;
 
 pub(crate) fn report(options: &ReportOptions) -> Result<(), Failure> {
+    let file = output::Page::at(&options.out)?;
     let records = Records::open(&options.records)?;
     let page = match page::VIEWER {
         Some(viewer) => with(viewer, &data(&records, options)?)?,
         None => page::plain(&records)?,
     };
-    output::page(&options.out, &page, &options.out.display().to_string())
+    file.write(&page, &options.out.display().to_string())
 }
 
 /// The records' files, as the page finds them in itself.
