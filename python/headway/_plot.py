@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cycler import cycler
-from matplotlib import pyplot
+try:
+    from cycler import cycler
+    from matplotlib import pyplot
+except ImportError as missing:
+    raise ImportError("pictures need the package matplotlib: pip install matplotlib") from missing
 
 from ._figures import FIGURES
 

@@ -56,7 +56,7 @@ pub(crate) struct RunOptions {
     /// The scenario file.
     pub(crate) scenario: PathBuf,
     /// Seed of all random streams [default: the scenario's].
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -72,7 +72,7 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Worker threads for scenarios with `[vary]` [default: one a core].
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// With `[vary]`: run again what the folder already holds complete. A single run always runs.
     #[arg(long)]
@@ -88,7 +88,7 @@ pub(crate) struct LiveOptions {
     /// The scenario file: two nodes, a duplex link between them, and flows with `dccp` along it.
     pub(crate) scenario: PathBuf,
     /// Seed of what sources and the link draw [default: the scenario's].
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -118,7 +118,7 @@ pub(crate) struct SweepOptions {
     #[arg(long = "vary", value_name = "KEY=V1,V2,..")]
     pub(crate) varies: Vec<String>,
     /// How many seeds, from 1 on [default: the scenario's].
-    #[arg(long, value_name = "N", value_parser = seeds)]
+    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -152,7 +152,7 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision)]
     pub(crate) precision: Option<Probability>,
     /// Maximum number of seeds, at least as many as the sweep begins with [default: 1000].
-    #[arg(long, value_name = "N", value_parser = most, requires = "precision")]
+    #[arg(long, value_name = "N", value_parser = most, requires = "precision", allow_negative_numbers = true)]
     pub(crate) most: Option<u32>,
     /// Folder for the dataset [default: out/NAME-sweep].
     #[arg(long, value_name = "DIR")]
@@ -164,7 +164,7 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["records", "precision"])]
     pub(crate) dask: Option<String>,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Run again what the folder already holds.
     #[arg(long)]
@@ -311,10 +311,10 @@ pub(crate) struct QueuesOptions {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// How many seeds.
-    #[arg(long, value_name = "N", default_value = "10", value_parser = seeds)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: u64,
     /// The first of them.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) first_seed: u64,
     /// The flow [default: the only one that has a send queue that packets with a lifetime come to].
     #[arg(long, value_name = "NAME")]
@@ -330,7 +330,7 @@ pub(crate) struct QueuesOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Show no progress.
     #[arg(long, short)]
@@ -372,14 +372,14 @@ pub(crate) struct ProxyOptions {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// Seed of what the link draws [default: the scenario's, or 1].
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// How late 1 in 100 datagrams may be in a valid run. A millisecond is the step of Mahimahi's clock, and what most media can tell.
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub(crate) bound: headway_units::Duration,
     /// Forward the datagrams of this many clients at a time, 1 to 65535. Each has a socket, within the limit of open files; datagrams of more
     /// are dropped, and the run is not valid.
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65535), allow_negative_numbers = true)]
     pub(crate) max_clients: u32,
     /// Print JSON, a line each second and one at the end, instead of a table at the end.
     #[arg(long)]
@@ -461,7 +461,7 @@ pub(crate) struct PapersOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Worker threads [default: one a core].
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Show no progress.
     #[arg(long, short)]

@@ -347,13 +347,16 @@ struct Gave {
     interval: [f64; 2],
 }
 
+/// Files that scenarios name, by their names.
+type Taken = BTreeMap<String, Arc<[u8]>>;
+
 /// Reads the scenario of a cell, and the files that it names.
 fn load(
     Read { paper, folder, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
-) -> Result<(Loaded, BTreeMap<String, Arc<[u8]>>), Failure> {
+) -> Result<(Loaded, Taken), Failure> {
     let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
     let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
     let loaded = cell.load(paper, profile, seed, files);

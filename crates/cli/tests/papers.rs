@@ -345,6 +345,9 @@ fn a_figure_is_shown_with_its_command() {
             assert!(text(&shown.stdout).contains(part), "{arguments:?}: {part}\n{}", text(&shown.stdout));
         }
     }
+    // Where no name is near, the figures and tables are listed, and not each claim.
+    let said = text(&show(&["uddj-tfrc", "nope"]).stderr);
+    assert!(said.contains("figures and tables are fig") && !said.contains("uddj.f4"), "{said}");
     let wrong = show(&["uddj-tfrc", "fig77"]);
     let said = text(&wrong.stderr);
     assert!(

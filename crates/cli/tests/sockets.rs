@@ -649,7 +649,11 @@ fn mistakes_are_sentences() {
         (&["recv", "127.0.0.1"][..], "\"127.0.0.1\" has no port: write HOST:PORT"),
         (&["recv", "127.0.0.1:x"], "\"127.0.0.1:x\" is no address"),
         (&["recv", &taken], "cannot listen at 127.0.0.1:"),
-        (&["recv", ANY, "--controller", "cubic"], "there is no \"cubic\""),
+        (&["recv", ANY, "--line-rate", "0bps", "--controller", "spacing-fixed"], "an interface takes more than 0bps"),
+        (&["send", ANY, "--priority", "256"], "expected a whole number from 0 to 255"),
+        (&["send", ANY, "--priority", "-1"], "expected a whole number from 0 to 255"),
+        (&["recv", ANY, "--loss-filter", "nope"], "known are uddj, guarded, zigzag, mbiaz, spike"),
+        (&["recv", ANY, "--controller", "cubic"], "there is no controller \"cubic\"; known are tcp-like, tfrc"),
         (
             &["recv", ANY, "--identity", &file],
             "file: the certificate or its key cannot be used: there is no certificate in it",

@@ -195,6 +195,11 @@ impl Options {
         row.is_some_and(|row| row.controller.needs().any(|need| need == Need::LineRate))
     }
 
+    /// Returns the names of all controllers.
+    pub fn controllers() -> impl Iterator<Item = &'static str> + Clone {
+        CCIDS.iter().map(|(name, _)| *name)
+    }
+
     fn checked(&self) -> Result<(), OptionError> {
         self.connection.check()?;
         self.queue.check()?;

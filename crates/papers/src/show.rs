@@ -11,7 +11,7 @@ use crate::results::Results;
 use crate::tables::{Drawn, drawn, markdown_table, plain_table, two_digits};
 use crate::verdict::{Judgement, Verdict};
 use headway_record::plot::{Chart, ChartLine, LineStyle, XAxis};
-use headway_scenario::hint;
+use headway_scenario::nearest;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -131,10 +131,12 @@ impl Part {
             part.claims = vec![claim.id.clone()];
             return Ok(part);
         }
-        let ids = claims.claims.iter().map(|claim| claim.id.as_str());
+        let names =
+            || all.iter().map(|part| part.name.as_str()).chain(claims.claims.iter().map(|claim| claim.id.as_str()));
         Err(NoPart {
             name: name.to_owned(),
-            hint: hint(name, ids),
+            // Where no name is near, a list of all claims helps nobody.
+            hint: nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")),
             known: all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }

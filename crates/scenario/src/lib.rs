@@ -63,7 +63,7 @@ pub use overrides::Override;
 pub use plan::{Cell, Column, Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};
 pub use schema::schema;
-pub use suggest::{choices, hint, printable};
+pub use suggest::{choices, hint, nearest, printable};
 pub use transport::{AgentOptions, Controlled, DccpOptions, Transport};
 pub use varied::Vary;
 pub use vary::MOST_RUNS;

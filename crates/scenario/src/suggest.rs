@@ -7,8 +7,8 @@ const LONGEST: usize = 64;
 /// More candidates than this are not compared: a scenario may have 100 000 nodes.
 const MOST: usize = 2_000;
 
-/// The candidate that `word` was most likely meant to be; `None` if none is near.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the candidate that `word` was most likely meant to be; `None` if none is near.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > LONGEST {
         return None;

@@ -21,7 +21,7 @@ pub(crate) struct EndOptions {
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
-    #[arg(long, value_name = "RATE", requires = "controlled")]
+    #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate)]
     pub(crate) line_rate: Option<Rate>,
     /// Which losses of arriving data count: uddj, guarded, zigzag, mbiaz or spike. The peer writes --controller tfrc-filtered, or a filter of the data
     /// that it receives [default: all losses count].
@@ -73,7 +73,7 @@ pub(crate) struct RecvOptions {
     #[arg(long)]
     pub(crate) once: bool,
     /// Accept this many senders at a time, 1 to 4000. Each has a thread; the receiver refuses more ("Too Busy").
-    #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once")]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
     pub(crate) delays: DelayOptions,
@@ -138,7 +138,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
     /// Seed of what a model draws.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::arguments::seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::arguments::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }
 
@@ -211,7 +211,7 @@ pub(crate) struct MediaOptions {
     #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
     pub(crate) kind: MediaKind,
     /// Which go first: 0 before 1 before 2.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
     #[arg(long, value_name = "TIME")]
@@ -229,6 +229,20 @@ fn senders(text: &str) -> Result<NonZeroUsize, String> {
 
 fn bytes(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
+}
+
+fn priority(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "expected a whole number from 0 to 255; 0 goes first".to_owned())
+}
+
+/// A rate above zero.
+fn line_rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
+    if rate.is_zero() {
+        Err("an interface takes more than 0bps: write its rate, such as 100Mbps".to_owned())
+    } else {
+        Ok(rate)
+    }
 }
 
 fn method(text: &str) -> Result<QueueMethod, String> {

@@ -3,12 +3,16 @@
 use crate::error::Failure;
 use crate::keys::{Pair, pairs};
 use headway_net::{ControllerOptions, Options};
+use headway_scenario::choices;
 use headway_units::{OptionError, Registry as _};
 
 /// Gives both directions of each connection the controller of this text.
 pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--controller {text}: {message}"));
     let (kind, keys) = pairs(text).map_err(|part| wrong(format!("\"{part}\" has no value: write KEY=VALUE")))?;
+    if !Options::controllers().any(|known| known == kind) {
+        return Err(wrong(format!("there is no controller \"{kind}\"{}", choices(kind, Options::controllers()))));
+    }
     let mut controller = options.controller_options(kind).map_err(|error| wrong(sentence(&error)))?;
     if !keys.is_empty() {
         controller = with_keys(&controller, keys).map_err(wrong)?;
@@ -73,7 +77,7 @@ mod tests {
             ("udpm,levles=5", "did you mean \"levels\"?"),
             ("udpm,decide=each", "decide"),
             ("udpm,ladder=[2kbps,1kbps]", "ladder: each rate is greater than the one before"),
-            ("udpn,levels=5", "there is no \"udpn\": tcp-like, tfrc"),
+            ("udpn,levels=5", "there is no controller \"udpn\"; did you mean \"udpm\"? Known are tcp-like, tfrc"),
             ("spacing", "write --line-rate, such as 100Mbps"),
             ("tfrc,loss_filter=spike", "a filter needs the sender's clock, which only data of tfrc-filtered carries"),
         ] {

@@ -32,7 +32,7 @@ const SCHEMES: [Scheme; 4] = [
 pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--loss-filter {text}: {message}"));
     let (kind, keys) = split(text).map_err(wrong)?;
-    let filter = known("loss filter", kind, &FILTERS.map(|(name, filter)| (name, filter))).map_err(wrong)?;
+    let filter = known("loss filter", kind, &FILTERS, |filter| filter != LossFilterKind::Oracle).map_err(wrong)?;
     let options = options.with_loss_filter(filter, None).map_err(|error| wrong(sentence(&error)))?;
     if !keys.is_empty() && filter != LossFilterKind::Uddj {
         return Err(wrong("it has no keys: only uddj has some".to_owned()));
@@ -45,7 +45,7 @@ pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, 
 pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--spacing {text}: {message}"));
     let (name, keys) = split(text).map_err(wrong)?;
-    let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme))).map_err(wrong)?;
+    let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme)), |_| true).map_err(wrong)?;
     let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
     set(options, keys).map_err(wrong)
 }
@@ -60,9 +60,13 @@ fn split(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
     pairs(text).map_err(|part| format!("\"{part}\" has no value: write KEY=VALUE"))
 }
 
-fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)]) -> Result<T, String> {
+/// The value with this name; a message lists the values that are `allowed`.
+fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)], allowed: fn(T) -> bool) -> Result<T, String> {
     let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    found.ok_or_else(|| format!("there is no {what} \"{name}\"{}", choices(name, all.iter().map(|(known, _)| *known))))
+    found.ok_or_else(|| {
+        let listed = all.iter().filter(|(_, value)| allowed(*value)).map(|(known, _)| *known);
+        format!("there is no {what} \"{name}\"{}", choices(name, listed))
+    })
 }
 
 /// Sets keys of the controller, which is the only one of these options.

@@ -76,6 +76,9 @@ fn kinds(scenario: &Scenario) -> Vec<String> {
     kinds.iter().take(MOST_KINDS).map(line).collect()
 }
 
+/// Columns of the ends of links, and what is written at them.
+type Label = (usize, usize, [String; 2]);
+
 pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
     let columns = columns(scenario);
     let last = columns.iter().copied().max().unwrap_or(0);
@@ -101,7 +104,7 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
 
     let at = |node: usize| centers.get(node).copied().unwrap_or_default();
     let column = |node: usize| columns.get(node).copied().unwrap_or(0);
-    let mut labels: Vec<((usize, usize, [String; 2]), Vec<Segment>)> = Vec::new();
+    let mut labels: Vec<(Label, Vec<Segment>)> = Vec::new();
     let areas = centers.iter().map(|center| Area::new(*center, NODE_PX)).collect();
     let mut taken = Taken { lines: Vec::new(), areas };
     for link in &scenario.links {
