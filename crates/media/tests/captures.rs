@@ -397,13 +397,140 @@ fn damage_has_a_place() {
     );
     let mut length = Blocks::new(false).bytes;
     length.extend([6, 0, 0, 0, 13, 0, 0, 0]);
-    assert_eq!(error(&length), "byte 28: the block has an impossible length of 13 bytes: the file is damaged");
+    assert_eq!(
+        error(&length),
+        "packet 1, byte 28: the block has an impossible length of 13 bytes: the file is damaged"
+    );
     let mut contents = Blocks::new(false);
     contents.interface(&[]);
     contents.block(6, &[0xff; 20]);
-    assert_eq!(error(&contents.bytes), "byte 48: the block cannot be read: the file is damaged");
+    assert_eq!(error(&contents.bytes), "packet 1, byte 48: the block cannot be read: the file is damaged");
     let long = vec![0; Capture::LARGEST_FILE.count() as usize + 1];
     assert!(matches!(Capture::parse(&long).unwrap_err().problem, CaptureProblem::TooLong(_)));
+}
+
+/// Returns a copy of the file with another little-endian word at `place`.
+fn with_word(file: &[u8], place: usize, word: u32) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[place..place + 4].copy_from_slice(&word.to_le_bytes());
+    file
+}
+
+/// Offsets of the records of a little-endian file, with the offset of the first record and of a record's length, and a record's other octets.
+fn records(file: &[u8], first: usize, length: usize, others: usize) -> Vec<usize> {
+    let mut places = vec![first];
+    while let Some(&place) = places.last()
+        && place < file.len()
+    {
+        let length = file[place + length..].first_chunk::<4>().unwrap();
+        places.push(place + u32::from_le_bytes(*length) as usize + others);
+    }
+    places.pop();
+    places
+}
+
+/// An ordinary capture of ten packets of 148 octets, a second apart, in both formats.
+fn ten_packets() -> [Vec<u8>; 2] {
+    let mut pcap = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    let mut blocks = Blocks::new(false);
+    blocks.interface(&[]);
+    for second in 0..10 {
+        pcap.extend([1_000 + second, 0, 148, 148].map(u32::to_le_bytes).concat());
+        pcap.extend(datagram(120));
+        blocks.enhanced(0, u64::from(1_000 + second) * 1_000_000, &datagram(120));
+    }
+    [pcap, blocks.bytes]
+}
+
+/// tshark 4.0.17 on the same lengths: "File has 262145-byte packet, bigger than maximum of 262144".
+#[test]
+fn a_captured_length_that_no_packet_has_is_damage() {
+    let [pcap, _] = ten_packets();
+    for (number, place) in [(1, 24), (6, 24 + 5 * 164)] {
+        for length in [0xffff_ffff, 1 << 20, 262_145] {
+            assert_eq!(
+                Capture::parse(&with_word(&pcap, place + 8, length)).unwrap_err().to_string(),
+                format!(
+                    "packet {number}, byte {place}: the captured length of {length} bytes is above the maximum of 262144 bytes: the file is \
+                     damaged"
+                )
+            );
+        }
+        assert_eq!(
+            Capture::parse(&with_word(&pcap, place + 8, 70_000)).unwrap_err().to_string(),
+            format!(
+                "packet {number}, byte {place}: the captured length of 70000 bytes is above the packet's length of 148 bytes: the file is damaged"
+            )
+        );
+        let both = with_word(&with_word(&pcap, place + 8, 70_000), place + 12, 70_000);
+        let error = Capture::parse(&both).unwrap_err();
+        assert_eq!(error.problem, CaptureProblem::SnapLength { captured: 70_000, snap: 65_535 });
+        assert_eq!((error.packet, error.offset), (Some(number), place as u64));
+    }
+}
+
+/// tshark 4.0.17: "total block length 4294967292 is too large", "total block lengths (first 180 and second 8) don't match", "total block length
+/// 176 of an EPB is too small for 300000 bytes of packet data".
+#[test]
+fn a_block_length_that_its_packet_cannot_have_is_damage() {
+    let [_, file] = ten_packets();
+    for (number, place) in [(1, 48), (6, 48 + 5 * 180)] {
+        for length in [0xffff_fffc, (16 << 20) + 4, 1 << 20, 184, 176] {
+            let error = Capture::parse(&with_word(&file, place + 4, length)).unwrap_err();
+            assert_eq!((error.packet, error.offset), (Some(number), place as u64), "{length}");
+            assert_eq!(error.problem, CaptureProblem::Length(length));
+        }
+        for length in [300_000, 200] {
+            let error = Capture::parse(&with_word(&file, place + 20, length)).unwrap_err();
+            assert_eq!((error.packet, error.offset), (Some(number), place as u64), "{length}");
+        }
+    }
+}
+
+/// Every bit of every length field, one after the other: half of the datagrams are never the whole result without a sentence.
+#[test]
+fn no_change_of_a_length_field_loses_datagrams_silently() {
+    let [pcap, pcapng] = ten_packets();
+    let mut changed = Vec::new();
+    for place in records(&pcap, 24, 8, 16) {
+        changed.extend([8, 12].map(|field| (&pcap, place + field)));
+    }
+    for place in records(&pcapng, 48, 4, 0) {
+        changed.extend([4, 20, 24, 176].map(|field| (&pcapng, place + field)));
+    }
+    assert_eq!(changed.len(), 60);
+    for (file, place) in changed {
+        let word = u32::from_le_bytes(*file[place..].first_chunk().unwrap());
+        for bit in 0..32 {
+            let Ok(capture) = Capture::parse(&with_word(file, place, word ^ 1 << bit)) else { continue };
+            let Ok(schedule) = options(|_| {}).schedule(&capture) else { continue };
+            let frames = schedule.trace.frames().len();
+            assert!(frames >= 9 || !schedule.notes.is_empty(), "byte {place}, bit {bit}: {frames} datagrams");
+        }
+    }
+}
+
+/// capinfos 4.0.17 prints "Strict time order: False" for such a file, and tshark keeps all of its packets.
+#[test]
+fn a_clock_that_steps_back_is_reported() {
+    let [pcap, _] = ten_packets();
+    let capture = Capture::parse(&with_word(&pcap, 24 + 5 * 164, 1_003)).unwrap();
+    let schedule = options(|_| {}).schedule(&capture).unwrap();
+    assert_eq!(schedule.trace.frames().len(), 10);
+    assert_eq!(
+        schedule.notes,
+        ["\"call.pcap\": the times step back at packet 6 by 1 s; datagrams are sent in the order of their times"]
+    );
+}
+
+#[test]
+fn a_file_that_was_cut_in_its_first_record_names_the_place() {
+    let [pcap, _] = ten_packets();
+    let error = options(|_| {}).schedule(&Capture::parse(&pcap[..100]).unwrap()).unwrap_err();
+    assert_eq!(
+        error.message,
+        "\"call.pcap\" has no UDP datagram among its 0 packets; the file was cut within the record at byte 24; the 0 packets before it are used"
+    );
 }
 
 /// A capture is played as a trace is: in a loop, with lifetimes, and with the priorities of its kinds.

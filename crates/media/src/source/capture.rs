@@ -216,14 +216,16 @@ impl CaptureOptions {
         let unused = uses.iter().zip(1..).filter(|(count, _)| **count == 0);
         let unused = unused.map(|(_, number)| format!("rule {number} of kinds decides for no datagram"));
         let cut = capture.cut().map(|cut| format!("\"{}\": {cut}", self.file));
-        Ok(CaptureSchedule { trace, notes: cut.into_iter().chain(unused).collect() })
+        let step_back = capture.step_back().map(|step| format!("\"{}\": {step}", self.file));
+        Ok(CaptureSchedule { trace, notes: cut.into_iter().chain(step_back).chain(unused).collect() })
     }
 
     /// Returns for each flow of the capture whether its datagrams are sent.
     fn chosen_flows(&self, capture: &Capture) -> Result<Vec<bool>, OptionError> {
         let wrong = |key, message: String| Err(OptionError::new(key, message));
         if capture.datagrams().is_empty() {
-            return wrong("file", format!("\"{}\" has no UDP datagram{}", self.file, capture.unread()));
+            let cut = capture.cut().map(|cut| format!("; {cut}")).unwrap_or_default();
+            return wrong("file", format!("\"{}\" has no UDP datagram{}{cut}", self.file, capture.unread()));
         }
         let matches = |host: Option<Host>, socket| host.is_none_or(|host| host.matches(socket));
         let is_chosen = |[from, to]: &[SocketAddr; 2]| matches(self.from, *from) && matches(self.to, *to);

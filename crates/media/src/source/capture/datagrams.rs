@@ -13,6 +13,7 @@ pub struct Capture {
     numbers: BTreeMap<[SocketAddr; 2], u32>,
     datagrams: Vec<Datagram>,
     cut: Option<Cut>,
+    step_back: Option<StepBack>,
     unread: Unread,
 }
 
@@ -44,6 +45,26 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { packets, offset } = self;
         write!(f, "the file was cut within the record at byte {offset}; the {packets} packets before it are used")
+    }
+}
+
+/// A packet that was captured before the packet that precedes it in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StepBack {
+    /// Number of the packet, from 1.
+    packet: u64,
+    /// Time from the packet to its predecessor, in ns.
+    by_ns: i64,
+}
+
+impl fmt::Display for StepBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.by_ns as f64 / 1e9;
+        write!(
+            f,
+            "the times step back at packet {} by {seconds} s; datagrams are sent in the order of their times",
+            self.packet
+        )
     }
 }
 
@@ -86,13 +107,27 @@ impl Capture {
             return Err(CaptureError { packet: None, offset: 0, problem: CaptureProblem::TooLong(length) });
         }
         let mut capture = Self::default();
-        let mut first = None;
-        capture.cut = super::file::packets(bytes, |packet| capture.add(packet, &mut first))?;
+        let (mut first, mut before) = (None, None);
+        capture.cut = super::file::packets(bytes, |packet| {
+            let at = capture.add(packet, &mut first)?;
+            if let (Some(at), Some(before)) = (at, before)
+                && at < before
+            {
+                capture.step_back.get_or_insert(StepBack { packet: packet.number, by_ns: before - at });
+            }
+            before = at.or(before);
+            Ok(())
+        })?;
         Ok(capture)
     }
 
+    /// Adds a packet and returns its time after the first packet, in ns.
     #[cfg(feature = "capture")]
-    fn add(&mut self, packet: &super::file::Packet<'_>, first: &mut Option<i128>) -> Result<(), CaptureProblem> {
+    fn add(
+        &mut self,
+        packet: &super::file::Packet<'_>,
+        first: &mut Option<i128>,
+    ) -> Result<Option<i64>, CaptureProblem> {
         use super::headers::{Contents, contents};
         self.unread.packets += 1;
         let at = match packet.at {
@@ -116,7 +151,7 @@ impl Capture {
             Contents::UnknownLink => *self.unread.link_types.entry(packet.link_type).or_default() += 1,
             Contents::Other => {}
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Returns the datagrams, in the order of the file.
@@ -135,6 +170,10 @@ impl Capture {
     #[must_use]
     pub const fn cut(&self) -> Option<Cut> {
         self.cut
+    }
+
+    pub(super) const fn step_back(&self) -> Option<StepBack> {
+        self.step_back
     }
 
     pub(super) fn flows(&self) -> impl Iterator<Item = &[SocketAddr; 2]> {
@@ -197,6 +236,29 @@ pub enum CaptureProblem {
     /// The length of a block is impossible.
     #[error("the block has an impossible length of {0} bytes: the file is damaged")]
     Length(u32),
+    /// More than any packet has.
+    #[error("the captured length of {0} bytes is above the maximum of 262144 bytes: the file is damaged")]
+    Captured(u32),
+    /// More was captured of a packet than was sent.
+    #[error(
+        "the captured length of {captured} bytes is above the packet's length of {original} bytes: the file is damaged"
+    )]
+    Lengths {
+        /// Captured length, in bytes.
+        captured: u32,
+        /// Length as sent, in bytes.
+        original: u32,
+    },
+    /// The last record exceeds both the file and its snap length.
+    #[error(
+        "the captured length of {captured} bytes is above the file's snap length of {snap} bytes: the file is damaged"
+    )]
+    SnapLength {
+        /// Captured length, in bytes.
+        captured: u32,
+        /// Snap length of the file, in bytes.
+        snap: u32,
+    },
     /// The contents of a block contradict its length.
     #[error("the block cannot be read: the file is damaged")]
     Block,

@@ -29,9 +29,17 @@ pub(super) struct Packet<'a> {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Type of a Section Header Block, the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Type of an Enhanced Packet Block.
+const ENHANCED_PACKET: u32 = 6;
 /// Type of the obsolete Packet Block.
 const PACKET_BLOCK: u32 = 2;
 const NS_PER_S: i128 = 1_000_000_000;
+/// Maximum captured length of a packet, in bytes: libpcap and Wireshark report a larger one as damage.
+const LARGEST_CAPTURED: u32 = 262_144;
+/// Maximum length of a pcapng block, in bytes, as in libpcap.
+const LARGEST_BLOCK: u32 = 16 << 20;
+/// Maximum length of the options of a packet block, in bytes, as in libpcap.
+const LARGEST_OPTIONS: u32 = 131_072;
 
 /// Calls `each` for every packet, in the order of the file. Returns where the file was cut, if it was.
 pub(super) fn packets<'a>(
@@ -65,8 +73,20 @@ fn pcap<'a>(
             break;
         }
         let offset = (bytes.len() - records.len()) as u64;
+        let damaged = |problem| CaptureError { packet: Some(number), offset, problem };
+        let lengths = word(records, 8, header.is_bigendian()).zip(word(records, 12, header.is_bigendian()));
+        if let Some((captured, original)) = lengths {
+            check_lengths(captured, original).map_err(damaged)?;
+        }
         // The only way to fail is a record that is longer than the rest of the file.
-        let Ok((rest, record)) = parse(records) else { return Ok(Some(Cut { packets: number - 1, offset })) };
+        let Ok((rest, record)) = parse(records) else {
+            return match lengths {
+                Some((captured, _)) if header.snaplen > 0 && captured > header.snaplen => {
+                    Err(damaged(CaptureProblem::SnapLength { captured, snap: header.snaplen }))
+                }
+                _ => Ok(Some(Cut { packets: number - 1, offset })),
+            };
+        };
         records = rest;
         let packet = Packet {
             number,
@@ -76,9 +96,33 @@ fn pcap<'a>(
             original: record.origlen,
             data: record.data,
         };
-        each(&packet).map_err(|problem| CaptureError { packet: Some(number), offset, problem })?;
+        each(&packet).map_err(damaged)?;
     }
     Ok(None)
+}
+
+/// Checks the lengths of a packet: as captured, and as sent.
+fn check_lengths(captured: u32, original: u32) -> Result<(), CaptureProblem> {
+    if captured > LARGEST_CAPTURED {
+        return Err(CaptureProblem::Captured(captured));
+    }
+    if captured > original {
+        return Err(CaptureProblem::Lengths { captured, original });
+    }
+    Ok(())
+}
+
+/// Returns whether a block that the file ends in can have this length.
+fn is_plausible(block: &[u8], length: u32, big_endian: bool) -> bool {
+    let field = |at| word(block, at, big_endian);
+    match (field(0), field(20), field(24)) {
+        (Some(ENHANCED_PACKET), Some(captured), Some(original)) => {
+            let least = 32 + u64::from(captured).next_multiple_of(4);
+            check_lengths(captured, original).is_ok()
+                && (least..=least + u64::from(LARGEST_OPTIONS)).contains(&length.into())
+        }
+        _ => true,
+    }
 }
 
 /// Description of an interface in a section.
@@ -137,13 +181,22 @@ fn pcapng<'a>(
             interfaces.clear();
         }
         let Some(length) = word(rest, 4, big_endian) else { return cut };
-        if length < 12 || !length.is_multiple_of(4) {
-            return Err(wrong(None, CaptureProblem::Length(length)));
+        if !(12..=LARGEST_BLOCK).contains(&length) || !length.is_multiple_of(4) {
+            return Err(wrong(Some(number), CaptureProblem::Length(length)));
         }
-        let Some((block, next)) = rest.split_at_checked(length as usize) else { return cut };
+        let Some((block, next)) = rest.split_at_checked(length as usize) else {
+            return if is_plausible(rest, length, big_endian) {
+                cut
+            } else {
+                Err(wrong(Some(number), CaptureProblem::Length(length)))
+            };
+        };
         rest = next;
         let parse = if big_endian { parse_block_be } else { parse_block_le };
-        let (_, block) = parse(block).map_err(|_| wrong(None, CaptureProblem::Block))?;
+        if word(block, block.len() - 4, big_endian) != Some(length) {
+            return Err(wrong(Some(number), CaptureProblem::Length(length)));
+        }
+        let (_, block) = parse(block).map_err(|_| wrong(Some(number), CaptureProblem::Block))?;
         let captured = match block {
             Block::InterfaceDescription(description) => {
                 interfaces.push(Interface {
@@ -153,12 +206,15 @@ fn pcapng<'a>(
                 });
                 continue;
             }
-            Block::EnhancedPacket(packet) => Captured {
-                interface: packet.if_id,
-                time: Some((packet.ts_high, packet.ts_low)),
-                original: packet.origlen,
-                data: truncated(packet.data, packet.caplen),
-            },
+            Block::EnhancedPacket(packet) => {
+                let data = packet.data.get(..packet.caplen as usize);
+                Captured {
+                    interface: packet.if_id,
+                    time: Some((packet.ts_high, packet.ts_low)),
+                    original: packet.origlen,
+                    data: data.ok_or_else(|| wrong(Some(number), CaptureProblem::Block))?,
+                }
+            }
             Block::SimplePacket(packet) => Captured {
                 interface: 0,
                 time: None,
@@ -174,6 +230,7 @@ fn pcapng<'a>(
             _ => continue,
         };
         let Captured { interface, time, original, data } = captured;
+        check_lengths(data.len() as u32, original).map_err(|problem| wrong(Some(number), problem))?;
         let known = usize::try_from(interface).ok().and_then(|index| interfaces.get(index));
         let found = known.ok_or(CaptureProblem::Interface(interface)).and_then(|known: &Interface| {
             let at = time.map(|(high, low)| known.time(high, low));
