@@ -9,14 +9,20 @@ pub(crate) type Pair<'a> = (&'a str, Value);
 ///
 /// # Errors
 ///
-/// The part that has no value.
-pub(crate) fn pairs(text: &str) -> Result<(&str, Vec<Pair<'_>>), &str> {
+/// A part has no value, or a key is there twice.
+pub(crate) fn pairs(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
     let mut parts = parts(text);
     let kind = parts.next().unwrap_or_default();
     let mut pairs = Vec::new();
     for part in parts {
-        let (key, text) = part.split_once('=').ok_or(part)?;
-        pairs.push((key.trim(), value(text.trim())));
+        let Some((key, text)) = part.split_once('=') else {
+            return Err(format!("\"{part}\" has no value: write KEY=VALUE"));
+        };
+        let key = key.trim();
+        if pairs.iter().any(|(known, _)| *known == key) {
+            return Err(format!("{key}: this key has two values: write one of them"));
+        }
+        pairs.push((key, value(text.trim())));
     }
     Ok((kind, pairs))
 }
@@ -70,6 +76,12 @@ mod tests {
             let (known, pairs) = pairs(text).unwrap();
             assert_eq!((known, serde_json::to_value(pairs).unwrap()), (kind, keys), "{text}");
         }
-        assert_eq!([pairs("udpm,levels"), pairs("udpm,")], [Err("levels"), Err("")]);
+        for (text, why) in [
+            ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
+            ("udpm,", "\"\" has no value: write KEY=VALUE"),
+            ("udpm,levels=5, levels = 6", "levels: this key has two values: write one of them"),
+        ] {
+            assert_eq!(pairs(text), Err(why.to_owned()), "{text}");
+        }
     }
 }

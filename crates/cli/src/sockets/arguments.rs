@@ -214,7 +214,7 @@ pub(crate) struct MediaOptions {
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
     pub(crate) expires: Option<Duration>,
     /// The queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf [default: that of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
@@ -233,6 +233,12 @@ fn bytes(text: &str) -> Result<NonZeroUsize, String> {
 
 fn priority(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "expected a whole number from 0 to 255; 0 goes first".to_owned())
+}
+
+/// A time above zero: what is of no use when it is written is never sent.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let time: Duration = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
+    if time.is_zero() { Err("no datagram is of use for 0s: write a time such as 150ms".to_owned()) } else { Ok(time) }
 }
 
 /// A rate above zero.

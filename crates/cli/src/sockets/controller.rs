@@ -9,7 +9,7 @@ use headway_units::{OptionError, Registry as _};
 /// Gives both directions of each connection the controller of this text.
 pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--controller {text}: {message}"));
-    let (kind, keys) = pairs(text).map_err(|part| wrong(format!("\"{part}\" has no value: write KEY=VALUE")))?;
+    let (kind, keys) = pairs(text).map_err(wrong)?;
     if !Options::controllers().any(|known| known == kind) {
         return Err(wrong(format!("there is no controller \"{kind}\"{}", choices(kind, Options::controllers()))));
     }
@@ -22,6 +22,12 @@ pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, F
 
 /// The same controller with other values of these keys.
 pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
+    let is_there = |name: &str| keys.iter().any(|(key, _)| *key == name);
+    if is_there("ladder")
+        && let Some(idle) = ["levels", "step"].into_iter().find(|key| is_there(key))
+    {
+        return Err(format!("{idle}: a ladder has all rates, so that {idle} has no effect: leave one of the two out"));
+    }
     let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
     if let Some(table) = all.as_object_mut() {
         table.remove("kind");
@@ -73,6 +79,8 @@ mod tests {
         for (text, why) in [
             ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
             ("udpm,levels=0", "levels: there are 1 to 256 rates"),
+            ("udpm,levels=5,ladder=[64kbps]", "levels: a ladder has all rates, so that levels has no effect"),
+            ("udpm,halve=once,halve=each-loss", "halve: this key has two values"),
             ("udpm,levels=many", "levels"),
             ("udpm,levles=5", "did you mean \"levels\"?"),
             ("udpm,decide=each", "decide"),

@@ -85,6 +85,14 @@ impl TryFrom<RulesTable> for Rules {
             {
                 return Err(format!("rule[{index}].port: there is no port with the number {number}"));
             }
+            if rule.expires.is_some_and(Duration::is_zero) {
+                return Err(format!("rule[{index}].expires: no datagram is of use for 0s: write a time such as 150ms"));
+            }
+            if let Some(first) = rules[..index].iter().position(|first| first.covers(rule)) {
+                return Err(format!(
+                    "rule[{index}]: rule[{first}] decides about all of its datagrams, since the first rule that fits counts: write it earlier"
+                ));
+            }
             let kinds = [
                 rule.payload_type.is_some() || rule.ssrc.is_some(),
                 rule.rtcp == Some(true),
@@ -166,6 +174,18 @@ impl Rules {
 }
 
 impl Rule {
+    /// Returns whether it fits all datagrams that the other fits.
+    fn covers(&self, other: &Self) -> bool {
+        fn covers<T: PartialEq>(this: Option<T>, other: Option<T>) -> bool {
+            this.is_none() || this == other
+        }
+        covers(self.port, other.port)
+            && covers(self.payload_type, other.payload_type)
+            && covers(self.ssrc, other.ssrc)
+            && covers(self.rtcp, other.rtcp)
+            && covers(self.mpeg_ts, other.mpeg_ts)
+    }
+
     fn fits(&self, port: u8, seen: &Seen) -> bool {
         self.port.is_none_or(|number| number == port)
             && self.payload_type.is_none_or(|payload_type| seen.rtp.is_some_and(|(seen, _)| seen == payload_type))
@@ -288,6 +308,11 @@ mod tests {
                 "rules.toml:5:10: rule[0].method: there is no method \"sfdsp\": expected fifo",
             ),
             (&format!("{PORT}[[rule]]\nport = 2"), "rule[0].port: there is no port with the number 2"),
+            (
+                &format!("{PORT}[[rule]]\nkind = \"video\"\n[[rule]]\npayload_type = 0\nkind = \"audio\""),
+                "rule[1]: rule[0] decides about all of its datagrams",
+            ),
+            (&format!("{PORT}[[rule]]\nexpires = \"0s\""), "rule[0].expires: no datagram is of use for 0s"),
             (
                 &format!("{PORT}[[rule]]\nssrc = 2\nrtcp = true"),
                 "rule[0]: nothing is RTP (payload_type, ssrc) and RTCP",

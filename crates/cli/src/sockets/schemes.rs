@@ -31,7 +31,7 @@ const SCHEMES: [Scheme; 4] = [
 /// Sets the filter that decides which losses of arriving data count.
 pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--loss-filter {text}: {message}"));
-    let (kind, keys) = split(text).map_err(wrong)?;
+    let (kind, keys) = pairs(text).map_err(wrong)?;
     let filter = known("loss filter", kind, &FILTERS, |filter| filter != LossFilterKind::Oracle).map_err(wrong)?;
     let options = options.with_loss_filter(filter, None).map_err(|error| wrong(sentence(&error)))?;
     if !keys.is_empty() && filter != LossFilterKind::Uddj {
@@ -44,7 +44,7 @@ pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, 
 /// Sets the scheme that spaces the packets of sent data.
 pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--spacing {text}: {message}"));
-    let (name, keys) = split(text).map_err(wrong)?;
+    let (name, keys) = pairs(text).map_err(wrong)?;
     let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme)), |_| true).map_err(wrong)?;
     let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
     set(options, keys).map_err(wrong)
@@ -54,10 +54,6 @@ pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Fail
 pub(super) fn controller_of_spacing(text: &str) -> &str {
     let name = text.split(',').next().unwrap_or_default().trim();
     SCHEMES.iter().find(|(scheme, ..)| *scheme == name).map_or("spacing", |(_, kind, _)| kind)
-}
-
-fn split(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
-    pairs(text).map_err(|part| format!("\"{part}\" has no value: write KEY=VALUE"))
 }
 
 /// The value with this name; a message lists the values that are `allowed`.
