@@ -20,6 +20,7 @@ struct Packet {
 }
 
 impl Item for Packet {
+    fn release(&mut self) {}
     fn size(&self) -> u32 {
         self.size
     }

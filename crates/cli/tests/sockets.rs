@@ -652,6 +652,7 @@ fn mistakes_are_sentences() {
         (&["recv", ANY, "--line-rate", "0bps", "--controller", "spacing-fixed"], "an interface takes more than 0bps"),
         (&["send", ANY, "--priority", "256"], "expected a whole number from 0 to 255"),
         (&["send", ANY, "--priority", "-1"], "expected a whole number from 0 to 255"),
+        (&["send", ANY, "--expires", "0s"], "no datagram is of use for 0s: write a time such as 150ms"),
         (&["recv", ANY, "--loss-filter", "nope"], "known are uddj, guarded, zigzag, mbiaz, spike"),
         (&["recv", ANY, "--controller", "cubic"], "there is no controller \"cubic\"; known are tcp-like, tfrc"),
         (

@@ -13,6 +13,7 @@ use headway_units::{Class, Dialect, Dscp, Duration, Ecn, History, Instant, Momen
 struct Packet(u32);
 
 impl Item for Packet {
+    fn release(&mut self) {}
     fn size(&self) -> u32 {
         self.0
     }

@@ -320,18 +320,10 @@ impl Link {
                 }
             }
         }
-        self.last = packet;
-        if idle && !common.two_events {
-            self.last_begun = packet;
-        } else {
-            if self.waiting == 0 {
-                self.first_waiting = packet;
-            }
-            self.waiting += 1;
-            self.waiting_bytes += u64::from(bytes);
-            if let Some(order) = &mut common.order {
-                order.push_back(packet);
-            }
+        let begun = idle && !common.two_events;
+        self.append(packet, bytes, begun);
+        if !begun && let Some(order) = &mut common.order {
+            order.push_back(packet);
         }
         if let Some((start, end, _)) = settled {
             let size = Bytes::new(u64::from(bytes));
@@ -339,6 +331,21 @@ impl Link {
         } else if idle {
             self.start_next(common, pool, history, now, idle, on_start);
         }
+    }
+
+    /// Counts the packet that is last in the list from now on. Its transmission has begun, or it waits.
+    #[inline(always)]
+    fn append(&mut self, packet: Handle, bytes: u32, begun: bool) {
+        self.last = packet;
+        if begun {
+            self.last_begun = packet;
+            return;
+        }
+        if self.waiting == 0 {
+            self.first_waiting = packet;
+        }
+        self.waiting += 1;
+        self.waiting_bytes += u64::from(bytes);
     }
 
     /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its

@@ -23,8 +23,9 @@ pub trait Item {
     fn way(&self) -> (usize, bool) {
         (usize::MAX, true)
     }
-    /// Frees what it holds elsewhere in memory: it leaves the pool, and its slot will be written without a look at what is there.
-    fn release(&mut self) {}
+    /// Frees the memory that it owns outside of its slot, such as a `Vec`. The pool calls this when the packet leaves, and overwrites the slot
+    /// later without dropping its contents: memory that this method does not free is lost. Empty for types without such memory.
+    fn release(&mut self);
 }
 
 /// Which slot of a [`Pool`].
@@ -82,7 +83,7 @@ impl<T> Pool<T> {
         let handle = self.free;
         if let Some(slot) = self.slots.get_mut(handle.0 as usize) {
             self.free = slot.next;
-            // What was there has been released.
+            // `remove` has released the old contents, so that nothing is left to drop.
             std::mem::forget(std::mem::replace(&mut slot.item, item));
             return handle;
         }
@@ -135,5 +136,44 @@ impl<T> Pool<T> {
     #[inline]
     pub(crate) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<T>> {
         self.slots.get_mut(handle.0 as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// A packet that owns memory outside of its slot.
+    struct Owner(Option<Arc<()>>);
+
+    impl Item for Owner {
+        fn size(&self) -> u32 {
+            40
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn dscp(&self) -> Dscp {
+            Dscp::CS0
+        }
+        fn release(&mut self) {
+            self.0 = None;
+        }
+    }
+
+    /// Slots are overwritten without dropping their contents: a removed packet owns nothing by then.
+    #[test]
+    fn a_removed_packet_frees_its_memory() {
+        let (memory, mut pool) = (Arc::new(()), Pool::default());
+        for _ in 0..3 {
+            let packet = pool.insert(Owner(Some(Arc::clone(&memory))));
+            assert_eq!(Arc::strong_count(&memory), 2);
+            pool.remove(packet);
+            assert_eq!(Arc::strong_count(&memory), 1);
+        }
+        pool.insert(Owner(Some(Arc::clone(&memory))));
+        drop(pool);
+        assert_eq!(Arc::strong_count(&memory), 1);
     }
 }

@@ -76,6 +76,7 @@ mod tests {
     use headway_units::{Dscp, Ecn};
 
     impl Item for u32 {
+        fn release(&mut self) {}
         fn size(&self) -> u32 {
             *self
         }

@@ -60,6 +60,7 @@ struct Numbered {
 }
 
 impl Item for Numbered {
+    fn release(&mut self) {}
     fn size(&self) -> u32 {
         self.size
     }

@@ -135,7 +135,7 @@ impl Part {
             || all.iter().map(|part| part.name.as_str()).chain(claims.claims.iter().map(|claim| claim.id.as_str()));
         Err(NoPart {
             name: name.to_owned(),
-            // Where no name is near, a list of all claims helps nobody.
+            // A list of all claims would be too long to help.
             hint: nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")),
             known: all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", "),
         })

@@ -30,7 +30,7 @@ pub(crate) struct Flow {
     pub(crate) driver: Driver,
 }
 
-/// What drives the ends of a flow. It works on ends of any kind by static dispatch: [`Flow`] chooses once for each event.
+/// The state and timers that drive the ends of a flow. [`Flow`] chooses the type of the ends once for each event.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Driver {
@@ -57,33 +57,33 @@ pub(crate) struct Driver {
 }
 
 impl Flow {
-    /// Fetches what is touched of itself.
+    /// Prefetches the parts of the flow that an event reads.
     pub(crate) fn fetch(&self) {
         fetch_first(self);
         fetch_first(&self.driver.sender_timer);
     }
 
-    /// See [`Driver::set_off`].
+    /// Arms the timers of the flow's start.
     pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
         self.driver.set_off(&self.transport, events);
     }
 
-    /// The source's time has come, which was due at `due`.
+    /// Handles the timer of the source, which was due at `due`.
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
         with_ends!(&mut self.transport, ends => self.driver.on_source(ends, now, due, network));
     }
 
-    /// The sender's timer has come, for what was due at `due`.
+    /// Handles the timer of the sender, which was due at `due`.
     pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
         with_ends!(&mut self.transport, ends => self.driver.on_sender_timer(ends, now, due, network));
     }
 
-    /// The sink's timer has come, for what was due at `due`.
+    /// Handles the timer of the sink, which was due at `due`.
     pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
         with_ends!(&mut self.transport, ends => self.driver.on_sink_timer(ends, now, due, network));
     }
 
-    /// A packet has come to one of the flow's ends.
+    /// Handles a packet that arrives at one of the ends.
     #[inline(always)]
     pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
         with_ends!(&mut self.transport, ends => self.driver.on_packet(ends, now, handle, network));
@@ -137,7 +137,6 @@ impl Driver {
         due.map(|due| clocks.sender.when_read(due).max(self.start))
     }
 
-    /// The source's time has come, which was due at `due`.
     fn on_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, due: Instant, network: &mut Network<O>) {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
         let scheduled = network.events.ties == Ties::Scheduled;
@@ -150,7 +149,7 @@ impl Driver {
             // The stop has cancelled the timer.
             Backlog::None if stopped && !Self::paced(ends) => return,
             Backlog::None => {
-                if self.takes_a_burst(ends, now, due.max(now.at), network) {
+                if self.take_burst(ends, now, due.max(now.at), network) {
                     self.source_timer.arm(base, Some(due), source, &mut network.events);
                 }
             }
@@ -180,39 +179,30 @@ impl Driver {
         ends.send_queue().is_some()
     }
 
-    /// Hands to the transport what the source has written by `due`, up to [`BURST`]; whether there may be more.
-    fn takes_a_burst<E: Ends, O: Observer>(
+    /// Passes to the transport up to [`BURST`] writes that the source has made by `due`. Returns whether there may be more.
+    fn take_burst<E: Ends, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Moment,
         due: Instant,
         network: &mut Network<O>,
     ) -> bool {
-        let more = self.takes_some(ends, now, due, network);
-        self.tell_unsent(ends, now.at, network);
-        more
-    }
-
-    #[inline(always)]
-    fn takes_some<E: Ends, O: Observer>(
-        &mut self,
-        ends: &mut E,
-        now: Moment,
-        due: Instant,
-        network: &mut Network<O>,
-    ) -> bool {
+        let mut more = true;
         for _ in 0..BURST {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
             match ends.take(now.at, due, &mut self.source, meter) {
-                Taken::Nothing => return false,
+                Taken::Nothing => {
+                    more = false;
+                    break;
+                }
                 Taken::Kept => {}
                 Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
             }
         }
-        true
+        self.tell_unsent(ends, now.at, network);
+        more
     }
 
-    /// The sender's timer has come, for what was due at `due`.
     fn on_sender_timer<E: Ends, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -220,7 +210,7 @@ impl Driver {
         due: Instant,
         network: &mut Network<O>,
     ) {
-        // The sum that ns-2 goes by may come a nanosecond before the deadline: for the sender it is the deadline.
+        // ns-2's sum may be a nanosecond before the deadline.
         let at = now.at.max(due);
         ends.handle_sender_timeout(at);
         self.transmit_at(ends, now, at, network);
@@ -229,7 +219,6 @@ impl Driver {
         }
     }
 
-    /// The sink's timer has come, for what was due at `due`.
     fn on_sink_timer<E: Ends, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -239,10 +228,9 @@ impl Driver {
     ) {
         let at = now.at.max(due);
         ends.handle_receiver_timeout(at);
-        self.acknowledge_at(ends, now, at, network);
+        self.answer_at(ends, now, at, network);
     }
 
-    /// A packet has come to one of the flow's ends.
     #[inline(always)]
     fn on_packet<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
@@ -260,7 +248,7 @@ impl Driver {
                 self.hear_judgements(ends, now.at, network);
             }
             network.delivered(now.at, handle, goodput);
-            self.acknowledge_at(ends, now, now.at, network);
+            self.answer_at(ends, now, now.at, network);
         } else {
             if let Some(trip) = ends.hear(now.at, packet.sent, packet) {
                 network.round_trip(now.at, self.id, trip);
@@ -326,21 +314,11 @@ impl Driver {
         self.transmit_at(ends, now, now.at, network);
     }
 
-    /// Sends what the sender may send when its clock says `at`. What only goes has gone.
-    #[inline]
+    /// Sends what the sender may send when its clock shows `at`, and arms its timer. Ends without answers have sent everything when it was written.
     fn transmit_at<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
-        if ends.answers() {
-            self.transmit_controlled(ends, now, at, network);
+        if !ends.answers() {
+            return;
         }
-    }
-
-    fn transmit_controlled<E: Ends, O: Observer>(
-        &mut self,
-        ends: &mut E,
-        now: Moment,
-        at: Instant,
-        network: &mut Network<O>,
-    ) {
         let mut room = BURST;
         while room > 0 {
             let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
@@ -413,21 +391,11 @@ impl Driver {
         }
     }
 
-    /// Sends what the receiving end has to say when its clock says `at`.
-    #[inline]
-    fn acknowledge_at<E: Ends, O: Observer>(
-        &mut self,
-        ends: &mut E,
-        now: Moment,
-        at: Instant,
-        network: &mut Network<O>,
-    ) {
-        if ends.answers() {
-            self.answer(ends, now, at, network);
+    /// Sends what the receiving end may send when its clock shows `at`, and arms its timer.
+    fn answer_at<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
+        if !ends.answers() {
+            return;
         }
-    }
-
-    fn answer<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
         while let Some(envelope) = ends.poll_answer(at) {
             network.inject(now, self.id, self.reverse, false, envelope);
         }

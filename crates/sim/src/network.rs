@@ -213,15 +213,15 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packets.get(handle).place) as usize;
         if self.ports[number].link.is_plain() {
-            self.offer_first(now, number, handle);
+            self.offer_plain_by_call(now, number, handle);
         } else {
             self.offer_any(now, number, handle);
         }
     }
 
-    /// The same for the first link of a route, if it is plain: the others are offered theirs where they arrive.
+    /// Offers the packet to a plain link without inlining: only [`arrival`](Self::arrival) has a copy of that code.
     #[inline(never)]
-    fn offer_first(&mut self, now: Moment, number: usize, handle: Handle) {
+    fn offer_plain_by_call(&mut self, now: Moment, number: usize, handle: Handle) {
         self.offer_plain(now, number, handle);
     }
 

@@ -67,7 +67,7 @@ pub(super) fn chosen(asked: &[String], limit: QueueSize) -> Result<Vec<Named>, F
 /// Reads `KIND[,KEY=VALUE...]`; without a limit of its own it has this one.
 pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Failure> {
     let wrong = |message: String| Failure::Queues(format!("--queue {text}: {message}"));
-    let (kind, pairs) = pairs(text).map_err(wrong)?;
+    let (kind, pairs) = pairs(text).map_err(|why| wrong(format!("{why}, or another --queue for another queue")))?;
     let usual = of_kind(kind, limit).ok_or_else(|| {
         wrong(format!(
             "there is no send queue of kind \"{kind}\"{}",

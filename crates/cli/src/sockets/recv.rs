@@ -45,8 +45,8 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let mut options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
     options.connection.one_way_delays = asked.delays.is_wanted();
     let delays = asked.delays.meter();
-    // Before anybody can send: opening a named pipe waits for its reader, and a datagram that is acknowledged must have a place. Until then a signal
-    // ends the program.
+    // Opening a named pipe waits for its reader. No sender may connect before: the output must accept each datagram that is acknowledged. Until the
+    // output is open, a signal ends the program.
     let sink = Arc::new(Sink::new(asked)?);
     let server = Arc::new(listen(&asked.listen, &options)?);
     sink.begin()?;

@@ -38,7 +38,7 @@ impl Sink {
                 Self::Stdout { framing }
             }
             (Some(path), _) => {
-                // Emptied by `begin`: what is in it is kept if there is no socket.
+                // `begin` empties it: the file keeps its contents if the port cannot be opened.
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 let file = file.map_err(Failure::file("write", path))?;
                 Self::File { path: path.clone(), file: Mutex::new(file), framing }
@@ -48,7 +48,7 @@ impl Sink {
         })
     }
 
-    /// Empties a file: datagrams come next.
+    /// Empties the output file, before the first datagram is written.
     pub(super) fn begin(&self) -> Result<(), Failure> {
         let Self::File { path, file, .. } = self else { return Ok(()) };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);

@@ -93,11 +93,11 @@ impl Reverse {
         self.controller.held(now)
     }
 
-    /// Whether a report waits. The controller is asked only if something has happened, or if its time is `due`. It is asked once: the options of its
-    /// report are written at once.
+    /// Returns whether a report waits. Asks the controller only if something has happened since its last answer, or if its timer is due. Writes the
+    /// options of its report at once, since the controller gives each report once.
     #[inline]
-    pub(super) fn has_report(&mut self, now: Instant, room: Room, due: bool) -> bool {
-        if self.may_report || due { self.ask_for_report(now, room) } else { self.report_len > 0 }
+    pub(super) fn has_report(&mut self, now: Instant, room: Room, timer_is_due: bool) -> bool {
+        if self.may_report || timer_is_due { self.ask_for_report(now, room) } else { self.report_len > 0 }
     }
 
     fn ask_for_report(&mut self, now: Instant, room: Room) -> bool {

@@ -220,8 +220,8 @@ impl Connection {
         let ack = self.windows.gsr();
         let data = self.data_that_may_go(now, outbox);
         // The controller is asked only once: what is due stays so until a packet takes it.
-        let due = self.timers.is_due(Timer::Receiver, now);
-        if self.reverse.has_report(now, self.agreed.receiving, due) {
+        let timer_is_due = self.timers.is_due(Timer::Receiver, now);
+        if self.reverse.has_report(now, self.agreed.receiving, timer_is_due) {
             self.pending.owe(Due::Ack);
         }
         let due = self.pending.owes(Due::Ack);

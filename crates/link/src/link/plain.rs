@@ -1,8 +1,8 @@
-//! The way of a packet over a plain link, which does only what most links do.
+//! The path of a packet over a plain link, which does only what most links do.
 //!
 //! A link is plain if its rate and its delay are constant, its queue drops the packets that do not fit, ties are drawn, and nothing takes,
-//! marks or copies its packets. Then each transmission is settled when its packet is offered, and the only event is the arrival at the far end. This
-//! file does what the general path of [`Link`] does, without what such a link does not need; a property test compares the two.
+//! marks or copies its packets. Then each transmission is settled when its packet is offered, and the only event is the arrival at the far end. The
+//! general path of [`Link`] gives the same results; a property test compares the two.
 
 use super::Link;
 use crate::common::Common;
@@ -14,16 +14,16 @@ use headway_units::{Instant, Moment, Ties};
 pub enum Departure {
     /// Never: the link is plain.
     Plain,
-    /// It is not.
+    /// Not now.
     Idle,
-    /// It is.
+    /// Yes.
     Pending,
 }
 
 /// What a plain link does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainOffer {
-    /// It is let in, and transmitted from `start` to `end`.
+    /// The packet is enqueued, and transmitted from `start` to `end`.
     Accepted {
         /// Its IP bytes.
         bytes: u32,
@@ -79,16 +79,7 @@ impl Link {
             Some(before) => (before.next, before.next_arrival) = (packet, arrival),
             None => (self.first, self.first_arrival) = (packet, arrival),
         }
-        self.last = packet;
-        if idle {
-            self.last_begun = packet;
-        } else {
-            if self.waiting == 0 {
-                self.first_waiting = packet;
-            }
-            self.waiting += 1;
-            self.waiting_bytes += u64::from(bytes);
-        }
+        self.append(packet, bytes, idle);
         PlainOffer::Accepted { bytes, start: start.at, end }
     }
 

@@ -21,6 +21,7 @@ impl Packet {
 }
 
 impl Item for Packet {
+    fn release(&mut self) {}
     fn size(&self) -> u32 {
         self.size
     }

@@ -45,7 +45,10 @@ pub struct Packet<T> {
     pub payload: T,
 }
 
-impl<T> Item for Packet<T> {
+impl<T: Default> Item for Packet<T> {
+    fn release(&mut self) {
+        self.payload = T::default();
+    }
     fn size(&self) -> u32 {
         self.size
     }

@@ -91,7 +91,7 @@ impl Flow {
                 }
                 struck.connections = strangers.len() as u64;
             }
-            driver.acknowledge_at(ends, now, now.at, network);
+            driver.answer_at(ends, now, now.at, network);
         } else {
             for _ in 0..BURST {
                 let mut meter = Meter::by(&mut network.flow_meters[driver.id.0 as usize], sender_clock.as_ref());

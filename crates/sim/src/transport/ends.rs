@@ -13,150 +13,150 @@ use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
 use headway_units::{Instant, Moment};
 
-/// The two ends of a flow. The flow works on them by static dispatch: it chooses once for each event.
+/// The two ends of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, which is chosen once for each event.
 ///
-/// Each is driven as every endpoint is: whatever came in, its poll is asked until it has nothing, and then when to come back. All
-/// instants are of the clock of the end that they are handed to.
+/// After each call that may act, poll an end until it has no more packets, and then for its next deadline. All instants are of the clock of the
+/// end that receives them.
 pub(crate) trait Ends {
-    /// Whether anything goes back.
+    /// Whether the receiving end sends packets.
     const ANSWERS: bool = true;
     /// Whether the sending end opens a connection when the flow starts, and closes it when the flow stops.
     const CONNECTS: bool = false;
 
-    /// See [`ANSWERS`](Self::ANSWERS).
+    /// Returns [`ANSWERS`](Self::ANSWERS) of the ends that it holds.
     #[inline(always)]
     fn answers(&self) -> bool {
         Self::ANSWERS
     }
 
-    /// See [`CONNECTS`](Self::CONNECTS).
+    /// Returns [`CONNECTS`](Self::CONNECTS) of the ends that it holds.
     #[inline(always)]
     fn connects(&self) -> bool {
         Self::CONNECTS
     }
 
-    /// The clocks of the ends, if they are not both the simulator's.
+    /// Returns the clocks of the ends, unless both use the simulator's.
     #[inline(always)]
     fn clocks(&self) -> Option<&FlowClocks> {
         None
     }
 
-    /// Takes the next of what the source has written by `due`.
+    /// Accepts the next write that the source has made by `due`.
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken;
 
-    /// The source has as much as this from now on.
+    /// Sets how much data the source has from now on.
     fn set_backlog(&mut self, now: Instant, backlog: Backlog);
 
-    /// The flow stops: the connection is closed.
+    /// Closes the connection when the flow stops.
     fn close(&mut self, _now: Instant) {}
 
-    /// A packet has come to the sending end, of the other's clock `sent`; returns the round trip that it lets measure, if any.
+    /// Handles a packet that arrives at the sending end. `sent` is by the clock of the receiving end. Returns the measured round trip, if any.
     fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip>;
 
-    /// The sending end's time has come.
+    /// Handles the deadline of the sending end.
     fn handle_sender_timeout(&mut self, now: Instant);
 
-    /// The next packet that the sending end sends now, if any.
+    /// Returns the next packet that the sending end sends now, if any.
     fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope>;
 
-    /// When the sending end must act next.
+    /// Returns the next deadline of the sending end.
     fn poll_sender_timeout(&self) -> Option<Instant>;
 
-    /// How long after the last packet that is, in s, where nanoseconds round it.
+    /// Returns the time from the last packet to that deadline, in s, if nanoseconds would round it.
     fn gap_s(&self) -> Option<f64> {
         None
     }
 
-    /// A packet has come to the receiving end, of the other's clock `sent`; returns the data bytes that are the application's.
+    /// Handles a packet that arrives at the receiving end. `sent` is by the clock of the sending end. Returns the bytes of application data.
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32;
 
-    /// The channel has taken a packet to the receiving end.
+    /// Notifies the receiving end of a packet that the channel has lost.
     fn on_channel_loss(&mut self, _number: u64) {}
 
-    /// What the receiving end has made of losses.
+    /// Returns the next judgement of the receiving end about losses.
     fn poll_judgement(&mut self) -> Option<Judgement> {
         None
     }
 
-    /// The next frame that has come whole, where packets do not say which frame they are of.
+    /// Returns the next complete frame, if packets do not contain the number of their frame.
     fn poll_frame(&mut self) -> Option<WrittenFrame> {
         None
     }
 
-    /// The receiving end's time has come.
+    /// Handles the deadline of the receiving end.
     fn handle_receiver_timeout(&mut self, now: Instant);
 
-    /// The next packet that the receiving end sends now, if any.
+    /// Returns the next packet that the receiving end sends now, if any.
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope>;
 
-    /// The next packet that the receiving end sends now to somebody else, with where its route starts.
+    /// Returns the next packet that the receiving end sends now to another host than the sender, and the start of its route.
     fn poll_aside(&mut self, _now: Instant) -> Option<(u32, Envelope)> {
         None
     }
 
-    /// When the receiving end must act next.
+    /// Returns the next deadline of the receiving end.
     fn poll_receiver_timeout(&self) -> Option<Instant>;
 
-    /// Where the sending end has many deadlines: those that have changed were set now. Returns when its next one was set.
+    /// Records that the changed deadlines of a sending end with many deadlines were set now. Returns when its next deadline was set.
     #[inline]
     fn place_sender_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
         None
     }
 
-    /// The same of the receiving end.
+    /// Does for the receiving end what [`place_sender_timers`](Self::place_sender_timers) does for the sending end.
     #[inline]
     fn place_receiver_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
         None
     }
 
-    /// Fetches the end that a packet is about to come to: it is itself at hand.
+    /// Prefetches the end at which a packet will arrive.
     fn fetch(&self, _receiving: bool) {}
 
-    /// What waits at the sending end, if a rate controller paces it.
+    /// Returns the send queue, if a rate controller paces the sending end.
     fn send_queue(&mut self) -> Option<&mut SendQueue> {
         None
     }
 
-    /// What that rate controller holds.
+    /// Returns the state of that rate controller.
     fn status(&self) -> Option<Status> {
         None
     }
 
-    /// A TCP's sender, where there is one.
+    /// Returns the TCP sender, if there is exactly one.
     fn tcp(&self) -> Option<&Sender> {
         None
     }
 
-    /// What the senders of a TCP have counted.
+    /// Returns the counters of all TCP senders.
     fn counters(&self) -> Option<Counters> {
         self.tcp().map(Sender::counters)
     }
 
-    /// What has set the sending end back so far.
+    /// Returns the losses and timeouts of the sending end so far.
     fn setbacks(&self) -> Setbacks {
         self.tcp().map_or_else(Setbacks::default, |sender| sender.counters().into())
     }
 
-    /// Whether something of the source has ended that wants to know of it.
+    /// Returns whether a session has ended of which the source is not notified yet.
     #[inline]
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// Tells the source what of it has ended.
+    /// Notifies the source of sessions that have ended.
     fn tell_source(&mut self, _now: Instant, _source: &mut Source, _meter: &mut Meter<'_>) {}
 
-    /// How many sessions are open, if the source makes sessions.
+    /// Returns the number of open sessions, if the source makes sessions.
     fn open_sessions(&self) -> Option<usize> {
         None
     }
 
-    /// The ends of a connection, to which anybody may talk.
+    /// Returns the ends of a DCCP connection, which accept packets of attackers.
     fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
         None
     }
 
-    /// Why there is no connection, or why it ended before anybody wanted it to.
+    /// Returns why the connection was not established, or why it ended before it was closed.
     fn failure(&self) -> Option<String> {
         None
     }
