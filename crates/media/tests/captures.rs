@@ -529,7 +529,7 @@ fn a_file_that_was_cut_in_its_first_record_names_the_place() {
     let error = options(|_| {}).schedule(&Capture::parse(&pcap[..100]).unwrap()).unwrap_err();
     assert_eq!(
         error.message,
-        "\"call.pcap\" has no UDP datagram among its 0 packets; the file was cut within the record at byte 24; the 0 packets before it are used"
+        "\"call.pcap\" has no UDP datagram among its 0 packets; the file was cut within the record at byte 24; no packet is before it"
     );
 }
 

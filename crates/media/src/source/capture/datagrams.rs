@@ -44,7 +44,12 @@ pub struct Cut {
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { packets, offset } = self;
-        write!(f, "the file was cut within the record at byte {offset}; the {packets} packets before it are used")
+        write!(f, "the file was cut within the record at byte {offset}; ")?;
+        match packets {
+            0 => f.write_str("no packet is before it"),
+            1 => f.write_str("the packet before it is used"),
+            _ => write!(f, "the {packets} packets before it are used"),
+        }
     }
 }
 
