@@ -1,7 +1,7 @@
 //! One handing over of data from an application to its transport.
 
 use crate::{Framing, Media, UdpOptions, datagrams};
-use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError};
+use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError, Rate};
 
 /// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
 /// one write cannot stall a run.
@@ -92,6 +92,12 @@ impl Sizes {
             Self::Payload => WriteSize::Payload(bytes),
         }
     }
+}
+
+/// Describes a rate at which writes of this many bytes are less than a nanosecond apart.
+pub(crate) fn too_many_writes(bytes: Bytes) -> String {
+    let most = Rate::from_bits_per_second(bytes.count().saturating_mul(8_000_000_000));
+    format!("more than one write each nanosecond: write a rate of at most {most}, or more bytes")
 }
 
 /// `bytes` is a size that may be written.

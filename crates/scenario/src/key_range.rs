@@ -41,7 +41,12 @@ pub(crate) fn narrowed<R: SchemaRegistry>(kind: &str, preset: &Table, written: &
     let most = largest(unit).into_iter().find_map(|data| check(&data)).and_then(of);
     let range = match (least, most) {
         (Some(Some(least)), Some(most)) if least != most => format!("{least}; {most}"),
-        (Some(Some(one)), _) => one,
+        (Some(Some(one)), Some(_)) => one,
+        // The largest value of the type is allowed.
+        (Some(Some(one)), None) => match end_of_type(&fault.message) {
+            Some(end) => format!("{one}; at most {end}"),
+            None => one,
+        },
         (Some(None), Some(most)) if !most.contains("from ") => format!("0 or more; {most}"),
         (_, Some(most)) => most,
         (_, None) => return fault,
@@ -72,6 +77,12 @@ fn replaced(table: &Table, steps: &[Step], data: &Data) -> Option<Table> {
     }
     at.data = data.clone();
     Some(table)
+}
+
+/// Returns the largest value of the type, which the message about it contains: `write a rate from 0bps to 18446744Tbps, in steps of 1bps`.
+fn end_of_type(message: &str) -> Option<&str> {
+    let (_, end) = message.rsplit_once(" to ")?;
+    Some(end.split(", in ").next().unwrap_or(end))
 }
 
 /// What a check's message says is right: `10s is too long: at most 1s` ends with it.

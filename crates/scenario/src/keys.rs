@@ -2,6 +2,7 @@
 
 use crate::de;
 use crate::document::{self, Data, Origin, Table, Value};
+use crate::key_range;
 use crate::path::Path;
 use headway_units::SchemaRegistry;
 
@@ -13,6 +14,8 @@ pub fn options<R: SchemaRegistry>(kind: &str, keys: serde_json::Value) -> Result
     let none = Value { origin: Origin::Preset, data: Data::Table(Table::new()) };
     let keys = document::preset(keys).unwrap_or(none);
     de::read_with(|deserializer| R::deserialize(kind, deserializer), &keys).map_err(|fault| {
+        let all = keys.table().cloned().unwrap_or_default();
+        let fault = key_range::narrowed::<R>(kind, &all, &all, fault);
         let path = Path(fault.steps);
         if path.0.is_empty() { fault.message } else { format!("{path}: {}", fault.message) }
     })

@@ -1,5 +1,6 @@
 //! `policer` of a `[[link]]`: what is dropped before the queue for its rate.
 
+use crate::read::RATE_ALLOWED;
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
 use headway_link::{LARGEST_BURST, LARGEST_PACKET, PolicerOptions};
@@ -25,7 +26,7 @@ pub(crate) fn bucket(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> (Option<Ra
             table.missing(key, example);
         }
     }
-    let rate = table.within("rate", .., "write a rate above 0bps, such as \"2Mbps\"");
+    let rate = table.within("rate", .., RATE_ALLOWED);
     let least = mtu.unwrap_or(LARGEST_PACKET);
     (rate, table.within("burst", .., &format!("from {least} to {LARGEST_BURST}")))
 }

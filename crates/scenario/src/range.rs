@@ -122,7 +122,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     let from = end(&mut open, "from");
     let to = end(&mut open, "to");
     let step = open.value("step").map(|_| end(&mut open, "step"));
-    let steps: Option<u64> = open.optional("steps");
+    let allowed = format!("from 2, both ends counted, to {MOST_RUNS}");
+    let steps = open.within("steps", 2..=MOST_RUNS as u64, &allowed);
+    if steps.is_none() && open.value("steps").is_some() {
+        return None;
+    }
     let scale = open.optional("scale").unwrap_or_default();
     let (from, to, step) = (from?, to?, step.map_or(Some(None), |step| step.map(Some))?);
     if steps.is_some() && step.is_some() {
@@ -157,11 +161,6 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
         return None;
     }
     let values = match (steps, step) {
-        (Some(steps), _) if !(2..=MOST_RUNS as u64).contains(&steps) => {
-            let message = format!("{steps} is out of range: from 2, both ends counted, to {MOST_RUNS}");
-            open.wrong("steps", message);
-            return None;
-        }
         (Some(steps), _) => Values::Many(steps as usize),
         (None, Some(_)) => match range.many() {
             Ok(count) => Values::Many(count),

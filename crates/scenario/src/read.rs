@@ -23,6 +23,8 @@ pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 /// At this rate a byte takes a nanosecond. Without propagation a faster link could deliver a packet at the instant at
 /// which it was offered, and the order of what happens at one instant would not be defined.
 pub(crate) const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
+/// The rates that a link, a policer or a shaper can have: all above zero that a [`Rate`] holds.
+pub(crate) const RATE_ALLOWED: &str = "write a rate above 0bps and at most 18446744Tbps, such as \"2Mbps\"";
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
 
@@ -162,7 +164,7 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     if capacity.is_none() && open.value("rate").is_none() {
         open.missing("rate", "\"2Mbps\"");
     }
-    let rate: Option<Rate> = open.within("rate", .., "write a rate above 0bps, such as \"2Mbps\"");
+    let rate: Option<Rate> = open.within("rate", .., RATE_ALLOWED);
     if capacity.is_some() && rate.is_some() {
         open.wrong("rate", "capacity tells how fast this link is: leave one of the two out");
     }
@@ -187,7 +189,8 @@ fn link<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dia
     }
     let changes = crate::changes::read(&mut open, rate, delay, capacity.is_some()).unwrap_or_default();
     let one_way = open.optional("one_way").unwrap_or_default();
-    let mtu: Option<Bytes> = open.within("mtu", .., "write at least \"1B\", or leave mtu out");
+    let mtu: Option<Bytes> =
+        open.within("mtu", .., "write at least \"1B\" and at most \"18446744073GB\", or leave mtu out");
     if mtu.is_some_and(|mtu| mtu.count() == 0) {
         open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
     }

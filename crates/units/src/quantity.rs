@@ -90,7 +90,7 @@ const RATE: Notation = Notation {
 const BYTES: Notation = Notation {
     what: "a number of bytes",
     example: "\"1000B\" or \"64kB\"",
-    range: "from 0B to 18446744TB, in whole bytes",
+    range: "from 0B to 18446744073GB, in whole bytes",
     units: &[
         ("B", 1),
         ("kB", 1_000),

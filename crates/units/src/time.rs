@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub(crate) const DURATION: Notation = Notation {
     what: "a duration",
     example: "\"10ms\" or \"1.5s\"",
-    range: "from 0s to 584 years, in steps of 1ns",
+    range: "from 0s to 18446744073s (584 years), in steps of 1ns",
     units: &[
         ("ns", 1),
         ("us", 1_000),

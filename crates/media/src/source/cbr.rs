@@ -13,7 +13,7 @@
 //! themselves, and for `changes`, of which only the source knows: a write due at one comes before or after it by the same sum.
 
 use super::Context;
-use crate::write::{Write, WriteSize, check_lifetime, chosen_size};
+use crate::write::{Write, WriteSize, check_lifetime, chosen_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate};
 
 /// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
@@ -165,10 +165,8 @@ impl headway_units::Options for CbrOptions {
             _ => {}
         }
         if self.nominal_interval().is_some_and(Duration::is_zero) {
-            return Err(OptionError::new(
-                "rate",
-                "more than one write each nanosecond: lower rate or write more bytes",
-            ));
+            let bytes = self.size.or(self.payload).unwrap_or_default();
+            return Err(OptionError::new("rate", too_many_writes(bytes)));
         }
         self.check_changes()?;
         if self.packets == Some(0) {
@@ -197,7 +195,7 @@ impl CbrOptions {
                 return fail("a rate of 0bps would never be left: rate is at least 1bps");
             }
             if change.rate.time_of(bytes).is_zero() {
-                return fail("more than one write each nanosecond: lower rate or write more bytes");
+                return fail(&too_many_writes(bytes));
             }
         }
         Ok(())

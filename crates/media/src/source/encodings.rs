@@ -5,7 +5,7 @@
 //! of the transport, from the packet that is due next; a gap that has begun keeps its length.
 
 use super::Context;
-use crate::write::{Write, WriteSize, check_lifetime, check_size};
+use crate::write::{Write, WriteSize, check_lifetime, check_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Rate};
 
 /// Options of `kind = "encodings"`.
@@ -68,7 +68,7 @@ impl headway_units::Options for EncodingsOptions {
         }
         check_size("payload", self.payload)?;
         if self.rates.iter().any(|rate| rate.time_of(self.payload).is_zero()) {
-            return wrong("more than one write each nanosecond: lower the rates or write more bytes".to_owned());
+            return wrong(too_many_writes(self.payload));
         }
         check_lifetime(self.lifetime)
     }

@@ -6,7 +6,7 @@
 
 use super::Context;
 use super::draw::Law;
-use crate::write::{Write, WriteSize, check_lifetime, chosen_size};
+use crate::write::{Write, WriteSize, check_lifetime, chosen_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Duration, Instant, MediaKind, OptionError, Random, Rate};
 
 /// What an on-off source is told, whatever its laws.
@@ -34,8 +34,7 @@ impl Told {
                 return Err(OptionError::new("rate", "a rate of 0bps sends nothing: rate is at least 1bps"));
             }
             Some(_) if self.interval().is_zero() => {
-                let message = "more than one write each nanosecond: lower rate or write more bytes";
-                return Err(OptionError::new("rate", message));
+                return Err(OptionError::new("rate", too_many_writes(self.bytes())));
             }
             Some(_) => {}
         }
