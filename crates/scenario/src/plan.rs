@@ -76,6 +76,12 @@ pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> 
     let Some(root) = crate::load::document(text, overrides, &mut problems) else {
         return Err(problems.into_error(file, text));
     };
+    for (index, vary) in varies.iter().enumerate() {
+        if let Some(first) = varies[..index].iter().find(|first| vary::is_same_key(&root, &first.key, &vary.key)) {
+            let message = format!("{} is varied twice: write all of its values in one place", first.key);
+            return Err(ScenarioError::of_argument(vary.place(), message));
+        }
+    }
     let mut reader = Reader::new(&root);
     let mut varied = vary::read(&mut reader, varies);
     let set: Vec<Path> = overrides.iter().filter_map(|set| resolve(&root, &set.path).ok()).flatten().collect();

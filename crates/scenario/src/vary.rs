@@ -262,7 +262,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
     let mut zips = Vec::new();
     for (key, entry) in written {
         // What the caller varies is in place of it.
-        if !beside.iter().any(|other| other.key == *key || is_same(reader.root, &other.key, key)) {
+        if !beside.iter().any(|other| is_same_key(reader.root, &other.key, key)) {
             one_key(reader, key, &entry.value, &mut varied, &mut zips);
         }
     }
@@ -285,6 +285,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
         }
     }
     varied
+}
+
+/// Returns whether both name the same places, or are the same word of `[vary]`.
+pub(crate) fn is_same_key(root: &Value, one: &str, other: &str) -> bool {
+    one == other || is_same(root, one, other)
 }
 
 fn is_same(root: &Value, one: &str, other: &str) -> bool {
@@ -386,8 +391,17 @@ fn seeds<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<V
     let (first, count) = match &value.data {
         Data::Integer(count) => (1, u64::try_from(*count).unwrap_or(0)),
         _ => {
+            const MOST: u64 = i64::MAX as u64;
             let mut open = reader.open(value, path, &VOCABULARY.seeds)?;
-            (open.required::<u64>("first", "1")?, open.required::<u64>("count", "20")?)
+            for (key, example) in [("first", "1"), ("count", "20")] {
+                if open.value(key).is_none() {
+                    open.missing(key, example);
+                }
+            }
+            let count = open.within("count", 1..=MOST_RUNS as u64, &format!("from 1 to {MOST_RUNS}"));
+            let most = MOST + 1 - count.unwrap_or(1);
+            let first = open.within("first", 0..=most, &format!("write a whole number from 0 to {most}"));
+            (first?, count?)
         }
     };
     if !(1..=MOST_RUNS as u64).contains(&count) {
