@@ -8,7 +8,7 @@ use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
 use headway_media::{Context, Source, SourceOptions, WriteSize};
-use headway_units::{Bytes, Instant, Random, Registry};
+use headway_units::{Bytes, Duration, Instant, Random, Registry};
 
 /// More packets than anyone waits for: some hours of computing.
 const MOST_PACKETS: u64 = 10_000_000_000;
@@ -34,13 +34,8 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, expanded: &Expanded) {
 /// What is allowed but odd.
 pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     let mut warnings = Problems::default();
-    let end = expanded.scenario.duration;
+    after_the_end(root, expanded, &mut warnings);
     for (path, flow) in one_of_each_table(expanded) {
-        let first = flow.start.earliest();
-        if first >= Instant::ZERO + end {
-            let message = format!("this flow never starts: the run ends at {end}");
-            warnings.value(root, &path.key("start"), message);
-        }
         if root.has(&path.key("e_model")) && flow.source.lifetime().is_none() {
             let message = "speech is rated where it is of use for a limited time: give the source a lifetime, or leave e_model out";
             warnings.value(root, &path.key("e_model"), message);
@@ -57,6 +52,58 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     }
     idle_hosts(root, expanded, &mut warnings);
     warnings
+}
+
+/// Warns of what is due when the run is over.
+fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
+    let Scenario { duration, flows, attackers, series, .. } = &expanded.scenario;
+    let (end, ends_at) = (Instant::ZERO + *duration, format!("the run ends at {duration}"));
+    let mut first = 0;
+    for replicas in expanded.flow_tables.chunk_by(usize::eq) {
+        let of_table = &flows[first..first + replicas.len()];
+        if let Some(late) = of_table.iter().position(|flow| flow.start.earliest() >= end) {
+            let path = flow_path(replicas[0]).key("start");
+            // Each replica may have its own start.
+            let path = Some(path.index(late)).filter(|own| root.has(own)).unwrap_or(path);
+            warnings.value(root, &path, format!("this flow never starts: {ends_at}"));
+        }
+        first += replicas.len();
+    }
+    for (index, attacker) in attackers.iter().enumerate() {
+        if attacker.start >= end {
+            let path = Path::default().key("attacker").index(index).key("start");
+            warnings.value(root, &path, format!("this attacker never starts: {ends_at}"));
+        }
+    }
+    let path = Path::default().key("record").key("series");
+    if root.has(&path) && series.is_some_and(|interval| interval > *duration) {
+        warnings.value(root, &path, format!("no sample is taken: {ends_at}"));
+    }
+    for key in ["link", "flow"] {
+        let Some(entry) = root.table().and_then(|table| table.get(key)) else { continue };
+        changes_after(*duration, &entry.value, &Path::default().key(key), &mut |path| {
+            warnings.value(root, path, format!("this change never happens: {ends_at}"));
+        });
+    }
+}
+
+/// Calls `found` with the time of the first of each list of `changes` that is due at `end` or later.
+fn changes_after(end: Duration, value: &Value, path: &Path, found: &mut impl FnMut(&Path)) {
+    for (index, value) in value.array().unwrap_or_default().iter().enumerate() {
+        changes_after(end, value, &path.index(index), found);
+    }
+    for (key, entry) in value.table().into_iter().flatten() {
+        let path = path.key(key);
+        if key == "changes" {
+            let at = |change: &Value| change.table()?.get("at")?.value.text()?.parse::<Duration>().ok();
+            let changes = entry.value.array().unwrap_or_default();
+            if let Some(late) = changes.iter().position(|change| at(change).is_some_and(|at| at >= end)) {
+                found(&path.index(late).key("at"));
+            }
+        } else {
+            changes_after(end, &entry.value, &path, found);
+        }
+    }
 }
 
 /// Hosts at which nothing ends its way.

@@ -200,6 +200,52 @@ fn a_flow_that_never_starts_is_warned_of() {
     assert!(loaded.warnings[0].to_string().contains("this flow never starts: the run ends at 10s"));
 }
 
+/// What is due at the end of the run or later has no effect, and was accepted without a word.
+#[test]
+fn what_is_due_after_the_end_is_warned_of() {
+    let warned = |from: &str, to: &str| -> Vec<String> {
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{from}");
+        let loaded = load("small.toml", &text, &[], &NoFiles).unwrap_or_else(|error| panic!("{to}:\n{error}"));
+        loaded
+            .warnings
+            .iter()
+            .map(|warning| warning.to_string().lines().next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let link = |keys: &str| warned("\"10ms\"", &format!("\"10ms\"\n{keys}"));
+    let changes =
+        |at: &str| format!("changes = [{{ at = \"1s\", rate = \"1Mbps\" }}, {{ at = \"{at}\", rate = \"3Mbps\" }}]");
+    let never = "this change never happens: the run ends at 10s";
+    for (keys, key) in [
+        (changes("10s"), "link[0].changes[1].at"),
+        (format!("reverse = {{ {} }}", changes("11s")), "link[0].reverse.changes[1].at"),
+        (
+            format!("shaper = {{ rate = \"1Mbps\", burst = \"15kB\", {} }}", changes("10s")),
+            "link[0].shaper.changes[1].at",
+        ),
+        (
+            "loss = { kind = \"bernoulli\", probability = 0, changes = [{ at = \"20s\", probability = 0.5 }] }"
+                .to_owned(),
+            "link[0].loss.changes[0].at",
+        ),
+    ] {
+        let found = link(&keys);
+        assert!(found.len() == 1 && found[0].ends_with(&format!("{key}: {never}")), "{keys}: {found:?}");
+    }
+    assert_eq!(link(&changes("9.999s")), [""; 0]);
+    let found = warned("to = \"b\"", "to = \"b\"\ncount = 2\nstart = [\"0s\", \"10s\"]");
+    assert!(
+        found.len() == 1 && found[0].ends_with("flow[0].start[1]: this flow never starts: the run ends at 10s"),
+        "{found:?}"
+    );
+    let found = warned("\"10s\"\n", "\"10s\"\nrecord = { series = \"11s\" }\n");
+    assert!(
+        found.len() == 1 && found[0].ends_with("record.series: no sample is taken: the run ends at 10s"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn vary_makes_every_combination() {
     let text = format!("{SMALL}\n[vary]\n\"link[0].rate\" = [\"1Mbps\", \"2Mbps\"]\nseed = [1, 2, 3]\n");
