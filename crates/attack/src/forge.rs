@@ -3,7 +3,7 @@
 use crate::every::{self, Every};
 use crate::{Context, Fate, Shot, Way, packets};
 use headway_dccp::{Body, OptionArea, Reset, ResetCode};
-use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48};
+use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48, unused_unless};
 use serde::{Deserialize, Serialize};
 
 /// Of a sequence number.
@@ -76,6 +76,11 @@ impl headway_units::Options for Options {
             return Err(OptionError::new("data", format!("{} is out of range: at most {MOST_DATA}B", self.data)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let has_data = matches!(self.packet, Forgery::Data | Forgery::DataAck);
+        unused_unless(has_data, "data", "packet = \"data\" or \"data-ack\"").into_iter().collect()
     }
 }
 

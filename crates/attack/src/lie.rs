@@ -6,7 +6,7 @@ use headway_dccp::{
     AckRun, AckState, AckVector, Body, Ccid, CcidOption, DccpOption, Elapsed, EncodeError, LossInterval, LossIntervals,
     OptionWriter, Packet,
 };
-use headway_units::{Dialect, Duration, Instant, OptionError};
+use headway_units::{Dialect, Duration, Instant, OptionError, unused_unless};
 use serde::{Deserialize, Serialize};
 
 /// Types of the options of TFRC's receivers (RFC 4342 section 8).
@@ -75,6 +75,16 @@ impl headway_units::Options for Options {
             return Err(OptionError::new("packets", "1 to 63 packets may be acknowledged too early"));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        [
+            unused_unless(self.claim == Claim::Elapsed, "elapsed", "claim = \"elapsed\""),
+            unused_unless(self.claim == Claim::Ahead, "packets", "claim = \"ahead\""),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

@@ -32,4 +32,8 @@ impl Options for SpacingEquationOptions {
     fn check(&self) -> Result<(), OptionError> {
         self.0.check()
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        self.0.unused()
+    }
 }

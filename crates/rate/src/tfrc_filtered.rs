@@ -26,4 +26,8 @@ impl Options for TfrcFilteredOptions {
     fn check(&self) -> Result<(), OptionError> {
         self.0.check()
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        self.0.unused()
+    }
 }

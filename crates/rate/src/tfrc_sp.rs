@@ -37,4 +37,8 @@ impl Options for TfrcSpOptions {
     fn check(&self) -> Result<(), OptionError> {
         self.0.check()
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        self.0.unused()
+    }
 }

@@ -21,7 +21,7 @@ use crate::contract::{
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::{Pacer, SHORTEST_SILENCE};
-use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
+use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
 /// Options of `udpm`.
@@ -145,6 +145,23 @@ impl Options for UdpmOptions {
             return wrong(key, "the greatest rate is at most 100Gbps");
         }
         check_range("interval", self.interval, SHORTEST_ROUND..=LONGEST_WAY)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let by_ladder = |key| {
+            let message = format!("a ladder has all rates, so that {key} has no effect: leave one of the two out");
+            self.ladder.is_some().then(|| OptionError::new(key, message))
+        };
+        let (interval, round_trip) = (self.decide == Decide::Interval, self.decide == Decide::RoundTrip);
+        [
+            by_ladder("levels"),
+            by_ladder("step"),
+            unused_unless(interval, "interval", "decide = \"interval\""),
+            unused_unless(round_trip, "round_trip", "decide = \"round-trip\""),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

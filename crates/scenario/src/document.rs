@@ -52,6 +52,13 @@ pub(crate) struct Entry {
     pub(crate) value: Value,
 }
 
+impl Entry {
+    /// Returns whether an override has written the value. A text has a key and its value at different bytes.
+    pub(crate) fn is_overridden(&self) -> bool {
+        self.key == self.value.origin && self.key != Origin::Preset
+    }
+}
+
 /// The longest text that is read.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
 /// The most values that are read: each takes a hundred times the two bytes that it may be written in.

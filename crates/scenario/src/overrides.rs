@@ -71,6 +71,7 @@ impl Override {
 
     fn write(&self, root: &mut Value, place: &Path) -> Result<(), String> {
         let mut at = root;
+        let last = place.0.len().saturating_sub(1);
         for (depth, step) in place.0.iter().enumerate() {
             at = match (step, &mut at.data) {
                 (Step::Key(key), Data::Table(table)) => {
@@ -78,7 +79,12 @@ impl Override {
                         let origin = self.value.origin.clone();
                         Entry { key: origin.clone(), value: missing_table(&place.0[..=depth], origin) }
                     };
-                    &mut table.entry(key.clone()).or_insert_with(missing).value
+                    let entry = table.entry(key.clone()).or_insert_with(missing);
+                    // Marks the entry as overridden ([`Entry::is_overridden`]). The keys under [vary] keep their order in the text.
+                    if depth == last && place.0[0] != Step::Key("vary".to_owned()) {
+                        entry.key = self.value.origin.clone();
+                    }
+                    &mut entry.value
                 }
                 (Step::Element(element), Data::Array(values)) => {
                     let found = element.parse().ok().and_then(|index: usize| values.get_mut(index));

@@ -2,7 +2,7 @@
 
 use crate::document::{Origin, Value};
 use crate::path::Path;
-use crate::suggest::printable;
+use crate::suggest::{printable, quoted};
 use std::fmt;
 
 /// Where a problem stands.
@@ -129,10 +129,30 @@ impl fmt::Display for ScenarioError {
     }
 }
 
+/// A problem before its line is known.
+struct Found {
+    origin: Origin,
+    key: String,
+    message: String,
+    /// The override that makes a text wrong that was right, and the value that it sets.
+    cause: Option<(Origin, String)>,
+}
+
+impl Found {
+    fn new(origin: Origin, key: String, message: String) -> Self {
+        Self { origin, key, message, cause: None }
+    }
+
+    /// Where the user has to look first.
+    fn first(&self) -> &Origin {
+        self.cause.as_ref().map_or(&self.origin, |(origin, _)| origin)
+    }
+}
+
 /// Problems as they are found.
 #[derive(Default)]
 pub(crate) struct Problems {
-    found: Vec<(Origin, String, String)>,
+    found: Vec<Found>,
     more: bool,
     /// The argument that is being read, if it is not the document.
     argument: Option<Origin>,
@@ -151,7 +171,7 @@ impl Problems {
     pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl Into<String>) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate(path));
-            self.found.push((origin, path.to_string(), message.into()));
+            self.found.push(Found::new(origin, path.to_string(), message.into()));
         }
     }
 
@@ -159,14 +179,21 @@ impl Problems {
     pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl Into<String>) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
-            self.found.push((origin, table.to_string(), message.into()));
+            self.found.push(Found::new(origin, table.to_string(), message.into()));
         }
     }
 
     /// What is wrong at `origin`.
     pub(crate) fn at(&mut self, origin: Origin, key: &str, message: impl Into<String>) {
         if self.has_room() {
-            self.found.push((origin, key.to_owned(), message.into()));
+            self.found.push(Found::new(origin, key.to_owned(), message.into()));
+        }
+    }
+
+    /// Attributes the newest problem to an override that sets `value`, if the problem is in the text.
+    pub(crate) fn attribute(&mut self, cause: &Origin, value: &str) {
+        if let Some(newest) = self.found.last_mut().filter(|newest| matches!(newest.origin, Origin::Text(_))) {
+            newest.cause = Some((cause.clone(), value.to_owned()));
         }
     }
 
@@ -186,21 +213,30 @@ impl Problems {
 
     /// The problems in the order of `text`, each with its line.
     pub(crate) fn listed(mut self, file: &str, text: &str) -> Vec<Problem> {
-        self.found.sort_by_key(|(origin, ..)| match origin {
+        self.found.sort_by_key(|found| match found.first() {
             Origin::Set(_) | Origin::Option(_) => (0, 0),
             Origin::Vary(_, number) => (1, *number),
             Origin::Text(span) => (2, span.start),
             Origin::Preset => (3, 0),
         });
-        let listed = self.found.into_iter().map(|(origin, key, message)| {
-            let (place, snippet) = match origin {
-                Origin::Preset => (Place::File, None),
-                Origin::Set(set) => (Place::Set(set.to_string()), None),
-                Origin::Vary(vary, _) => (Place::Vary(vary.to_string()), None),
-                Origin::Option(option) => (Place::Option(option.to_string()), None),
-                Origin::Text(span) => show(text, span.start, span.end),
+        let place = |origin: &Origin| match origin {
+            Origin::Preset => (Place::File, None),
+            Origin::Set(set) => (Place::Set(set.to_string()), None),
+            Origin::Vary(vary, _) => (Place::Vary(vary.to_string()), None),
+            Origin::Option(option) => (Place::Option(option.to_string()), None),
+            Origin::Text(span) => show(text, span.start, span.end),
+        };
+        let listed = self.found.into_iter().map(|Found { origin, key, message, cause }| {
+            let (own, snippet) = place(&origin);
+            let Some((cause, value)) = cause else {
+                return Problem { file: file.to_owned(), place: own, key, message, snippet };
             };
-            Problem { file: file.to_owned(), place, key, message, snippet }
+            let at = match own {
+                Place::Line { line, column } => format!("{file}:{line}:{column}"),
+                _ => file.to_owned(),
+            };
+            let message = format!("\"{}\" does not fit {at}: {key}: {message}", quoted(&value));
+            Problem { file: file.to_owned(), place: place(&cause).0, key: String::new(), message, snippet }
         });
         listed.collect()
     }

@@ -9,7 +9,7 @@ use crate::problem::Problems;
 use crate::suggest::{choices, hint, quoted};
 use crate::tables::Chosen;
 use crate::vocabulary::KindKeys;
-use headway_units::{Dialect, SchemaRegistry};
+use headway_units::{Dialect, OptionError, SchemaRegistry};
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::ops::RangeBounds;
@@ -45,23 +45,31 @@ impl<'a> Reader<'a> {
             self.wrong(path, format!("{found} is not a table: write one with the keys {keys}{none}"));
             return None;
         };
-        self.unknown_keys(table, path, known);
+        self.unknown_keys(table, path, known, None);
         Some(Open { reader: self, table, path: path.clone() })
     }
 
-    fn unknown_keys(&mut self, table: &Table, path: &Path, known: &Keys) {
-        for key in table.keys().filter(|key| !known.contains_key(*key)) {
+    /// Notes the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one.
+    fn unknown_keys(&mut self, table: &Table, path: &Path, known: &Keys, kind: Option<&document::Entry>) {
+        for (key, entry) in table.iter().filter(|(key, _)| !known.contains_key(*key)) {
             if self.problems.is_full() {
                 return;
             }
-            let message = format!("unknown key \"{}\"{}", quoted(key), hint(key, known.keys().map(String::as_str)));
+            let hint = hint(key, known.keys().map(String::as_str));
+            let Some(kind) = kind.filter(|_| !entry.is_overridden()) else {
+                self.problems.key(self.root, path, key, format!("unknown key \"{}\"{hint}", quoted(key)));
+                continue;
+            };
+            let message =
+                format!("this kind has no key \"{}\": leave the key out, or override the whole table", quoted(key));
             self.problems.key(self.root, path, key, message);
+            self.problems.attribute(&kind.value.origin, kind.value.text().unwrap_or_default());
         }
         for (name, entry) in table {
             if let (Some(key), Some(within)) = (known.get(name), entry.value.table())
                 && !key.table.is_empty()
             {
-                self.unknown_keys(within, &path.key(name), &key.table);
+                self.unknown_keys(within, &path.key(name), &key.table, kind);
             }
         }
     }
@@ -127,7 +135,8 @@ impl<'a> Reader<'a> {
             self.wrong(&path.key("kind"), format!("unknown {what} \"{}\"{choices}", quoted(kind)));
             return None;
         };
-        self.unknown_keys(table, path, keys);
+        let overridden = Some(entry).filter(|entry| entry.is_overridden());
+        self.unknown_keys(table, path, keys, overridden);
 
         let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
         // The kind is one of the registry's, so that it has a preset.
@@ -141,13 +150,24 @@ impl<'a> Reader<'a> {
         if let Err(error) = options.check() {
             if let (Some(example), false) = (&error.example, written.contains_key(error.key)) {
                 self.missing(path, error.key, example);
+                if let Some(kind) = overridden {
+                    self.problems.attribute(&kind.value.origin, kind.value.text().unwrap_or_default());
+                }
                 return None;
             }
             let path = error.tables.iter().fold(path.clone(), |path, table| path.key(table));
             self.wrong(&path.key(error.key), error.message);
             return None;
         }
-        Some(Chosen { dialect: own_dialect, options, off })
+        let unused = without_effect(&preset, &options, &written);
+        for error in &unused {
+            let path = error.tables.iter().fold(path.clone(), |path, table| path.key(table));
+            self.wrong(&path.key(error.key), error.message.clone());
+            if let Some(kind) = overridden {
+                self.problems.attribute(&kind.value.origin, kind.value.text().unwrap_or_default());
+            }
+        }
+        unused.is_empty().then_some(Chosen { dialect: own_dialect, options, off })
     }
 
     /// The kind whose number is written under `key`.
@@ -232,6 +252,27 @@ fn preset_table<R: SchemaRegistry>(preset: &R) -> Option<Table> {
         preset.remove(key);
     }
     Some(preset)
+}
+
+/// Returns the written keys that have no effect. A key with the value of the preset is none of them: a resolved scenario has all keys.
+fn without_effect<R: SchemaRegistry>(preset: &R, options: &R, written: &Table) -> Vec<OptionError> {
+    let unused = options.unused();
+    if unused.is_empty() {
+        return unused;
+    }
+    let (Some(preset), Some(options)) = (preset_table(preset), preset_table(options)) else { return Vec::new() };
+    let value = |table: &Table, error: &OptionError| {
+        let table = error.tables.iter().try_fold(table.clone(), |table, name| table.get(*name)?.value.table().cloned());
+        table.and_then(|table| table.get(error.key).map(|entry| entry.value.clone()))
+    };
+    let has_no_effect = |error: &OptionError| {
+        let is_preset = match (value(&preset, error), value(&options, error)) {
+            (Some(preset), Some(chosen)) => preset.is_alike(&chosen),
+            (preset, chosen) => preset == chosen,
+        };
+        value(written, error).is_some() && !is_preset
+    };
+    unused.into_iter().filter(has_no_effect).collect()
 }
 
 /// What is written, read over the preset of its kind.

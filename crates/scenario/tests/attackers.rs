@@ -119,3 +119,20 @@ fn what_is_wrong_is_told_with_its_place() {
     let error = load(&two, DCCP).unwrap_err().to_string();
     assert!(error.contains("attacker[1].attack: another attacker floods \"call\": at most one does"), "{error}");
 }
+
+/// Such keys were accepted without a word.
+#[test]
+fn a_key_of_an_attack_without_effect_is_refused() {
+    let on_path = "name = \"mallory\"\nat = \"b\"\ntarget = \"call\"\non_path = true\n";
+    for (attack, key, condition) in [
+        ("kind = \"forge\", data = \"9B\"", "data", "packet = \"data\" or \"data-ack\""),
+        ("kind = \"lie\", packets = 9", "packets", "claim = \"ahead\""),
+        ("kind = \"lie\", claim = \"ahead\", elapsed = \"1s\"", "elapsed", "claim = \"elapsed\""),
+    ] {
+        let error = load(&format!("{on_path}attack = {{ {attack} }}"), DCCP).unwrap_err().to_string();
+        let expected =
+            format!("attacker[0].attack.{key}: {key} has an effect only with {condition}: write {condition}, or leave");
+        assert!(error.contains(&expected), "{error}");
+    }
+    load(&format!("{on_path}attack = {{ kind = \"forge\", packet = \"data\", data = \"9B\" }}"), DCCP).unwrap();
+}

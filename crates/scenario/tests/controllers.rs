@@ -113,3 +113,70 @@ fn resending_needs_a_receiver_that_tells_of_each_packet() {
         assert!(error.starts_with(&sentence), "{error}");
     }
 }
+
+/// Such keys were accepted without a word. The values are others than those of the presets, which a resolved scenario has.
+#[test]
+fn a_key_without_effect_is_refused_with_what_it_needs() {
+    let spacing = |keys: &str| format!("{{ kind = \"spacing\", line_rate = \"1Gbps\", controller = {{ {keys} }} }}");
+    let of = |kind: &str, keys: &str| format!("{{ kind = \"{kind}\", controller = {{ {keys} }} }}");
+    for (transport, key, why) in [
+        (
+            of("udpm", "levels = 5, ladder = [\"64kbps\"]"),
+            "controller.levels",
+            "a ladder has all rates, so that levels has no effect",
+        ),
+        (
+            of("udpm", "step = \"1kbps\", ladder = [\"64kbps\"]"),
+            "controller.step",
+            "a ladder has all rates, so that step has no effect",
+        ),
+        (
+            of("udpm", "decide = \"packet\", interval = \"1s\""),
+            "controller.interval",
+            "only with decide = \"interval\"",
+        ),
+        (of("udpm", "round_trip = \"one-way\""), "controller.round_trip", "only with decide = \"round-trip\""),
+        (spacing("step = \"1ms\""), "controller.step", "only with shorten = \"step\""),
+        (spacing("factor = 0.9"), "controller.factor", "only with shorten = \"factor\""),
+        (spacing("shorten = \"step\", packets = 2.0"), "controller.packets", "only with shorten = \"rate\""),
+        (
+            spacing("silence = 0, silence_is_one_loss = false"),
+            "controller.silence_is_one_loss",
+            "only with silence above 0",
+        ),
+        (
+            of("tfrc", "discounting = false, discount_threshold = 0.5"),
+            "controller.discount_threshold",
+            "only with discounting = true",
+        ),
+        (of("tfrc-sp", "tcp_tick = \"1ms\""), "controller.tcp_tick", "only with t_rto = \"tcp\""),
+        (
+            "{ kind = \"spacing-equation\", line_rate = \"1Gbps\" }".to_owned(),
+            "line_rate",
+            "this controller does not need the rate of the line, so that line_rate has no effect",
+        ),
+        (
+            "{ kind = \"dccp\", ccid = 3, connection = { line_rate = \"1Gbps\" } }".to_owned(),
+            "connection.line_rate",
+            "this controller does not need the rate of the line",
+        ),
+        (
+            "{ kind = \"tcp-reno\", vegas_alpha = 3 }".to_owned(),
+            "vegas_alpha",
+            "vegas_alpha has an effect only on tcp-vegas",
+        ),
+        ("{ kind = \"tcp-sack\", beta = 0.5 }".to_owned(), "beta", "only on tcp-cubic and tcp-bic"),
+    ] {
+        let error = error(&scenario(&transport));
+        let (first, _) = error.split_once('\n').unwrap();
+        assert!(first.contains(&format!("flow[0].transport.{key}: ")) && first.contains(why), "{transport}: {error}");
+        assert_eq!(error.matches("test.toml:").count(), 1, "{error}");
+    }
+    // The value of the preset is written in each resolved scenario.
+    let ladder = load(&scenario(&of("udpm", "ladder = [\"64kbps\", \"1Mbps\"]")));
+    assert!(ladder.resolved_toml.contains("levels = 10"), "{}", ladder.resolved_toml);
+    assert_eq!(load(&ladder.resolved_toml).scenario, ladder.scenario);
+    // What the key needs makes it right.
+    load(&scenario(&spacing("shorten = \"step\", step = \"1ms\"")));
+    load(&scenario("{ kind = \"tcp-vegas\", vegas_alpha = 3, vegas_beta = 4 }"));
+}

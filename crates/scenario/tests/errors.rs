@@ -246,10 +246,89 @@ fn an_error_shows_the_range_of_the_key_not_of_its_type() {
             "flow[0].source.frame_interval: \"-40ms\" is out of range: must be from 1ns to 1000s",
         ),
         (media("kind = \"ftp\", segments = -1"), "flow[0].source.segments: -1 is out of range: segments is at least 1"),
+        // A value that is too large has to be shown the largest.
+        (
+            ("\"2Mbps\"", "\"1e30bps\"".to_owned()),
+            "link[0].rate: \"1e30bps\" is out of range: write a rate above 0bps and at most 18446744Tbps",
+        ),
+        (
+            link("mtu = \"1e30B\""),
+            "link[0].mtu: \"1e30B\" is out of range: write at least \"1B\" and at most \"18446744073GB\"",
+        ),
+        (
+            ("to = \"b\"", "to = \"b\"\nstart = \"1e30s\"".to_owned()),
+            "flow[0].start: \"1e30s\" is out of range: write a duration from 0s to 18446744073s (584 years)",
+        ),
+        (
+            link("policer = { rate = \"1e30bps\", burst = \"20kB\" }"),
+            "link[0].policer.rate: \"1e30bps\" is out of range: write a rate above 0bps and at most 18446744Tbps",
+        ),
+        (media("kind = \"cbr\", size = \"1000B\", rate = \"1e30bps\""), "at most 8Tbps, or more bytes"),
     ] {
         let text = SMALL.replacen(from, &to, 1);
         let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
         assert!(error.contains(expected), "{to}:\n{error}");
+    }
+}
+
+/// Such keys of queues, sources and attacks were accepted without a word.
+#[test]
+fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
+    let queue = |keys: &str| ("{ kind = \"droptail\", limit = \"20packets\" }", format!("{{ {keys} }}"));
+    let source = |keys: &str| ("{ kind = \"ftp\" }", format!("{{ {keys} }}"));
+    let pages = "kind = \"pages\", arrivals = { every = \"1s\" }, reading_time = \"1s\"";
+    for ((from, to), expected) in [
+        (
+            queue("kind = \"red\", alpha = 0.02"),
+            "link[0].queue.alpha: alpha has an effect only with adaptive = \"aimd\" or \"feng\"",
+        ),
+        (
+            queue("kind = \"red\", adaptive = \"feng\", alpha = 3.0, beta = 2.0, top = 0.6"),
+            "link[0].queue.top: top has an effect only with adaptive = \"aimd\"",
+        ),
+        (
+            queue("kind = \"red\", idle_packet = \"50B\""),
+            "link[0].queue.idle_packet: idle_packet has an effect only with cautious = 3",
+        ),
+        (
+            queue("kind = \"pie\", mark_ecnth = 0.2"),
+            "link[0].queue.mark_ecnth: mark_ecnth has an effect only with ecn = true",
+        ),
+        (
+            queue("kind = \"pie\", dq_threshold = \"8KiB\""),
+            "link[0].queue.dq_threshold: dq_threshold has an effect only with delay = \"dequeue-rate\"",
+        ),
+        (
+            queue("kind = \"dualpi2\", tshift = \"1ms\""),
+            "link[0].queue.tshift: tshift has an effect only with scheduler = \"ts-fifo\"",
+        ),
+        (source(pages), "flow[0].source.reading_time: pages arrive by arrivals and no user reads"),
+    ] {
+        let error = load("small.toml", &SMALL.replacen(from, &to, 1), &[], &OneTrace).unwrap_err().to_string();
+        assert!(first(&error).contains(expected), "{to}:\n{error}");
+    }
+    let queue = "{ kind = \"sfdps2\", margin = 2.0 }";
+    let tfrc = format!("{{ kind = \"tfrc\" }}\nsend_queue = {queue}");
+    let error = changed("{ kind = \"tcp-newreno\", window = \"15packets\" }", &tfrc).unwrap_err();
+    assert!(
+        first(&error).contains("flow[0].send_queue.margin: margin has an effect only with late = \"sure-first\""),
+        "{error}"
+    );
+}
+
+/// The largest value of each quantity in a message can be written.
+#[test]
+fn the_largest_values_of_messages_are_values() {
+    use headway_units::{Bytes, Duration, Rate};
+    assert!("18446744Tbps".parse::<Rate>().is_ok() && "18446745Tbps".parse::<Rate>().is_err());
+    assert!("18446744073GB".parse::<Bytes>().is_ok() && "18446744074GB".parse::<Bytes>().is_err());
+    assert!("18446744073s".parse::<Duration>().is_ok() && "18446744074s".parse::<Duration>().is_err());
+    for (error, range) in [
+        ("1e30bps".parse::<Rate>().unwrap_err(), "from 0bps to 18446744Tbps, in steps of 1bps"),
+        ("1e30B".parse::<Bytes>().unwrap_err(), "from 0B to 18446744073GB, in whole bytes"),
+        ("1e30s".parse::<Duration>().unwrap_err(), "from 0s to 18446744073s (584 years), in steps of 1ns"),
+    ] {
+        assert!(error.to_string().ends_with(range), "{error}");
     }
 }
 

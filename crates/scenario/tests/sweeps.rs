@@ -154,10 +154,63 @@ fn what_is_wrong_is_told_where_it_stands() {
         ("", &["seed=1..60000", "link[0].rate=1Mbps,2Mbps"], "--vary seed: these are more than 100000 runs"),
         ("", &["link[0].delay=1ms..2s/3"], "--vary link[0].delay: "),
         ("seeds = 3", &["link[0].rate=1Mbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
+        // The first of two arguments was ignored, or the error was about other keys.
+        ("", &["seeds=2", "seeds=3"], "--vary seeds: seeds is varied twice: write all of its values in one place"),
+        ("", &["link[0].rate=1Mbps", "link[0].rate=2Mbps"], "--vary link[0].rate: link[0].rate is varied twice"),
+        ("", &["link[up].rate=1Mbps", "link[0].rate=2Mbps"], "--vary link[0].rate: link[up].rate is varied twice"),
+        (
+            "seeds = { first = -1, count = 2 }",
+            &[],
+            "vary.seeds.first: -1 is out of range: write a whole number from 0 to 9",
+        ),
+        ("seeds = { first = 1, count = -2 }", &[], "vary.seeds.count: -2 is out of range: from 1 to 100000"),
+        (
+            "\"link[0].delay\" = { from = \"1ms\", to = \"2ms\", steps = -3 }",
+            &[],
+            ".steps: -3 is out of range: from 2, both ends counted, to 100000",
+        ),
     ] {
         let error = planned(vary, beside).unwrap_err();
         assert!(error.contains(part), "{vary} {beside:?}:\n{error}");
     }
+}
+
+/// The error was at the line of the file, which is right with the kind of the file.
+#[test]
+fn a_key_that_another_kind_does_not_have_is_an_error_of_what_sets_the_kind() {
+    let red = "kind = \"red\", limit = \"20packets\", min_threshold = \"4packets\"";
+    let text = TWO_LINKS.replacen("kind = \"droptail\", limit = \"20packets\"", red, 1);
+    let (line, column) = text
+        .lines()
+        .enumerate()
+        .find_map(|(index, line)| Some((index + 1, line.find("min_threshold")? + 1)))
+        .expect("the first link has a threshold");
+    let expected = format!(
+        "\"droptail\" does not fit sweep.toml:{line}:{column}: link[0].queue: this kind has no key \"min_threshold\": leave"
+    );
+    let beside: Vary = "link[up].queue.kind=red,droptail".parse().unwrap();
+    let runs = plan("sweep.toml", &text, &[], &[beside]).unwrap().runs;
+    let loaded = |overrides: &[Override]| {
+        load("sweep.toml", &text, overrides, &NoFiles).map(|_| ()).map_err(|error| error.to_string())
+    };
+    loaded(&runs[0].overrides).unwrap();
+    let error = loaded(&runs[1].overrides).unwrap_err();
+    assert!(error.starts_with(&format!("--vary link[up].queue.kind: {expected}")), "{error}");
+    let error = loaded(&["link[0].queue.kind=droptail".parse().unwrap()]).unwrap_err();
+    assert!(error.starts_with(&format!("--set link[0].queue.kind: {expected}")), "{error}");
+    // [vary] of the file is another place of the text.
+    let varied = format!("{text}[vary]\n\"link[0].queue.kind\" = [\"droptail\"]\n");
+    let runs = plan("sweep.toml", &varied, &[], &[]).unwrap().runs;
+    let error = load("sweep.toml", &varied, &runs[0].overrides, &NoFiles).unwrap_err().to_string();
+    let last = varied.lines().count();
+    let column = 1 + varied.lines().last().and_then(|line| line.find("\"droptail\"")).unwrap();
+    assert!(error.starts_with(&format!("sweep.toml:{last}:{column}: {expected}")), "{error}");
+    // Sources likewise.
+    let error = loaded(&["flow[0].source.kind=exponential".parse().unwrap()]).unwrap_err();
+    assert!(error.starts_with("--set flow[0].source.kind: \"exponential\" does not fit sweep.toml:"), "{error}");
+    // A key of the override itself has no other cause.
+    let error = loaded(&["link[0].queue={kind=droptail, min_threshold=5packets}".parse().unwrap()]).unwrap_err();
+    assert!(error.starts_with("--set link[0].queue: unknown key \"min_threshold\""), "{error}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cubic::Cubic;
 use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
 use crate::newreno::NewReno;
-use crate::options::Rules;
+use crate::options::{BandwidthFilter, Rules};
 use crate::reno::Reno;
 use crate::sack::Sack;
 use crate::segment::Segment;
@@ -16,7 +16,7 @@ use crate::vegas::{Vegas, VegasRecovery};
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use headway_units::{
-    Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
+    Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds, unused_unless,
 };
 use serde::Deserialize;
 use std::sync::Arc;
@@ -87,6 +87,18 @@ kinds! {
     "tcp-bic"      => Bic(Sack, Bic),
 }
 
+/// The keys that only the window growth of some kinds reads.
+const KEYS_OF_KINDS: [(&[&str], &[&str]); 8] = [
+    (&["tcp-cubic"], &["cubic_scale", "reno_friendly", "reno_friendly_alpha_rises", "grow_without_plateau", "hystart"]),
+    (&["tcp-cubic", "tcp-bic"], &["beta", "fast_convergence"]),
+    (&["tcp-vegas"], &["vegas", "vegas_alpha", "vegas_beta", "vegas_gamma"]),
+    (&["tcp-veno"], &["veno_beta"]),
+    (&["tcp-bic"], &["bic_low_window", "bic_max_increment", "bic_smooth_part"]),
+    (&["tcp-westwood"], &["bandwidth_filter", "bandwidth_time_constant"]),
+    (&["tcp-jtcp"], &["jitter_threshold"]),
+    (&["tcp-dctcp"], &["dctcp_gain"]),
+];
+
 /// Options of a TCP connection: which kind, and its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
@@ -117,6 +129,24 @@ impl Registry for TcpOptions {
     }
     fn check(&self) -> Result<(), OptionError> {
         self.rules.check()
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let kind = self.kind.name();
+        let of_other_kinds =
+            KEYS_OF_KINDS.iter().filter(|(kinds, _)| !kinds.contains(&kind)).flat_map(|(kinds, keys)| {
+                let owners = kinds.join(" and ");
+                let message = move |key| format!("{key} has an effect only on {owners}: leave {key} out");
+                keys.iter().map(move |key| OptionError::new(key, message(key)))
+            });
+        let time_constant = unused_unless(
+            self.rules.bandwidth_filter == BandwidthFilter::Tustin,
+            "bandwidth_time_constant",
+            "bandwidth_filter = \"tustin\"",
+        );
+        let least_flight =
+            unused_unless(self.rules.exit_recovery_fix, "exit_recovery_least_flight", "exit_recovery_fix = true");
+        of_other_kinds.chain(time_constant).chain(least_flight).collect()
     }
 }
 

@@ -26,7 +26,7 @@ pub use entropy::Entropy;
 pub use moment::{Class, History, Moment, Ties};
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
-pub use registry::{OptionError, Options, Registry, check_range};
+pub use registry::{OptionError, Options, Registry, check_range, unused_unless};
 #[cfg(feature = "schema")]
 pub use registry::{SchemaRegistry, schema_of_kinds};
 pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};

@@ -19,6 +19,24 @@ pub trait Options: Sized {
     fn check(&self) -> Result<(), OptionError> {
         Ok(())
     }
+
+    /// Returns the keys that have no effect with the values of the others, whatever their own values are.
+    ///
+    /// A scenario that writes one of them with another value than the preset's is refused, and so is a command that writes one.
+    fn unused(&self) -> Vec<OptionError> {
+        Vec::new()
+    }
+}
+
+/// Describes `key`, which has an effect only where `condition` holds, such as `shorten = "step"`; `None` where it `holds`.
+#[must_use]
+pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<OptionError> {
+    (!holds).then(|| {
+        OptionError::new(
+            key,
+            format!("{key} has an effect only with {condition}: write {condition}, or leave {key} out"),
+        )
+    })
 }
 
 /// A value that an algorithm cannot work with.
@@ -94,6 +112,11 @@ pub trait Registry: Sized + Clone {
     /// # Errors
     /// As there.
     fn check(&self) -> Result<(), OptionError>;
+
+    /// [`Options::unused`] of the kind.
+    fn unused(&self) -> Vec<OptionError> {
+        Vec::new()
+    }
 }
 
 /// A [`Registry`] whose options are tables of a scenario, with a JSON Schema. Made by the same line, with the feature `schema`.
@@ -185,6 +208,9 @@ macro_rules! __registry {
             }
             fn check(&self) -> Result<(), $crate::OptionError> {
                 match self { $( Self::$Variant(options) => $crate::Options::check(options), )+ $( Self::$Code(_) => { let _ = $code_kind; Ok(()) } )? }
+            }
+            fn unused(&self) -> Vec<$crate::OptionError> {
+                match self { $( Self::$Variant(options) => $crate::Options::unused(options), )+ $( Self::$Code(_) => { let _ = $code_kind; Vec::new() } )? }
             }
         }
 

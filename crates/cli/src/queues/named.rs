@@ -75,6 +75,7 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
         ))
     })?;
     let mut options = keys(&usual)?;
+    let written: Vec<&str> = pairs.iter().map(|(key, _)| *key).collect();
     for (key, value) in pairs {
         let Some((table, inner)) = key.split_once('.') else {
             options.insert(key.to_owned(), value);
@@ -86,5 +87,8 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
     }
     let options: SendQueueOptions = headway_scenario::options(kind, Value::Object(options)).map_err(wrong)?;
     options.check().map_err(|error| wrong(error.to_string()))?;
-    Ok(options)
+    match options.unused().iter().find(|error| written.contains(&error.key)) {
+        Some(error) => Err(wrong(format!("{}: {error}", error.key))),
+        None => Ok(options),
+    }
 }

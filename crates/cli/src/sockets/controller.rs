@@ -22,12 +22,7 @@ pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, F
 
 /// The same controller with other values of these keys.
 pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
-    let is_there = |name: &str| keys.iter().any(|(key, _)| *key == name);
-    if is_there("ladder")
-        && let Some(idle) = ["levels", "step"].into_iter().find(|key| is_there(key))
-    {
-        return Err(format!("{idle}: a ladder has all rates, so that {idle} has no effect: leave one of the two out"));
-    }
+    let written: Vec<String> = keys.iter().map(|(key, _)| (*key).to_owned()).collect();
     let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
     if let Some(table) = all.as_object_mut() {
         table.remove("kind");
@@ -35,7 +30,10 @@ pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> 
     }
     let controller: ControllerOptions = headway_scenario::options(controller.kind(), all)?;
     controller.check().map_err(|error| sentence(&error))?;
-    Ok(controller)
+    match controller.unused().iter().find(|error| written.iter().any(|key| key == error.key)) {
+        Some(error) => Err(sentence(error)),
+        None => Ok(controller),
+    }
 }
 
 /// Why a controller needs `--line-rate`, and where a user finds it. A pair of packets would measure the narrowest link of the path, which is not this
@@ -79,6 +77,17 @@ mod tests {
         for (text, why) in [
             ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
             ("udpm,levels=0", "levels: there are 1 to 256 rates"),
+            ("udpm,levels=-1", "levels: -1 is out of range: there are 1 to 256 rates"),
+            (
+                "udpm,step=1e30bps",
+                "step: \"1e30bps\" is out of range: a rate is more than 0bps; the greatest rate is at most 100Gbps",
+            ),
+            ("udpm,interval=1s,decide=packet", "interval: interval has an effect only with decide = \"interval\""),
+            ("tfrc,loss_after=-1", "loss_after: -1 is out of range: write more than 0; at most 255"),
+            (
+                "tfrc,discounting=false,discount_threshold=0.5",
+                "discount_threshold has an effect only with discounting = true",
+            ),
             ("udpm,levels=5,ladder=[64kbps]", "levels: a ladder has all rates, so that levels has no effect"),
             ("udpm,halve=once,halve=each-loss", "halve: this key has two values"),
             ("udpm,levels=many", "levels"),

@@ -21,7 +21,7 @@
 use super::{Arrival, Backlog, Decision, Holds, LinkFacts, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
-use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random};
+use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random, unused_unless};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -124,6 +124,16 @@ impl headway_units::Options for Options {
             return wrong("classic_weight", "must be above 0 and below 1; the RFC has 1/16, 0.0625");
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        [
+            unused_unless(self.scheduler == Scheduler::Wrr, "classic_weight", "scheduler = \"wrr\""),
+            unused_unless(self.scheduler == Scheduler::TsFifo, "tshift", "scheduler = \"ts-fifo\""),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

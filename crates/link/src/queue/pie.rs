@@ -24,7 +24,9 @@ use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use delay::Gauge;
-use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, Probability, QueueSize, Random};
+use headway_units::{
+    Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, Probability, QueueSize, Random, unused_unless,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -194,6 +196,16 @@ impl headway_units::Options for Options {
             return wrong("dq_threshold", "must be from 1B to 64KiB; the RFC has \"16KiB\"");
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        [
+            unused_unless(self.ecn, "mark_ecnth", "ecn = true"),
+            unused_unless(self.delay == Delay::DequeueRate, "dq_threshold", "delay = \"dequeue-rate\""),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

@@ -132,6 +132,10 @@ impl Registry for SendQueueOptions {
     fn check(&self) -> Result<(), OptionError> {
         self.rules.check()
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        self.rules.unused()
+    }
 }
 
 /// As tables of a scenario.

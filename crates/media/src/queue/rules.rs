@@ -2,7 +2,7 @@
 
 use super::waiting::Key;
 use super::{Full, KindMethods, Late, Media, Order, QueueMethod, Travel};
-use headway_units::{Bytes, Duration, OptionError, QueueSize};
+use headway_units::{Bytes, Duration, OptionError, QueueSize, unused_unless};
 
 /// What a send queue does.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +88,10 @@ impl Rules {
     /// Packets that may wait when one of this method arrives, whatever the limit.
     pub(super) fn most_before(method: QueueMethod) -> usize {
         if method.chooses() { MOST_SEARCHED } else { MOST_KEPT }
+    }
+
+    pub(super) fn unused(&self) -> Vec<OptionError> {
+        unused_unless(self.late == Late::SureFirst, "margin", "late = \"sure-first\"").into_iter().collect()
     }
 
     pub(super) fn check(&self) -> Result<(), OptionError> {

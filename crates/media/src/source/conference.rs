@@ -15,7 +15,7 @@ use super::talk::Talk;
 use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
-use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
+use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
 /// Options of `kind = "conference"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,6 +214,11 @@ impl headway_units::Options for ConferenceOptions {
         self.check_frames()?;
         self.check_pattern()?;
         check_lifetime(self.lifetime)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let talk = |key| unused_unless(self.silence_suppression, key, "silence_suppression = true");
+        ["mean_talkspurt", "mean_pause"].into_iter().filter_map(talk).collect()
     }
 }
 

@@ -221,6 +221,12 @@ impl headway_units::Options for PagesOptions {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let message =
+            "pages arrive by arrivals and no user reads, so that reading_time has no effect: leave one of the two out";
+        self.arrivals.iter().map(|_| OptionError::new("reading_time", message)).collect()
+    }
 }
 
 /// What has become of a page.

@@ -1,6 +1,6 @@
 //! What packet spacing is told: its options, and their presets.
 
-use headway_units::{Dialect, Duration, OptionError, Options, check_range};
+use headway_units::{Dialect, Duration, OptionError, Options, check_range, unused_unless};
 
 /// A packet of 1500 B has this gap at 12 Gb/s.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
@@ -126,5 +126,19 @@ impl Options for SpacingOptions {
         check_range("factor", self.factor, 0.01..=0.999)?;
         check_range("step", self.step, Duration::from_nanos(1)..=LONGEST_GAP)?;
         check_range("first", self.first, SHORTEST_GAP..=LONGEST_GAP)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let is_silent = self.silence > 0;
+        [
+            unused_unless(self.shorten == Shorten::Rate, "packets", "shorten = \"rate\""),
+            unused_unless(self.shorten == Shorten::Step, "step", "shorten = \"step\""),
+            unused_unless(self.shorten == Shorten::Factor, "factor", "shorten = \"factor\""),
+            unused_unless(is_silent, "silence_is_one_loss", "silence above 0"),
+            unused_unless(is_silent && self.silence_is_one_loss, "remembers_rate", "silence_is_one_loss = true"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }

@@ -3,7 +3,7 @@
 use crate::contract::Need;
 use crate::loss_filter::{LossFilterKind, UddjOptions};
 use crate::toolbox::PROBE_INTERVAL;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, check_range};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, check_range, unused_unless};
 
 /// Probes that follow one another faster load a path that may have lost all of its rate.
 const SHORTEST_PROBE: Duration = Duration::from_millis(1);
@@ -453,6 +453,18 @@ impl Options for TfrcOptions {
             Some(uddj) => uddj.check(),
             None => Ok(()),
         }
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let discounting = |key| unused_unless(self.discounting, key, "discounting = true");
+        [
+            discounting("discount_threshold"),
+            discounting("discount_kept"),
+            unused_unless(self.t_rto == RtoRule::Tcp, "tcp_tick", "t_rto = \"tcp\""),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

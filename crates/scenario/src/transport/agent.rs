@@ -95,6 +95,10 @@ impl TransportOptions for Controlled<AgentOptions> {
         self.check_both()
     }
 
+    fn unused(&self) -> Vec<OptionError> {
+        self.unused_of_both(&[])
+    }
+
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Tagged { kind: self.kind(), options: self }.serialize(serializer)
     }

@@ -52,6 +52,17 @@ impl<T: headway_units::Options> Controlled<T> {
         self.controller.needs().try_for_each(|need| self.carrier.fulfils(need))?;
         self.controller.check().map_err(|error| error.within(CONTROLLER))
     }
+
+    /// Returns the keys of the controller that have no effect, and the line rate, in the table `tables`, of a controller that does not need it.
+    pub(super) fn unused_of_both(&self, tables: &[&'static str]) -> Vec<OptionError> {
+        let of_controller = self.controller.unused().into_iter().map(|error| error.within(CONTROLLER));
+        let message =
+            "this controller does not need the rate of the line, so that line_rate has no effect: leave line_rate out";
+        let line_rate = (!self.controller.needs().any(|need| need == Need::LineRate)).then(|| {
+            tables.iter().rev().fold(OptionError::new("line_rate", message), |error, table| error.within(table))
+        });
+        of_controller.chain(line_rate).collect()
+    }
 }
 
 impl<T: DeserializeOwned> Controlled<T> {

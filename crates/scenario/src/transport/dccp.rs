@@ -135,6 +135,10 @@ impl TransportOptions for Controlled<DccpOptions> {
         Ok(())
     }
 
+    fn unused(&self) -> Vec<OptionError> {
+        self.unused_of_both(&["connection"])
+    }
+
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Numbered<'a> {

@@ -170,6 +170,10 @@ impl Registry for Transport {
     fn check(&self) -> Result<(), OptionError> {
         each!(self, options => TransportOptions::check(options))
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        each!(self, options => TransportOptions::unused(options))
+    }
 }
 
 impl SchemaRegistry for Transport {

@@ -30,6 +30,11 @@ pub(crate) trait TransportOptions: Sized {
     /// Ranges that the types do not already keep.
     fn check(&self) -> Result<(), OptionError>;
 
+    /// Returns the keys that have no effect ([`headway_units::Options::unused`]).
+    fn unused(&self) -> Vec<OptionError> {
+        Vec::new()
+    }
+
     /// Writes the table, `kind` first.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 

@@ -29,6 +29,10 @@ impl TransportOptions for TcpOptions {
         Registry::check(self)
     }
 
+    fn unused(&self) -> Vec<OptionError> {
+        Registry::unused(self)
+    }
+
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Serialize::serialize(self, serializer)
     }

@@ -3,7 +3,7 @@
 use super::super::check_limit;
 use super::classes::{self, Class};
 use super::mark_limit::MarkLimit;
-use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold, unused_unless};
 use serde::{Deserialize, Serialize};
 
 /// Options of `kind = "red"`. In brackets the variable of ns-2.
@@ -180,6 +180,25 @@ impl headway_units::Options for Options {
             return wrong("cautious", "must be 0, 1, 2 or 3");
         }
         classes::check(&self.classes)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let aimd = self.adaptive == Adaptive::Aimd;
+        let adapts = |key| unused_unless(self.adaptive != Adaptive::Off, key, "adaptive = \"aimd\" or \"feng\"");
+        let by_steps = |key| unused_unless(aimd, key, "adaptive = \"aimd\"");
+        let fixed_bottom = aimd && self.bottom != Probability::ZERO;
+        [
+            adapts("alpha"),
+            adapts("beta"),
+            by_steps("interval"),
+            by_steps("top"),
+            by_steps("bottom"),
+            unused_unless(aimd && !fixed_bottom, "automatic_bottom", "adaptive = \"aimd\" and bottom = 0"),
+            unused_unless(self.cautious == 3, "idle_packet", "cautious = 3"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 
