@@ -122,6 +122,32 @@ fn what_comes_for_a_port_that_is_not_there_is_told() {
     assert_eq!((flow(0), flow(1)), ((&"relay".into(), &0.into()), (&"back".into(), &2.into())));
 }
 
+/// A relay whose program does not listen lost all datagrams without a word: the system reports a closed port on a connected socket only. The
+/// program may open the port later.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_does_not_listen_is_warned_of() {
+    let closed = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
+    let mut there = Relay::new(&["--listen", ANY, "--insecure", "--to", &closed, "--once"]);
+    let at = there.word_behind("listening at ");
+    let mut here = Relay::new(&["--connect", &at, "--insecure", "--from", ANY]);
+    let port = here.word_behind("port 0 listens at ");
+    let camera = program();
+    camera.send_to(b"lost", &port).unwrap();
+    assert_eq!(there.word_behind("warning: port 0: no program listens at "), closed.clone() + ",");
+    let late = UdpSocket::bind(&closed).unwrap();
+    late.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let mut buffer = [0; 100];
+    // The report of an earlier datagram may be at the socket when the next one is sent, which is then sent again.
+    let arrived = (0..100).any(|_| {
+        camera.send_to(b"here", &port).unwrap();
+        late.recv_from(&mut buffer).is_ok_and(|(length, _)| &buffer[..length] == b"here")
+    });
+    assert!(arrived, "the program has opened its port");
+    here.end();
+    there.end();
+}
+
 /// Who comes later takes the place of who was there: it may be the same one, after a restart.
 #[test]
 fn a_relay_serves_whoever_came_last() {

@@ -21,6 +21,7 @@ use headway_net::{Clock, Closed, Connection, Endpoint, Options};
 use headway_record::FlowLabel;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,6 +61,11 @@ struct Way {
     program: Mutex<Option<SocketAddr>>,
     /// Whether it is where it was last heard from.
     learns: bool,
+    /// Whether the socket is connected to the program. The system reports a closed port on a connected socket only.
+    is_connected: bool,
+    /// Whether the system has reported that the program's port is closed.
+    is_refused: AtomicBool,
+    has_warned: AtomicBool,
 }
 
 pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
@@ -117,17 +123,27 @@ fn rules(asked: &RelayOptions) -> Result<Rules, Failure> {
 
 impl Way {
     fn new(port: &Port) -> Result<Self, Failure> {
-        let (socket, program) = match &port.place {
-            Place::Listen(at) => (source::listen(at)?, None),
+        let (socket, program, is_connected) = match &port.place {
+            Place::Listen(at) => (source::listen(at)?, None, false),
             Place::To(to) => {
                 let to = destination(to)?;
                 let socket = socket_towards(to)?;
                 let timeout = socket.set_read_timeout(Some(LOOK));
                 timeout.map_err(|error| Failure::Sockets(format!("cannot listen for {to}: {error}")))?;
-                (socket, Some(to))
+                // A network that is not there yet may appear later.
+                let is_connected = socket.connect(to).is_ok();
+                (socket, Some(to), is_connected)
             }
         };
-        Ok(Self { number: port.number, socket, learns: program.is_none(), program: Mutex::new(program) })
+        Ok(Self {
+            number: port.number,
+            socket,
+            learns: program.is_none(),
+            program: Mutex::new(program),
+            is_connected,
+            is_refused: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
+        })
     }
 
     fn announcement(&self) -> String {
@@ -147,6 +163,10 @@ impl Way {
     fn take(&self, buffer: &mut [u8], datagram: &mut Vec<u8>) -> bool {
         let (length, from) = match self.socket.recv_from(buffer) {
             Ok(came) => came,
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                self.is_refused.store(true, Ordering::Relaxed);
+                return false;
+            }
             Err(error) => {
                 // A system that refuses it now may not do so later.
                 if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) {
@@ -169,8 +189,26 @@ impl Way {
 
     /// To the program, if it is known where that is. What it does not take is lost, as UDP's is.
     fn put(&self, datagram: &[u8]) {
-        if let Some(program) = self.program() {
+        let Some(program) = self.program() else { return };
+        if !self.is_connected {
             drop(self.socket.send_to(datagram, program));
+        } else if self.socket.send(datagram).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+            // The report is about an earlier datagram, and this one was not sent.
+            self.is_refused.store(true, Ordering::Relaxed);
+            drop(self.socket.send(datagram));
+        }
+    }
+
+    /// Warns once of a program whose port is closed. The program may open the port later.
+    fn warn_of_closed_port(&self, teller: &Teller) {
+        if self.is_refused.load(Ordering::Relaxed)
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+            && let Some(program) = self.program()
+        {
+            let number = self.number;
+            teller.warn(&format!(
+                "warning: port {number}: no program listens at {program}, so that datagrams to it are lost"
+            ));
         }
     }
 }
@@ -220,7 +258,8 @@ impl Relay {
         }
     }
 
-    fn warn_of_strays(&self, teller: &Teller) {
+    fn warn(&self, teller: &Teller) {
+        self.ways.iter().for_each(|way| way.warn_of_closed_port(teller));
         let Strays { datagrams, number, told } = *self.strays.lock().unwrap_or_else(PoisonError::into_inner);
         if datagrams > told {
             self.strays.lock().unwrap_or_else(PoisonError::into_inner).told = datagrams;
@@ -252,10 +291,10 @@ impl Relay {
         supply: impl FnMut() -> Supply,
     ) -> (Outcome, Result<(), Failure>) {
         let ended = line.follow(teller, supply, |sent| {
-            self.warn_of_strays(teller);
+            self.warn(teller);
             watch.see(sent, || sent.flows())
         });
-        self.warn_of_strays(teller);
+        self.warn(teller);
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let told = teller.last_line(&ended.whole);
         teller.note(&format!("{}: {}; {}", name(line.connection()), ended.why, ended.whole.whole()));
