@@ -280,7 +280,8 @@ impl Names {
         if self.metrics.contains(name) {
             return Ok(());
         }
-        Err(format!("there is no metric \"{name}\"{}", hint(name, self.metrics.iter().map(String::as_str))))
+        let hint = hint(name, self.metrics.iter().map(String::as_str));
+        Err(format!("there is no metric \"{name}\"{hint}: write a [[metric]] with this name"))
     }
 
     fn table(&self, table: &Table) -> Result<(), String> {
