@@ -100,7 +100,7 @@ pub(crate) struct LiveOptions {
     #[arg(long)]
     pub(crate) dtls: bool,
     /// How late the link, and sources, may be 1 time in 100 in a valid run.
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Print the summary as JSON instead of tables.
     #[arg(long)]
@@ -149,7 +149,7 @@ pub(crate) struct SweepOptions {
     pub(crate) cdf: bool,
     /// Add seeds until each 95 % interval is narrower than this share of its mean, such as `5%`. A metric that is the same in
     /// all runs has no interval; it is reported as constant after 10 seeds.
-    #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision)]
+    #[arg(long, value_name = "SHARE", conflicts_with = "records", value_parser = precision, allow_hyphen_values = true)]
     pub(crate) precision: Option<Probability>,
     /// Maximum number of seeds, at least as many as the sweep begins with [default: 1000].
     #[arg(long, value_name = "N", value_parser = most, requires = "precision", allow_negative_numbers = true)]
@@ -215,7 +215,7 @@ pub(crate) struct ViewOptions {
     #[arg(required = true, value_name = "DIR")]
     pub(crate) records: Vec<PathBuf>,
     /// Port of the loopback address to serve at; 0 is any that is free.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) port: u16,
     /// Only print the address, and open no browser.
     #[arg(long)]
@@ -252,7 +252,7 @@ pub(crate) struct LookOptions {
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) size: Option<PlotSize>,
     /// Height of numbers and names in px, from 6 to a twentieth of the picture's shorter side; titles are larger in proportion.
-    #[arg(long, value_name = "PX", default_value = "13", value_parser = clap::value_parser!(u32).range(6..=200))]
+    #[arg(long, value_name = "PX", default_value = "13", value_parser = clap::value_parser!(u32).range(6..=200), allow_negative_numbers = true)]
     pub(crate) font_size: u32,
     /// Where the legend is.
     #[arg(long, value_name = "PLACE", default_value = "beside")]
@@ -354,13 +354,13 @@ pub(crate) struct ProxyOptions {
     #[arg(long, value_name = "NAME")]
     pub(crate) link: Option<String>,
     /// The link's rate, each way, such as 2Mbps.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
     /// In place of a rate: a trace of Mahimahi's, a line for each 1504 bytes that may leave, with the ms at which they do, each way.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "scenario"])]
     pub(crate) capacity: Option<PathBuf>,
     /// The link's delay, each way, such as 20ms.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) delay: Option<String>,
     /// The link's queue, each way, such as `red,ecn=true,limit=100packets`.
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
@@ -375,7 +375,7 @@ pub(crate) struct ProxyOptions {
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// How late 1 in 100 datagrams may be in a valid run. A millisecond is the step of Mahimahi's clock, and what most media can tell.
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     pub(crate) bound: headway_units::Duration,
     /// Forward the datagrams of this many clients at a time, 1 to 65535. Each has a socket, within the limit of open files; datagrams of more
     /// are dropped, and the run is not valid.
@@ -395,14 +395,14 @@ pub(crate) enum PapersCommand {
     List,
     /// Run a paper's cells; write its tables and figures again, with the paper's, ns-2's and our numbers.
     Run {
-        /// The paper, or the folder of one of your own.
+        /// The paper, or the folder of a paper that is not built in.
         id: String,
         #[command(flatten)]
         options: PapersOptions,
     },
     /// Run what is missing, and judge each claim. Fails if a derivable claim does not hold.
     Check {
-        /// The paper, or the folder of one of your own [default: all that are built in].
+        /// The paper, or the folder of a paper that is not built in [default: all that are built in].
         id: Option<String>,
         /// Print the verdicts as JSON instead of tables.
         #[arg(long)]
@@ -412,7 +412,7 @@ pub(crate) enum PapersCommand {
     },
     /// Print the stored numbers and verdicts of a figure, a table or a claim, and the command that runs it again. Runs nothing.
     Show {
-        /// The paper, or the folder of one of your own.
+        /// The paper, or the folder of a paper that is not built in.
         id: String,
         /// What to show, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
         name: Option<String>,
@@ -431,7 +431,7 @@ pub(crate) enum PapersCommand {
     },
     /// Write what comes of all claims, tables and figures as one HTML page. Runs nothing.
     Report {
-        /// The papers, or folders of your own [default: all that are built in].
+        /// The papers, or the folders of papers that are not built in [default: all that are built in].
         ids: Vec<String>,
         /// The file to write; `-` for standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]

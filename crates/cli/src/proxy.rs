@@ -91,7 +91,14 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
                 let message = format!("--{key} {text}: \"{}\" has no value: write KEY=VALUE", part.trim());
                 return Err(Failure::Proxy(message));
             }
-            sets.push((option, format!("{link}.{key}.{}", part.trim())));
+            let set = format!("{link}.{key}.{}", part.trim());
+            let name = |set: &str| set.split('=').next().map(|name| name.trim().to_owned());
+            if sets.iter().any(|(_, first)| name(first) == name(&set)) {
+                let part = part.split('=').next().unwrap_or_default().trim();
+                let message = format!("--{key} {text}: {part}: this key has two values: write one of them");
+                return Err(Failure::Proxy(message));
+            }
+            sets.push((option, set));
         }
     }
     // The user of --link has named the link whose keys the other options set.

@@ -75,6 +75,7 @@ fn seeds(asked: &QueuesOptions) -> Result<Vec<u64>, Failure> {
 }
 
 fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
+    crate::sets::check_once(&asked.overrides)?;
     let ScenarioText { file, text, overrides, files } = ScenarioText::read(&asked.scenario, &asked.overrides)?;
     let key = |set: &String| set.split('=').next().map(str::trim) == Some("seed");
     if asked.overrides.iter().any(key) {

@@ -8,7 +8,6 @@ use headway_scenario::Override;
 /// # Errors
 /// An option and `--set` both set a key.
 pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String]) -> Result<Vec<Override>, Failure> {
-    let key = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
     for (option, own) in options {
         let option = option.as_ref();
         if let Some(set) = sets.iter().find(|set| key(set) == key(own)) {
@@ -18,9 +17,27 @@ pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String])
             )));
         }
     }
+    check_once(sets)?;
     let of_options = options.iter().map(|(option, own)| Override::of_option(option.as_ref(), own));
     let of_sets = sets.iter().map(|set| set.parse());
     of_options.chain(of_sets).collect::<Result<_, _>>().map_err(Failure::scenario)
+}
+
+fn key(set: &str) -> &str {
+    set.split('=').next().unwrap_or_default().trim()
+}
+
+/// Checks that no key is there twice in `--set`.
+///
+/// # Errors
+/// The second `--set` of a key, which would replace the first one.
+pub(crate) fn check_once(sets: &[String]) -> Result<(), Failure> {
+    for (index, set) in sets.iter().enumerate() {
+        if sets[..index].iter().any(|first| key(first) == key(set)) {
+            return Err(Failure::Usage(format!("--set {set}: {} is set twice: write --set once", key(set))));
+        }
+    }
+    Ok(())
 }
 
 /// The override of `--seed`.
@@ -42,6 +59,8 @@ mod tests {
             let error = sets(&["duration=1s", set]).unwrap_err().to_string();
             assert_eq!(error, format!("--seed and --set {set} both set seed: leave one of the two out"));
         }
+        let error = sets(&["duration=1s", "duration = 2s"]).unwrap_err().to_string();
+        assert_eq!(error, "--set duration = 2s: duration is set twice: write --set once");
         assert_eq!(overrides(&seed(None), &["seed=2".to_owned()]).unwrap(), ["seed=2".parse().unwrap()]);
     }
 }

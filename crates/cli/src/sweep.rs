@@ -38,6 +38,7 @@ pub(crate) struct Swept {
 }
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
+    crate::sets::check_once(&options.overrides)?;
     let text = ScenarioText::read(&options.scenario, &options.overrides)?;
     let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
     let varies_as_written: Vec<&String> = options.varies.iter().chain(&seeds).collect();

@@ -130,11 +130,21 @@ fn the_link_is_read_as_in_a_scenario() {
         // Errors name the option, not the `--set` that it stands for.
         (&["--rate", "2mbps"], "--rate: \"2mbps\": unknown unit"),
         (&["--rate=-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),
+        (&["--rate", "-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),
+        (
+            &["--rate", "1e30bps"],
+            "--rate: \"1e30bps\" is out of range: write a rate above 0bps and at most 18446744Tbps",
+        ),
+        (&["--delay", "-5ms"], "--delay: \"-5ms\" is out of range: from 0s to 1000000s"),
         (&["--queue", "rde"], "--queue: kind: unknown queue \"rde\"; did you mean \"red\"? Known are droptail"),
         (&["--queue", "red,limti=3"], "--queue: unknown key \"limti\"; did you mean \"limit\"?"),
         (&["--queue", "red,limit=-3packets"], "--queue: limit: \"-3packets\" is out of range"),
         (&["--link", "x", "--rate", "1Mbps"], "--link x --rate: there is no link called \"x\""),
         (&["--scenario", file, "--link", "a->b", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
+        (
+            &["--queue", "red,limit=30packets,limit=40packets"],
+            "--queue red,limit=30packets,limit=40packets: limit: this key has two values: write one of them",
+        ),
         (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value: write KEY=VALUE"),
         (&["--loss", "bernoulli,probabilty=0.1"], "probability"),
         (&["--bound", "fast"], "--bound"),

@@ -373,8 +373,9 @@ fn filters_and_spacing_run_on_sockets() {
         (&["--controller", "spacing-fixed"], &["--spacing", "fixed,spacing=100us"], "spacing-fixed"),
         (&["--spacing", "equation"], &["--spacing", "equation"], "spacing-equation"),
     ] {
-        let [receives, sends] = [receives, sends]
-            .map(|end| if kind.contains("spacing") { [end, &line[..]].concat() } else { end.to_vec() });
+        let needs_line_rate = ["spacing", "spacing-fixed"].contains(&kind);
+        let [receives, sends] =
+            [receives, sends].map(|end| if needs_line_rate { [end, &line[..]].concat() } else { end.to_vec() });
         let receiver = Receiver::new(&[&receives[..], &["--once"]].concat());
         let sent = last(&ended_well(&receiver.sender(&[&model[..], &sends].concat()).output().unwrap()));
         assert_eq!((&sent["kind"], &sent["sent_packets"]), (&kind.into(), &10.into()), "{sends:?}");
@@ -679,6 +680,34 @@ fn mistakes_are_sentences() {
         (&["recv", ANY, "--loss-filter", "oracle"], "only a simulator knows these"),
         (&["recv", ANY, "--loss-filter", "spike", "--spacing", "damped"], "cannot be used with"),
         (&["recv", ANY, "--line-rate", "1Gbps"], "--controller"),
+        // An option without effect.
+        (
+            &["recv", ANY, "--line-rate", "1Gbps", "--spacing", "equation"],
+            "--line-rate: the controller spacing-equation does not need the rate of the line",
+        ),
+        (
+            &["recv", ANY, "--line-rate", "1Gbps", "--controller", "udpm,levels=5"],
+            "--line-rate: the controller udpm does not need the rate of the line",
+        ),
+        (
+            &["send", &taken, "--insecure", "--stdin", "--queue", "sfdps2,margin=2"],
+            "margin has an effect only with late",
+        ),
+        // A value that begins with a minus is no option.
+        (&["recv", ANY, "--deadline", "-5ms"], "\"-5ms\" is out of range: a duration is from 0s to 18446744073s"),
+        (
+            &["recv", ANY, "--spacing", "damped", "--line-rate", "-1Mbps"],
+            "\"-1Mbps\" is out of range: write a rate above 0bps",
+        ),
+        (
+            &["send", &taken, "--insecure", "--stdin", "--expires", "-5ms"],
+            "\"-5ms\" is out of range: write a time above 0s",
+        ),
+        (
+            &["send", &taken, "--insecure", "--stdin", "--duration", "-1s"],
+            "\"-1s\" is out of range: a duration is from 0s",
+        ),
+        (&["send", &taken, "--insecure", "--stdin", "--chunk", "-5"], "expected a number of bytes, 1 or more"),
         (
             &["send", &taken, "--insecure", "--stdin", "--queue", "sure-first", "--method", "sfdps1"],
             "--queue sure-first: it compares all datagrams that wait",
@@ -691,7 +720,7 @@ fn mistakes_are_sentences() {
             &["send", "0.0.0.0:5004", "--insecure", "--file", &file],
             "cannot connect to 0.0.0.0:5004: that is every address",
         ),
-        (&["send", &taken, "--insecure", "--file", &file, "--chunk", "0"], "a number of bytes is wanted, from 1 on"),
+        (&["send", &taken, "--insecure", "--file", &file, "--chunk", "0"], "expected a number of bytes, 1 or more"),
         (
             &["send", &taken, "--insecure", "--model", "kind = \"cbr\", rate = \"1Mbps\", size = \"28B\""],
             "no write has data",
@@ -706,6 +735,41 @@ fn mistakes_are_sentences() {
         let said = text(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
         assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
+
+/// The sender ended with status 0 and sent nothing: Rust's runtime opens /dev/null in place of a closed standard input.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_input_is_refused() {
+    let script = format!("exec {} send {ANY} --insecure --stdin <&-", env!("CARGO_BIN_EXE_headway"));
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("headway: --stdin: standard input is closed or is /dev/null: "), "{said}");
+}
+
+/// A receiver without an output printed the figures of a receiver that has written everything.
+#[test]
+fn a_receiver_without_an_output_reports_that_it_only_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("received").display().to_string();
+    for (output, is_counted) in [(&[][..], true), (&["--out", &file], false)] {
+        let mut receiver = headway(&["recv", ANY, "--insecure", "--once"]).args(output).spawn().unwrap();
+        let mut said = BufReader::new(receiver.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        let at = line.split_whitespace().nth(2).unwrap().trim_end_matches(':');
+        ended_well(
+            &headway(&["send", at, "--insecure", "--json", "--model", "kind = \"ftp\", segments = 2"])
+                .output()
+                .unwrap(),
+        );
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert_eq!(receiver.wait().unwrap().code(), Some(0), "{rest}");
+        let last = rest.lines().last().unwrap();
+        assert_eq!(last.contains("the datagrams were counted and not written"), is_counted, "{rest}");
     }
 }
 

@@ -2,8 +2,10 @@
 
 use clap::{ArgGroup, Args, ValueEnum};
 use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
+use headway_units::ParseError;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What an end of a connection is told, whichever end it is.
 #[derive(Debug, Args)]
@@ -21,7 +23,7 @@ pub(crate) struct EndOptions {
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
     /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
-    #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate)]
+    #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
     /// Which losses of arriving data count: uddj, guarded, zigzag, mbiaz or spike. The peer writes --controller tfrc-filtered, or a filter of the data
     /// that it receives [default: all losses count].
@@ -46,7 +48,7 @@ pub(crate) struct DelayOptions {
     #[arg(long)]
     pub(crate) delays: bool,
     /// How long a datagram is of use after its packet was sent, such as 150ms: report how many were on time. Measures one-way delays.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -132,10 +134,10 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
     /// Bytes a datagram, of a file [default: as many as go] or of standard input.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"])]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
     /// Stop after this time, as Ctrl-C does: what waits may still go for a second [default: when the source ends, and all has gone].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Seed of what a model draws.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::arguments::seed, allow_negative_numbers = true)]
@@ -214,7 +216,7 @@ pub(crate) struct MediaOptions {
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
     /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
-    #[arg(long, value_name = "TIME", value_parser = lifetime)]
+    #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
     /// The queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf [default: that of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
@@ -228,27 +230,35 @@ fn senders(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 fn bytes(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "a number of bytes is wanted, from 1 on".to_owned())
+    text.parse().map_err(|_| "expected a number of bytes, 1 or more".to_owned())
 }
 
 fn priority(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "expected a whole number from 0 to 255; 0 goes first".to_owned())
 }
 
-/// A time above zero: what is of no use when it is written is never sent.
+/// Reads a time above zero: what is of no use when it is written is never sent.
 fn lifetime(text: &str) -> Result<Duration, String> {
-    let time: Duration = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
+    let time: Duration = above_zero(text, "write a time above 0s and at most 18446744073s, such as 150ms")?;
     if time.is_zero() { Err("no datagram is of use for 0s: write a time such as 150ms".to_owned()) } else { Ok(time) }
 }
 
-/// A rate above zero.
+/// Reads a rate above zero.
 fn line_rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = text.parse().map_err(|error: headway_units::ParseError| error.to_string())?;
+    let rate: Rate = above_zero(text, "write a rate above 0bps and at most 18446744Tbps, such as 100Mbps")?;
     if rate.is_zero() {
         Err("an interface takes more than 0bps: write its rate, such as 100Mbps".to_owned())
     } else {
         Ok(rate)
     }
+}
+
+/// Reads a quantity. `allowed` is the range of the option, which is smaller than that of the type.
+fn above_zero<T: FromStr<Err = ParseError>>(text: &str, allowed: &str) -> Result<T, String> {
+    text.parse().map_err(|error| match error {
+        ParseError::OutOfRange { text, .. } => format!("\"{text}\" is out of range: {allowed}"),
+        error => error.to_string(),
+    })
 }
 
 fn method(text: &str) -> Result<QueueMethod, String> {
@@ -259,4 +269,44 @@ pub(super) fn kind(text: &str) -> Result<MediaKind, String> {
     let names = MediaKind::ALL.map(MediaKind::name);
     let found = MediaKind::ALL.into_iter().find(|kind| kind.name() == text);
     found.ok_or_else(|| format!("there is no such kind{}", headway_scenario::choices(text, names)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    /// `--delay -5ms` was "unexpected argument '-5'": the parser of the command line took the value for an option.
+    #[test]
+    fn a_value_may_begin_with_a_minus_and_is_refused_with_the_range() {
+        let mut found = 0;
+        let mut all = vec![crate::arguments::Arguments::command()];
+        while let Some(command) = all.pop() {
+            for option in command.get_arguments() {
+                let names: Vec<&str> =
+                    option.get_value_names().into_iter().flatten().map(|name| name.as_str()).collect();
+                if let ["TIME" | "RATE" | "SHARE"] = names[..] {
+                    assert!(option.is_allow_hyphen_values_set(), "{} {}", command.get_name(), option.get_id());
+                    found += 1;
+                } else if let ["N" | "BYTES" | "PX"] = names[..] {
+                    assert!(option.is_allow_negative_numbers_set(), "{} {}", command.get_name(), option.get_id());
+                }
+            }
+            all.extend(command.get_subcommands().cloned());
+        }
+        assert!(found > 8, "{found} options");
+        for text in ["-5ms", "1e30s"] {
+            let error = lifetime(text).unwrap_err();
+            assert_eq!(
+                error,
+                format!("\"{text}\" is out of range: write a time above 0s and at most 18446744073s, such as 150ms")
+            );
+        }
+        let error = line_rate("-5Mbps").unwrap_err();
+        assert!(
+            error.ends_with("out of range: write a rate above 0bps and at most 18446744Tbps, such as 100Mbps"),
+            "{error}"
+        );
+        assert!(line_rate("--json").unwrap_err().contains("\"--json\" is not a rate"));
+    }
 }

@@ -42,6 +42,13 @@ impl EndOptions {
         if let Some(text) = &self.spacing {
             options = with_spacing(options, text)?;
         }
+        let mut controllers = options.connection.controllers.iter();
+        if self.line_rate.is_some() && !controllers.any(|row| options.needs_line_rate(row.ccid)) {
+            return Err(Failure::Sockets(format!(
+                "--line-rate: the controller {} does not need the rate of the line, so that --line-rate has no effect: leave --line-rate out",
+                self.controller()
+            )));
+        }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
         }

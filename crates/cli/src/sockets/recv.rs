@@ -86,13 +86,16 @@ pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
     let last = reader.figures(true);
     let delivered = reader.delivered(&last);
     let label = reader.receiving.labelled(&reader.label);
-    let Reader { teller, watch, meter, failure, .. } = reader;
+    let Reader { teller, watch, meter, failure, sink, .. } = reader;
     // The record is whole, whoever has stopped to listen.
     let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
     let flows = meter.map(of_all).into_iter().collect();
     let recorded = watch.finish(&last, flows);
     let told = teller.last_line(&last);
     teller.note(&last.whole());
+    if !sink.hands_on() {
+        teller.note("the datagrams were counted and not written: --out FILE writes them, --to HOST:PORT forwards them");
+    }
     let written = teller.finish();
     recorded.and(ended).and(delivered).and(told).and(written)
 }

@@ -46,8 +46,27 @@ pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Fail
     let wrong = |message: String| Failure::Sockets(format!("--spacing {text}: {message}"));
     let (name, keys) = pairs(text).map_err(wrong)?;
     let scheme = known("spacing", name, &SCHEMES.map(|(name, _, scheme)| (name, scheme)), |_| true).map_err(wrong)?;
+    if let Some((_, damping)) = keys.iter().find(|(key, _)| *key == "damping")
+        && let Some(other) = other_scheme(name, damping)
+    {
+        let message = format!("damping: {} is the scheme {other}: write {other}, or leave damping out", shown(damping));
+        return Err(wrong(message));
+    }
     let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
     set(options, keys).map_err(wrong)
+}
+
+/// Returns the scheme that this `damping` makes of the scheme `name`, if it is another one: ad-hoc has none, and damped has one.
+fn other_scheme(name: &str, damping: &Value) -> Option<&'static str> {
+    match (name, damping.as_str()?) {
+        ("damped", "none") => Some("ad-hoc"),
+        ("ad-hoc", "newest" | "in-force") => Some("damped"),
+        _ => None,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns the kind of the controller of `--spacing`.
@@ -121,7 +140,8 @@ mod tests {
         for (text, key, value) in [
             ("fixed,spacing=500us", "spacing", "500us"),
             ("fixed", "spacing", "1ms"),
-            ("ad-hoc,shorten=step", "damping", "none"),
+            ("ad-hoc,shorten=step,step=1ms", "damping", "none"),
+            ("damped,damping=newest", "damping", "newest"),
             ("damped", "damping", "in-force"),
             ("equation", "pacing", "even"),
         ] {
@@ -138,6 +158,14 @@ mod tests {
             ("dampd", rate, "there is no spacing \"dampd\"; did you mean \"damped\"?"),
             ("fixed,gap=1ms", rate, "gap: unknown key \"gap\""),
             ("fixed,spacing=65s", rate, "spacing: 65s is out of range"),
+            ("damped,damping=none", rate, "damping: none is the scheme ad-hoc: write ad-hoc, or leave damping out"),
+            ("ad-hoc,damping=newest", rate, "damping: newest is the scheme damped: write damped, or leave damping out"),
+            (
+                "damped,step=1ms",
+                rate,
+                "step: step has an effect only with shorten = \"step\": write shorten = \"step\", or leave",
+            ),
+            ("damped,silence=-1", rate, "silence: -1 is out of range: write a whole number from 0 to 255"),
         ] {
             let found = spacing(text, rate).unwrap_err();
             assert!(found.starts_with(&format!("--spacing {text}: {why}")), "{found}");

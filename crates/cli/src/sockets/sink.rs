@@ -31,7 +31,7 @@ impl Sink {
         let framing = asked.framing;
         Ok(match (&asked.out, &asked.to) {
             (Some(path), _) if path.as_os_str() == "-" => {
-                if stdout_is_closed() {
+                if is_closed(STDOUT) {
                     let why = "--out -: standard output is closed or is /dev/null: leave --out out to count the datagrams only";
                     return Err(Failure::Sockets(why.to_owned()));
                 }
@@ -80,13 +80,16 @@ impl Sink {
     }
 }
 
-/// Returns whether the program was started without a standard output. Rust's runtime then opens /dev/null in its place, for reading and writing:
-/// datagrams would vanish as if they were written.
-fn stdout_is_closed() -> bool {
+pub(super) const STDIN: u32 = 0;
+const STDOUT: u32 = 1;
+
+/// Returns whether the program was started without this standard stream. Rust's runtime then opens /dev/null in its place, for reading and writing:
+/// datagrams would vanish as if they were written, and the input would seem to be empty.
+pub(super) fn is_closed(stream: u32) -> bool {
     const ACCESS_MODE: u32 = 0o3;
     const READ_AND_WRITE: u32 = 0o2;
-    let is_null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|to| to.as_os_str() == "/dev/null");
-    let info = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+    let is_null = std::fs::read_link(format!("/proc/self/fd/{stream}")).is_ok_and(|to| to.as_os_str() == "/dev/null");
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{stream}")).unwrap_or_default();
     let flags = info.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
     is_null && flags.is_some_and(|flags| flags & ACCESS_MODE == READ_AND_WRITE)
 }

@@ -6,6 +6,7 @@ use super::end::address;
 use super::framing::{self, LONGEST};
 use super::line::Line;
 use super::model::Model;
+use super::sink::{STDIN, is_closed};
 use crate::error::Failure;
 use headway_net::{Closed, Media};
 use std::fs::File;
@@ -55,6 +56,11 @@ impl Source {
         }
         match &asked.model {
             Some(text) => Model::new(text, asked.seed).map(Self::Model),
+            None if is_closed(STDIN) => {
+                let why =
+                    "--stdin: standard input is closed or is /dev/null: write the datagrams to it, or send a --file";
+                Err(Failure::Sockets(why.to_owned()))
+            }
             None => Ok(Self::Stdin { media, chunk }),
         }
     }
