@@ -94,7 +94,10 @@ impl Claim {
 
     /// Returns the cells that its verdicts need, under every reading.
     pub(crate) fn cells(&self) -> BTreeSet<String> {
-        let readings = self.readings.iter().flat_map(|under| under.checks.iter().chain(&under.trend));
+        let readings = self.readings.iter().flat_map(|under| {
+            let beside = under.beside.iter().flat_map(|beside| &beside.checks);
+            under.deciding_checks().chain(beside)
+        });
         self.all_checks().chain(readings).flat_map(|check| check.cells.iter().cloned()).collect()
     }
 
@@ -119,6 +122,18 @@ pub struct ReadAs {
     pub checks: Vec<Check>,
     /// What must hold for its trend to be reproduced.
     pub trend: Vec<Check>,
+    /// What shows that the claim cannot hold as written.
+    pub explain: Option<Explain>,
+    /// Results under other assumptions that the reading changes. They do not count.
+    pub beside: Option<Explain>,
+}
+
+impl ReadAs {
+    /// Returns the checks that decide the verdict.
+    pub(crate) fn deciding_checks(&self) -> impl Iterator<Item = &Check> {
+        let explained = self.explain.iter().flat_map(|explain| &explain.checks);
+        self.checks.iter().chain(&self.trend).chain(explained)
+    }
 }
 
 /// A sentence and the numbers that show it: why a claim cannot hold, or a result under other assumptions.

@@ -230,14 +230,16 @@ fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(),
         for reading in others {
             claim.readings.extend(reading.of(claim));
         }
+        for under in &mut claim.readings {
+            // Other assumptions are run under a reading only if the paper declares their cells for it.
+            if let Some(beside) = &mut under.beside {
+                beside.checks.retain(|check| names.check(check).is_ok());
+            }
+            under.beside.take_if(|beside| beside.checks.is_empty());
+        }
         for under in &claim.readings {
-            for check in under.checks.iter().chain(&under.trend) {
-                names
-                    .metric(&check.metric)
-                    .map_err(|why| wrong(&under.reading, format!("claim {}: {why}", claim.id)))?;
-                if let Some(cell) = check.cells.iter().find(|cell| !names.cells.contains(*cell)) {
-                    return Err(wrong(&under.reading, format!("claim {}: there is no cell \"{cell}\"", claim.id)));
-                }
+            for check in under.deciding_checks() {
+                names.check(check).map_err(|why| wrong(&under.reading, format!("claim {}: {why}", claim.id)))?;
             }
         }
     }
@@ -265,6 +267,13 @@ impl Names {
             }
         }
         Ok(checks)
+    }
+
+    /// Checks that the metric and the cells of `check` exist.
+    fn check(&self, check: &Check) -> Result<(), String> {
+        self.metric(&check.metric)?;
+        let unknown = check.cells.iter().find(|cell| !self.cells.contains(*cell));
+        unknown.map_or(Ok(()), |cell| Err(format!("there is no cell \"{cell}\"")))
     }
 
     /// The cells that a pattern names, each of which there is.

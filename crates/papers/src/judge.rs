@@ -56,8 +56,12 @@ impl Evidence<'_> {
             reason = format!("{reason}{end} {}: {}.", beside.text, told(&find(&beside.checks)));
         }
         let readings = claim.readings.iter().map(|under| {
-            let checks = find(&under.checks);
-            let (verdict, reason, checks) = decide_by_checks(claim.kind, checks, find(&under.trend));
+            let (verdict, reason, checks) = match &under.explain {
+                Some(explain) => decide_by_explanation(&explain.text, find(&explain.checks)),
+                None => decide_by_checks(claim.kind, find(&under.checks), find(&under.trend)),
+            };
+            let beside = under.beside.as_ref();
+            let beside = beside.map(|beside| format!("{}: {}.", beside.text, told(&find(&beside.checks))));
             let shown = shown(&checks);
             UnderReading {
                 reading: under.reading.clone(),
@@ -65,6 +69,7 @@ impl Evidence<'_> {
                 value: shown.and_then(|finding| finding.value),
                 ci95: shown.and_then(|finding| finding.ci95),
                 reason,
+                beside: beside.unwrap_or_default(),
                 checks,
             }
         });
@@ -119,14 +124,19 @@ fn decide(
         return (Verdict::NotReproduced, claim.note.clone(), Vec::new());
     }
     if let Some((text, findings)) = explain {
-        return if all_hold(&findings) {
-            (Verdict::Explained, noted(format!("{text}: {}", told(&findings))), findings)
-        } else {
-            (verdict_without(&findings), noted(told_against(&findings)), findings)
-        };
+        let (verdict, reason, findings) = decide_by_explanation(text, findings);
+        return (verdict, noted(reason), findings);
     }
     let (verdict, reason, checks) = decide_by_checks(claim.kind, checks, trend);
     (verdict, noted(reason), checks)
+}
+
+/// Returns the verdict of a claim that is judged by its explanation, the reason without its note, and the findings.
+fn decide_by_explanation(text: &str, findings: Vec<Finding>) -> (Verdict, String, Vec<Finding>) {
+    if all_hold(&findings) {
+        return (Verdict::Explained, format!("{text}: {}", told(&findings)), findings);
+    }
+    (verdict_without(&findings), told_against(&findings), findings)
 }
 
 /// The same of a claim that is judged by checks, without its note.
@@ -274,6 +284,8 @@ mod tests {
             reading: cell.to_owned(),
             checks: vec![check(cell, bound)],
             trend: vec![check("a", Bound::Above(0.0))],
+            explain: None,
+            beside: None,
         };
         claim.readings = vec![under("fixed", TIGHT), under("few", TIGHT), under("a", TIGHT)];
         let found = judged(&claim);
@@ -325,6 +337,39 @@ mod tests {
             "{}",
             judged.reason
         );
+    }
+
+    /// A contradiction has a verdict under each reading that changes its explanation, by the rule of the first reading.
+    #[test]
+    fn a_contradiction_is_explained_under_each_reading() {
+        let mut claim = claim(Class::Contradictory, Vec::new());
+        let explain = |bound| Some(Explain { text: "too much".to_owned(), checks: vec![check("a", bound)] });
+        claim.explain = explain(LOOSE);
+        let under = |bound| ReadAs {
+            reading: "r".to_owned(),
+            checks: vec![],
+            trend: vec![],
+            explain: explain(bound),
+            beside: None,
+        };
+        claim.readings = vec![under(LOOSE), under(TIGHT)];
+        let found = judged(&claim).readings;
+        assert_eq!((found[0].verdict, found[1].verdict), (Verdict::Explained, Verdict::NotReproduced));
+        assert_eq!(found[0].reason, "too much: m of a is 10 +- 0.24065, within 0.3 of 10");
+        assert_eq!((found[0].value, found[1].checks.len()), (Some(10.0), 1));
+    }
+
+    /// A result under other assumptions is printed under a reading that changes it, and does not decide the verdict there.
+    #[test]
+    fn other_assumptions_do_not_count_under_a_reading() {
+        let mut claim = claim(Class::NeedsAssumption, vec![check("fixed", TIGHT)]);
+        let beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", TIGHT)] });
+        let checks = vec![check("a", LOOSE)];
+        claim.readings = vec![ReadAs { reading: "r".to_owned(), checks, trend: vec![], explain: None, beside }];
+        let found = judged(&claim);
+        let under = found.under("r").unwrap();
+        assert_eq!((under.verdict, under.checks.len()), (Verdict::Reproduced, 1));
+        assert_eq!(under.beside, "In another set: m of a is 10 +- 0.24065, not within 0.2 of 10.");
     }
 
     #[test]

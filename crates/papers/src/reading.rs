@@ -1,7 +1,7 @@
 //! `[[reading]]`: one of the ways in which a paper can be read.
 
 use crate::check::Check;
-use crate::claim::{Claim, ReadAs};
+use crate::claim::{Claim, Explain, ReadAs};
 use crate::claims::ClaimsError;
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
@@ -65,13 +65,26 @@ impl Reading {
     }
 
     /// A claim under this reading; none if the reading changes nothing of it, or no more than one of the readings that it combines.
-    /// Tolerances are the same.
+    /// Tolerances are the same. Results under other assumptions decide no verdict: only those that the reading changes are in `beside`.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadAs> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
+        let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
+        let explain = claim.explain.as_ref().map(replaced);
         let parts = claim.readings.iter().filter(|under| self.combines.contains(&under.reading));
-        let mut others = parts.map(|part| (&part.checks, &part.trend)).chain([(&claim.checks, &claim.trend)]);
-        let is_other = others.all(|other| other != (&checks, &trend));
-        is_other.then(|| ReadAs { reading: self.name.clone(), checks, trend })
+        let mut others = parts.map(|part| (&part.checks, &part.trend, &part.explain)).chain([(
+            &claim.checks,
+            &claim.trend,
+            &claim.explain,
+        )]);
+        if others.any(|other| other == (&checks, &trend, &explain)) {
+            return None;
+        }
+        let beside = claim.beside.as_ref().map(|beside| {
+            let mut under = replaced(beside);
+            under.checks.retain(|check| !beside.checks.contains(check));
+            under
+        });
+        Some(ReadAs { reading: self.name.clone(), checks, trend, explain, beside })
     }
 
     fn checks(&self, checks: &[Check]) -> Vec<Check> {
@@ -200,6 +213,51 @@ mod tests {
         let claims = parsed("path.uddj", BOTH).unwrap();
         assert_eq!(claims.readings[3].text, "as filter");
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
+    }
+
+    /// The readings of a contradictory claim that is judged by an explanation, or by a check of `path.filter`, and has a `beside`.
+    fn read_as(check: &str, beside: &str) -> Vec<ReadAs> {
+        let text = format!(
+            "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = {{ default = 10, full = 30 }}\n\
+             [[cell]]\nname = \"{{path|hop}}.{{uddj|filter}}\"\nscenario = \"x.toml\"\n\
+             [[cell]]\nname = \"{{path|hop}}.few.uddj\"\nscenario = \"x.toml\"\n\
+             [[reading]]\nname = \"plain\"\ntext = \"t\"\nsupport = \"s\"\n\
+             [[reading]]\nname = \"filter\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ uddj = \"filter\" }}\n\
+             [[claim]]\nid = \"c\"\nclass = \"contradictory\"\nkind = \"number\"\nwhere = \"1\"\nstatement = \"s\"\n\
+             {check}\nbeside = {{ text = \"b\", check = [{beside}] }}\n"
+        );
+        Claims::parse(&text, METRICS).unwrap().claims.remove(0).readings
+    }
+
+    fn above(cell: &str) -> String {
+        format!("{{ metric = \"m\", cells = [\"{cell}\"], op = \"above\", value = 1 }}")
+    }
+
+    #[test]
+    fn an_explanation_is_judged_under_a_reading_that_changes_it() {
+        let judged = |cell: &str| {
+            let check = format!("explain = {{ text = \"e\", check = [{}] }}", above(cell));
+            let under = read_as(&check, &above("hop.uddj"));
+            under.into_iter().map(|under| under.explain.unwrap().checks[0].cells.concat()).collect::<Vec<_>>()
+        };
+        assert_eq!(judged("path.uddj"), ["path.filter"]);
+        assert_eq!(judged("path.filter"), [""; 0]);
+    }
+
+    /// Of the results under other assumptions, a reading has those that it changes and of which the paper has the cells. They alone
+    /// give no verdict.
+    #[test]
+    fn other_assumptions_are_judged_under_a_reading_that_changes_them() {
+        let judged = |cell: &str, beside: &[&str]| {
+            let beside = beside.iter().map(|cell| above(cell)).collect::<Vec<_>>().join(", ");
+            let under = read_as(&format!("check = [{}]", above(cell)), &beside);
+            let cells = |beside: &Explain| beside.checks.iter().map(|check| check.cells.concat()).collect::<Vec<_>>();
+            under.into_iter().map(|under| under.beside.as_ref().map(cells)).collect::<Vec<_>>()
+        };
+        let hop = Some(vec!["hop.filter".to_owned()]);
+        assert_eq!(judged("path.uddj", &["path.filter", "hop.uddj", "path.few.uddj"]), [hop]);
+        assert_eq!(judged("path.uddj", &["path.filter", "path.few.uddj"]), [None]);
+        assert_eq!(judged("path.filter", &["hop.uddj"]), []);
     }
 
     #[test]

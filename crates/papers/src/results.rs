@@ -260,12 +260,15 @@ fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet
     }
     for (read, under) in claim.readings.iter().zip(&mut judged.readings) {
         let found = before.readings.iter().find(|found| found.reading == under.reading);
-        if let Some(found) = found
-            && lacks(Box::new(read.checks.iter().chain(&read.trend)))
-            && are_same(&under.checks, &found.checks)
-        {
+        let Some(found) = found else { continue };
+        let beside = match &read.beside {
+            Some(beside) if lacks(Box::new(beside.checks.iter())) => found.beside.clone(),
+            _ => std::mem::take(&mut under.beside),
+        };
+        if lacks(Box::new(read.deciding_checks())) && are_same(&under.checks, &found.checks) {
             *under = found.clone();
         }
+        under.beside = beside;
     }
 }
 

@@ -195,6 +195,9 @@ pub fn show(
                 judged.verdict,
                 under.collect::<Vec<_>>().join("; ")
             );
+            for under in judged.readings.iter().filter(|under| !under.beside.is_empty()) {
+                let _ = writeln!(text, "  {}: {}", under.reading, under.beside);
+            }
         }
         let _ = writeln!(text, "  {}", judged.reason);
     }

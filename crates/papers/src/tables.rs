@@ -220,8 +220,9 @@ fn row(judged: &Judgement, with_words: bool) -> Vec<String> {
     cells.extend([short(judged.paper_value), short(judged.ns2_value), ours]);
     if with_words {
         let others = judged.readings.iter().filter(|under| under.verdict != Verdict::NotRun);
-        let others: String =
-            others.map(|under| format!(" Reading \"{}\": {}.", under.reading, under.verdict)).collect();
+        let others: String = others
+            .map(|under| format!(" Reading \"{}\": {}.{}", under.reading, under.verdict, under.spaced_beside()))
+            .collect();
         let end = if others.is_empty() || judged.reason.ends_with('.') { "" } else { "." };
         cells.push(format!("{}{end}{others}", judged.reason));
     }

@@ -124,7 +124,7 @@ pub struct Judgement {
     /// The reading under which this is the verdict; empty if nothing was measured, or the paper names no reading.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reading: String,
-    /// Verdicts under the other readings that change its checks.
+    /// Verdicts under the other readings that change its checks or its explanation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<UnderReading>,
 }
@@ -142,8 +142,18 @@ pub struct UnderReading {
     pub ci95: Option<f64>,
     /// Why this verdict.
     pub reason: String,
-    /// The checks.
+    /// Results under other assumptions that the reading changes; empty if there are none. They do not count.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub beside: String,
+    /// The checks, or those of the explanation.
     pub checks: Vec<Finding>,
+}
+
+impl UnderReading {
+    /// Returns `beside` after a space, or nothing if it is empty.
+    pub(crate) fn spaced_beside(&self) -> String {
+        if self.beside.is_empty() { String::new() } else { format!(" {}", self.beside) }
+    }
 }
 
 impl Judgement {

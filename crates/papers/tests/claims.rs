@@ -172,6 +172,34 @@ fn every_measured_verdict_names_its_reading() {
     }
 }
 
+/// Every check of a claim that a reading changes is judged under this reading, and every result under other assumptions that it changes is
+/// measured. Explanations were judged under the first reading alone.
+#[test]
+fn every_check_that_a_reading_changes_is_judged_under_it() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
+        for (claim, judged) in claims.claims.iter().zip(&stored.claims) {
+            for (written, under) in claim.readings.iter().zip(&judged.readings) {
+                let explained = written.explain.iter().flat_map(|explain| &explain.checks);
+                let expected: Vec<_> = written.checks.iter().chain(explained).map(ToString::to_string).collect();
+                let found: Vec<_> = under.checks.iter().map(|finding| finding.what.clone()).collect();
+                assert_eq!(found, expected, "{} under {}", judged.id, under.reading);
+                let beside = written.beside.iter().flat_map(|beside| &beside.checks);
+                for check in beside.clone() {
+                    assert!(
+                        under.beside.contains(&format!("{check} is ")),
+                        "{} under {}: {check}",
+                        judged.id,
+                        under.reading
+                    );
+                }
+                assert_eq!(under.beside.is_empty(), beside.count() == 0, "{} under {}", judged.id, under.reading);
+            }
+        }
+    }
+}
+
 /// UDDJ's default is UDDJ: its first cell, and each of its scenarios that is not a TCP's, as it is written.
 #[test]
 fn the_default_cell_of_uddj_is_uddj() {

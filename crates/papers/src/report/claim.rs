@@ -64,10 +64,11 @@ pub(super) fn claim(
         for under in &judged.readings {
             let _ = writeln!(
                 text,
-                "<li>{} Reading \"{}\": {}</li>",
+                "<li>{} Reading \"{}\": {}.{}</li>",
                 super::verdicts::mark(under.verdict),
                 Escaped(&under.reading),
-                under.verdict
+                under.verdict,
+                Escaped(&under.spaced_beside())
             );
         }
         text.push_str("</ul>\n");
