@@ -1,14 +1,14 @@
 //! What must hold for a link with a queue of any kind, whatever comes to it and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
+use headway_engine::{Class, Moment, Places, Ties};
 use headway_link::queue::{cake, codel, drr, dualpi2, fq_codel, pie, priority};
 use headway_link::{
     Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, Offer, Pool, QueueOptions,
     ReorderOptions, ShaperChange, ShaperOptions, jitter, reorder,
 };
 use headway_units::{
-    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
-    Rate, Registry, Ties,
+    Bytes, Dialect, DropCause, Dscp, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Registry,
 };
 
 /// What a packet bears hangs on its flow: a sender changes neither.
@@ -46,7 +46,7 @@ struct Run {
     link: Link,
     common: Common,
     pool: Pool<Packet>,
-    history: History,
+    places: Places,
     ties: Ties,
     keeps_order: bool,
     now: Instant,
@@ -92,7 +92,7 @@ pub(crate) fn check(bytes: &[u8]) {
         link: Link::new(1, "fuzz", 0),
         common,
         pool: Pool::default(),
-        history: History::default(),
+        places: Places::default(),
         ties,
         now: Instant::from_millis(1),
         most,
@@ -289,10 +289,10 @@ impl Run {
         let packet = self.pool.insert(Packet { number: self.came, flow, size, marked: false });
         let sum_s = self.now.as_secs_f64();
         let now = match self.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, self.history.place()),
+            Ties::Scheduled => Moment::scheduled(sum_s, self.places.next()),
             Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
         };
-        let offer = self.link.offer(&mut self.common, &mut self.pool, &mut self.history, now, packet, 0, |_, _| {});
+        let offer = self.link.offer(&mut self.common, &mut self.pool, &mut self.places, now, packet, 0, |_, _| {});
         match offer {
             Offer::Accepted | Offer::Decided => {}
             Offer::Marked => self.mark(packet),
@@ -355,7 +355,7 @@ impl Run {
                     other => panic!("{other:?}"),
                 }
             } else {
-                self.link.depart(&mut self.common, &mut self.pool, &mut self.history, |_, _| {});
+                self.link.depart(&mut self.common, &mut self.pool, &mut self.places, |_, _| {});
                 self.decided();
             }
         }

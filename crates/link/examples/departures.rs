@@ -10,11 +10,10 @@
 //! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
 
+use headway_engine::{Moment, Places, Ties};
 use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
 use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
-use headway_units::{
-    Bytes, Dscp, Duration, Ecn, History, Instant, Moment, Random, Rate, Registry, SchemaRegistry, Ties,
-};
+use headway_units::{Bytes, Dscp, Duration, Ecn, Instant, Random, Rate, Registry, SchemaRegistry};
 use std::collections::VecDeque;
 
 /// If none is given.
@@ -126,7 +125,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     };
     let (mut link, mut common) = (Link::new(seed, "link", 0), Common::new(&config, seed, "link"));
     common.know_hosts(&hosts());
-    let (mut pool, mut history) = (Pool::default(), History::default());
+    let (mut pool, mut places) = (Pool::default(), Places::default());
     let arrivals = lines.into_iter().map(|line| match line {
         Line::Comes(at, packet, _) => (at, packet),
         Line::Asked(..) => panic!("a link is not asked: give `asked` for its rate"),
@@ -149,7 +148,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
             let told = |_: &Pool<_>, begun| began = Some(begun);
             // RED counts how long the link was idle.
             let now = Moment::new(now.at);
-            match link.offer(&mut common, &mut pool, &mut history, now, packet, 0, told) {
+            match link.offer(&mut common, &mut pool, &mut places, now, packet, 0, told) {
                 Offer::Accepted | Offer::Decided => {}
                 Offer::Marked => tell(now.at, Decision::Marked(packet), &mut pool),
                 Offer::Dropped(cause) => tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool),
@@ -160,7 +159,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
                 other => panic!("{other:?}: this queue does not hold what waits"),
             }
         } else {
-            link.depart(&mut common, &mut pool, &mut history, |_, begun| began = Some(begun));
+            link.depart(&mut common, &mut pool, &mut places, |_, begun| began = Some(begun));
         }
         while let Some(decision) = common.poll_decision() {
             tell(now.at, decision, &mut pool);

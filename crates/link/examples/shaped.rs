@@ -6,9 +6,10 @@
 //! SHAPER is a table in JSON, such as `{"rate": "1Mbps", "burst": "3kB"}`. `validation/token-bucket/run` compares the output with exact sums.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a wrong call panics with a message")]
 
+use headway_engine::{Class, Moment, Places, Ties};
 use headway_link::queue::droptail;
 use headway_link::{Common, Config, Delivery, Item, Link, Offer, Pool, QueueOptions};
-use headway_units::{Class, Dialect, Dscp, Duration, Ecn, History, Instant, Moment, Options, QueueSize, Ties};
+use headway_units::{Dialect, Dscp, Duration, Ecn, Instant, Options, QueueSize};
 
 struct Packet(u32);
 
@@ -50,13 +51,13 @@ fn main() {
         ties: Ties::Drawn,
     };
     let (mut link, mut common) = (Link::new(1, "link", 0), Common::new(&config, 1, "link"));
-    let (mut pool, mut history) = (Pool::default(), History::default());
+    let (mut pool, mut places) = (Pool::default(), Places::default());
     for line in std::io::read_to_string(std::io::stdin()).expect("a text").lines() {
         let (at, size) = line.split_once(' ').expect("a time and a size");
         let at = Instant::from_nanos(at.parse().expect("ns"));
         let packet = pool.insert(Packet(size.parse().expect("bytes")));
         let now = Moment::in_class(at, at.as_secs_f64(), Class::Source);
-        if let Offer::Dropped(_) = link.offer(&mut common, &mut pool, &mut history, now, packet, 0, |_, _| ()) {
+        if let Offer::Dropped(_) = link.offer(&mut common, &mut pool, &mut places, now, packet, 0, |_, _| ()) {
             pool.remove(packet);
         }
     }

@@ -13,7 +13,8 @@ use crate::reorder::{self, ReorderOptions};
 use crate::shaper::ShaperOptions;
 use crate::unmarked::Unmarked;
 use crate::varying::Varying;
-use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step, Ties};
+use headway_engine::Ties;
+use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -23,7 +23,8 @@ pub use told::{Delivery, Offer, Transmission};
 use crate::common::{Common, Pace, random};
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Decision, Verdict};
-use headway_units::{Accumulator, Bytes, Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
+use headway_engine::{Class, Moment, Places, Ties};
+use headway_units::{Accumulator, Bytes, DropCause, Dscp, Ecn, Instant};
 
 /// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
 /// every call.
@@ -115,7 +116,7 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         packet: Handle,
         uncounted: u32,
@@ -148,7 +149,7 @@ impl Link {
                 return self.let_in_at_a_cost(
                     common,
                     pool,
-                    history,
+                    places,
                     now,
                     idle,
                     (packet, arrival),
@@ -167,13 +168,13 @@ impl Link {
         // Who decides about waiting packets takes two events.
         if common.two_events {
             if common.holds {
-                return self.hold(common, pool, history, now, idle, (packet, marked), &mut on_start);
+                return self.hold(common, pool, places, now, idle, (packet, marked), &mut on_start);
             }
             if !marked {
                 common.waits(packet, arrival);
             }
         }
-        self.push(common, pool, history, now, idle, (packet, bytes), &mut on_start);
+        self.push(common, pool, places, now, idle, (packet, bytes), &mut on_start);
         if marked { Offer::Marked } else { Offer::Accepted }
     }
 
@@ -185,7 +186,7 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         (packet, arrival): (Handle, Arrival),
@@ -203,7 +204,7 @@ impl Link {
         if !marked {
             common.waits(packet, arrival);
         }
-        self.push(common, pool, history, now, idle, (packet, arrival.size.count() as u32), on_start);
+        self.push(common, pool, places, now, idle, (packet, arrival.size.count() as u32), on_start);
         if let Verdict::AdmitAndEvict { place, cause, .. } = verdict
             && let Some(victim) = self.evict(common, pool, place)
         {
@@ -224,7 +225,7 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         (packet, marked): (Handle, bool),
@@ -244,7 +245,7 @@ impl Link {
         common.discipline.hold(now.at, packet, pool, &mut common.decisions);
         self.count_held(common);
         if idle {
-            self.start_held(common, pool, history, now, idle, on_start);
+            self.start_held(common, pool, places, now, idle, on_start);
         }
         if common.decisions.is_empty() { Offer::Accepted } else { Offer::Decided }
     }
@@ -259,7 +260,7 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
@@ -269,7 +270,7 @@ impl Link {
         let Some(packet) = packet else { return };
         let Some(slot) = pool.slot_mut(packet) else { return };
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, history, now, idle, slot.since, size);
+        let (start, end, arrival) = self.transmit(common, places, now, idle, slot.since, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         if !self.may_overtake(common, packet, end, arrival) {
             match pool.slot_mut(self.last) {
@@ -296,13 +297,13 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         (packet, bytes): (Handle, u32),
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
     ) {
-        let settled = (!common.two_events).then(|| self.transmit(common, history, now, idle, now.at, bytes));
+        let settled = (!common.two_events).then(|| self.transmit(common, places, now, idle, now.at, bytes));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
         let Some(slot) = pool.slot_mut(packet) else { return };
         slot.next = Handle::NONE;
@@ -329,7 +330,7 @@ impl Link {
             let size = Bytes::new(u64::from(bytes));
             on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
         } else if idle {
-            self.start_next(common, pool, history, now, idle, on_start);
+            self.start_next(common, pool, places, now, idle, on_start);
         }
     }
 
@@ -354,14 +355,14 @@ impl Link {
     fn transmit(
         &mut self,
         common: &mut Common,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         since: Instant,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
         if common.varying.is_some() {
-            return self.transmit_varying(common, history, now, idle, since, bytes);
+            return self.transmit_varying(common, places, now, idle, since, bytes);
         }
         if common.ties == Ties::Drawn {
             return self.transmit_drawn(common, now, idle, bytes);
@@ -369,8 +370,8 @@ impl Link {
         let Pace { transmission_s, way_s, .. } = *common.pace(bytes);
         let start = if idle { now } else { self.free(Ties::Scheduled) };
         (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
-        let arrival = Moment::scheduled(start.sum_s + way_s, history.place());
-        let end = Moment::scheduled(self.free_s, history.place());
+        let arrival = Moment::scheduled(start.sum_s + way_s, places.next());
+        let end = Moment::scheduled(self.free_s, places.next());
         (self.free_at, self.free_rest) = (end.at, end.turn);
         (start, end.at, arrival)
     }
@@ -407,7 +408,7 @@ impl Link {
     fn transmit_varying(
         &mut self,
         common: &mut Common,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         since: Instant,
@@ -421,8 +422,8 @@ impl Link {
         let arrival_s = self.free_s + there.since(at).as_secs_f64();
         let arrival = match common.ties {
             Ties::Scheduled => {
-                let arrival = Moment::scheduled(arrival_s, history.place());
-                let end = Moment::scheduled(self.free_s, history.place());
+                let arrival = Moment::scheduled(arrival_s, places.next());
+                let end = Moment::scheduled(self.free_s, places.next());
                 (self.free_at, self.free_rest) = (end.at, end.turn);
                 arrival
             }
@@ -460,7 +461,7 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         now: Moment,
         idle: bool,
         on_start: &mut impl FnMut(&Pool<T>, Transmission),
@@ -474,7 +475,7 @@ impl Link {
             unmarked.leaves(packet, slot.item.dscp());
         }
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, history, now, idle, slot.since, size);
+        let (start, end, arrival) = self.transmit(common, places, now, idle, slot.since, size);
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         if !self.may_overtake(common, packet, end, arrival) {
             match pool.slot_mut(before) {
@@ -546,14 +547,14 @@ impl Link {
         &mut self,
         common: &mut Common,
         pool: &mut Pool<T>,
-        history: &mut History,
+        places: &mut Places,
         mut on_start: impl FnMut(&Pool<T>, Transmission),
     ) {
         let Some(end) = self.next_departure(common) else { return };
         if common.holds {
-            self.start_held(common, pool, history, end, false, &mut on_start);
+            self.start_held(common, pool, places, end, false, &mut on_start);
         } else {
-            self.start_next(common, pool, history, end, false, &mut on_start);
+            self.start_next(common, pool, places, end, false, &mut on_start);
         }
     }
 

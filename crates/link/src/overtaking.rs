@@ -1,7 +1,8 @@
 //! Packets on their way that may overtake one another: in the order in which they arrive.
 
 use crate::pool::{Handle, UNSETTLED};
-use headway_units::{Instant, Moment};
+use headway_engine::Moment;
+use headway_units::Instant;
 use std::collections::BTreeMap;
 
 /// A packet whose transmission has begun.

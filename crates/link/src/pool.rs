@@ -4,7 +4,8 @@
 //! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A slot that was
 //! freed last is taken first, so what is used is what the processor has at hand.
 
-use headway_units::{Dscp, Ecn, Instant, Moment};
+use headway_engine::Moment;
+use headway_units::{Dscp, Ecn, Instant};
 
 /// What a link must know of a packet.
 pub trait Item {

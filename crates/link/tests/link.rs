@@ -1,6 +1,7 @@
 //! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+use headway_engine::{Class, Moment, Places, Ties};
 use headway_link::queue::{cake, codel, droptail, drr, dualpi2, early_random_drop, fq_codel, pie, priority, red};
 use headway_link::{
     CapacityTrace, Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, LinkChange,
@@ -8,8 +9,7 @@ use headway_link::{
     ShaperOptions, Transmission, jitter, loss, reorder,
 };
 use headway_units::{
-    Bytes, Class, Dialect, DropCause, Dscp, Duration, Ecn, History, Instant, Moment, Options, Probability, QueueSize,
-    Rate, Threshold, Ties,
+    Bytes, Dialect, DropCause, Dscp, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Threshold,
 };
 use proptest::prelude::*;
 
@@ -123,8 +123,8 @@ fn drive_uncounted(config: &Config, uncounted: u32, places: u64, packets: &[(Mom
 }
 
 fn drive_link(mut link: Link, mut common: Common, uncounted: u32, places: u64, packets: &[(Moment, u64)]) -> Seen {
-    let (mut pool, mut history) = (Pool::<Numbered>::default(), History::default());
-    (0..places).for_each(|_| _ = history.place());
+    let (mut pool, mut order) = (Pool::<Numbered>::default(), Places::default());
+    (0..places).for_each(|_| _ = order.next());
     let mut seen = Seen::default();
     let mut offers = packets.iter().enumerate().peekable();
     loop {
@@ -146,13 +146,13 @@ fn drive_link(mut link: Link, mut common: Common, uncounted: u32, places: u64, p
                 None => unreachable!(),
             }
         } else if offer_at != Some(now) {
-            link.depart(&mut common, &mut pool, &mut history, told);
+            link.depart(&mut common, &mut pool, &mut order, told);
         } else if let Some((id, &(at, size))) = offers.next() {
             let packet = pool.insert(Numbered { id: id as u32, size: size as u32 });
             let offer = if link.is_plain() {
                 offer_plain(&mut link, &mut common, &mut pool, at, packet, uncounted, told)
             } else {
-                link.offer(&mut common, &mut pool, &mut history, at, packet, uncounted, told)
+                link.offer(&mut common, &mut pool, &mut order, at, packet, uncounted, told)
             };
             match offer {
                 Offer::Accepted | Offer::Decided => {}
@@ -239,7 +239,7 @@ fn accounts_for_all(
 fn offer_four(link: &mut Link, common: &mut Common, pool: &mut Pool<Numbered>, size: u32) {
     for id in 0..4 {
         let packet = pool.insert(Numbered { id, size });
-        link.offer(common, pool, &mut History::default(), when(ms(0), Class::Source), packet, 0, |_, _| {});
+        link.offer(common, pool, &mut Places::default(), when(ms(0), Class::Source), packet, 0, |_, _| {});
     }
 }
 
@@ -333,11 +333,11 @@ fn drawn_a_transmitter_is_busy_to_the_end() {
 fn scheduled_first_is_served_first() {
     let config = Config { ties: Ties::Scheduled, ..config("2Mbps", droptail(1)) };
     let (mut link, mut common) = start(&config);
-    let (mut pool, mut history) = (Pool::default(), History::default());
-    let now = Moment::scheduled(0.0, history.place());
+    let (mut pool, mut places) = (Pool::default(), Places::default());
+    let now = Moment::scheduled(0.0, places.next());
     for id in 0..2 {
         let packet = pool.insert(Numbered { id, size: 1000 });
-        link.offer(&mut common, &mut pool, &mut history, now, packet, 0, |_, _| {});
+        link.offer(&mut common, &mut pool, &mut places, now, packet, 0, |_, _| {});
     }
     assert_eq!(link.next_arrival(), Some(Moment::scheduled(0.014, 2)));
     assert_eq!(link.next_departure(&common), Some(Moment::scheduled(0.004, 3)));

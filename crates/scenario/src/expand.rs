@@ -15,12 +15,13 @@ use crate::tables::{
 };
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
+use headway_engine::Ties;
 use headway_link::{
     CapacityTrace, DuplicateOptions, JitterOptions, LinkChange, LinkChanges, LossOptions, PolicerOptions,
     ReorderOptions, ShaperOptions, reorder,
 };
 use headway_media::SendQueueOptions;
-use headway_units::{Bytes, Dialect, Duration, Instant, Rate, Ties};
+use headway_units::{Bytes, Dialect, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::overrides::Override;
 use crate::problem::{Problems, ScenarioError};
 use crate::read;
 use crate::reader::Reader;
-use headway_units::Ties;
+use headway_engine::Ties;
 
 /// Links, and what all of them go by.
 #[derive(Clone, Debug, PartialEq)]

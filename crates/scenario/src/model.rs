@@ -5,13 +5,14 @@ use crate::dscp::FlowDscp;
 use crate::e_model::EModelOptions;
 use crate::transport::Transport;
 use headway_attack::AttackOptions;
+use headway_engine::Ties;
 use headway_link::loss::{Loss, Place};
 use headway_link::{
     CapacityTrace, DuplicateOptions, HostOptions, JitterOptions, LinkChanges, LossOptions, PolicerOptions,
     QueueOptions, ReorderOptions, ShaperOptions,
 };
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
-use headway_units::{Bytes, Duration, Instant, Rate, Ties};
+use headway_units::{Bytes, Duration, Instant, Rate};
 use std::sync::Arc;
 
 /// One run: plain data, checked.

@@ -14,9 +14,10 @@ use crate::tables::{
 use crate::transport::Transport;
 use crate::vocabulary::VOCABULARY;
 use headway_attack::AttackOptions;
+use headway_engine::Ties;
 use headway_link::QueueOptions;
 use headway_media::SendQueueOptions;
-use headway_units::{Bytes, Dialect, Duration, MediaKind, Rate, Registry, Ties};
+use headway_units::{Bytes, Dialect, Duration, MediaKind, Rate, Registry};
 
 /// Eleven days: longer is a slip, and the sum of all times must fit an instant.
 pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);

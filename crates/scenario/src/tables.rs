@@ -2,12 +2,13 @@
 //! descriptions in the JSON Schema.
 
 use headway_attack::AttackOptions;
+use headway_engine::Ties;
 use headway_link::{
     DuplicateOptions, HostOptions, JitterOptions, LinkChange, LossOptions, PolicerOptions, QueueOptions,
     ReorderOptions, ShaperOptions,
 };
 use headway_media::{SendQueueOptions, SourceOptions};
-use headway_units::{Bytes, Dialect, Duration, Rate, Ties};
+use headway_units::{Bytes, Dialect, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{OneTrace, SMALL, changed, with};
+use headway_engine::Ties;
 use headway_scenario::{Loaded, NoFiles, Override, Scenario, Start, Transport, load, plan};
-use headway_units::{Duration, Instant, Registry, Ties};
+use headway_units::{Duration, Instant, Registry};
 
 fn set(all: &[&str]) -> Vec<Override> {
     all.iter().map(|set| set.parse().unwrap()).collect()

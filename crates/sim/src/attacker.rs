@@ -5,14 +5,14 @@ use crate::flow::struck::Struck;
 use crate::network::Network;
 use crate::observe::{Observer, Place};
 use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
-use crate::timer::{Owner, Timer};
 use crate::transport::{SERVICE, Verdict};
 use headway_attack::{Attack, Context, Endpoint, Fate, Shot, Target, Way};
 use headway_dccp::{Addresses, Network as Checksummed};
+use headway_engine::{Class, Moment, Owner, Timer};
 use headway_link::Handle;
 use headway_record::AttackerSummary;
 use headway_scenario::Scenario;
-use headway_units::{Class, DropCause, Ecn, FlowId, Instant, Moment, Random, Registry};
+use headway_units::{DropCause, Ecn, FlowId, Instant, Random, Registry};
 use std::collections::BTreeMap;
 
 /// The most packets that one event sends: what is left goes in another event at the same moment.

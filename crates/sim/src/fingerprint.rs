@@ -1,7 +1,7 @@
 //! A number for the order of a run's events.
 
-use crate::event_queue::Actor;
-use headway_units::{Class, Instant};
+use headway_engine::{Actor, Class};
+use headway_units::Instant;
 
 /// 64 bits that change when any event of a run moves in time or in order. Ends of transmissions are left out: whether a
 /// link makes events of them is no difference.

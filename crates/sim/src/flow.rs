@@ -3,20 +3,19 @@
 pub(crate) mod struck;
 
 use crate::clocks::{FlowClocks, Meter};
-use crate::event_queue::EventQueue;
 use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet, Sending};
 use crate::send_queue::SendQueue;
-use crate::timer::{Owner, Timer};
 use crate::transport::{Ends, Taken, Transport, with_ends};
+use headway_engine::{Class, EventQueue, Moment, Owner, Ties, Timer};
 use headway_link::Handle;
 use headway_media::{Backlog, Source, Unsent};
 use headway_prefetch::fetch_first;
 use headway_record::WrittenFrame;
 use headway_tcp::Counters;
-use headway_units::{Class, FlowId, Instant, Moment, Ties};
+use headway_units::{FlowId, Instant};
 
 /// The most packets that one event sends, more than any ordinary write or window makes at once. What is left goes out in
 /// another event at the same moment, so that no event takes long, whatever the scenario says.
@@ -98,13 +97,13 @@ impl Driver {
     /// Sets the timers of the flow's start, and takes the places of start and stop, which ns-2's scripts schedule in the
     /// order of their flows.
     fn set_off(&mut self, ends: &impl Ends, events: &mut EventQueue) {
-        let place = events.history.place();
-        self.stop_place = events.history.place();
+        let place = events.places.next();
+        self.stop_place = events.places.next();
         if let Some(due) = self.source_due(ends, None) {
             self.source_timer.arm_at(due, place, self.owner(Class::Source), events);
         }
         if ends.connects() {
-            let place = events.history.place();
+            let place = events.places.next();
             self.sender_timer.arm_at(self.start, place, self.owner(Class::SenderTimer), events);
         }
     }

@@ -7,14 +7,14 @@ mod hosts;
 mod judged;
 mod twins;
 
-use crate::event_queue::{Actor, EventQueue};
 use crate::observe::{LinkEvent, Observer, OfferedHop, RoundTrip};
 use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
+use headway_engine::{Actor, Class, EventQueue, Moment};
 use headway_link::{Common, Config, Delivery, Departure, Handle, Link, Offer, PlainOffer, Pool, Transmission};
 use headway_record::{FlowMeter, FlowPacket, LinkMeter, Measured};
 use headway_scenario::{self as scenario, FlowDscp};
-use headway_units::{Class, DropCause, Dscp, FlowId, Instant, MediaKind, Moment};
+use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
 use hosts::Hosts;
 use judged::Judged;
 use std::sync::Arc;
@@ -276,7 +276,7 @@ impl<O: Observer> Network<O> {
         let offer = link.offer(
             common,
             &mut self.packets,
-            &mut self.events.history,
+            &mut self.events.places,
             now,
             handle,
             uncounted,
@@ -326,7 +326,7 @@ impl<O: Observer> Network<O> {
         link.departure = Departure::Idle;
         if link.next_departure(common).is_some_and(|at| at <= now) {
             let mut begun = None;
-            link.depart(common, &mut self.packets, &mut self.events.history, |_, transmission| {
+            link.depart(common, &mut self.packets, &mut self.events.places, |_, transmission| {
                 begun = Some(transmission);
             });
             if common.has_decided() {

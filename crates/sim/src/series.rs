@@ -4,10 +4,11 @@ use crate::flow::Flow;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::transport::Ends;
+use headway_engine::Moment;
 use headway_rate::Status;
 use headway_record::{ByFlow, SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
-use headway_units::{Duration, Instant, Moment};
+use headway_units::{Duration, Instant};
 
 /// The series of a run. Rates are means since the sample before.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ pub(crate) mod setup;
 pub use record::Record;
 
 use crate::attacker::Attacker;
-use crate::event_queue::Actor;
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::accounts::Conservation;
@@ -15,10 +14,11 @@ use crate::observe::Observer;
 use crate::packet::Body;
 use crate::series::Series;
 use crate::transport::Ends;
+use headway_engine::{Actor, Class, Moment};
 use headway_link::Handle;
 use headway_record::SeriesWriter;
 use headway_scenario::Scenario;
-use headway_units::{Bytes, Class, Instant, Moment};
+use headway_units::{Bytes, Instant};
 
 /// Why a run cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

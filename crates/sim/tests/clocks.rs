@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
+use headway_engine::Ties;
 
 use headway_record::FlowSummary;
 use headway_scenario::{ClockOptions, Scenario, Spread};
 use headway_sim::{LinkEvent, Observer, Packet, Record, Yardstick};
-use headway_units::{Drift, Duration, Instant, Offset, Skew, Ties};
+use headway_units::{Drift, Duration, Instant, Offset, Skew};
 
 /// A flow from `a` to `b`, which have these clocks.
 struct Case<'a> {

@@ -4,7 +4,8 @@ use super::Link;
 use crate::common::Common;
 use crate::overtaking::Overtaking;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
-use headway_units::{Bytes, Instant, Moment};
+use headway_engine::Moment;
+use headway_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
 impl Link {

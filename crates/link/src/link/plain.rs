@@ -7,7 +7,8 @@
 use super::Link;
 use crate::common::Common;
 use crate::pool::{Handle, Item, Pool, UNSETTLED};
-use headway_units::{Instant, Moment, Ties};
+use headway_engine::{Moment, Ties};
+use headway_units::Instant;
 
 /// Whether the end of a transmission is in the event queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -82,7 +82,7 @@ pub struct Backlog {
     /// Whether nothing is in transmission.
     pub idle: bool,
     /// If so, for how long, in s. Where this is a whole number of packet times, what RED makes of it hangs on its last bit,
-    /// which is ns-2's: see [`Moment`](headway_units::Moment).
+    /// which is ns-2's: see [`Moment`](headway_engine::Moment).
     pub idle_s: f64,
 }
 

@@ -6,9 +6,10 @@
 //! What is computed goes by the instants that are passed in, never by when somebody asks: a caller that comes late gets late what left in time, and
 //! [`Departure::at`] tells when that was.
 
+use headway_engine::{Class, Moment, Places, Ties};
 use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, Transmission};
 use headway_record::{DropCounts, LinkLabel, LinkMeter, LinkSummary, Measured};
-use headway_units::{Class, DropCause, Dscp, Ecn, History, Instant, Moment, Ties};
+use headway_units::{DropCause, Dscp, Ecn, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission)
 pub struct Emulator<T> {
     ways: [Direction; 2],
     packets: Pool<Packet<T>>,
-    history: History,
+    places: Places,
     ties: Ties,
     now: Instant,
     /// Bytes that packets take, on the link or due.
@@ -170,7 +171,7 @@ impl<T: Default + Clone> Emulator<T> {
         Self {
             ways: ways.map(direction),
             packets: Pool::default(),
-            history: History::default(),
+            places: Places::default(),
             ties,
             now: Instant::ZERO,
             held: 0,
@@ -226,7 +227,7 @@ impl<T: Default + Clone> Emulator<T> {
         let handle = self.packets.insert(packet);
         let Direction { link, common, meter, .. } = direction;
         let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
-        let offer = link.offer(common, &mut self.packets, &mut self.history, moment, handle, 0, begun);
+        let offer = link.offer(common, &mut self.packets, &mut self.places, moment, handle, 0, begun);
         meter.queue_seen(measured, self.now, link.waiting().0 as u32);
         if let Some(average) = common.average() {
             meter.red_average(measured, self.now, average);
@@ -307,7 +308,7 @@ impl<T: Default + Clone> Emulator<T> {
     fn moment(&mut self) -> Moment {
         let sum_s = self.now.as_secs_f64();
         match self.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, self.history.place()),
+            Ties::Scheduled => Moment::scheduled(sum_s, self.places.next()),
             Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
         }
     }
@@ -326,7 +327,7 @@ impl<T: Default + Clone> Emulator<T> {
                     let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
                     let Direction { link, common, meter, .. } = direction;
                     let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
-                    link.depart(common, &mut self.packets, &mut self.history, begun);
+                    link.depart(common, &mut self.packets, &mut self.places, begun);
                     self.decided(at.at, way);
                 }
                 Some((at, way, _)) if at < until => self.arrive(at, way),

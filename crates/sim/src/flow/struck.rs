@@ -6,8 +6,8 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Body, Envelope, RawEnd};
 use crate::transport::{Ends, Verdict};
+use headway_engine::Moment;
 use headway_link::Handle;
-use headway_units::Moment;
 
 /// What came of a packet that an attacker has sent or changed.
 #[derive(Clone, Copy, Debug)]

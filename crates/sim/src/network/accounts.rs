@@ -2,9 +2,10 @@
 
 use super::{Network, Port};
 use crate::observe::Observer;
+use headway_engine::Moment;
 use headway_link::Link;
 use headway_record::{ByFlow, LinkLabel, LinkSummary};
-use headway_units::{FlowId, Instant, Moment};
+use headway_units::{FlowId, Instant};
 
 /// All packets of a run, data and acknowledgements: `sent + copied = delivered + dropped + in_flight`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

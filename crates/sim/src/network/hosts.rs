@@ -1,12 +1,12 @@
 //! Hosts whose CPU takes time: between the last link of a packet's way and its flow.
 
 use super::Network;
-use crate::event_queue::Actor;
 use crate::observe::{Observer, Place};
+use headway_engine::{Actor, Class, Moment, Ties};
 use headway_link::{Handle, Host};
 use headway_record::{HostMeter, HostSummary};
 use headway_scenario::Scenario;
-use headway_units::{Class, DropCause, Instant, Moment, Random, Ties};
+use headway_units::{DropCause, Instant, Random};
 
 /// Those of a scenario. Both lists are empty in one without.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ impl<O: Observer> Network<O> {
         // Deliveries end at whole nanoseconds.
         let sum_s = at.as_secs_f64();
         let at = match self.events.ties {
-            Ties::Scheduled => Moment { at, sum_s, turn: self.events.history.place() },
+            Ties::Scheduled => Moment { at, sum_s, turn: self.events.places.next() },
             Ties::Drawn => Moment::drawn(at, sum_s, 0.0, Class::Host, *salt),
         };
         // Not before now, also within the nanosecond.

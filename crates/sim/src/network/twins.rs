@@ -4,8 +4,9 @@
 
 use super::{MOST_PACKETS, Network, flow_packet};
 use crate::observe::Observer;
+use headway_engine::Moment;
 use headway_link::Handle;
-use headway_units::{Instant, Moment};
+use headway_units::Instant;
 use std::collections::BTreeMap;
 
 /// By their number, packets of which there are or were several.

@@ -9,9 +9,10 @@ use crate::observe::Observer;
 use crate::series::Series;
 use crate::speech::rate_speech;
 use crate::transport::Ends;
+use headway_engine::Moment;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
-use headway_units::{FlowId, Instant, Moment, Registry};
+use headway_units::{FlowId, Instant, Registry};
 
 /// What a run leaves.
 #[derive(Debug)]

@@ -4,19 +4,18 @@ use super::{MEASUREMENT, Simulation};
 use crate::addresses::address;
 use crate::attacker::{Attacker, AttackerRoutes};
 use crate::clocks::FlowClocks;
-use crate::event_queue::{Actor, MAX_ACTORS};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Driver, Flow};
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
-use crate::timer::Timer;
 use crate::transport::{Ends, Setup, Strangers, Transport, answers, stream};
 use headway_attack::AttackOptions;
+use headway_engine::{Actor, Class, MAX_ACTORS, Moment, Ties, Timer};
 use headway_media::{Context, Source};
 use headway_scenario::{Scenario, Start};
-use headway_units::{Class, Clock, Duration, FlowId, Instant, Moment, OptionError, Ties};
+use headway_units::{Clock, Duration, FlowId, Instant, OptionError};
 
 /// Why a scenario cannot be run. A checked scenario file leaves none of these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,15 +3,15 @@
 use super::ends::Ends;
 use super::{Taken, Transport};
 use crate::clocks::{FlowClocks, Meter};
-use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use crate::transport::dccp::ends::{Client, Server};
+use headway_engine::{EventQueue, Moment};
 use headway_media::{Backlog, Source};
 use headway_rate::{Judgement, Status};
 use headway_record::WrittenFrame;
-use headway_units::{Instant, Moment};
+use headway_units::Instant;
 
 /// Any transport behind two clocks. A deadline becomes the first true instant at which the clock shows it: a function of the deadline
 /// alone, so that no error adds up.

@@ -3,15 +3,15 @@
 use super::Taken;
 use super::dccp::ends::{Client, Server};
 use crate::clocks::{FlowClocks, Meter};
-use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
+use headway_engine::{EventQueue, Moment};
 use headway_media::{Backlog, Source};
 use headway_rate::{Judgement, Status};
 use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
-use headway_units::{Instant, Moment};
+use headway_units::Instant;
 
 /// The two ends of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, which is chosen once for each event.
 ///

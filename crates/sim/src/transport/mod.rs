@@ -14,18 +14,18 @@ pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 pub(crate) use ends::Ends;
 
 use crate::clocks::{FlowClocks, Meter};
-use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
 use carrier::Carrier;
 use clocked::Clocked;
 use dccp::ends::{Client, Server};
+use headway_engine::{EventQueue, Moment};
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::{Judgement, Status};
 use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_scenario::Transport as Options;
-use headway_units::{Instant, Moment};
+use headway_units::Instant;
 use sessions::Sessions;
 
 /// Makes of the lines below what carries a flow, with static dispatch.

@@ -9,14 +9,14 @@ mod deadlines;
 use super::carrier::{Carrier, Setup, Taken};
 use super::ends::Ends;
 use crate::clocks::Meter;
-use crate::event_queue::EventQueue;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
+use headway_engine::{EventQueue, Moment};
 use headway_media::{Backlog, PageEvent, Source, SourceOptions, WriteSize};
 use headway_record::ns2::PacketType;
 use headway_tcp::{Counters, Sender, Sink, TcpOptions};
-use headway_units::{Bytes, Duration, Instant, Moment, Random};
+use headway_units::{Bytes, Duration, Instant, Random};
 use std::collections::{BTreeMap, VecDeque};
 
 /// More sessions of a flow are not open at once, and no more of those that are complete can answer: they take about 100 MB. A session

@@ -1,7 +1,7 @@
 //! The deadlines of many, of which the first is asked for again and again.
 
-use crate::event_queue::EventQueue;
-use headway_units::{Instant, Moment, Ties};
+use headway_engine::{EventQueue, Moment, Ties};
+use headway_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One deadline each, by number. Only those that have one take room.
@@ -48,7 +48,7 @@ impl Deadlines {
         for number in self.changed.drain(..) {
             if let Some(deadline) = self.of.get_mut(&number) {
                 deadline.set = match events.ties {
-                    Ties::Scheduled => Moment { turn: events.history.place(), ..now },
+                    Ties::Scheduled => Moment { turn: events.places.next(), ..now },
                     Ties::Drawn => now,
                 };
             }

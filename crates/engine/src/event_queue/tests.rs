@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Class, MAX_ACTORS};
 use proptest::prelude::*;
 
 const CLASSES: [Class; 8] = [

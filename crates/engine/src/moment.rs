@@ -1,93 +1,47 @@
-//! Instants with what a nanosecond hides, and who comes first where even that is alike.
+//! The time of an event, and its place among the events of the same time.
 
-use crate::{Dialect, Instant};
+use crate::Class;
+use headway_units::Instant;
 use std::cmp::Ordering;
 
-/// What decides between two events that are alike to the last bit of their [`Moment::sum_s`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "lowercase")
-)]
-pub enum Ties {
-    /// A draw, anew at each instant: nobody is favoured.
-    #[default]
-    Drawn,
-    /// What was scheduled first comes first, as in ns-2: times are ns-2's sums of doubles, and the order is exactly its own.
-    Scheduled,
-}
-
-impl Ties {
-    /// Under a dialect.
-    #[must_use]
-    pub const fn preset(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => Self::Drawn,
-            Dialect::Ns2 => Self::Scheduled,
-        }
-    }
-}
-
-/// What acts. Where ties are drawn, these come in this order: it never decides between two of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Class {
-    /// A packet reaches the far end of a link.
-    Arrival,
-    /// A sender's timer.
-    SenderTimer,
-    /// A sink's timer.
-    SinkTimer,
-    /// A source writes.
-    Source,
-    /// A link ends a transmission: after everything that may still arrive.
-    Departure,
-    /// The series take a sample; its moment is [after all](Moment::after_all).
-    Sample,
-    /// An attacker sends.
-    Attacker,
-    /// A host hands a packet over.
-    Host,
-}
-
-/// An instant, and the same time in seconds as a sum of doubles: one addition for each wait and each transmission on the
-/// way to it, as ns-2 adds them up. The instant is what counts; the sum orders what falls into one nanosecond, and the
-/// turn what is alike to the last bit.
+/// The time of an event, and its place among the events of the same time.
 ///
-/// It matters because packets meet: flows that share a bottleneck lock in phase, and from then on reach it at the same
+/// Events are ordered by the time, then by the sum, then by the turn. The sum is the time in seconds, added up as ns-2 does: one addition of doubles for
+/// each wait and each transmission.
+///
+/// The order within a nanosecond matters because packets meet: flows that share a bottleneck lock in phase, and from then on arrive at it within the same
 /// nanosecond again and again.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time.
     pub at: Instant,
-    /// The same in s, never negative.
+    /// The time in seconds, never negative.
     pub sum_s: f64,
-    /// Scheduled: the place in the order of scheduling. Drawn: class and lot, and in the lower half the bits of a `f32`,
-    /// what the exact time has more than `at` in ns: so that what is lost at one link is not lost at each.
+    /// In the order of scheduling the place. Where ties are drawn, class and lot, and in the lower half the bits of a `f32`: the difference of the exact time
+    /// from `at` in nanoseconds, which the next link adds to.
     pub turn: u64,
 }
 
 impl Moment {
-    /// A moment that comes of no sum, before all others of this time.
+    /// The moment at exactly this time, before all others of the same sum.
     #[must_use]
     pub fn new(at: Instant) -> Self {
         Self { at, sum_s: at.as_secs_f64(), turn: 0 }
     }
 
-    /// After everything that happens at this instant.
+    /// The moment after all others of this time.
     #[must_use]
     pub const fn after_all(at: Instant) -> Self {
         Self { at, sum_s: f64::INFINITY, turn: u64::MAX }
     }
 
-    /// Before everything that happens at this instant.
+    /// The moment before all others of this time.
     #[must_use]
     pub const fn before_all(at: Instant) -> Self {
         Self { at, sum_s: 0.0, turn: 0 }
     }
 
-    /// Where ties go by the order of scheduling: the sum is the time, and the instant what is nearest to it.
+    /// The moment at the sum `sum_s`, in seconds, and at this place in the order of scheduling. Its time is the nanosecond nearest to the sum.
     #[must_use]
     #[inline]
     pub fn scheduled(sum_s: f64, place: u64) -> Self {
@@ -95,7 +49,7 @@ impl Moment {
         Self { at: Instant::from_nanos((sum_s * 1e9 + 0.5) as u64), sum_s, turn: place }
     }
 
-    /// Where ties are drawn. Each of a class should have a salt of its own.
+    /// The drawn moment of `class`, with a lot. Each actor of a class has its own salt.
     #[must_use]
     #[inline]
     pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {
@@ -104,14 +58,14 @@ impl Moment {
         Self { at, sum_s, turn }
     }
 
-    /// Where ties are drawn, of a class whose own order matters to nobody.
+    /// The drawn moment of `class`, before all lots of the class.
     #[must_use]
     #[inline]
     pub const fn in_class(at: Instant, sum_s: f64, class: Class) -> Self {
         Self { at, sum_s, turn: (class as u64) << (LOT_BITS + u32::BITS) }
     }
 
-    /// What the exact time has more than `at`, from -0.5 to 0.5 ns, where ties are drawn.
+    /// The difference of the exact time from `at`, from -0.5 to 0.5 ns, where ties are drawn.
     #[must_use]
     #[inline]
     pub const fn fraction_ns(&self) -> f32 {
@@ -121,27 +75,14 @@ impl Moment {
 
 const LOT_BITS: u32 = 29;
 
-/// Two rounds of multiply and fold: any bit of instant or salt changes each upper bit with one half.
+/// Two rounds of multiply and fold: any bit of time or salt changes each upper bit with one half.
 #[inline]
 const fn draw(at: Instant, salt: u32) -> u64 {
     let mixed = (at.as_nanos() ^ (salt as u64) << 32 ^ salt as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// The order of scheduling: hands out places in it.
-#[derive(Debug, Default)]
-pub struct History(u64);
-
-impl History {
-    /// The next place.
-    #[inline]
-    pub const fn place(&mut self) -> u64 {
-        self.0 += 1;
-        self.0
-    }
-}
-
-/// As the order has it, which goes by the bits of the sum.
+/// Equality is that of the order, which compares the bits of the sum.
 impl PartialEq for Moment {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -190,6 +131,7 @@ impl PartialOrd for Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Places;
 
     fn drawn(nanos: u64, sum_s: f64, class: Class, salt: u32) -> Moment {
         Moment::drawn(Instant::from_nanos(nanos), sum_s, 0.25, class, salt)
@@ -221,8 +163,8 @@ mod tests {
 
     #[test]
     fn scheduled_goes_by_the_place() {
-        let mut history = History::default();
-        let [first, second] = [history.place(), history.place()];
+        let mut places = Places::default();
+        let [first, second] = [places.next(), places.next()];
         assert!(Moment::scheduled(0.1, first) < Moment::scheduled(0.1, second));
         assert!(Moment::scheduled(0.1, second) < Moment::scheduled(0.1 + f64::EPSILON, first));
         assert_eq!(Moment::scheduled(0.1, first).at, Instant::from_millis(100));
@@ -230,10 +172,10 @@ mod tests {
         assert_eq!(Moment::scheduled(f64::INFINITY, first).at, Instant::FAR_FUTURE);
     }
 
-    /// Of two actors each comes first half of the times, whatever their salts and however their instants are spaced; and
-    /// whether one does tells nothing of the next instant.
+    /// Each of two actors is first half of the times, whatever their salts and however far apart their meetings are; and which actor is first at one
+    /// meeting does not depend on the meeting before.
     #[test]
-    fn lots_favour_nobody() {
+    fn lots_favor_no_actor() {
         for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, u32::MAX)] {
             for spacing in [1, 240_000, 1_200_000, 1 << 20, 1_000_000_000] {
                 const MEETINGS: u32 = 10_000;

@@ -1,13 +1,13 @@
 //! Deadlines as events.
 
-use crate::event_queue::{Actor, EventQueue};
-use headway_units::{Class, Instant, Moment, Ties};
+use crate::{Actor, Class, EventQueue, Moment, Ties};
+use headway_units::Instant;
 
-/// A deadline in the event queue, re-armed lazily: a deadline that moves away leaves its event where it is, and the
-/// event, when it comes, is put off.
+/// A deadline in the event queue, re-armed lazily: the event of a deadline that moves away stays where it is, and a later event replaces it when it
+/// fires.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Timer {
+pub struct Timer {
     /// The deadline; far in the future if there is none.
     due: Instant,
     /// The next of its events; far in the future if there is none.
@@ -29,24 +29,27 @@ impl Default for Timer {
     }
 }
 
-/// Whose timer it is.
+/// The actor that a timer belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    pub(crate) class: Class,
-    pub(crate) number: u32,
+pub struct Owner {
+    /// The class of its events.
+    pub class: Class,
+    /// The number of the actor.
+    pub number: u32,
     /// Sets its events apart from those of others of its class, where ties are drawn.
-    pub(crate) salt: u32,
+    pub salt: u32,
 }
 
 impl Timer {
+    /// Sets the timer to a deadline, or to none.
     #[inline]
-    pub(crate) fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
+    pub fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
         self.arm_after(now, deadline, None, owner, events);
     }
 
-    /// The same with the exact wait, if it is no whole number of nanoseconds.
+    /// Sets the timer to a deadline after an exact wait in seconds, if the wait is not a whole number of nanoseconds.
     #[inline(always)]
-    pub(crate) fn arm_after(
+    pub fn arm_after(
         &mut self,
         now: Moment,
         deadline: Option<Instant>,
@@ -59,7 +62,7 @@ impl Timer {
             self.due = due;
             self.set = now;
             if events.ties == Ties::Scheduled {
-                self.set.turn = events.history.place();
+                self.set.turn = events.places.next();
             }
         }
         if due < self.next {
@@ -68,9 +71,9 @@ impl Timer {
         }
     }
 
-    /// The same for a deadline that was set at `set`; `None`: now, if it is another than before.
+    /// Sets the timer to a deadline that was set at `set`; without `set`, a deadline that differs from the one before is set now.
     #[inline]
-    pub(crate) fn arm_set(
+    pub fn arm_set(
         &mut self,
         now: Moment,
         deadline: Option<Instant>,
@@ -87,7 +90,7 @@ impl Timer {
     }
 
     /// Sets the timer for a time that was fixed before the run: ns-2's `at`.
-    pub(crate) fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
+    pub fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);
         self.due = due;
         self.set = Moment { turn: place, ..start };
@@ -112,8 +115,8 @@ impl Timer {
         events.push(due.max(now), Actor::new(owner.class, owner.number as usize));
     }
 
-    /// Its next event has come: for what deadline. Where the instant comes of a sum, it may be a nanosecond off.
-    pub(crate) fn fired(&mut self) -> Instant {
+    /// Removes the next event, which has fired. Returns its deadline; in the order of scheduling the time of the event may differ from it by a nanosecond.
+    pub fn fired(&mut self) -> Instant {
         let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)
     }

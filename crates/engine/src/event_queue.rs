@@ -1,49 +1,14 @@
-//! Who acts next.
+//! The pending events.
 //!
-//! Order: by [`Moment`], which no two events that matter to each other share. Nothing depends on when an event was put
-//! in, so a link that schedules early and one that schedules late give the same run.
+//! Events are in the order of their [`Moment`]s; actors of one moment are in the order of their classes and numbers. When an event was inserted does not matter:
+//! a link that schedules early and one that schedules late give the same run.
 
-use headway_units::{Class, History, Instant, Moment, Ties};
+use crate::{Actor, Moment, Places, Ties};
+use headway_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An actor: its class, and which link, flow or host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Actor(u32);
-
-/// Numbers of links, flows and hosts stay below this.
-pub(crate) const MAX_ACTORS: usize = 1 << NUMBER_BITS;
-const NUMBER_BITS: u32 = 29;
-
-impl Actor {
-    /// The actor of this class with this number (below 2^29).
-    pub(crate) fn new(class: Class, number: usize) -> Self {
-        debug_assert!(number < MAX_ACTORS);
-        Self((class as u32) << NUMBER_BITS | number as u32)
-    }
-    /// What it is.
-    pub(crate) fn class(self) -> Class {
-        match self.0 >> NUMBER_BITS {
-            0 => Class::Arrival,
-            1 => Class::SenderTimer,
-            2 => Class::SinkTimer,
-            3 => Class::Source,
-            4 => Class::Departure,
-            5 => Class::Sample,
-            6 => Class::Attacker,
-            _ => Class::Host,
-        }
-    }
-    /// Which one.
-    pub(crate) fn number(self) -> usize {
-        (self.0 & ((1 << NUMBER_BITS) - 1)) as usize
-    }
-    pub(crate) fn code(self) -> u32 {
-        self.0
-    }
-}
-
-/// Who acts, and when. The order is that of the run.
+/// An event in the order of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at: Moment,
@@ -68,9 +33,11 @@ const NONE: u32 = u32::MAX;
 /// the top of the heap, whichever is earlier, however the days are cut: a run does not depend on the tuning. At worst,
 /// with all in one day, this is a binary heap.
 #[derive(Debug)]
-pub(crate) struct EventQueue {
-    pub(crate) ties: Ties,
-    pub(crate) history: History,
+pub struct EventQueue {
+    /// The rule for events of the same time.
+    pub ties: Ties,
+    /// The order of scheduling.
+    pub places: Places,
     /// No event is of an earlier day.
     day: u64,
     shift: u32,
@@ -91,7 +58,7 @@ pub(crate) struct EventQueue {
 }
 
 /// How far ahead [`EventQueue::ahead`] looks.
-pub(crate) const AHEAD: usize = 4;
+pub const AHEAD: usize = 4;
 
 const LEAST_DAYS: usize = 256;
 const MOST_DAYS: usize = 1 << 18;
@@ -99,10 +66,12 @@ const LONGEST_LIST: usize = 16;
 const FIRST_LOOK: u32 = 1024;
 
 impl EventQueue {
-    pub(crate) fn new(ties: Ties) -> Self {
+    /// An empty queue at time zero.
+    #[must_use]
+    pub fn new(ties: Ties) -> Self {
         Self {
             ties,
-            history: History::default(),
+            places: Places::default(),
             day: 0,
             shift: 16,
             ring: vec![NONE; LEAST_DAYS],
@@ -118,9 +87,9 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event in. Its time is not before that of the last one taken.
+    /// Inserts an event. Its time is not before that of the last event that was removed.
     #[inline]
-    pub(crate) fn push(&mut self, at: Moment, actor: Actor) {
+    pub fn push(&mut self, at: Moment, actor: Actor) {
         self.pending += 1;
         let Moment { at, sum_s, turn } = at;
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
@@ -173,9 +142,9 @@ impl EventQueue {
         }
     }
 
-    /// Takes the next event, if there is one before `end`.
+    /// Removes the next event, if there is one before `end`.
     #[inline(always)]
-    pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
+    pub fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
         let mut place = self.next_in_ring();
         if self.heap_may_be_first(place) {
             self.bring_first();
@@ -242,8 +211,9 @@ impl EventQueue {
         self.heap.push(Reverse(event));
     }
 
-    /// Who probably acts next, and after that.
-    pub(crate) fn ahead(&self) -> [Option<Actor>; AHEAD] {
+    /// Returns the actors of the next events, as far as they are in the ring.
+    #[must_use]
+    pub fn ahead(&self) -> [Option<Actor>; AHEAD] {
         let mut found = [None; AHEAD];
         let Some(mut place) = self.next_in_ring() else { return found };
         let mut number = self.ring[place];
