@@ -178,7 +178,7 @@ mod tests {
             (vec![0, 1], "expected at least 1bps"),
             (vec![5, 5], "5kbps is not above 5kbps; expected rising rates"),
             ((1..=257).collect(), "there are 257 encodings"),
-            (vec![9_000_000_000_000], "lower the rates"),
+            (vec![9_000_000_000_000], "write a rate of at most 8Tbps"),
         ] {
             let options = EncodingsOptions { rates: rates.into_iter().map(kbps).collect(), ..preset() };
             let error = options.check().unwrap_err();
