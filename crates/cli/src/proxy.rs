@@ -92,9 +92,8 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
                 return Err(Failure::Proxy(message));
             }
             let set = format!("{link}.{key}.{}", part.trim());
-            let name = |set: &str| set.split('=').next().map(|name| name.trim().to_owned());
-            if sets.iter().any(|(_, first)| name(first) == name(&set)) {
-                let part = part.split('=').next().unwrap_or_default().trim();
+            if sets.iter().any(|(_, first)| sets::key(first) == sets::key(&set)) {
+                let part = sets::key(part);
                 let message = format!("--{key} {text}: {part}: this key has two values: write one of them");
                 return Err(Failure::Proxy(message));
             }

@@ -23,7 +23,8 @@ pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String])
     of_options.chain(of_sets).collect::<Result<_, _>>().map_err(Failure::scenario)
 }
 
-fn key(set: &str) -> &str {
+/// Returns the key of `KEY=VALUE`.
+pub(crate) fn key(set: &str) -> &str {
     set.split('=').next().unwrap_or_default().trim()
 }
 

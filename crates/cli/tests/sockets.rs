@@ -691,7 +691,7 @@ fn mistakes_are_sentences() {
         ),
         (
             &["send", &taken, "--insecure", "--stdin", "--queue", "sfdps2,margin=2"],
-            "margin has an effect only with late",
+            "margin: this key has no effect without late",
         ),
         // A value that begins with a minus is no option.
         (&["recv", ANY, "--deadline", "-5ms"], "\"-5ms\" is out of range: a duration is from 0s to 18446744073s"),

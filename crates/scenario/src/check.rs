@@ -54,7 +54,7 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     warnings
 }
 
-/// Warns of what is due when the run is over.
+/// Warns of flows, attackers, changes and samples that are due after the end of the run.
 fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
     let Scenario { duration, flows, attackers, series, .. } = &expanded.scenario;
     let (end, ends_at) = (Instant::ZERO + *duration, format!("the run ends at {duration}"));

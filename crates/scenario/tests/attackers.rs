@@ -130,8 +130,9 @@ fn a_key_of_an_attack_without_effect_is_refused() {
         ("kind = \"lie\", claim = \"ahead\", elapsed = \"1s\"", "elapsed", "claim = \"elapsed\""),
     ] {
         let error = load(&format!("{on_path}attack = {{ {attack} }}"), DCCP).unwrap_err().to_string();
-        let expected =
-            format!("attacker[0].attack.{key}: {key} has an effect only with {condition}: write {condition}, or leave");
+        let expected = format!(
+            "attacker[0].attack.{key}: this key has no effect without {condition}: write {condition}, or leave"
+        );
         assert!(error.contains(&expected), "{error}");
     }
     load(&format!("{on_path}attack = {{ kind = \"forge\", packet = \"data\", data = \"9B\" }}"), DCCP).unwrap();

@@ -280,27 +280,27 @@ fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
     for ((from, to), expected) in [
         (
             queue("kind = \"red\", alpha = 0.02"),
-            "link[0].queue.alpha: alpha has an effect only with adaptive = \"aimd\" or \"feng\"",
+            "link[0].queue.alpha: this key has no effect without adaptive = \"aimd\" or \"feng\"",
         ),
         (
             queue("kind = \"red\", adaptive = \"feng\", alpha = 3.0, beta = 2.0, top = 0.6"),
-            "link[0].queue.top: top has an effect only with adaptive = \"aimd\"",
+            "link[0].queue.top: this key has no effect without adaptive = \"aimd\"",
         ),
         (
             queue("kind = \"red\", idle_packet = \"50B\""),
-            "link[0].queue.idle_packet: idle_packet has an effect only with cautious = 3",
+            "link[0].queue.idle_packet: this key has no effect without cautious = 3",
         ),
         (
             queue("kind = \"pie\", mark_ecnth = 0.2"),
-            "link[0].queue.mark_ecnth: mark_ecnth has an effect only with ecn = true",
+            "link[0].queue.mark_ecnth: this key has no effect without ecn = true",
         ),
         (
             queue("kind = \"pie\", dq_threshold = \"8KiB\""),
-            "link[0].queue.dq_threshold: dq_threshold has an effect only with delay = \"dequeue-rate\"",
+            "link[0].queue.dq_threshold: this key has no effect without delay = \"dequeue-rate\"",
         ),
         (
             queue("kind = \"dualpi2\", tshift = \"1ms\""),
-            "link[0].queue.tshift: tshift has an effect only with scheduler = \"ts-fifo\"",
+            "link[0].queue.tshift: this key has no effect without scheduler = \"ts-fifo\"",
         ),
         (source(pages), "flow[0].source.reading_time: pages arrive by arrivals and no user reads"),
     ] {
@@ -311,7 +311,7 @@ fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
     let tfrc = format!("{{ kind = \"tfrc\" }}\nsend_queue = {queue}");
     let error = changed("{ kind = \"tcp-newreno\", window = \"15packets\" }", &tfrc).unwrap_err();
     assert!(
-        first(&error).contains("flow[0].send_queue.margin: margin has an effect only with late = \"sure-first\""),
+        first(&error).contains("flow[0].send_queue.margin: this key has no effect without late = \"sure-first\""),
         "{error}"
     );
 }

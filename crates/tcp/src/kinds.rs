@@ -136,7 +136,7 @@ impl Registry for TcpOptions {
         let of_other_kinds =
             KEYS_OF_KINDS.iter().filter(|(kinds, _)| !kinds.contains(&kind)).flat_map(|(kinds, keys)| {
                 let owners = kinds.join(" and ");
-                let message = move |key| format!("{key} has an effect only on {owners}: leave {key} out");
+                let message = move |key| format!("this key has no effect but on {owners}: leave {key} out");
                 keys.iter().map(move |key| OptionError::new(key, message(key)))
             });
         let time_constant = unused_unless(

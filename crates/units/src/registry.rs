@@ -32,10 +32,8 @@ pub trait Options: Sized {
 #[must_use]
 pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<OptionError> {
     (!holds).then(|| {
-        OptionError::new(
-            key,
-            format!("{key} has an effect only with {condition}: write {condition}, or leave {key} out"),
-        )
+        let message = format!("this key has no effect without {condition}: write {condition}, or leave {key} out");
+        OptionError::new(key, message)
     })
 }
 

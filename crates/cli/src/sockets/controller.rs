@@ -82,11 +82,11 @@ mod tests {
                 "udpm,step=1e30bps",
                 "step: \"1e30bps\" is out of range: a rate is more than 0bps; the greatest rate is at most 100Gbps",
             ),
-            ("udpm,interval=1s,decide=packet", "interval: interval has an effect only with decide = \"interval\""),
+            ("udpm,interval=1s,decide=packet", "interval: this key has no effect without decide = \"interval\""),
             ("tfrc,loss_after=-1", "loss_after: -1 is out of range: write more than 0; at most 255"),
             (
                 "tfrc,discounting=false,discount_threshold=0.5",
-                "discount_threshold has an effect only with discounting = true",
+                "discount_threshold: this key has no effect without discounting = true",
             ),
             ("udpm,levels=5,ladder=[64kbps]", "levels: a ladder has all rates, so that levels has no effect"),
             ("udpm,halve=once,halve=each-loss", "halve: this key has two values"),

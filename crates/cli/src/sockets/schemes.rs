@@ -163,7 +163,7 @@ mod tests {
             (
                 "damped,step=1ms",
                 rate,
-                "step: step has an effect only with shorten = \"step\": write shorten = \"step\", or leave",
+                "step: this key has no effect without shorten = \"step\": write shorten = \"step\", or leave",
             ),
             ("damped,silence=-1", rate, "silence: -1 is out of range: write a whole number from 0 to 255"),
         ] {
