@@ -31,7 +31,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("cargo-mutants", 2),
     ("cluster", 1),
     ("ffmpeg", 1),
-    ("minutes", 4),
+    ("minutes", 5),
     ("nightly", 1),
     ("node", 1),
     ("ns2", 1),

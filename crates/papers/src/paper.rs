@@ -6,6 +6,7 @@ use crate::reference::{Reference, ReferenceError};
 use crate::{lan_queues, packet_spacing, sfdps, uddj_tfrc, udpm};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 type Text = Cow<'static, str>;
 
@@ -18,7 +19,8 @@ pub struct Paper {
     metrics: &'static [Metric],
     claims: Text,
     ns2: Text,
-    results: Text,
+    /// As gzip: as text the five are 4 MB.
+    results: &'static [u8],
 }
 
 /// Text of a file in a paper's folder.
@@ -40,13 +42,14 @@ macro_rules! paper {
             metrics: $metrics,
             claims: Cow::Borrowed(text!($id, "claims.toml")),
             ns2: Cow::Borrowed(concat!($(text!($id, $ns2))?)),
-            results: Cow::Borrowed(text!($id, "results.json")),
+            results: include_bytes!(concat!(env!("OUT_DIR"), "/", $id, ".results.json.gz")),
         }
     };
 }
 
 /// Every paper that is built in.
-pub const PAPERS: &[Paper] = &[
+// A `static`: a constant is in the program once for each unit of code that names it.
+pub static PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
     paper!("udpm", udpm::METRICS, ["udpm", "cbr", "dccp", "web-udpm", "web-cbr", "mark-head", "mark-tail"]),
@@ -106,7 +109,7 @@ impl Paper {
     #[must_use]
     pub fn of_folder(id: String, claims: String, scenarios: BTreeMap<String, String>, ns2: String) -> Self {
         let scenarios = scenarios.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
-        Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into(), results: "".into() }
+        Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into(), results: &[] }
     }
 
     /// What it says, and what is run to find out.
@@ -125,10 +128,16 @@ impl Paper {
         Reference::parse(&self.ns2)
     }
 
-    /// The stored results that are built in, as the repository has them; none of a folder's paper.
+    /// The stored results that are built in, as the repository's `results.json` has them; none of a folder's paper.
     #[must_use]
-    pub fn results(&self) -> Option<&str> {
-        Some(self.results.as_ref()).filter(|text| !text.is_empty())
+    #[expect(clippy::missing_panics_doc, clippy::expect_used, reason = "a test reads what the build script compressed")]
+    pub fn results(&self) -> Option<Vec<u8>> {
+        if self.results.is_empty() {
+            return None;
+        }
+        let mut json = Vec::new();
+        flate2::read::GzDecoder::new(self.results).read_to_end(&mut json).expect("the build script writes gzip");
+        Some(json)
     }
 
     /// The text of one of its scenarios.

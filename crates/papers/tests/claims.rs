@@ -246,7 +246,7 @@ fn every_listed_part_is_found_by_its_name() {
 fn pictures_have_titles_of_their_own() {
     for paper in PAPERS {
         let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
-        let results: Results = serde_json::from_str(paper.results().unwrap()).unwrap();
+        let results: Results = serde_json::from_slice(&paper.results().unwrap()).unwrap();
         let cells = results.cells.keys().cloned().collect();
         let charts = charts(&claims, &ns2, &results, &cells).unwrap();
         let plain = |title: &str| title.split_once(": ").map_or(title, |(_, what)| what).to_owned();

@@ -2,7 +2,7 @@
 //! segment. Dialect rfc throughout.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
-use headway_tcp::{HalvedWindow, Halving, Pipe, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
+use headway_tcp::{HalvedWindow, Halving, Pipe, Restart, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use std::ops::Range;
 
@@ -295,6 +295,32 @@ fn ecn_at_a_window_of_one() {
     assert_eq!(dialogue.sender.counters().timeouts, 1, "waiting is no timeout");
 }
 
+/// RFC 3168 section 6.1.2: with a window of one, "the TCP sender MUST reset the retransmit timer on receiving the ECN-Echo packet". The
+/// echo may be on a duplicate when all is acknowledged: new data then goes at the timer. ns-2, whose window has no floor, opens it then.
+#[test]
+fn an_echo_on_a_late_duplicate_starts_the_timer() {
+    for ns2 in [false, true] {
+        let options = options("tcp-reno", |rules| {
+            rules.ecn = true;
+            if ns2 {
+                (rules.restart_after_idle, rules.halved_window) = (Restart::One, HalvedWindow::Fractional);
+            }
+        });
+        let mut dialogue = Dialogue { sender: Sender::new(&options, Random::new(1, "dialogue")), now: Instant::ZERO };
+        let echo = |seq| Segment { ece: true, ..ack(seq) };
+        dialogue.sender.write(dialogue.now, 2);
+        assert_eq!((dialogue.sent(), dialogue.receive(echo(1))), (vec![0], vec![1, 2]));
+        dialogue.time_out();
+        dialogue.receive(echo(3));
+        dialogue.time_out();
+        assert_eq!((dialogue.sender.cwnd(), dialogue.sender.poll_timeout()), (1.0, None), "nothing is in flight");
+        dialogue.receive(echo(3));
+        dialogue.sender.write(dialogue.now, 1);
+        assert_eq!(dialogue.sent(), [] as [u64; 0]);
+        assert_eq!(dialogue.time_out(), [3]);
+    }
+}
+
 /// RFC 3168 section 6.1.2: "the value of the congestion window is bounded below by a value of one MSS", and RFC 9438 section 4.6: one
 /// after ECN-Echo, two after a loss, and ssthresh two after either. Whatever is halved how, no sender ends with a window of none.
 #[test]
@@ -343,7 +369,7 @@ fn grow_then_rest(sender: &mut Sender, segments: u64) -> Instant {
 #[test]
 fn a_window_decays_in_silence() {
     let change = |rules: &mut Rules| {
-        rules.restart_after_idle = headway_tcp::Restart::Decay;
+        rules.restart_after_idle = Restart::Decay;
         rules.initial_ssthresh = Some(QueueSize::Packets(40));
     };
     for (millis, halvings) in [(500, 0), (1_400, 1), (60_000, 60)] {

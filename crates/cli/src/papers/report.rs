@@ -94,8 +94,8 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     for place in places.iter().filter(|place| place.exists()) {
         complete(&mut found, &read, || Ok((stored(id, place)?, place.display().to_string())))?;
     }
-    if let Some(text) = read.paper.results().filter(|_| found.is_some() || folder.is_none()) {
-        complete(&mut found, &read, || Ok((parse(id, text.as_bytes(), BUILT_IN)?, BUILT_IN.to_owned())))?;
+    if let Some(json) = read.paper.results().filter(|_| found.is_some() || folder.is_none()) {
+        complete(&mut found, &read, || Ok((parse(id, &json, BUILT_IN)?, BUILT_IN.to_owned())))?;
     }
     let Some((results, from)) = found else {
         let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");

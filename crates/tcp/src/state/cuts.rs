@@ -4,6 +4,7 @@ use super::{Cut, State};
 use crate::growth::Growth;
 use crate::options::{HalvedWindow, Halving, Restart};
 use crate::segment::Segment;
+use headway_units::Instant;
 
 impl<G: Growth> State<G> {
     /// What a loss takes its share of.
@@ -88,8 +89,12 @@ impl<G: Growth> State<G> {
                 // No least window raises a window.
                 self.window.cwnd = self.window.cwnd.min(before);
             }
-            // A window of one cannot shrink: the next segment waits for the timer (RFC 3168 section 6.1.2).
+            // A window of one cannot shrink: the next segment waits for the timer, which starts now (RFC 3168 section 6.1.2).
             self.waits_for_timer = before <= 1.0 && least == 1.0;
+            // A duplicate may bring the echo when nothing is in flight and no timer runs. ns-2's always runs, and opens a window below one.
+            if self.waits_for_timer || (self.window.cwnd < 1.0 && self.retransmit_at == Instant::FAR_FUTURE) {
+                self.restart_timer();
+            }
             self.counters.ecn_reductions += 1;
         }
     }
