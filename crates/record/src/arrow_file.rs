@@ -60,11 +60,16 @@ pub(crate) struct ArrowFile {
     batch: Batch,
 }
 
+/// Sizes of blocks, and the most bytes of a buffer that has them: a buffer is one block, so that each match may reach as far back as matches can, and
+/// readers do not reserve a mebibyte for each small buffer.
+const BLOCKS: [(usize, BlockSize); 3] =
+    [(64 << 10, BlockSize::Max64KB), (256 << 10, BlockSize::Max256KB), (1 << 20, BlockSize::Max1MB)];
+
 /// The batch that is being made.
 struct Batch {
     body: Vec<u8>,
-    /// `None` in a file without compression. The encoder gets the body for as long as it writes a buffer.
-    encoder: Option<FrameEncoder<Vec<u8>>>,
+    /// `None` in a file without compression, else one for each of [`BLOCKS`]. An encoder gets the body for as long as it writes a buffer.
+    encoders: Option<[FrameEncoder<Vec<u8>>; BLOCKS.len()]>,
     rows: usize,
     nodes: Vec<FieldNode>,
     buffers: Vec<Buffer>,
@@ -216,15 +221,14 @@ fn append_header(ready: &mut Vec<u8>, message: &[u8]) -> usize {
 
 impl Batch {
     fn new(compression: Compression) -> Self {
-        // A column of a batch is one block, so that each match may reach as far back as matches can.
-        let blocks = FrameInfo::new().block_size(BlockSize::Max1MB);
-        let encoder = match compression {
+        let encoder = |(_, size)| FrameEncoder::with_frame_info(FrameInfo::new().block_size(size), Vec::new());
+        let encoders = match compression {
             Compression::None => None,
-            Compression::Lz4 => Some(FrameEncoder::with_frame_info(blocks, Vec::new())),
+            Compression::Lz4 => Some(BLOCKS.map(encoder)),
         };
         Self {
             body: Vec::new(),
-            encoder,
+            encoders,
             rows: 0,
             nodes: Vec::new(),
             buffers: Vec::new(),
@@ -260,11 +264,13 @@ impl Batch {
     }
 
     fn put(&mut self, bytes: &[u8]) {
-        let Self { body, encoder, failure, .. } = self;
+        let Self { body, encoders, failure, .. } = self;
         let begin = body.len();
-        match encoder {
+        match encoders {
             None => body.extend_from_slice(bytes),
-            Some(encoder) if !bytes.is_empty() => {
+            Some(encoders) if !bytes.is_empty() => {
+                let size = BLOCKS.iter().position(|&(most, _)| bytes.len() <= most).unwrap_or(BLOCKS.len() - 1);
+                let encoder = &mut encoders[size];
                 body.extend_from_slice(&(bytes.len() as i64).to_le_bytes());
                 std::mem::swap(body, encoder.get_mut());
                 let done = encoder.write_all(bytes).and_then(|()| Ok(encoder.try_finish()?));
@@ -290,7 +296,7 @@ impl Batch {
             rows: self.rows,
             nodes: &self.nodes,
             buffers: &self.buffers,
-            compressed: self.encoder.is_some(),
+            compressed: self.encoders.is_some(),
             body_length: self.body.len(),
         }
     }
