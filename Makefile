@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses deny fuzz docs pictures papers clean
+.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -66,6 +66,10 @@ instructions: toolchain
 ## Misses of data caches a packet-hop beside the stored ones, as CI does; needs valgrind.
 misses: toolchain
 	bench/simulator/run --misses --quick
+
+## The program with profile-guided optimization, trained on scenarios/; ten minutes. Needs `rustup component add llvm-tools`.
+release-pgo: toolchain
+	bench/simulator/pgo
 
 ## Licences and advisories of the dependencies; needs `cargo install cargo-deny`.
 deny:

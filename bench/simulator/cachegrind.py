@@ -1,6 +1,6 @@
-"""What a job counts under cachegrind, a packet-hop.
+"""What a job counts under cachegrind, for each packet-hop or for each flow.
 
-The job is run at two lengths; the difference, by the packet-hops between them, has no start-up in it.
+For a packet-hop the job is run at two lengths; the difference, by the packet-hops between them, has no start-up in it.
 """
 
 import json
@@ -32,10 +32,17 @@ def count(headway, job, seconds, options, counter, stack_offset, folder):
     return int(counted.replace(",", "")), json.loads((record / "summary.json").read_text())["packet_hops"]
 
 
+def counted(headway, job, seconds, options, counter, stack_offset=0):
+    with tempfile.TemporaryDirectory() as scratch:
+        return count(headway, job, seconds, options, counter, stack_offset, pathlib.Path(scratch))
+
+
 def per_hop(headway, job, short_s, options, counter, stack_offset):
-    counted = []
-    for seconds in (short_s, job.seconds):
-        with tempfile.TemporaryDirectory() as scratch:
-            counted.append(count(headway, job, seconds, options, counter, stack_offset, pathlib.Path(scratch)))
-    (short, short_hops), (long, long_hops) = counted
+    short, short_hops = counted(headway, job, short_s, options, counter, stack_offset)
+    long, long_hops = counted(headway, job, job.seconds, options, counter, stack_offset)
     return (long - short) / (long_hops - short_hops)
+
+
+def per_flow(headway, job, options, counter):
+    """Of the whole command, from the text of the scenario to the findings."""
+    return counted(headway, job, job.seconds, options, counter)[0] / job.clients

@@ -1,4 +1,4 @@
-"""Counts a packet-hop: steady from run to run and from machine to machine, so that they can be kept and compared."""
+"""Counts for each packet-hop or flow: steady from run to run and from machine to machine, so that they can be kept and compared."""
 
 import csv
 import dataclasses
@@ -22,7 +22,8 @@ class Case:
     name: str
     # The long run is as long as the job is, in simulated seconds.
     job: jobs.Job
-    short_s: float
+    # None: the whole command is counted, for each flow.
+    short_s: float | None
     # Of cachegrind: its options, and the line of its report that counts.
     options: tuple
     counter: str
@@ -31,7 +32,13 @@ class Case:
     # Where the stack lies, in bytes: the count is the mean over these.
     stack_offsets: tuple = (0,)
 
-    def per_hop(self, headway):
+    @property
+    def of(self):
+        return "flow" if self.short_s is None else "packet-hop"
+
+    def count(self, headway):
+        if self.short_s is None:
+            return cachegrind.per_flow(headway, self.job, self.options, self.counter)
         return statistics.fmean(cachegrind.per_hop(headway, self.job, self.short_s, self.options, self.counter, offset)
                                 for offset in self.stack_offsets)
 
@@ -50,7 +57,7 @@ class Counts:
 
     @property
     def column(self):
-        return f"{self.unit}_per_hop"
+        return self.unit
 
     @property
     def to_store(self):
@@ -86,23 +93,23 @@ class Counts:
     def check(self, case, now, kept, accepted):
         """Compares a count with the lowest that is kept and with its bar, and names what to do about it."""
         change = now / kept - 1
-        numbers = f"{now:.{self.digits}f} {self.unit} a packet-hop, {kept:.{self.digits}f} are stored"
+        numbers = f"{now:.{self.digits}f} {self.unit} a {case.of}, {kept:.{self.digits}f} are stored"
         most = max(kept * (1 + self.tolerance), accepted or 0)
         advice = ""
         if now > most:
             advice = f"{case.name} takes {numbers}; if that is meant, write the reason into {ACCEPTED.name}"
         elif change < -self.tolerance:
             advice = f"{case.name} takes only {numbers}; keep it with {self.to_store}"
-        checked = {"name": case.name, self.column: round(now, self.digits), "stored": kept, "change": round(change, 4),
+        checked = {"name": case.name, "of": case.of, self.column: round(now, self.digits), "stored": kept, "change": round(change, 4),
                    "accepted": accepted, "pass": now <= most, "advice": advice}
         return checked if case.at_most is None else checked | {"at_most": case.at_most, "bar_holds": now <= case.at_most}
 
     def show(self, made_by, checked):
-        print(f"{self.unit} a packet-hop (stored with {made_by})")
+        print(f"{self.unit} (stored with {made_by})")
         for case in checked:
             bar = f"  at most {case['at_most']:<4}{'holds' if case['bar_holds'] else 'FAILS'}" if "at_most" in case else ""
             accepted = f"  accepted {case['accepted']:.{self.digits}f}" if case["accepted"] else ""
-            print(f"{case['name']:16} {case[self.column]:8.{self.digits}f}  stored {case['stored']:8.{self.digits}f}  {case['change']:+7.2%}  "
+            print(f"{case['name']:16} {case[self.column]:9.{self.digits}f} a {case['of']:10}  stored {case['stored']:9.{self.digits}f}  {case['change']:+7.2%}  "
                   f"{'ok' if case['pass'] else 'MORE':4}{bar}{accepted}".rstrip())
 
     def main(self, cases, store_them, as_json, bars_count=True):
@@ -114,7 +121,7 @@ class Counts:
         found = {}
         for case in cases:
             print(f"{case.name} under cachegrind ...", file=sys.stderr, flush=True)
-            found[case.name] = case.per_hop(headway)
+            found[case.name] = case.count(headway)
         if store_them:
             self.store(found)
         kept, made_by = self.stored()

@@ -179,10 +179,13 @@ impl Job {
         let mut files = Files::begin(&self.folder, &observer)?;
         // What is there before the first packet.
         files.write(&self.folder, &mut observer)?;
-        let mut each_second = EachSecond::new();
+        // A summary is as long as the scenario has flows and links: writing it takes a thousandth of the time.
+        let hops_between = 10_000 * (self.scenario.flows.len() + self.scenario.links.len()) as u64;
+        let (mut each_second, mut enough_hops) = (EachSecond::new(), hops_between);
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
-            if E::GATHERS && each_second.has_come() {
+            if E::GATHERS && simulation.packet_hops() >= enough_hops && each_second.has_come() {
+                enough_hops = simulation.packet_hops() + hops_between;
                 self.folder.write_so_far(Folder::SUMMARY, simulation.summary().to_json_pretty().as_bytes())?;
             }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
