@@ -23,6 +23,7 @@ pub(crate) enum Command {
     /// Run a scenario and leave its record in a folder.
     Run(RunOptions),
     /// Run a scenario many times, and say what that tells: a table with intervals, and a dataset.
+    #[command(mut_args(|arg| if LOOK.contains(&arg.get_id().as_str()) { arg.requires("plot") } else { arg }))]
     Sweep(SweepOptions),
     /// Run a scenario's flows between real sockets of this machine, in real time, through its link.
     #[cfg(target_os = "linux")]
@@ -85,7 +86,7 @@ pub(crate) struct RunOptions {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 pub(crate) struct LiveOptions {
-    /// The scenario file: two nodes, a duplex link between them, and flows with `dccp` along it.
+    /// The scenario file: two nodes, a duplex link between them, and flows with `dccp` or `udp` along it.
     pub(crate) scenario: PathBuf,
     /// Seed of what sources and the link draw [default: the scenario's].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
@@ -234,6 +235,9 @@ pub(crate) struct ReportOptions {
     #[arg(long)]
     pub(crate) without_packets: bool,
 }
+
+/// The options of [`LookOptions`], which a sweep takes only with pictures.
+const LOOK: [&str; 6] = ["title", "x_label", "y_label", "size", "font_size", "legend"];
 
 /// How pictures look.
 #[derive(Debug, Args)]

@@ -60,5 +60,8 @@ fn refused(error: &clap::Error) -> ExitCode {
         output::note(error.to_string().trim_end());
         return ExitCode::from(2);
     }
-    error.exit()
+    match error.print() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error::Failure::Output(error).report(),
+    }
 }

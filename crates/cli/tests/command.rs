@@ -370,3 +370,32 @@ fn a_plot_says_what_it_does_not_draw() {
     assert!(said.contains("a logarithmic axis has no place for a delay of 0"), "{said}");
     assert_eq!(draw(&[]), "");
 }
+
+/// Each of these was accepted, and what the option asks for was ignored.
+#[test]
+fn options_without_effect_are_refused() {
+    let sweep = ["sweep", &scenario("red.toml")];
+    let send = ["send", "127.0.0.1:1", "--insecure"];
+    let model = |text| [&send[..], &["--model", text]].concat();
+    for (arguments, part) in [
+        ([&sweep[..], &["--title", "a"]].concat(), "--plot"),
+        ([&sweep[..], &["--font-size", "20"]].concat(), "--plot"),
+        ([&send[..], &["--stdin", "--seed", "3"]].concat(), "cannot be used with"),
+        (model("kind = \"conference\", lifetme = \"1s\""), "unknown key \"lifetme\""),
+        (model("kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\", bogus = 3"), "unknown key \"bogus\""),
+        (model("conference"), "write a kind and its keys"),
+    ] {
+        let refused = run(&arguments);
+        assert!(!refused.status.success(), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(part), "{arguments:?}: {}", text(&refused.stderr));
+    }
+}
+
+/// It exited with status 0.
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let status = headway(&["--help"]).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}

@@ -359,6 +359,10 @@ fn below_a_tenth_of_its_share_for_a_second_a_flow_starves() {
     assert_eq!(texts(&[(10.0, 11.0)], 59_999.0), [(Severity::Problem, text("1.00 s"))]);
     assert_eq!(texts(&[(10.0, 11.0)], 60_000.0), []);
     assert_eq!(texts(&[(10.0, 10.5)], 0.0), []);
+    // A window of one packet each 100 ms is 120 kb/s: the flow takes half of it, and a tenth is 12 kb/s.
+    let mut held = starving(&[(10.0, 11.0)], 59_999.0);
+    held.scenario = held.scenario.replace("\"tcp-reno\"", "\"tcp-reno\", window = \"1packets\"");
+    assert_eq!(held.texts(), []);
     // Up to a second after the start it is slow start, unless something happened to the flow.
     assert_eq!(texts(&[(1.0, 3.0)], 0.0), []);
     assert_eq!(texts(&[(1.5, 3.0)], 0.0), [(Severity::Problem, text("1.50 s"))]);

@@ -39,5 +39,12 @@ fn read<T>(file: &str, text: &str, read: impl FnOnce(&mut Reader<'_>) -> Option<
         return Err(problems.into_error(file, text));
     };
     let mut reader = Reader::new(&root);
-    read(&mut reader).ok_or_else(|| reader.problems.into_error(file, text))
+    let found = read(&mut reader);
+    // Beside an unknown key there may be a value.
+    if reader.problems.is_empty()
+        && let Some(found) = found
+    {
+        return Ok(found);
+    }
+    Err(reader.problems.into_error(file, text))
 }

@@ -274,6 +274,16 @@ impl Range {
         if steps >= MOST_RUNS as f64 {
             return Err(format!("these are more than {MOST_RUNS} values: write a larger step"));
         }
+        let ends_there = match self.ends {
+            Ends::Whole { from, to, step } => (to - from) % step.unwrap_or(1) == 0,
+            Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) - steps).abs() <= 1e-9 * steps,
+        };
+        if !ends_there {
+            let count = steps as usize + 2;
+            return Err(format!(
+                "steps of this size go past the value of to: write another step, or how many values there are, such as steps = {count}"
+            ));
+        }
         Ok(steps as usize + 1)
     }
 

@@ -78,8 +78,9 @@ fn dotted(text: &str) -> Option<Vec<(&'static str, &str)>> {
     let mut range = vec![("from", from.trim()), ("to", parts.next()?)];
     match parts.next() {
         Some(steps) => range.push(("steps", steps)),
-        // One by one.
-        None => range.push(("step", "1")),
+        // One by one, if they are whole numbers: other ranges say how many values they have.
+        None if range.iter().all(|(_, end)| end.parse::<i128>().is_ok()) => range.push(("step", "1")),
+        None => {}
     }
     range.extend(parts.next().map(|scale| ("scale", scale)));
     parts.next().is_none().then_some(range)

@@ -153,6 +153,13 @@ fn what_is_wrong_is_told_where_it_stands() {
         ("", &["link[0].rate=1000kbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
         ("", &["seed=1..60000", "link[0].rate=1Mbps,2Mbps"], "--vary seed: these are more than 100000 runs"),
         ("", &["link[0].delay=1ms..2s/3"], "--vary link[0].delay: "),
+        // The last value was 2.4 s, although both ends count.
+        (
+            "\"link[0].delay\" = { from = \"1s\", to = \"3s\", step = \"0.7s\" }",
+            &[],
+            ".step: steps of this size go past the value of to: write another step, or how many values there are, such as steps = 4",
+        ),
+        ("", &["link[0].delay=1s..3s"], "link[0].delay has no values in between: write steps"),
         ("seeds = 3", &["link[0].rate=1Mbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
         // The first of two arguments was ignored, or the error was about other keys.
         ("", &["seeds=2", "seeds=3"], "--vary seeds: seeds is varied twice: write all of its values in one place"),

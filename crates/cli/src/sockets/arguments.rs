@@ -140,7 +140,7 @@ pub(crate) struct SendOptions {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Seed of what a model draws.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::arguments::seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["file", "stdin", "udp"], value_parser = crate::arguments::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }
 

@@ -28,6 +28,9 @@ pub(super) struct Model {
 impl Model {
     /// What a scenario writes between the braces of `source = { .. }`.
     pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
+        if !text.contains('=') {
+            return Err(wrong("write a kind and its keys, such as 'kind = \"conference\", lifetime = \"200ms\"'"));
+        }
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
         let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
         let trace = options.file().map(|file| read_file(&options, file)).transpose()?;

@@ -113,6 +113,12 @@ impl Path {
     }
 }
 
+/// Returns the keys that one of a list may have or, without a list, those of the summary.
+pub(super) fn keys_of(list: Option<&str>) -> &'static [&'static str] {
+    let Some(list) = list else { return fields::<Summary>() };
+    Names::default().lists().iter().find(|known| known.one == list).map_or(&[], |known| known.keys)
+}
+
 /// Returns the names of a struct's fields.
 fn fields<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];

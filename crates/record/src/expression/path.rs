@@ -1,5 +1,6 @@
 //! Which numbers of a record a path names.
 
+use super::names::keys_of;
 use serde_json::Value;
 
 /// Names that a message lists at most.
@@ -33,6 +34,7 @@ impl Path {
         let Some(Named { list, name }) = &self.list else {
             return match find(record, &self.keys) {
                 Some(value) => self.check_text(value).map(|()| numbers(value)),
+                None if self.may_be_absent(None, &[record]) => Ok(None),
                 None => Err(self.no_key(&[record])),
             };
         };
@@ -51,12 +53,23 @@ impl Path {
         }
         let found: Vec<Option<&Value>> = fitting.iter().map(|one| find_or_null(one, &self.keys)).collect();
         // What none of the named has, another may.
-        if found.iter().all(Option::is_none) && !all.iter().any(|one| find(one, &self.keys).is_some()) {
+        let other_has = || all.iter().any(|one| find(one, &self.keys).is_some());
+        if found.iter().all(Option::is_none) && !other_has() && !self.may_be_absent(Some(list), &fitting) {
             return Err(self.no_key(&fitting));
         }
         found.iter().flatten().try_for_each(|value| self.check_text(value))?;
         let values: Option<Vec<Vec<f64>>> = found.into_iter().map(|value| value.and_then(numbers)).collect();
         Ok(values.map(|values| values.concat()))
+    }
+
+    /// Whether its first key is one of such a record that none of these places has, or has with nothing in it (`timeouts` where no flow is a TCP).
+    fn may_be_absent(&self, list: Option<&str>, places: &[&Value]) -> bool {
+        let Some(key) = self.keys.first() else { return false };
+        let has = |place: &&Value| match place.get(key) {
+            Some(Value::Object(inside)) => !inside.is_empty(),
+            inside => inside.is_some(),
+        };
+        keys_of(list).contains(&key.as_str()) && !places.iter().any(has)
     }
 
     /// `Err` if the value of its last key is a text.

@@ -53,6 +53,10 @@ fn numbers_of_a_record() {
         ("or(flow[media-1].timeouts, 0)", Some(0.0)),
         ("or(flow[ftp*].timeouts, 0)", Some(7.0)),
         ("flow[media-2].one_way_delay_s.mean", None),
+        // A key of flows that no flow of this record has, or that holds nothing here.
+        ("or(flow[*].retransmitted_packets, 7)", Some(7.0)),
+        ("or(flow[media-1].mos, 7)", Some(7.0)),
+        ("or(flow[media-2].on_time_ratio.data, 5)", Some(5.0)),
         ("mean(flow[media*].one_way_delay_s.mean)", None),
     ] {
         assert_eq!(of(text), Ok(expected), "{text}");

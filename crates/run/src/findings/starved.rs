@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::{Finding, Severity, by_cause, count, likewise, percent, rate, time};
 use headway_media::SourceOptions;
 use headway_record::EventKind;
-use headway_scenario::{Flow, Scenario};
+use headway_scenario::{Flow, Scenario, Transport};
 use headway_sim::Way;
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -154,6 +154,7 @@ fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &
     let mut since: Option<Stretch> = None;
     let mut before = evidence.summary.interval.from.max(way.start.as_secs_f64());
     let long = |stretch: &Stretch| stretch.to - stretch.from >= LONG_S;
+    let most = most_of_window(links.scenario, flow, way);
     for &(at, throughput) in evidence.throughput(&flow.name) {
         let now = at.as_secs_f64();
         if now <= before {
@@ -162,7 +163,7 @@ fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &
         let since_then = Instant::ZERO + Duration::from_secs_f64(before);
         let share = links.fair_share(way, since_then, at).filter(|_| is_active(flow, way, at));
         match share {
-            Some((share, link)) if throughput < LITTLE * share => {
+            Some((share, link)) if throughput < LITTLE * share.min(most) => {
                 let open = since.get_or_insert(Stretch { from: before, to: now, share, link });
                 open.to = now;
                 if share < open.share {
@@ -175,6 +176,14 @@ fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &
     }
     all.extend(since.filter(long));
     all
+}
+
+/// The rate in bit/s that a TCP's own window allows without queues; the links back are as long. A flow that takes it does not starve.
+fn most_of_window(scenario: &Scenario, flow: &Flow, way: &Way) -> f64 {
+    let Transport::Tcp(options) = &*flow.transport else { return f64::INFINITY };
+    let delay_s: f64 = way.links.iter().map(|&link| scenario.links[link].delay_at(way.start).as_secs_f64()).sum();
+    let bits = 8.0 * options.rules.segment.count() as f64;
+    bits * options.rules.window_segments() as f64 / (2.0 * delay_s)
 }
 
 /// What happened to a flow.

@@ -261,13 +261,14 @@ impl Session {
     /// What it gives, and by metric why it gives none.
     fn read_run(&self, task: Task, metrics: &[Metric]) -> Result<(Read, Vec<Option<ExpressionError>>), Error> {
         let summary = self.journal.summary(self.sweep.key(task))?;
-        let mut value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
+        let value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
+        let mut compared = value.clone();
         for key in ["seed", "fingerprint"] {
-            if let Some(value) = value.get_mut(key) {
+            if let Some(value) = compared.get_mut(key) {
                 *value = Value::Null;
             }
         }
-        let hash = xxh3_128(value.to_string().as_bytes());
+        let hash = xxh3_128(compared.to_string().as_bytes());
         let numbers = Numbers::from(value);
         let of =
             |metric: &Metric| metric.of.of(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None));
