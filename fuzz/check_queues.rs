@@ -149,7 +149,7 @@ fn reorder(ahead: bool) -> ReorderOptions {
     } else {
         ReorderOptions::HeldBack(reorder::held_back::Options {
             by,
-            probability,
+            probability: Some(probability),
             ..reorder::held_back::Options::preset(Dialect::Rfc)
         })
     }

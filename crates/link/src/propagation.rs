@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_held_back_holds_nothing_up() {
         let third = held_back::Options {
-            probability: Probability::ONE,
+            probability: Some(Probability::ONE),
             by: ms(5),
             gap: 3,
             ..held_back::Options::preset(Dialect::Rfc)

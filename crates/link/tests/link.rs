@@ -620,7 +620,7 @@ fn kept_jitter(mean: u64) -> JitterOptions {
 fn held_back(probability: f64, by: u64) -> ReorderOptions {
     let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(by));
     ReorderOptions::HeldBack(reorder::held_back::Options {
-        probability,
+        probability: Some(probability),
         by,
         ..reorder::held_back::Options::preset(Dialect::Rfc)
     })

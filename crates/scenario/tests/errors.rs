@@ -316,6 +316,20 @@ fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
     );
 }
 
+/// `docs/src/scenario.md`: 0 is allowed where it is the begin of a sweep, and switches the effect off.
+#[test]
+fn a_probability_of_0_is_allowed() {
+    for keys in [
+        "loss = { kind = \"bernoulli\", probability = 0 }",
+        "loss = { kind = \"gilbert-elliott\", to_bad = 0, to_good = 0.5 }",
+        "reorder = { kind = \"held-back\", probability = 0, by = \"5ms\" }",
+        "reorder = { kind = \"let-ahead\", probability = 0, by = \"5ms\" }",
+        "duplicate = { probability = 0 }",
+    ] {
+        changed("\"10ms\"", &format!("\"10ms\"\n{keys}")).unwrap();
+    }
+}
+
 /// The largest value of each quantity in a message can be written.
 #[test]
 fn the_largest_values_of_messages_are_values() {
@@ -774,8 +788,8 @@ fn keys_that_no_preset_has_are_missing() {
             r#"link[0].reorder: the key "probability" is missing; write it like probability = "1%""#,
         ),
         (
-            "reorder = { kind = \"held-back\", probability = 0, by = \"5ms\" }",
-            r#"link[0].reorder.probability: of no packets none overtakes another: write one such as "1%""#,
+            "reorder = { kind = \"held-back\", probability = 0 }",
+            r#"link[0].reorder: the key "by" is missing; write it like by = "10ms""#,
         ),
         (
             "reorder = { kind = \"let-ahead\" }",

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is held back.
-    pub probability: Probability,
+    /// Probability that a packet is held back; 0 holds back none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Probability>,
     /// How much longer it takes; more than 0s.
     pub by: Duration,
     /// At most one packet of so many in a row is held back; 1 at least.
@@ -21,11 +22,15 @@ pub struct Options {
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
-        Self { probability: Probability::ZERO, by: Duration::ZERO, gap: 1, correlation: Probability::ZERO }
+        Self { probability: None, by: Duration::ZERO, gap: 1, correlation: Probability::ZERO }
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        check(self.probability, self.by, self.gap, self.correlation)
+        if self.probability.is_none() {
+            let message = "held-back needs the probability that a packet is held back: write one";
+            return Err(OptionError::new("probability", message).such_as("\"1%\""));
+        }
+        check(self.by, self.gap, self.correlation)
     }
 }
 
@@ -38,7 +43,7 @@ pub struct HeldBack {
 
 impl HeldBack {
     pub(super) fn new(options: &Options) -> Self {
-        Self { chosen: Chosen::new(options.probability, options.gap), by: options.by }
+        Self { chosen: Chosen::new(options.probability.unwrap_or(Probability::ZERO), options.gap), by: options.by }
     }
 
     /// How much longer the next packet takes.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is let ahead.
+    /// Probability that a packet is let ahead; with 0 all packets take longer.
     pub probability: Probability,
     /// How much longer the others take; more than 0s.
     pub by: Duration,
@@ -25,7 +25,7 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        check(self.probability, self.by, self.gap, self.correlation)
+        check(self.by, self.gap, self.correlation)
     }
 }
 

@@ -23,11 +23,7 @@ pub fn overtakes(jitter: Option<&JitterOptions>, reorder: Option<&ReorderOptions
     reorder.is_some() || jitter.is_some_and(|jitter| !jitter.keeps_order())
 }
 
-fn check(probability: Probability, by: Duration, gap: u64, correlation: Probability) -> Result<(), OptionError> {
-    if probability == Probability::ZERO {
-        let message = "of no packets none overtakes another: write one";
-        return Err(OptionError::new("probability", message).such_as("\"1%\""));
-    }
+fn check(by: Duration, gap: u64, correlation: Probability) -> Result<(), OptionError> {
     if by.is_zero() {
         let message = "packets of which none takes longer stay in order: write one";
         return Err(OptionError::new("by", message).such_as("\"10ms\""));
@@ -106,7 +102,7 @@ mod tests {
     fn held_back(probability: f64, gap: u64) -> ReorderOptions {
         let (probability, by) = (Probability::new(probability).unwrap(), Duration::from_millis(5));
         ReorderOptions::HeldBack(held_back::Options {
-            probability,
+            probability: Some(probability),
             by,
             gap,
             ..held_back::Options::preset(Dialect::Rfc)
@@ -140,10 +136,19 @@ mod tests {
         assert!(count(&held_back(0.25, 3)).abs_diff(100_000 / 6) < 685);
     }
 
+    /// `docs/src/links.md`: a probability of 0 is allowed, for sweeps, and switches the effect off.
+    #[test]
+    fn with_a_probability_of_0_no_packet_is_chosen() {
+        held_back(0.0, 1).check().unwrap();
+        let_ahead(0.0, 1).check().unwrap();
+        assert_eq!(longer(&held_back(0.0, 1), 100), [false; 100]);
+        assert_eq!(longer(&let_ahead(0.0, 1), 100), [true; 100]);
+    }
+
     #[test]
     fn what_reorders_nothing_is_told() {
         for (options, key) in [
-            (held_back(0.0, 1), "probability"),
+            (ReorderOptions::preset("held-back", Dialect::Rfc).unwrap(), "probability"),
             (held_back(0.1, 0), "gap"),
             (ReorderOptions::preset("let-ahead", Dialect::Rfc).unwrap(), "by"),
         ] {
