@@ -176,6 +176,10 @@ impl headway_units::Options for Options {
                 return wrong(key, "must be above 0 and at most 100");
             }
         }
+        if self.adaptive == Adaptive::Aimd && self.bottom > self.top {
+            let message = format!("{} is above top: expected at most {}", self.bottom.value(), self.top.value());
+            return Err(OptionError::new("bottom", message));
+        }
         if self.cautious > 3 {
             return wrong("cautious", "must be 0, 1, 2 or 3");
         }
@@ -187,7 +191,9 @@ impl headway_units::Options for Options {
         let adapts = |key| unused_unless(self.adaptive != Adaptive::Off, key, "adaptive = \"aimd\" or \"feng\"");
         let by_steps = |key| unused_unless(aimd, key, "adaptive = \"aimd\"");
         let fixed_bottom = aimd && self.bottom != Probability::ZERO;
+        let has_automatic_threshold = self.min_threshold.is_none_or(|threshold| self.units(threshold) == 0.0);
         [
+            unused_unless(has_automatic_threshold, "target_delay", "min_threshold = false"),
             adapts("alpha"),
             adapts("beta"),
             by_steps("interval"),

@@ -299,6 +299,7 @@ fn each_bound_of_the_options_holds_on_both_sides() {
             |o| o.beta = f64::MIN_POSITIVE,
             |o| o.beta = 100.0,
             |o| o.cautious = 3,
+            |o| (o.adaptive, o.bottom) = (Adaptive::Aimd, o.top),
         ],
         &[
             ("limit", |o| o.limit = QueueSize::Packets(0)),
@@ -322,6 +323,7 @@ fn each_bound_of_the_options_holds_on_both_sides() {
             ("beta", |o| o.beta = 0.0),
             ("beta", |o| o.beta = 100.0_f64.next_up()),
             ("cautious", |o| o.cautious = 4),
+            ("bottom", |o| (o.adaptive, o.bottom) = (Adaptive::Aimd, Probability::ONE)),
             ("classes", |o| o.classes = vec![Class { dscp: vec![], on_congestion: OnCongestion::Drop }]),
         ],
     );
