@@ -316,6 +316,235 @@ fn a_key_without_effect_is_an_error_that_says_what_it_needs() {
     );
 }
 
+const QUEUE: &str = "{ kind = \"droptail\", limit = \"20packets\" }";
+const TCP: &str = "{ kind = \"tcp-newreno\", window = \"15packets\" }";
+const FTP: &str = "{ kind = \"ftp\" }";
+
+/// A key, the table that it stands in without effect, what it needs, and a table in which it has an effect.
+type WithoutEffect<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// Checks that a table at `path` in place of `from` is refused for each key, and that the other table is accepted.
+fn refuses(path: &str, from: &str, cases: &[WithoutEffect<'_>]) {
+    let load = |table: &str| load("small.toml", &SMALL.replacen(from, table, 1), &[], &OneTrace);
+    for (key, table, needs, other) in cases {
+        let error = load(table).err().map(|error| error.to_string()).unwrap_or_default();
+        let expected = format!("{path}.{key}: this key has no effect without {needs}: write {needs}, or leave");
+        assert!(first(&error).contains(&expected), "{table}:\n{error}");
+        assert!(load(other).is_ok(), "{other}:\n{:?}", load(other).err());
+    }
+}
+
+#[test]
+fn keys_of_tcp_without_effect_are_errors() {
+    let delay = "delayed_ack";
+    refuses(
+        "flow[0].transport",
+        TCP,
+        &[
+            (
+                "ecn_on_retransmission",
+                "{ kind = \"tcp-reno\", ecn_on_retransmission = true }",
+                "ecn = true",
+                "{ kind = \"tcp-reno\", ecn = true, ecn_on_retransmission = true }",
+            ),
+            (
+                "ecn_least_window",
+                "{ kind = \"tcp-cubic\", ecn_least_window = 2 }",
+                "ecn = true",
+                "{ kind = \"tcp-dctcp\", ecn_least_window = 2 }",
+            ),
+            (
+                "quick_acks",
+                "{ kind = \"tcp-sack\", delayed_ack = false, quick_acks = 16 }",
+                delay,
+                "{ kind = \"tcp-sack\", quick_acks = 16 }",
+            ),
+            (
+                "quick_acks_after_gap",
+                "{ kind = \"tcp-sack\", dialect = \"ns2\", quick_acks_after_gap = 16 }",
+                delay,
+                "{ kind = \"tcp-sack\", dialect = \"ns2\", quick_acks_after_gap = 16, delayed_ack = \"100ms\" }",
+            ),
+            (
+                "delay_duplicates",
+                "{ kind = \"tcp-sack\", dialect = \"ns2\", delay_duplicates = false }",
+                delay,
+                "{ kind = \"tcp-sack\", delay_duplicates = true }",
+            ),
+            (
+                "slow_start_limit",
+                "{ kind = \"tcp-reno\", ack_counting = \"acks\", slow_start_limit = 3 }",
+                "ack_counting = \"segments\"",
+                "{ kind = \"tcp-reno\", slow_start_limit = 3 }",
+            ),
+            (
+                "sack_block_size",
+                "{ kind = \"tcp-newreno\", sack_block_size = \"12B\" }",
+                "sack_blocks above 0",
+                "{ kind = \"tcp-sack\", sack_block_size = \"12B\" }",
+            ),
+        ],
+    );
+    // The preset has values for them, which are no keys of the scenario, and a record writes them all.
+    for table in [
+        "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false }",
+        "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false, quick_acks = 2890 }",
+        "{ kind = \"tcp-reno\", dialect = \"ns2\", ack_counting = \"acks\", slow_start_limit = 2 }",
+    ] {
+        changed(TCP, table).unwrap();
+    }
+}
+
+#[test]
+fn keys_of_queues_without_effect_are_errors() {
+    refuses(
+        "link[0].queue",
+        QUEUE,
+        &[
+            (
+                "target_delay",
+                "{ kind = \"red\", target_delay = \"10ms\" }",
+                "min_threshold = false",
+                "{ kind = \"red\", target_delay = \"10ms\", min_threshold = false }",
+            ),
+            (
+                "target_delay",
+                "{ kind = \"red\", dialect = \"ns2\", target_delay = \"10ms\", min_threshold = \"5packets\" }",
+                "min_threshold = false",
+                "{ kind = \"red\", dialect = \"ns2\", target_delay = \"10ms\" }",
+            ),
+            (
+                "after_mark",
+                "{ kind = \"codel\", after_mark = \"set\" }",
+                "ecn = true",
+                "{ kind = \"codel\", after_mark = \"set\", ecn = true }",
+            ),
+            (
+                "ce_threshold_marks",
+                "{ kind = \"codel\", ce_threshold_marks = \"ect1\" }",
+                "ce_threshold",
+                "{ kind = \"codel\", ce_threshold_marks = \"ect1\", ce_threshold = \"1ms\" }",
+            ),
+            (
+                "after_mark",
+                "{ kind = \"fq-codel\", ecn = false, after_mark = \"set\" }",
+                "ecn = true",
+                "{ kind = \"fq-codel\", after_mark = \"set\" }",
+            ),
+            (
+                "ce_threshold_marks",
+                "{ kind = \"fq-codel\", ce_threshold_marks = \"ect1\" }",
+                "ce_threshold",
+                "{ kind = \"fq-codel\", ce_threshold_marks = \"ect1\", ce_threshold = \"1ms\" }",
+            ),
+            (
+                "mark_resets",
+                "{ kind = \"pie\", ecn = true, mark_resets = false }",
+                "ecn = true and derandomize = true",
+                "{ kind = \"pie\", ecn = true, derandomize = true, mark_resets = false }",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn keys_of_send_queues_without_effect_are_errors() {
+    let in_flow = |queue: &str| format!("{{ kind = \"tfrc\" }}\nsend_queue = {{ {queue} }}");
+    let score = "order = \"score\"";
+    for (key, refused, needs, accepted) in [
+        (
+            "rtt_share",
+            "kind = \"edf\", travel = \"forward\", rtt_share = 0.3",
+            "travel = \"round-trip\" or \"one-way\"",
+            "kind = \"edf\", travel = \"one-way\", rtt_share = 0.3",
+        ),
+        (
+            "priority_weight",
+            "kind = \"prio\", priority_weight = \"1s\"",
+            score,
+            "kind = \"score\", priority_weight = \"1s\"",
+        ),
+        (
+            "size_weight",
+            "kind = \"prio\", size_weight = \"1s\"",
+            score,
+            "kind = \"prio\", size_weight = \"1s\", methods = { audio = \"score\" }",
+        ),
+    ] {
+        refuses("flow[0].send_queue", TCP, &[(key, &in_flow(refused), needs, &in_flow(accepted))]);
+    }
+}
+
+#[test]
+fn keys_of_sources_without_effect_are_errors() {
+    let gop = |pattern: &str, key: &str| {
+        format!("{{ kind = \"gop\", pattern = \"{pattern}\", i_mean = \"9kB\", p_mean = \"3kB\", {key} }}")
+    };
+    let of_frames = |letter| format!("a pattern that has {letter}-frames");
+    let cbr = "kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\", stop_by_sum = true";
+    let all_frames = gop("IBP", "b_mean = \"1kB\", b_priority = 3, p_priority = 2");
+    let only_i = "{ kind = \"gop\", pattern = \"I\", i_mean = \"9kB\" }";
+    let small = SMALL.replacen(TCP, "{ kind = \"udp\" }", 1);
+    let load = |source: &str| load("small.toml", &small.replacen(FTP, source, 1), &[], &OneTrace);
+    for (key, source, needs, other) in [
+        ("b_mean", gop("IPP", "b_mean = \"1kB\""), of_frames('B'), all_frames.clone()),
+        ("b_priority", gop("IPP", "b_priority = 3"), of_frames('B'), all_frames.clone()),
+        ("p_mean", gop("I", "variation = 0.1"), of_frames('P'), only_i.to_owned()),
+        ("p_priority", only_i.replace(" }", ", p_priority = 2 }"), of_frames('P'), all_frames),
+        ("stop_by_sum", format!("{{ {cbr}, dither = true }}"), "dither = false".to_owned(), format!("{{ {cbr} }}")),
+    ] {
+        let error = load(&source).unwrap_err().to_string();
+        let expected = format!("flow[0].source.{key}: this key has no effect without {needs}");
+        assert!(first(&error).contains(&expected), "{source}:\n{error}");
+        assert!(load(&other).is_ok(), "{other}:\n{:?}", load(&other).err());
+    }
+}
+
+#[test]
+fn keys_of_dccp_connections_without_effect_are_errors() {
+    let dccp = |keys: &str| format!("{{ kind = \"dccp\", ccid = 2, connection = {{ {keys} }} }}");
+    let cookies = "init_cookies = \"always\" or \"when-busy\"";
+    for (key, refused, needs, accepted) in [
+        (
+            "deliver_corrupt",
+            "deliver_corrupt = true",
+            "data_checksum = true",
+            "deliver_corrupt = true, data_checksum = true",
+        ),
+        (
+            "cookie_lifetime",
+            "init_cookies = \"never\", cookie_lifetime = \"10s\"",
+            cookies,
+            "cookie_lifetime = \"10s\"",
+        ),
+    ] {
+        refuses("flow[0].transport.connection", TCP, &[(key, &dccp(refused), needs, &dccp(accepted))]);
+    }
+}
+
+/// A key that only the command writes is refused as well.
+#[test]
+fn an_override_without_effect_is_an_error() {
+    let load = |text: &str| {
+        let overrides: Vec<Override> = vec![text.parse().unwrap()];
+        load("small.toml", SMALL, &overrides, &OneTrace).map_err(|error| error.to_string())
+    };
+    let error = load("flow[ftp].transport.sack_block_size=12B").unwrap_err();
+    assert!(error.contains("no effect without sack_blocks above 0"), "{error}");
+    load("flow[ftp].transport.sack_block_size=8B").unwrap();
+}
+
+#[test]
+fn the_lowest_adapted_probability_is_at_most_the_highest() {
+    let red = |bottom: &str| {
+        changed(QUEUE, &format!("{{ kind = \"red\", adaptive = \"aimd\", top = 0.1, bottom = {bottom} }}"))
+    };
+    let error = red("0.5").unwrap_err();
+    let expected = "link[0].queue.bottom: 0.5 is above top: expected at most 0.1";
+    assert!(first(&error).contains(expected), "{error}");
+    red("0.1").unwrap();
+}
+
 /// `docs/src/scenario.md`: 0 is allowed where it is the begin of a sweep, and switches the effect off.
 #[test]
 fn a_probability_of_0_is_allowed() {

@@ -146,7 +146,7 @@ impl Registry for TcpOptions {
         );
         let least_flight =
             unused_unless(self.rules.exit_recovery_fix, "exit_recovery_least_flight", "exit_recovery_fix = true");
-        of_other_kinds.chain(time_constant).chain(least_flight).collect()
+        of_other_kinds.chain(time_constant).chain(least_flight).chain(self.rules.unused()).collect()
     }
 }
 

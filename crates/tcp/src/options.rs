@@ -1,6 +1,6 @@
 //! What a TCP connection is told: one set of rules for all kinds. `presets.rs` has its defaults.
 
-use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor, check_range};
+use headway_units::{Bytes, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Numbers travel as 32 bits in SACK blocks and are compared within half of that.
 const MOST_SEGMENTS: u64 = 1 << 30;
@@ -343,6 +343,28 @@ impl Rules {
             Some(bytes) => packets.min((bytes.count() / self.payload().count().max(1)).max(2)),
             None => packets,
         }
+    }
+
+    /// Returns the keys that have no effect on any kind, because of the values of other keys.
+    pub(crate) fn unused(&self) -> Vec<OptionError> {
+        let with_ecn = |key| unused_unless(self.ecn, key, "ecn = true");
+        let with_delay = |key| unused_unless(self.delayed_ack.is_some(), key, "delayed_ack");
+        [
+            with_ecn("ecn_on_retransmission"),
+            with_ecn("ecn_least_window"),
+            with_delay("quick_acks"),
+            with_delay("quick_acks_after_gap"),
+            with_delay("delay_duplicates"),
+            unused_unless(
+                self.ack_counting == AckCounting::Segments,
+                "slow_start_limit",
+                "ack_counting = \"segments\"",
+            ),
+            unused_unless(self.sack_blocks > 0, "sack_block_size", "sack_blocks above 0"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     pub(crate) fn check(&self) -> Result<(), OptionError> {

@@ -3,7 +3,7 @@
 use crate::ccid::Room;
 use crate::feature::Ccid;
 use headway_rate::{ControllerOptions, Need, ReportForm};
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range, unused_unless};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -335,6 +335,17 @@ impl Options for ConnectionOptions {
             check_range(key, time, SHORTEST_WAIT..=LONGEST_LIFE)?;
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let cookies = "init_cookies = \"always\" or \"when-busy\"";
+        [
+            unused_unless(self.data_checksum, "deliver_corrupt", "data_checksum = true"),
+            unused_unless(self.init_cookies != InitCookies::Never, "cookie_lifetime", cookies),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

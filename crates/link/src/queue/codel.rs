@@ -17,7 +17,7 @@
 use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
-use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random};
+use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random, unused_unless};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -122,6 +122,17 @@ impl headway_units::Options for Options {
         check_threshold(self.ce_threshold, self.ce_threshold_marks)?;
         check_times(self.target, self.interval, self.tick)
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        unused_of_marks(self.ecn, self.ce_threshold)
+    }
+}
+
+/// Returns the keys about marks that have no effect with these values of `ecn` and `ce_threshold`.
+pub(super) fn unused_of_marks(ecn: bool, threshold: Option<Duration>) -> Vec<OptionError> {
+    let after_mark = unused_unless(ecn, "after_mark", "ecn = true");
+    let chosen = unused_unless(threshold.is_some(), "ce_threshold_marks", "ce_threshold");
+    after_mark.into_iter().chain(chosen).collect()
 }
 
 /// What `l4s` takes out of CoDel the threshold has to mark: there must be one.

@@ -182,6 +182,10 @@ impl headway_units::Options for Options {
         codel::check_threshold(self.ce_threshold, self.ce_threshold_marks)?;
         codel::check_times(self.target, self.interval, self.tick)
     }
+
+    fn unused(&self) -> Vec<OptionError> {
+        codel::unused_of_marks(self.ecn, self.ce_threshold)
+    }
 }
 
 impl Options {

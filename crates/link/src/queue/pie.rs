@@ -201,6 +201,7 @@ impl headway_units::Options for Options {
     fn unused(&self) -> Vec<OptionError> {
         [
             unused_unless(self.ecn, "mark_ecnth", "ecn = true"),
+            unused_unless(self.ecn && self.derandomize, "mark_resets", "ecn = true and derandomize = true"),
             unused_unless(self.delay == Delay::DequeueRate, "dq_threshold", "delay = \"dequeue-rate\""),
         ]
         .into_iter()

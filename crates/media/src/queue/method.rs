@@ -129,6 +129,11 @@ impl KindMethods {
         }
     }
 
+    /// Returns the methods of all kinds that have one.
+    pub(super) fn all(&self) -> impl Iterator<Item = QueueMethod> {
+        MediaKind::ALL.into_iter().filter_map(|kind| self.of(kind))
+    }
+
     /// Whether no kind has a method.
     #[must_use]
     pub fn is_empty(&self) -> bool {

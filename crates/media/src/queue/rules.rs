@@ -91,7 +91,18 @@ impl Rules {
     }
 
     pub(super) fn unused(&self) -> Vec<OptionError> {
-        unused_unless(self.late == Late::SureFirst, "margin", "late = \"sure-first\"").into_iter().collect()
+        let scores = self.order == Order::Score || self.methods.all().any(|method| method.order == Order::Score);
+        let scored = |key| unused_unless(scores, key, "order = \"score\"");
+        [
+            unused_unless(self.late == Late::SureFirst, "margin", "late = \"sure-first\""),
+            // A queue with travel = "one-way" uses the share until a delay is measured.
+            unused_unless(self.travel != Travel::Forward, "rtt_share", "travel = \"round-trip\" or \"one-way\""),
+            scored("priority_weight"),
+            scored("size_weight"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     pub(super) fn check(&self) -> Result<(), OptionError> {

@@ -14,7 +14,9 @@
 
 use super::Context;
 use crate::write::{Write, WriteSize, check_lifetime, chosen_size, too_many_writes};
-use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate};
+use headway_units::{
+    Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate, unused_unless,
+};
 
 /// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +175,10 @@ impl headway_units::Options for CbrOptions {
             return Err(OptionError::new("packets", "0 packets are no source: packets is at least 1"));
         }
         check_lifetime(self.lifetime)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        unused_unless(!self.dither, "stop_by_sum", "dither = false").into_iter().collect()
     }
 }
 

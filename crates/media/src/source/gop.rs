@@ -17,7 +17,7 @@ use super::packets::Packets;
 use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
-use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random};
+use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
 /// Options of `kind = "gop"`. Sizes are without headers.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,6 +175,16 @@ impl headway_units::Options for GopOptions {
         }
         check_size("video_packet", self.video_packet)?;
         check_lifetime(self.lifetime)
+    }
+
+    fn unused(&self) -> Vec<OptionError> {
+        let of_frames = |letter, key| {
+            unused_unless(self.pattern.contains(letter), key, &format!("a pattern that has {letter}-frames"))
+        };
+        [("p_mean", 'P'), ("p_priority", 'P'), ("b_mean", 'B'), ("b_priority", 'B')]
+            .into_iter()
+            .filter_map(|(key, letter)| of_frames(letter, key))
+            .collect()
     }
 }
 
