@@ -4,7 +4,7 @@ use crate::arguments::ProxyOptions as Asked;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::sets;
-use crate::sockets::{Teller, address, destination};
+use crate::sockets::{Teller, address, check_not_own, destination};
 use headway_net::proxy::{Proxy, ProxyOptions, Report, WayCounts};
 use headway_record::number_table;
 use headway_run::ScenarioText;
@@ -38,11 +38,14 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
     let failed = |error: headway_net::proxy::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&asked.listen)?, destination(&asked.to)?);
+    check_not_own(listen, "--to", to)?;
     let options = ProxyOptions { listen, to, beside: None, clients: asked.max_clients, bound: asked.bound };
     let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
+    let front = proxy.address().map_err(failed)?;
+    // The system may have chosen this port for --listen with port 0.
+    check_not_own(front, "--to", to)?;
     let teller = Teller::new(asked.json, asked.quiet, false)?;
     if !asked.quiet {
-        let front = proxy.address().map_err(failed)?;
         teller.warn(&format!("{front} leads to {to} by the link {}; Ctrl-C ends it", ways[0].name));
     }
     let mut before = proxy.report();

@@ -139,6 +139,10 @@ fn the_link_is_read_as_in_a_scenario() {
         (&["--queue", "rde"], "--queue: kind: unknown queue \"rde\"; did you mean \"red\"? Known are droptail"),
         (&["--queue", "red,limti=3"], "--queue: unknown key \"limti\"; did you mean \"limit\"?"),
         (&["--queue", "red,limit=-3packets"], "--queue: limit: \"-3packets\" is out of range"),
+        (
+            &["--scenario", file, "--link", "b->a", "--rate", "1Mbps"],
+            "there is no link called \"b->a\"; it is the reverse path of \"a->b\": write link[a->b]",
+        ),
         (&["--link", "x", "--rate", "1Mbps"], "--link x --rate: there is no link called \"x\""),
         (&["--scenario", file, "--link", "a->b", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
         (
@@ -158,6 +162,10 @@ fn the_link_is_read_as_in_a_scenario() {
     for (listen, to, why) in [
         ("localhost:0", "127.0.0.1:0", "\"127.0.0.1:0\" has port 0, which is nobody's"),
         ("localhost:0", "127.0.0.1", "\"127.0.0.1\" has no port: write HOST:PORT"),
+        // A datagram would pass the link without end.
+        ("127.0.0.1:7100", "127.0.0.1:7100", "--to 127.0.0.1:7100: this command listens there (127.0.0.1:7100)"),
+        ("0.0.0.0:7100", "127.0.0.1:7100", "this command listens there (0.0.0.0:7100)"),
+        ("[::]:7100", "127.0.0.2:7100", "this command listens there ([::]:7100)"),
         ("5004", "localhost:9", "\"5004\" has no port"),
     ] {
         let output = headway(&["--listen", listen, "--to", to]).output().unwrap();

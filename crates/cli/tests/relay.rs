@@ -172,12 +172,51 @@ fn a_relay_serves_whoever_came_last() {
     assert_eq!(there.end().0, Some(0));
 }
 
+/// `relay --listen` printed no line without a connection. docs/src/real.md: `--json` prints a line each second, and at the end one for the whole.
+#[test]
+fn a_relay_without_a_peer_prints_its_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record");
+    let once = ["--once", "--record", record.to_str().unwrap()];
+    for more in [&[][..], &once] {
+        let listen = ["--listen", ANY, "--insecure", "--to", "127.0.0.1:9", "--json"];
+        let mut child = headway(&["relay"]).args(listen).args(more).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut next = || {
+            let mut line = String::new();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+            serde_json::from_str::<serde_json::Value>(&line).unwrap()
+        };
+        assert!(next()["listening"].is_string());
+        let line = next();
+        assert_eq!(
+            (&line["last"], &line["sent_packets"], &line["back"]["connections"]),
+            (&false.into(), &0.into(), &0.into())
+        );
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let last = std::iter::repeat_with(next).find(|line| line["last"] == true).unwrap();
+        assert_eq!((&last["sent_packets"], &last["back"]["received_packets"]), (&0.into(), &0.into()));
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{more:?}");
+    }
+    let summary = std::fs::read_to_string(record.join("summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&summary).unwrap()["complete"], true);
+    let mut relay = Relay::new(&["--listen", ANY, "--insecure", "--to", "127.0.0.1:9"]);
+    relay.word_behind("listening at ");
+    let (status, said) = relay.end();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.starts_with("no peer is connected; 0.") && said.contains(" s: 0 datagrams, 0 sent, "), "{said}");
+}
+
 #[test]
 fn mistakes_are_sentences() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rules.toml");
     std::fs::write(&file, "[[port]]\nnumber = 0\nlsten = \"127.0.0.1:0\"\n").unwrap();
     let file = file.to_str().unwrap();
+    let itself = folder.path().join("itself.toml");
+    let ports = "[[port]]\nnumber = 7\nto = \"127.0.0.1:7300\"\n[[port]]\nnumber = 8\nlisten = \"0.0.0.0:7300\"\n";
+    std::fs::write(&itself, ports).unwrap();
+    let itself = itself.to_str().unwrap();
     let end = ["--connect", "127.0.0.1:9", "--insecure"];
     for (arguments, why) in [
         (&[file][..], "rules.toml:3:1: port[0]: unknown key \"lsten\"; did you mean \"listen\"?"),
@@ -188,6 +227,9 @@ fn mistakes_are_sentences() {
         (&["--from", ANY, "--listen", ANY], "cannot be used with"),
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
         (&["--to", "127.0.0.1:0"], "has port 0, which is nobody's"),
+        // A datagram would return to the relay.
+        (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens there (127.0.0.1:9)"),
+        (&[itself], "port 7: to 127.0.0.1:7300: this command listens there (0.0.0.0:7300)"),
     ] {
         let output = headway(&["relay"]).args(end).args(arguments).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

@@ -87,10 +87,11 @@ fn ended_well(output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// The job of a sender is to send all that its source has: its status was 0 when the receiver closed before, with a full disk for example.
+/// The job of a sender is to send all that its source has: its status was 0 when the receiver closed before, with a full disk for example. The
+/// source had not ended; the error was "before everything was delivered" in this case, too.
 fn not_done(output: &Output) {
     let said = text(&output.stderr);
-    let why = "the receiver closed the connection before everything was delivered: ";
+    let why = "the receiver closed the connection before the source had ended: ";
     assert!(output.status.code() == Some(1) && said.contains(why), "{:?}: {said}", output.status);
 }
 
@@ -405,14 +406,17 @@ fn a_receiver_for_one_sender_fails_with_its_negotiation() {
     let relay =
         ["relay", "--listen", ANY, "--any", "--once", "--json", "--controller", "tcp-like", "--to", "127.0.0.1:9"];
     let mut relay = headway(&relay).spawn().unwrap();
-    let mut first = String::new();
-    BufReader::new(relay.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let (mut first, mut lines) = (String::new(), BufReader::new(relay.stdout.take().unwrap()));
+    lines.read_line(&mut first).unwrap();
     let at = json(&first)["listening"].as_str().unwrap().to_owned();
     let sent = headway(&["send", &at]).args(send).output().unwrap();
     assert_eq!(sent.status.code(), Some(1));
     let Output { status, stderr, .. } = relay.wait_with_output().unwrap();
     let said = text(&stderr);
     assert!(status.code() == Some(1) && said.contains(why), "{status:?}: {said}");
+    first.clear();
+    lines.read_to_string(&mut first).unwrap();
+    assert!(last(&first)["connection_failure"].as_str().unwrap().contains(why), "{first}");
 }
 
 /// No single address is right for clients on other hosts. The printed command is the sender's, with the controller that it has to name.
@@ -496,6 +500,32 @@ fn an_identity_lasts_and_is_private() {
     ended_well(&friend);
     let (_, lines, _) = second.end(Some("-INT"));
     assert_eq!(last(&lines)["received_bytes"], 9);
+}
+
+/// A receiver whose key was that of another certificate started, and every handshake failed.
+#[test]
+fn an_identity_with_the_key_of_another_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let parts = ["one", "two"].map(|name| {
+        let made = Receiver::new(&["--identity", path(name).to_str().unwrap()]);
+        assert_eq!(made.end(Some("-INT")).0, Some(0));
+        let text = std::fs::read_to_string(path(name)).unwrap();
+        let (certificate, key) = text.split_once("-----BEGIN PRIVATE KEY-----").unwrap();
+        (certificate.to_owned(), format!("-----BEGIN PRIVATE KEY-----{key}"))
+    });
+    let mixed = path("mixed").display().to_string();
+    std::fs::write(&mixed, parts[0].0.clone() + &parts[1].1).unwrap();
+    let to = ["127.0.0.1:9", "--any", "--model", "kind = \"ftp\", segments = 2"];
+    for command in [&["recv", ANY][..], &[&["send"][..], &to].concat()] {
+        let output = headway(command).args(["--identity", &mixed]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains(&format!("{mixed}: ")) && said.contains("the private key does not belong to the certificate"),
+            "{said}"
+        );
+    }
 }
 
 /// A sender without an answer ended with status 0 after a signal or `--duration`. docs/src/real.md: 1 if the receiver did not answer.
@@ -645,6 +675,7 @@ fn mistakes_are_sentences() {
     let mine = UdpSocket::bind(ANY).unwrap();
     let taken = mine.local_addr().unwrap().to_string();
     let nowhere = Path::new("no").join("such").join("file").display().to_string();
+    let here = folder.path().display().to_string();
     let print = "AB:".repeat(31) + "AB";
     for (arguments, why) in [
         (&["recv", "127.0.0.1"][..], "\"127.0.0.1\" has no port: write HOST:PORT"),
@@ -674,7 +705,15 @@ fn mistakes_are_sentences() {
         (&["send", &taken, "--insecure", "--model", "kind = \"confernce\""], "did you mean \"conference\"?"),
         (&["send", &taken, "--insecure", "--model", "kind = \"trace\", file = \"none\""], "cannot read none"),
         (&["send", &taken, "--insecure", "--model", "kind = \"cbr\""], "source.size: a cbr source needs size"),
-        (&["send", &taken, "--insecure", "--udp", &taken], "cannot listen at 127.0.0.1:"),
+        (&["send", "127.0.0.1:9", "--insecure", "--udp", &taken], "cannot listen at 127.0.0.1:"),
+        // A datagram would return to the command.
+        (&["send", &taken, "--insecure", "--udp", &taken], ": this command listens there (127.0.0.1:"),
+        (
+            &["recv", "0.0.0.0:5004", "--to", "127.0.0.1:5004"],
+            "--to 127.0.0.1:5004: this command listens there (0.0.0.0:5004), and its datagrams would return to it",
+        ),
+        // A folder failed at its first read, when the peer had answered.
+        (&["send", &taken, "--insecure", "--file", &here], &format!("cannot read {here}: is a directory")),
         (&["recv", ANY, "--controller", "spacing"], "write --line-rate, such as 100Mbps"),
         (&["recv", ANY, "--spacing", "ad-hoc"], "\"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s"),
         (&["recv", ANY, "--loss-filter", "oracle"], "only a simulator knows these"),

@@ -167,7 +167,14 @@ fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>,
     found.dedup();
     if found.is_empty() {
         let names: Vec<String> = named().map(|(_, name)| name).collect();
-        let hint = hint(element, names.iter().map(String::as_str));
+        let reverse = element.split_once("->").map(|(from, to)| format!("{to}->{from}"));
+        let hint = match reverse.filter(|reverse| names.contains(reverse)) {
+            Some(written) => {
+                let written = quoted(&written);
+                format!("; it is the reverse path of \"{written}\": write {array}[{written}]")
+            }
+            None => hint(element, names.iter().map(String::as_str)),
+        };
         let called = if element.contains('*') { "of which the name is like" } else { "called" };
         return Err(format!("there is no {array} {called} \"{}\"{hint}", quoted(element)));
     }

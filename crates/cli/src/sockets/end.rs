@@ -1,4 +1,5 @@
 //! Both ends: who they are, whom they believe, and what controls their rate.
+#![expect(clippy::disallowed_types, reason = "the system reports which addresses are local by binding a socket")]
 
 use super::arguments::{EndOptions, QueueOptions};
 use super::controller::with_controller;
@@ -9,7 +10,7 @@ use headway_net::{Identity, Options, Trust};
 use headway_run::read;
 use headway_units::Registry as _;
 use std::io::{ErrorKind, Write};
-use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
 /// A certificate and a key have some hundred bytes; a chain and its texts some more.
@@ -154,6 +155,33 @@ pub(crate) fn destination(text: &str) -> Result<SocketAddr, Failure> {
     Ok(to)
 }
 
+/// Checks that datagrams to `to` do not arrive at the socket of this command that listens at `listening`: they would be sent again without end.
+/// `what` is the name of the destination in the error.
+pub(crate) fn check_not_own(listening: SocketAddr, what: &str, to: SocketAddr) -> Result<(), Failure> {
+    if !is_reached_at(listening, to) {
+        return Ok(());
+    }
+    Err(Failure::Sockets(format!(
+        "{what} {to}: this command listens there ({listening}), and its datagrams would return to it: write the address of another program"
+    )))
+}
+
+/// Whether a datagram that this host sends to `to` arrives at a socket that is bound to `listening`. Port 0 is any free port.
+fn is_reached_at(listening: SocketAddr, to: SocketAddr) -> bool {
+    if listening.port() != to.port() || listening.port() == 0 {
+        return false;
+    }
+    let (bound, ip) = (listening.ip().to_canonical(), to.ip().to_canonical());
+    // The system sends to the loopback address in place of the unspecified one.
+    let is_local = || ip.is_unspecified() || ip.is_loopback() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok();
+    match bound {
+        // A socket of IPv6 at all addresses receives IPv4, too.
+        IpAddr::V6(bound) if bound.is_unspecified() => is_local(),
+        IpAddr::V4(bound) if bound.is_unspecified() => ip.is_ipv4() && is_local(),
+        bound => bound == ip || bound.is_loopback() && ip.is_unspecified() && bound.is_ipv4() == ip.is_ipv4(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +208,29 @@ mod tests {
             assert!(said.contains(why), "{text}: {said}");
         }
         assert!(destination("127.0.0.1:0").unwrap_err().to_string().contains("port 0"));
+    }
+
+    /// 192.0.2.1 is an address that no interface has (RFC 5737).
+    #[test]
+    fn a_command_knows_its_own_addresses() {
+        for (listening, to, expected) in [
+            ("127.0.0.1:7100", "127.0.0.1:7100", true),
+            ("127.0.0.1:7100", "[::ffff:127.0.0.1]:7100", true),
+            ("127.0.0.1:7100", "0.0.0.0:7100", true),
+            ("0.0.0.0:7100", "127.0.0.1:7100", true),
+            ("0.0.0.0:7100", "127.0.0.2:7100", true),
+            ("[::]:7100", "127.0.0.1:7100", true),
+            ("[::]:7100", "[::1]:7100", true),
+            ("[::1]:7100", "[::1]:7100", true),
+            ("127.0.0.1:7100", "127.0.0.1:7101", false),
+            ("127.0.0.1:7100", "127.0.0.2:7100", false),
+            ("127.0.0.1:7100", "[::1]:7100", false),
+            ("0.0.0.0:7100", "[::1]:7100", false),
+            ("0.0.0.0:7100", "192.0.2.1:7100", false),
+            ("[::]:7100", "192.0.2.1:7100", false),
+            ("127.0.0.1:0", "127.0.0.1:0", false),
+        ] {
+            assert_eq!(is_reached_at(listening.parse().unwrap(), to.parse().unwrap()), expected, "{listening} {to}");
+        }
     }
 }

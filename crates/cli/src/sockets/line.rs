@@ -316,13 +316,14 @@ pub(super) struct Outcome {
 impl Outcome {
     /// Fails if the peer closed before the source had ended, or before it had acknowledged everything: the job of the sender is not done.
     pub(super) fn check_job(&mut self, source_has_ended: bool) {
-        let unaccounted = self.whole.unaccounted();
-        if !self.connected || self.failed.is_some() || source_has_ended && unaccounted == 0 && self.whole.waiting() == 0
-        {
+        let (unaccounted, waiting) = (self.whole.unaccounted(), self.whole.waiting());
+        if !self.connected || self.failed.is_some() || source_has_ended && unaccounted == 0 && waiting == 0 {
             return;
         }
+        let early = if source_has_ended { "everything was delivered" } else { "the source had ended" };
+        let unsent = if waiting > 0 { format!(", {waiting} not sent") } else { String::new() };
         let failure = format!(
-            "the receiver closed the connection before everything was delivered: {} of {} delivered, {unaccounted} unaccounted for",
+            "the receiver closed the connection before {early}: {} of {} delivered, {unaccounted} unaccounted for{unsent}",
             self.whole.flow.received_packets,
             how_many(self.whole.flow.sent_packets, "datagram", "datagrams"),
         );

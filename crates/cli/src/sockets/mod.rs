@@ -23,7 +23,7 @@ mod watch;
 
 // Of the commands that are only on Linux.
 #[cfg(target_os = "linux")]
-pub(crate) use end::{address, destination};
+pub(crate) use end::{address, check_not_own, destination};
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;
 pub(crate) use send::send;

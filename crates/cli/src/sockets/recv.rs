@@ -2,7 +2,7 @@
 
 use super::arguments::RecvOptions;
 use super::delays::DelayMeter;
-use super::end::address;
+use super::end::{address, check_not_own, destination};
 use super::receiving::{Came, Incoming, Meter, Received, Receiving};
 use super::sending::how_many;
 use super::sink::{Outlet, Sink};
@@ -39,6 +39,9 @@ enum News {
 }
 
 pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
+    if let Some(to) = &asked.to {
+        check_not_own(address(&asked.listen)?, "--to", destination(to)?)?;
+    }
     let trust = if asked.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(asked.allow.clone()) };
     // Nothing is sent of which anything could become.
     let accepted = Some(if asked.once { 1 } else { asked.max_senders.get() });

@@ -3,22 +3,24 @@
 #![expect(clippy::disallowed_types, reason = "programs send and receive by UDP")]
 
 use super::arguments::{DelayOptions, MediaOptions, RelayOptions};
-use super::end::{check_methods, destination};
+use super::delays::DelayMeter;
+use super::end::{address, check_methods, check_not_own, destination};
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
-use super::receiving::Back;
+use super::receiving::{Back, BackSoFar, Meter, Receiving};
 use super::recv::{failed_handshake, listen, name, spawn};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
-use super::sending::how_many;
+use super::sending::{Sending, Sent, how_many};
 use super::sink::socket_towards;
 use super::source;
 use super::teller::Teller;
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
-use headway_net::{Clock, Closed, Connection, Endpoint, Options};
+use headway_net::{Clock, Closed, Connection, Duration, Endpoint, Options};
 use headway_record::FlowLabel;
+use headway_units::Instant;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +29,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// So long nothing looks whether it is to end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// From one line of figures to the next.
+const LINE: Duration = Duration::from_secs(1);
 
 /// What a record calls what programs here send, and what they are sent.
 const NAME: &str = "relay";
@@ -70,6 +75,7 @@ struct Way {
 
 pub(crate) fn relay(asked: &RelayOptions) -> Result<(), Failure> {
     let rules = rules(asked)?;
+    check_own_addresses(asked, &rules)?;
     let ways = rules.ports.iter().map(Way::new).collect::<Result<Vec<_>, _>>()?;
     let mut options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     options.connection.one_way_delays = asked.delays.is_wanted();
@@ -119,6 +125,88 @@ fn rules(asked: &RelayOptions) -> Result<Rules, Failure> {
     let places = asked.from.iter().cloned().map(Place::Listen).chain(asked.to.iter().cloned().map(Place::To));
     let ports: Vec<Port> = (0..=u8::MAX).zip(places).map(|(number, place)| Port { number, place }).collect();
     Ok(Rules::of_ports(ports))
+}
+
+/// Checks that no destination is an address at which this relay listens.
+fn check_own_addresses(asked: &RelayOptions, rules: &Rules) -> Result<(), Failure> {
+    let mut listening: Vec<SocketAddr> = asked.listen.iter().map(|at| address(at)).collect::<Result<_, _>>()?;
+    let mut destinations = Vec::new();
+    for connect in &asked.connect {
+        destinations.push(("--connect".to_owned(), address(connect)?));
+    }
+    for Port { number, place } in &rules.ports {
+        match place {
+            Place::Listen(at) => listening.push(address(at)?),
+            Place::To(to) => destinations.push((format!("port {number}: to"), destination(to)?)),
+        }
+    }
+    destinations.iter().try_for_each(|(what, to)| listening.iter().try_for_each(|at| check_not_own(*at, what, *to)))
+}
+
+/// The figures of a relay to which no peer is connected.
+struct Waiting {
+    clock: Clock,
+    line_at: Instant,
+    sending: Sending,
+    receiving: Receiving,
+    meter: Meter,
+    delays: Option<Arc<DelayMeter>>,
+    back: FlowLabel,
+}
+
+impl Waiting {
+    fn new(kind: &str, delays: DelayOptions) -> Self {
+        let clock = Clock::new();
+        let (label, back) = labels("no peer".to_owned(), kind);
+        let now = clock.now();
+        Self {
+            clock,
+            line_at: now + LINE,
+            sending: Sending::new(now, label, false),
+            receiving: Receiving::new(now),
+            meter: Meter::new(clock),
+            delays: delays.meter(),
+            back,
+        }
+    }
+
+    /// A line, and the beginning of the next.
+    fn line(&mut self, last: bool) -> Sent {
+        let now = self.clock.now();
+        let received = self.receiving.line(now, std::iter::empty(), last).with_delays(self.delays.as_deref());
+        let back = BackSoFar { received, flow: self.meter.summary(&received, self.back.clone()) };
+        Sent { back: Some(back), ..self.sending.line(now, last) }
+    }
+
+    /// Prints a line each second. A record begins with the connection, whose time is the connection's.
+    fn look(&mut self, teller: &Teller, watch: &mut Watch) -> Result<(), Failure> {
+        let now = self.clock.now();
+        if now < self.line_at {
+            return Ok(());
+        }
+        self.line_at = (self.line_at + LINE).max(now);
+        let line = self.line(false);
+        teller.live(format!("{:.0} s: no peer is connected", line.interval.to));
+        teller.line(&line)?;
+        if watch.records() { Ok(()) } else { watch.see(&line, Vec::new) }
+    }
+
+    /// Prints the last line, and fails with `failure` if there is one.
+    fn end(mut self, teller: &Teller, watch: Watch, failure: Option<String>) -> Result<(), Failure> {
+        let mut last = self.line(true);
+        last.flow.connection_failure.clone_from(&failure);
+        let recorded = watch.finish(&last, last.flows());
+        let told = teller.last_line(&last);
+        teller.note(&format!("no peer is connected; {}", last.whole()));
+        recorded.and(failure.map_or(Ok(()), |failure| Err(Failure::Sockets(failure)))).and(told)
+    }
+}
+
+/// What a record calls the datagrams to a peer, and those from the peer.
+fn labels(peer: String, kind: &str) -> (FlowLabel, FlowLabel) {
+    let label = FlowLabel { name: NAME.to_owned(), from: "here".to_owned(), to: peer, kind: kind.to_owned() };
+    let back = FlowLabel { name: BACK.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
+    (label, back)
 }
 
 impl Way {
@@ -272,9 +360,7 @@ impl Relay {
 
     /// Programs' datagrams go on this connection from now on, and to them what comes on it.
     fn begin(self: &Arc<Self>, connection: Connection, options: &Options, kind: &str) -> Result<Arc<Line>, Failure> {
-        let (from, to, kind) = ("here".to_owned(), name(&connection), kind.to_owned());
-        let label = FlowLabel { name: NAME.to_owned(), from, to, kind };
-        let back = FlowLabel { name: BACK.to_owned(), from: label.to.clone(), to: label.from.clone(), ..label.clone() };
+        let (label, back) = labels(name(&connection), kind);
         let line = Arc::new(Line::new(Clock::new(), connection, label, options).with_back(back, self.delays.meter()));
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&line));
         let (relay, read) = (Arc::clone(self), Arc::clone(&line));
@@ -320,21 +406,27 @@ impl Relay {
                 }
             }
         })?;
-        let mut next = None;
+        let kind = asked.end.controller();
+        let (mut next, mut waiting) = (None, Waiting::new(kind, self.delays));
         while !interrupt::asked() {
             let refused = teller.refused(&server);
             if asked.once
                 && let Some(failure) = refused.as_ref().and_then(failed_handshake)
             {
-                return Err(Failure::Sockets(failure));
+                return waiting.end(teller, watch, Some(failure));
             }
             let connection = match next.take().map_or_else(|| told.recv_timeout(LOOK), Ok) {
                 Ok(connection) => connection,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Sockets(Closed::Socket.to_string())),
+                Err(RecvTimeoutError::Timeout) => {
+                    waiting.look(teller, &mut watch)?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return waiting.end(teller, watch, Some(Closed::Socket.to_string()));
+                }
             };
             teller.note(&format!("{} is connected", name(&connection)));
-            let line = self.begin(connection, options, asked.end.controller())?;
+            let line = self.begin(connection, options, kind)?;
             let (ended, written) = self.follow(&line, teller, &mut watch, || {
                 let _ = teller.refused(&server);
                 newer(&told, &mut next)
@@ -346,8 +438,13 @@ impl Relay {
             watch.see(&ended.whole, Vec::new)?;
             written?;
             ended.failed.map_or(Ok(()), Err)?;
+            if interrupt::asked() {
+                // The last line is that of this connection.
+                return Ok(());
+            }
+            waiting = Waiting::new(kind, self.delays);
         }
-        Ok(())
+        waiting.end(teller, watch, None)
     }
 }
 

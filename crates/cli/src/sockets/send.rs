@@ -1,7 +1,7 @@
 //! `headway send`: a source's datagrams to a server.
 
 use super::arguments::{SendOptions, TrustOptions};
-use super::end::{address, check_methods};
+use super::end::{address, check_methods, check_not_own};
 use super::line::{Line, Supply};
 use super::recv::spawn;
 use super::source::{Ended, Source};
@@ -14,6 +14,9 @@ use headway_record::FlowLabel;
 use std::sync::Arc;
 
 pub(crate) fn send(asked: &SendOptions) -> Result<(), Failure> {
+    if let Some(at) = &asked.udp {
+        check_not_own(address(at)?, "the server", address(&asked.server)?)?;
+    }
     let source = Source::new(asked)?;
     let options = asked.end.options(asked.trust.trust(), Some(&asked.queue))?;
     check_methods(asked.media.method.is_some(), &options)?;

@@ -12,7 +12,7 @@ use headway_net::{Closed, Media};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::net::UdpSocket;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Datagrams of so many bytes go everywhere: IPv6 carries 1280 with all headers.
 const SMALL: usize = 1000;
@@ -48,7 +48,7 @@ impl Source {
     pub(super) fn new(asked: &SendOptions) -> Result<Self, Failure> {
         let (media, chunk) = (asked.media, asked.chunk.map(usize::from));
         if let Some(path) = &asked.file {
-            let file = File::open(path).map_err(Failure::file("read", path))?;
+            let file = open(path).map_err(Failure::file("read", path))?;
             return Ok(Self::File { path: path.clone(), file, media, chunk });
         }
         if let Some(at) = &asked.udp {
@@ -94,6 +94,12 @@ impl Source {
             Self::Model(model) => model.run(line),
         }
     }
+}
+
+/// Opens a file to read it. A folder can be opened too, and would fail at the first read, when the connection exists.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() { Err(ErrorKind::IsADirectory.into()) } else { Ok(file) }
 }
 
 pub(super) fn listen(at: &str) -> Result<UdpSocket, Failure> {

@@ -1,9 +1,10 @@
 //! Who we are, and whom we believe: certificates are known by their fingerprints (RFC 8122), as in WebRTC, and no authority signs them.
 
 use super::super::SecureError;
-use dimpl::DtlsCertificate;
 use dimpl::certificate::{calculate_fingerprint, format_fingerprint, generate_self_signed_certificate};
+use dimpl::crypto::Buf;
 use dimpl::crypto::aws_lc_rs::default_provider;
+use dimpl::{CryptoError, DtlsCertificate};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,11 +27,11 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// If the key is none that can be used. That it is the certificate's own is not checked: with another's no handshake succeeds.
+    /// The private key cannot be used, or is not the private key of the certificate.
     pub fn from_der(certificate: Vec<u8>, private_key: Vec<u8>) -> Result<Self, SecureError> {
-        let key = default_provider().key_provider.load_private_key(&private_key);
-        key.map_err(|error| SecureError::Identity(format!("the key is not one of P-256 or P-384 in DER: {error}")))?;
-        Ok(Self(DtlsCertificate { certificate, private_key }))
+        let certificate = DtlsCertificate { certificate, private_key };
+        check_pair(&certificate).map_err(SecureError::Identity)?;
+        Ok(Self(certificate))
     }
 
     /// What [`to_pem`](Self::to_pem) has written, or another program: the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or
@@ -71,6 +72,26 @@ impl Identity {
     pub(super) fn certificate_len(&self) -> usize {
         self.0.certificate.len()
     }
+}
+
+/// Signs a text with the private key and verifies the signature with the public key of the certificate, as a peer does in a handshake.
+fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) -> Result<(), String> {
+    const TEXT: &[u8] = b"headway identity";
+    let provider = default_provider();
+    let mut key = provider
+        .key_provider
+        .load_private_key(private_key)
+        .map_err(|error| format!("the key is not one of P-256 or P-384 in DER: {error}"))?;
+    let (hash, algorithm) = (key.hash_algorithm(), key.algorithm());
+    let mut signature = Buf::new();
+    key.sign(TEXT, hash, &mut signature).map_err(|error| format!("the private key does not sign: {error}"))?;
+    let verified = provider.signature_verification.verify_signature(certificate, TEXT, &signature, hash, algorithm);
+    verified.map_err(|error| match error {
+        CryptoError::SignatureVerificationFailed { .. } => {
+            "the private key does not belong to the certificate: write the certificate of this key, or the key of this certificate".to_owned()
+        }
+        error => format!("the certificate is not one of P-256 or P-384: {error}"),
+    })
 }
 
 impl fmt::Debug for Identity {
@@ -192,5 +213,25 @@ mod tests {
         let ours = Identity::generate().unwrap().certificate();
         assert!(Identity::from_der(ours.certificate.clone(), ours.private_key.clone()).is_ok());
         assert!(matches!(Identity::from_der(ours.certificate, vec![1; 138]), Err(SecureError::Identity(_))));
+    }
+
+    /// An identity with the key of another certificate was accepted, and every handshake failed.
+    #[test]
+    fn a_key_of_another_certificate_is_refused() {
+        let [ours, theirs] = [(); 2].map(|()| Identity::generate().unwrap().certificate());
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
+        let other_curve = rcgen::CertificateParams::default().self_signed(&key).unwrap().der().to_vec();
+        assert!(Identity::from_der(other_curve.clone(), key.serialize_der()).is_ok());
+        let pairs = [
+            (ours.certificate.clone(), theirs.private_key.clone()),
+            (ours.certificate, key.serialize_der()),
+            (other_curve, theirs.private_key.clone()),
+        ];
+        for (certificate, private_key) in pairs {
+            let Err(SecureError::Identity(said)) = Identity::from_der(certificate, private_key) else { panic!() };
+            assert!(said.starts_with("the private key does not belong to the certificate"), "{said}");
+        }
+        let Err(SecureError::Identity(said)) = Identity::from_der(vec![1; 138], theirs.private_key) else { panic!() };
+        assert!(said.starts_with("the certificate is not one of P-256 or P-384: "), "{said}");
     }
 }
