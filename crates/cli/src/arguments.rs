@@ -420,8 +420,8 @@ pub(crate) enum PapersCommand {
         id: String,
         /// What to show, such as fig6, table2 or lan.fig3.a [default: a list of all figures and tables].
         name: Option<String>,
-        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, then papers, then the results that are
-        /// built in].
+        /// The folder that has a folder for each paper, with its `results.json`; cells that it lacks are those that are built in [default:
+        /// out/papers, then papers, then the results that are built in].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },
@@ -440,8 +440,8 @@ pub(crate) enum PapersCommand {
         /// The file to write; `-` for standard output.
         #[arg(long, short, value_name = "FILE", default_value = "report.html")]
         output: PathBuf,
-        /// The folder that has a folder for each paper, with its `results.json` [default: out/papers, then papers, then the results that are
-        /// built in].
+        /// The folder that has a folder for each paper, with its `results.json`; cells that it lacks are those that are built in [default:
+        /// out/papers, then papers, then the results that are built in].
         #[arg(long, value_name = "DIR")]
         results: Option<PathBuf>,
     },

@@ -12,9 +12,10 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, Claims, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Ran, Reference, Results,
-    Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, plain,
-    readings_markdown, readings_plain, scorecard, scorecard_plain, trace, verdicts_markdown, verdicts_plain,
+    Cell, CellError, Claims, ClaimsError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile,
+    Ran, Reference, Results, Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown,
+    markdown, parameters_are, plain, readings_markdown, readings_plain, scorecard, scorecard_plain, trace,
+    verdicts_markdown, verdicts_plain,
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, read_regular, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
@@ -44,6 +45,8 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
 
 /// A paper with its texts read.
 struct Read {
+    /// The name of a built-in paper, or the folder as the user wrote it.
+    name: String,
     paper: Paper,
     claims: Claims,
     ns2: Reference,
@@ -52,15 +55,22 @@ struct Read {
 }
 
 impl Read {
+    /// Reads a paper that is built in.
     fn new(paper: &Paper) -> Result<Self, Failure> {
-        let wrong =
-            |file: &str, error: &dyn std::fmt::Display| Failure::Papers(format!("{}/{file}: {error}", paper.id));
-        Ok(Self {
-            paper: paper.clone(),
-            claims: paper.claims().map_err(|error| wrong("claims.toml", &error))?,
-            ns2: paper.ns2().map_err(|error| wrong("ns2.csv", &error))?,
-            folder: None,
-        })
+        Self::named(&paper.id, paper)
+    }
+
+    fn named(name: &str, paper: &Paper) -> Result<Self, Failure> {
+        let file = |file: &str| Path::new(name).join(file).display().to_string();
+        let claims = paper.claims().map_err(|error| match error {
+            ClaimsError::Text(mut error) => {
+                error.problems.iter_mut().for_each(|problem| problem.file = file("claims.toml"));
+                Failure::Papers(error.to_string())
+            }
+            error => Failure::Papers(format!("{}: {error}", file("claims.toml"))),
+        });
+        let ns2 = paper.ns2().map_err(|error| Failure::Papers(format!("{}: {error}", file("ns2.csv"))));
+        Ok(Self { name: name.to_owned(), paper: paper.clone(), claims: claims?, ns2: ns2?, folder: None })
     }
 
     /// The one that is called so, or that is in this folder.
@@ -74,7 +84,7 @@ impl Read {
             let why = format!("there is no paper \"{id}\", and no folder; known are {known}");
             return Err(Failure::Papers(why));
         }
-        Ok(Self { folder: Some(folder.join(SCENARIOS)), ..Self::new(&of_folder(folder)?)? })
+        Ok(Self { folder: Some(folder.join(SCENARIOS)), ..Self::named(id, &of_folder(folder)?)? })
     }
 }
 
@@ -109,19 +119,19 @@ fn list() -> Result<(), Failure> {
         let of = |class: Class| claims.claims.iter().filter(|claim| claim.class == class).count();
         let default = claims.cells.iter().filter(|cell| cell.belongs_to(Profile::Default)).count();
         output::text(&format!(
-            "{}: \"{}\", {}\n{}\n{} claims: {} derivable, {} that need an assumption, {} contradictory.\n{} cells; {} more \
-             with --full.\n{} parameters are inferred:",
+            "{}: \"{}\", {}\n{}\n{}: {} derivable, {} that need an assumption, {} contradictory.\n{}; {} more \
+             with --full.\n{} inferred:",
             paper.id,
             claims.title,
             claims.source,
             claims.about,
-            claims.claims.len(),
+            counted(claims.claims.len() as u64, "claim"),
             of(Class::Derivable),
             of(Class::NeedsAssumption),
             of(Class::Contradictory),
-            default,
+            counted(default as u64, "cell"),
             claims.cells.len() - default,
-            claims.inferred.len(),
+            parameters_are(claims.inferred.len()),
         ))?;
         for Inferred { parameter, value, why } in &claims.inferred {
             output::text(&format!("- {parameter}: {value} ({why})"))?;
@@ -131,10 +141,10 @@ fn list() -> Result<(), Failure> {
 }
 
 fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
-    let Read { paper, claims, ns2, .. } = read;
+    let Read { name: paper_name, paper, claims, ns2, .. } = read;
     let out = folder(paper, options.out.clone());
     let (results, ran) = results(read, &out, options, earlier::of_part)?;
-    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
+    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{paper_name}: {error}"));
     let json = results.to_json().map_err(|error| Failure::Output(error.into()))?;
     let tables = markdown(claims, ns2, &results).map_err(|error| wrong(&error))?;
     for (name, text) in [
@@ -144,7 +154,7 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
         ("verdicts.md", verdicts_markdown(&results)),
         ("inferred.md", inferred_markdown(claims)),
         ("readings.md", readings_markdown(claims, &results)),
-        ("figures.md", figures_markdown(&paper.id, claims, &results).map_err(|error| wrong(&error))?),
+        ("figures.md", figures_markdown(paper_name, claims, &results).map_err(|error| wrong(&error))?),
     ] {
         out.write(name, text.as_bytes())?;
     }
@@ -261,7 +271,7 @@ fn results(
     earlier: impl Fn(&Read, &Folder, &PapersOptions) -> Result<Option<Results>, Failure>,
 ) -> Result<(Results, BTreeSet<String>), Failure> {
     interrupt::listen();
-    let Read { paper, claims, ns2, .. } = read;
+    let Read { name: paper_name, paper, claims, ns2, .. } = read;
     let profile = profile(options);
     let cells = chosen(read, profile, options)?;
     let runs: Vec<(&Cell, u64)> =
@@ -269,7 +279,7 @@ fn results(
     for cell in &cells {
         let (loaded, _) = load(read, cell, profile, 1)?;
         let check = claims.metrics.check_names(&names(&loaded.scenario));
-        check.map_err(|error| Failure::Papers(format!("{}: cell \"{}\": {error}", paper.id, cell.name)))?;
+        check.map_err(|error| Failure::Papers(format!("{paper_name}: cell \"{}\": {error}", cell.name)))?;
     }
     let _lock = out.claim(Holds::Paper)?;
     let before = earlier(read, out, options)?;
@@ -304,7 +314,7 @@ fn results(
 
 /// The cells of the profile; with names on the command line only those, whatever the profile; with parts those of the profile that they need.
 fn chosen<'a>(
-    Read { paper, claims, .. }: &'a Read,
+    Read { name: paper_name, claims, .. }: &'a Read,
     profile: Profile,
     options: &PapersOptions,
 ) -> Result<Vec<&'a Cell>, Failure> {
@@ -318,7 +328,7 @@ fn chosen<'a>(
     let parts = only.iter().map(|name| Part::find(claims, name)).collect::<Result<Vec<_>, _>>();
     let parts = parts.map_err(|error| Failure::Papers(error.to_string()))?;
     if let Some(part) = parts.iter().find(|part| part.cells.is_empty()) {
-        return Err(Failure::Papers(format!("{} needs no run: see `{}`", part.name, part.command(&paper.id))));
+        return Err(Failure::Papers(format!("{} needs no run: see `{}`", part.name, part.command(paper_name))));
     }
     let is_part = |cell: &Cell| parts.iter().any(|part| part.cells.contains(&cell.name));
     let wanted = |cell: &&Cell| match (names.is_empty(), parts.is_empty()) {
@@ -352,7 +362,7 @@ type Taken = BTreeMap<String, Arc<[u8]>>;
 
 /// Reads the scenario of a cell, and the files that it names.
 fn load(
-    Read { paper, folder, .. }: &Read,
+    Read { name: paper_name, paper, folder, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
@@ -360,13 +370,20 @@ fn load(
     let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
     let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
     let loaded = cell.load(paper, profile, seed, files);
-    let loaded = loaded.map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+    let loaded = loaded.map_err(|mut error| {
+        if let (CellError::Scenario { error, .. }, Some(folder)) = (&mut error, folder) {
+            for problem in error.problems.iter_mut().filter(|problem| !problem.file.is_empty()) {
+                problem.file = folder.join(&problem.file).display().to_string();
+            }
+        }
+        Failure::Papers(format!("{paper_name}: {error}"))
+    })?;
     Ok((loaded, beside.map(|beside| beside.taken()).unwrap_or_default()))
 }
 
 /// Runs a cell with a seed, unless its folder holds that very run; `None` if it was stopped.
 fn one_run(
-    read @ Read { paper, claims, .. }: &Read,
+    read @ Read { name: paper_name, claims, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
@@ -374,7 +391,7 @@ fn one_run(
     reuse: &Reuse,
     watch: &dyn Watch,
 ) -> Result<Option<Gave>, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{}: {error}", paper.id));
+    let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{paper_name}: {error}"));
     let (loaded, files) = load(read, cell, profile, seed)?;
     // What the default profile shortens has a folder of its own beside the full one's.
     let short = cell.is_shortened(profile);

@@ -256,6 +256,40 @@ fn a_folder_is_a_paper() {
         let said = text(&failed.stderr);
         assert!(!failed.status.success() && said.contains(why), "{from} {to}: {said}");
     }
+    // Paths are those that the user wrote, whatever the folder is called, and types have no names of Rust.
+    std::fs::create_dir(place.path().join("w")).unwrap();
+    std::fs::rename(&folder, place.path().join("w/m2")).unwrap();
+    let checked = |claims: &str, ns2: &str| {
+        std::fs::write(place.path().join("w/m2/claims.toml"), claims).unwrap();
+        std::fs::write(place.path().join("w/m2/ns2.csv"), ns2).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        text(&command.args(["papers", "check", "w/m2"]).current_dir(place.path()).output().unwrap().stderr)
+    };
+    for (from, to, why) in [
+        (
+            "tolerance = 0.5",
+            "tolerance = \"0.5\"",
+            "w/m2/claims.toml:45:80: claim[1].check[0].tolerance: \"0.5\" is not a number",
+        ),
+        ("paper = 0", "papers = 0", "w/m2/claims.toml:44:1: claim[1]: unknown key \"papers\"; did you mean \"paper\"?"),
+        ("default = 10", "default = 0", "w/m2/claims.toml: seeds: default is 0: expected 1 or more"),
+        (
+            "default = 10",
+            "default = -1",
+            "w/m2/claims.toml:7:11: seeds.default: -1 is out of range: write a whole number",
+        ),
+        ("op = \"within\"", "op = \"between\"", "claim \"short.drops\": tolerance has no effect with op = \"between\""),
+        ("scenario = \"short.toml\"", "scenario = \"long.toml\"", "w/m2: cell \"queue.5\": there is no scenario"),
+        ("limit={n}packets", "limt={n}packets", "w/m2: cell \"queue.5\": "),
+    ] {
+        let said = checked(&CLAIMS.replacen(from, to, 1), "");
+        assert!(CLAIMS.contains(from) && said.contains(why), "{to}: {said}");
+    }
+    let said = checked(CLAIMS, "a\n");
+    assert!(said.starts_with("headway: w/m2/ns2.csv: line 1: "), "{said}");
+    std::fs::write(place.path().join("w/m2/scenarios/short.toml"), SCENARIO.replace("10ms", "10mss")).unwrap();
+    let said = checked(CLAIMS, "");
+    assert!(said.contains(": w/m2/scenarios/short.toml:9:9: link[0].delay: "), "{said}");
     for (name, why) in [("nowhere", "no paper \"nowhere\", and no folder"), (&*out, "cannot read")] {
         let failed = papers(&["check", name]);
         assert!(!failed.status.success() && text(&failed.stderr).contains(why), "{}", text(&failed.stderr));
@@ -292,6 +326,7 @@ fn a_report_is_of_what_was_found_before() {
     std::fs::copy(&stored, ran.join("results.json")).unwrap();
     let one = report(place.path(), &["sfdps"]);
     assert!(one.status.success(), "{}", text(&one.stderr));
+    assert!(text(&one.stdout).contains(" claims of 1 paper, "), "{}", text(&one.stdout));
     let page = read(&place.path().join("report.html"));
     assert!(page.contains("<code>out/papers/sfdps/results.json</code>") && !page.contains("lan-queues"));
 
@@ -304,7 +339,32 @@ fn a_report_is_of_what_was_found_before() {
     let cut = std::fs::read(&stored).unwrap();
     std::fs::write(others.join("results.json"), &cut[..cut.len() / 2]).unwrap();
     let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
-    assert!(said.contains("the file is damaged or of another version; run `headway papers run` again"), "{said}");
+    let why = ": the file is damaged or of another version; run `headway papers run udpm --out ./udpm` again";
+    assert!(said.contains(why) && said.contains("udpm/results.json: line "), "{said}");
+    std::fs::write(others.join("results.json"), "\"text\"").unwrap();
+    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    assert!(said.contains(why) && !said.contains("struct"), "{said}");
+    // Results of another version were used without a word. Those that the user names are refused, as by --onto; others are reported.
+    let old = |place: &Path| {
+        let text = read(&stored).replacen(
+            &format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION")),
+            "\"version\": \"9.9\"",
+            1,
+        );
+        assert!(text.contains("\"version\": \"9.9\""));
+        std::fs::write(place, text).unwrap();
+    };
+    old(&ran.join("results.json"));
+    let why = format!("the stored results have the version 9.9, and this program {}", env!("CARGO_PKG_VERSION"));
+    let refused = report(place.path(), &["sfdps", "--results", "out/papers"]);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains(&why), "{said}");
+    let warned = report(place.path(), &["sfdps"]);
+    let said = text(&warned.stderr);
+    assert!(
+        warned.status.success() && said.starts_with("warning: out/papers/sfdps/results.json: ") && said.contains(&why),
+        "{said}"
+    );
     // `-` is standard output, as for other commands.
     let printed = report(place.path(), &["SFDPS", "-o", "-"]);
     assert!(printed.status.success(), "{}", text(&printed.stderr));
@@ -345,6 +405,11 @@ fn a_figure_is_shown_with_its_command() {
             assert!(text(&shown.stdout).contains(part), "{arguments:?}: {part}\n{}", text(&shown.stdout));
         }
     }
+    let said = text(&show(&["uddj-tfrc", "fig66"]).stderr);
+    assert!(
+        said.contains("no figure, table or claim \"fig66\"; did you mean \"fig6\"? Figures and tables are fig"),
+        "{said}"
+    );
     // Where no name is near, the figures and tables are listed, and not each claim.
     let said = text(&show(&["uddj-tfrc", "nope"]).stderr);
     assert!(said.contains("figures and tables are fig") && !said.contains("uddj.f4"), "{said}");
@@ -383,6 +448,14 @@ fn a_part_is_run_onto_stored_results() {
         read(&folder.path().join("results.json")),
         read(&stored),
         "the stored numbers are stale: run `make papers`"
+    );
+    // A run of some cells cannot repair results that it has to complete.
+    std::fs::write(folder.path().join("results.json"), "{").unwrap();
+    let damaged = papers(&["run", "lan-queues", "--full", "--cell", CELL, "--out", &out, "--quiet"]);
+    assert!(
+        text(&damaged.stderr).contains("; run all cells, without --cell and --only, or name another folder with --out"),
+        "{}",
+        text(&damaged.stderr)
     );
     // Ten seeds are not thirty.
     let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);

@@ -41,6 +41,24 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Whether a number from `low` to `high` can lie where it must.
+    fn can_hold(&self, (low, high): (f64, f64)) -> bool {
+        let reaches = |from: f64, to: f64| from <= high && low <= to;
+        match *self {
+            Self::Within { value, tolerance } => reaches(value - tolerance, value + tolerance),
+            Self::WithinRatio { value, tolerance } => {
+                let room = (value * tolerance).abs();
+                reaches(value - room, value + room)
+            }
+            Self::Factor { value, tolerance } => reaches(value / tolerance, value * tolerance),
+            Self::AtMost(most) => low <= most,
+            Self::AtLeast(least) => least <= high,
+            Self::Above(bound) => bound < high,
+            Self::Below(bound) => low < bound,
+            Self::Between(from, to) => reaches(from, to),
+        }
+    }
+
     /// Whether everything from `low` to `high` lies where it must.
     #[must_use]
     pub fn holds(&self, (low, high): (f64, f64)) -> bool {
@@ -91,6 +109,22 @@ enum Op {
     Between,
 }
 
+impl Op {
+    /// Returns the word that `claims.toml` has for it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Within => "within",
+            Self::WithinRatio => "within_ratio",
+            Self::Factor => "factor",
+            Self::AtMost => "at_most",
+            Self::AtLeast => "at_least",
+            Self::Above => "above",
+            Self::Below => "below",
+            Self::Between => "between",
+        }
+    }
+}
+
 /// A check as `claims.toml` writes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,17 +163,32 @@ impl Written {
     pub(crate) fn check(&self, cells: Vec<String>, paper: Option<f64>) -> Result<Check, String> {
         let bound = self.bound(paper)?;
         if !self.reduce.takes(cells.len()) {
-            return Err(format!("{:?} does not go with {} cells", self.reduce, cells.len()));
+            let (name, needs) = (self.reduce.name(), self.reduce.needs());
+            return Err(format!("reduce = \"{name}\" needs {needs}, and this check names {}", cells.len()));
+        }
+        let (low, high) = self.reduce.range(cells.len());
+        if !bound.can_hold((low, high)) {
+            let name = self.reduce.name();
+            return Err(format!(
+                "reduce = \"{name}\" gives a number from {low} to {high}, and this check asks for {bound}"
+            ));
         }
         Ok(Check { metric: self.metric.clone(), cells, reduce: self.reduce, bound })
     }
 
     fn bound(&self, paper: Option<f64>) -> Result<Bound, String> {
-        let op = self.op;
-        let has = |key: &str, number: Option<f64>| number.ok_or_else(|| format!("{op:?} needs {key}"));
+        let (op, word) = (self.op, self.op.name());
+        let has = |key: &str, number: Option<f64>| match number {
+            None => Err(format!("op = \"{word}\" needs {key}")),
+            Some(number) if !number.is_finite() => Err(format!("{key} is {number}: expected a finite number")),
+            Some(number) => Ok(number),
+        };
         let none = |key: &str, number: Option<f64>| match number {
-            Some(_) => Err(format!("{op:?} has no {key}")),
+            Some(_) => Err(format!("{key} has no effect with op = \"{word}\"")),
             None => Ok(()),
+        };
+        let at_least = |least: f64, tolerance: f64| {
+            if tolerance >= least { Ok(()) } else { Err(format!("tolerance is {tolerance}: expected {least} or more")) }
         };
         let one = |bound: fn(f64) -> Bound| {
             none("tolerance", self.tolerance)?;
@@ -150,7 +199,15 @@ impl Written {
         let around = |bound: fn(f64, f64) -> Bound| {
             none("low", self.low)?;
             none("high", self.high)?;
-            Ok(bound(has("value", self.value.or(paper))?, has("tolerance", self.tolerance)?))
+            let (value, tolerance) = (has("value", self.value.or(paper))?, has("tolerance", self.tolerance)?);
+            if op != Op::Factor {
+                at_least(0.0, tolerance)?;
+            } else if value <= 0.0 {
+                return Err(format!("value is {value}: expected a number above 0 with op = \"factor\""));
+            } else {
+                at_least(1.0, tolerance)?;
+            }
+            Ok(bound(value, tolerance))
         };
         match op {
             Op::Within => around(|value, tolerance| Bound::Within { value, tolerance }),
@@ -163,7 +220,11 @@ impl Written {
             Op::Between => {
                 none("value", self.value)?;
                 none("tolerance", self.tolerance)?;
-                Ok(Bound::Between(has("low", self.low)?, has("high", self.high)?))
+                let (low, high) = (has("low", self.low)?, has("high", self.high)?);
+                if low > high {
+                    return Err(format!("low is {low} and high is {high}: expected low <= high"));
+                }
+                Ok(Bound::Between(low, high))
             }
         }
     }
@@ -221,17 +282,58 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, part) in [
-            ("cells = [\"a\"]\nop = \"within\"", "Within needs tolerance"),
-            ("cells = [\"a\"]\nop = \"at_most\"\ntolerance = 1", "AtMost has no tolerance"),
-            ("cells = [\"a\"]\nop = \"between\"\nlow = 1", "Between needs high"),
-            ("cells = [\"a\"]\nop = \"below\"\nlow = 1", "Below has no low"),
-            ("cells = [\"a\", \"b\"]\nop = \"below\"", "Value does not go with 2 cells"),
-            ("cells = [\"a\"]\nop = \"below\"\nreduce = \"tau\"", "Tau does not go with 1 cells"),
-            ("cells = [\"a\"]\nop = \"below\"\nreduce = { share = { of = \"above\" } }", "does not go with 1 cells"),
+            ("cells = [\"a\"]\nop = \"within\"", "op = \"within\" needs tolerance"),
+            ("cells = [\"a\"]\nop = \"at_most\"\ntolerance = 1", "tolerance has no effect with op = \"at_most\""),
+            ("cells = [\"a\"]\nop = \"between\"\nlow = 1", "op = \"between\" needs high"),
+            ("cells = [\"a\"]\nop = \"below\"\nlow = 1", "low has no effect with op = \"below\""),
+            ("cells = [\"a\", \"b\"]\nop = \"below\"", "reduce = \"value\" needs one cell, and this check names 2"),
+            (
+                "cells = [\"a\"]\nop = \"below\"\nreduce = \"tau\"",
+                "reduce = \"tau\" needs two cells or more, and this check names 1",
+            ),
+            (
+                "cells = [\"a\"]\nop = \"below\"\nreduce = { share = { of = \"above\" } }",
+                "reduce = \"share\" needs an even number of cells, and this check names 1",
+            ),
             ("cells = [\"a\"]\nop = \"below\"\ntolerence = 1", "unknown field `tolerence`"),
         ] {
             let error = written(&format!("metric = \"m\"\n{text}")).unwrap_err();
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// Such checks were accepted, and the claim was not reproduced whatever a run gave.
+    #[test]
+    fn a_check_that_cannot_hold_is_an_error() {
+        let check = |text: &str| written(&format!("metric = \"m\"\n{text}"));
+        for (text, part) in [
+            ("op = \"between\"\nlow = 5\nhigh = 1", "low is 5 and high is 1: expected low <= high"),
+            ("op = \"within\"\ntolerance = -1", "tolerance is -1: expected 0 or more"),
+            ("op = \"within_ratio\"\ntolerance = -0.5", "tolerance is -0.5: expected 0 or more"),
+            ("op = \"factor\"\ntolerance = 0.5", "tolerance is 0.5: expected 1 or more"),
+            ("op = \"factor\"\nvalue = 0\ntolerance = 2", "value is 0: expected a number above 0"),
+            ("op = \"above\"\nvalue = inf", "value is inf: expected a finite number"),
+            ("op = \"within\"\ntolerance = nan", "tolerance is NaN: expected a finite number"),
+        ] {
+            let error = check(&format!("cells = [\"a\"]\n{text}")).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        for (text, part) in [
+            (
+                "reduce = \"tau\"\nop = \"above\"\nvalue = 1",
+                "\"tau\" gives a number from -1 to 1, and this check asks for above 1",
+            ),
+            ("reduce = \"peak\"\nop = \"at_least\"\nvalue = 3", "from 1 to 2, and this check asks for at least 3"),
+            ("reduce = { share = { of = \"above\" } }\nop = \"within\"\nvalue = 50\ntolerance = 5", "from 0 to 1"),
+            ("reduce = \"spread_ratio\"\nop = \"below\"\nvalue = 0", "from 0 to inf"),
+        ] {
+            let error = check(&format!("cells = [\"a\", \"b\"]\n{text}")).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        for text in
+            ["reduce = \"tau\"\nop = \"at_least\"\nvalue = 1", "reduce = \"peak\"\nop = \"between\"\nlow = 2\nhigh = 2"]
+        {
+            assert!(check(&format!("cells = [\"a\", \"b\"]\n{text}")).is_ok(), "{text}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::layout::{Figure, Table, Timeline};
 use crate::metric::{Asked, Metric, Metrics};
 use crate::pattern::{Bindings, PatternError, expand};
 use crate::reading::{self, Reading};
-use headway_scenario::hint;
+use headway_scenario::{ScenarioError, hint, nearest, table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,9 +86,12 @@ struct Written {
 /// What is wrong with a `claims.toml`.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimsError {
-    /// It is no TOML, or a key is wrong.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    /// It is no TOML, or a key is wrong. The problems have the name of the file, `claims.toml`, and the line.
+    #[error(transparent)]
+    Text(#[from] ScenarioError),
+    /// A profile runs nothing.
+    #[error("seeds: {0}")]
+    Seeds(String),
     /// A pattern of a cell is wrong.
     #[error("[[cell]] {0}")]
     Pattern(#[from] PatternError),
@@ -127,7 +130,8 @@ impl Claims {
     /// The first thing that is wrong: types, unknown keys, names that stand for nothing or for two things, a claim of
     /// which nothing can be said.
     pub fn parse(text: &str, built_in: &'static [Metric]) -> Result<Self, ClaimsError> {
-        let written: Written = toml::from_str(text)?;
+        let written: Written = table("claims.toml", text)?;
+        written.seeds.check().map_err(ClaimsError::Seeds)?;
         let mut cells = Vec::new();
         for grid in &written.cell {
             cells.extend(grid.cells()?);
@@ -163,7 +167,7 @@ impl Claims {
             .map(|table| ("table", &table.title, names.table(table)))
             .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
             .chain(written.timeline.iter().map(|timeline| ("timeline", &timeline.name, names.timeline(timeline))))
-            .chain(written.agreement.iter().map(|agree| ("agreement", &agree.metric, names.metric(&agree.metric))))
+            .chain(written.agreement.iter().map(|agree| ("agreement", &agree.metric, names.agreement(agree))))
         {
             found.map_err(|why| ClaimsError::Other { what, name: name.clone(), why })?;
         }
@@ -289,8 +293,22 @@ impl Names {
         if self.metrics.contains(name) {
             return Ok(());
         }
-        let hint = hint(name, self.metrics.iter().map(String::as_str));
-        Err(format!("there is no metric \"{name}\"{hint}: write a [[metric]] with this name"))
+        let known = || self.metrics.iter().map(String::as_str);
+        let remedy = match nearest(name, known()) {
+            Some(_) => hint(name, known()),
+            None => format!("{}: write a [[metric]] with this name", hint(name, known())),
+        };
+        Err(format!("there is no metric \"{name}\"{remedy}"))
+    }
+
+    fn agreement(&self, agreement: &Agreement) -> Result<(), String> {
+        self.metric(&agreement.metric)?;
+        let margin = agreement.margin;
+        if margin >= 0.0 && margin.is_finite() {
+            Ok(())
+        } else {
+            Err(format!("margin is {margin}: expected a finite number, 0 or more"))
+        }
     }
 
     fn table(&self, table: &Table) -> Result<(), String> {
@@ -397,6 +415,16 @@ mod tests {
         assert_eq!(shown("\ncell = \"b.2\""), [("b.2".to_owned(), 3.0)]);
     }
 
+    /// Such a paper ran nothing, and its claims were "not run".
+    #[test]
+    fn a_profile_without_a_seed_is_an_error() {
+        for (from, to) in [("default = 10", "default = 0"), ("full = 30", "full = 0")] {
+            let text = HEAD.replace(from, to) + &claim("derivable", "number", GOOD);
+            let error = Claims::parse(&text, METRICS).unwrap_err().to_string();
+            assert_eq!(error, format!("seeds: {to}: expected 1 or more").replace(" = ", " is "));
+        }
+    }
+
     #[test]
     fn mistakes_are_named() {
         let explained = format!("explain = {{ text = \"t\", {GOOD} }}");
@@ -429,8 +457,8 @@ mod tests {
             (claim("needs-assumption", "number", &explained), "only what is contradictory can be explained"),
             (claim("contradictory", "number", &format!("{GOOD}\n{explained}")), "is not explained away"),
             (claim("contradictory", "number", "explain = { text = \"t\", check = [] }"), "shows its contradiction"),
-            (claim("easy", "number", GOOD), "unknown variant `easy`"),
-            (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown field `level`"),
+            (claim("easy", "number", GOOD), "unknown value \"easy\""),
+            (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown key \"level\""),
             (claim("derivable", "number", GOOD) + &table(""), "table \"T\": there is no cell \"a.3\""),
             (
                 format!(
@@ -449,6 +477,15 @@ mod tests {
                 claim("derivable", "number", GOOD) + "[[agreement]]\nmetric = \"k\"\nmargin = 1\n",
                 "agreement \"k\": there is no metric",
             ),
+            (
+                claim("derivable", "number", GOOD) + "[[agreement]]\nmetric = \"m\"\nmargin = -1\n",
+                "agreement \"m\": margin is -1: expected a finite number, 0 or more",
+            ),
+            (
+                claim("derivable", "number", &GOOD.replace("value = 1", "value = \"1\"")),
+                "claim[0].check[0].value: \"1\" is not a number",
+            ),
+            (claim("derivable", "number", &GOOD.replace("value = 1", "value = \"1\"")), "claims.toml:"),
         ] {
             let error = parse(&rest).unwrap_err();
             assert!(error.contains(part), "{error}\n{rest}");

@@ -69,7 +69,7 @@ pub use readings::{readings_markdown, readings_plain};
 pub use reduce::Reduce;
 pub use reference::{Reference, ReferenceError};
 pub use report::{ReportError, Reported, report};
-pub use results::{Agreed, Ran, Results};
+pub use results::{Agreed, Ran, Results, parameters_are};
 pub use scorecard::{Score, by_reading_markdown, by_reading_plain, scorecard, scorecard_markdown, scorecard_plain};
 pub use show::{NoPart, Part, figures_markdown, show};
 pub use statistics::kendall_tau;

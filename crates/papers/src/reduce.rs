@@ -47,6 +47,45 @@ impl Reduce {
         }
     }
 
+    /// Returns the word that `claims.toml` has for it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Difference => "difference",
+            Self::ExcessPct => "excess_pct",
+            Self::Tau => "tau",
+            Self::LargestRise => "largest_rise",
+            Self::Peak => "peak",
+            Self::Mean => "mean",
+            Self::MeanDifference => "mean_difference",
+            Self::MeanGain => "mean_gain",
+            Self::Share(_) => "share",
+            Self::SpreadRatio => "spread_ratio",
+        }
+    }
+
+    /// Returns how many cells it needs, in words.
+    pub(crate) const fn needs(self) -> &'static str {
+        match self {
+            Self::Value => "one cell",
+            Self::Difference | Self::ExcessPct => "two cells",
+            Self::Tau | Self::LargestRise | Self::Peak | Self::Mean => "two cells or more",
+            Self::MeanDifference | Self::Share(_) | Self::SpreadRatio => "an even number of cells",
+            Self::MeanGain => "a multiple of four cells",
+        }
+    }
+
+    /// Returns the smallest and the largest number that it gives for this many cells.
+    pub(crate) const fn range(self, cells: usize) -> (f64, f64) {
+        match self {
+            Self::Tau => (-1.0, 1.0),
+            Self::Peak => (1.0, cells as f64),
+            Self::Share(_) => (0.0, 1.0),
+            Self::SpreadRatio => (0.0, f64::INFINITY),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// The number of one run; none if there are not as many values as it takes, it divides by zero, or one run cannot say.
     #[must_use]
     pub fn of(self, values: &[f64]) -> Option<f64> {

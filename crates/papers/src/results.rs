@@ -12,6 +12,7 @@ use crate::reference::Reference;
 use crate::timeline::Curve;
 use crate::verdict::{Finding, Judgement, Verdict};
 use headway_record::FEWEST_RUNS;
+use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,6 +98,18 @@ impl Results {
             combined: claims.combined(),
             claims: claims.claims.iter().map(|claim| evidence.judge(&paper.id, claim)).collect(),
         }
+    }
+
+    /// Checks that the results are of this version.
+    ///
+    /// # Errors
+    /// They are of another version.
+    pub fn check_version(&self) -> Result<(), String> {
+        let ours = env!("CARGO_PKG_VERSION");
+        if self.version == ours {
+            return Ok(());
+        }
+        Err(format!("the stored results have the version {}, and this program {ours}", self.version))
     }
 
     /// Checks that runs of `paper` with this profile can complete these stored results.
@@ -201,7 +214,7 @@ impl Results {
         match (counts.first(), counts.last()) {
             (Some(fewest), Some(most)) if fewest != most => format!("{fewest} to {most} runs"),
             (Some(runs), _) => format!("{runs} runs"),
-            _ => format!("{} runs", self.ran.seeds),
+            _ => counted(self.ran.seeds, "run"),
         }
     }
 
@@ -210,18 +223,20 @@ impl Results {
     pub fn summary(&self) -> String {
         let counts = self.counts();
         let some = Verdict::ALL.into_iter().filter(|verdict| counts[verdict.name()] > 0);
-        let counted: Vec<String> = some.map(|verdict| format!("{} {verdict}", counts[verdict.name()])).collect();
+        let verdicts: Vec<String> = some.map(|verdict| format!("{} {verdict}", counts[verdict.name()])).collect();
         let reading = self.claims.iter().find(|claim| !claim.reading.is_empty());
         let under = reading.map_or_else(String::new, |claim| format!(" under the reading \"{}\"", claim.reading));
         format!(
-            "{} claims, {} of them inputs that are only read back{under}: {}; {} on the reading. {} parameters are inferred; {} \
-             claims hold that they were not fitted to.",
-            self.claims.len(),
+            "{}, {} of them inputs that are only read back{under}: {}; {} on the reading. {} inferred; {}.",
+            counted(self.claims.len() as u64, "claim"),
             self.inputs(),
-            counted.join(", "),
+            verdicts.join(", "),
             self.depend(),
-            self.inferred.len(),
-            self.held_unfitted()
+            parameters_are(self.inferred.len()),
+            match self.held_unfitted() {
+                1 => "1 claim holds that it was not fitted to".to_owned(),
+                many => format!("{many} claims hold that they were not fitted to"),
+            }
         )
     }
 
@@ -239,6 +254,12 @@ impl Results {
     pub fn dependent(&self) -> usize {
         self.claims.iter().filter(|claim| claim.depends_on_reading()).count()
     }
+}
+
+/// Returns how many parameters, with the verb.
+#[must_use]
+pub fn parameters_are(number: usize) -> String {
+    if number == 1 { "1 parameter is".to_owned() } else { format!("{number} parameters are") }
 }
 
 /// Adds the entries of known cells that are not there yet.

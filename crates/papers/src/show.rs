@@ -31,14 +31,12 @@ pub struct Part {
 
 /// A name that no part of a paper has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no figure, table or claim \"{name}\"{hint}; figures and tables are {known}")]
+#[error("there is no figure, table or claim \"{name}\"; {hint}")]
 pub struct NoPart {
     /// The name.
     name: String,
-    /// The nearest name.
+    /// The nearest name, and every figure and table.
     hint: String,
-    /// Every figure and table.
-    known: String,
 }
 
 impl Part {
@@ -133,12 +131,15 @@ impl Part {
         }
         let names =
             || all.iter().map(|part| part.name.as_str()).chain(claims.claims.iter().map(|claim| claim.id.as_str()));
-        Err(NoPart {
-            name: name.to_owned(),
-            // A list of all claims would be too long to help.
-            hint: nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")),
-            known: all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", "),
-        })
+        // A list of all claims would be too long to help.
+        let parts = all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", ");
+        let hint = match (nearest(name, names()), all.is_empty()) {
+            (Some(near), true) => format!("did you mean \"{near}\"?"),
+            (Some(near), false) => format!("did you mean \"{near}\"? Figures and tables are {parts}"),
+            (None, true) => "there are no figures and tables".to_owned(),
+            (None, false) => format!("figures and tables are {parts}"),
+        };
+        Err(NoPart { name: name.to_owned(), hint })
     }
 
     /// The command that shows it again: it runs the part's cells, or draws a figure that no run gives.

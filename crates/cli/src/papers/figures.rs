@@ -13,10 +13,10 @@ pub(super) fn write(ids: &[String], out: Option<&Path>) -> Result<(), Failure> {
         [] => PAPERS.iter().map(Read::new).collect::<Result<Vec<_>, _>>()?,
         ids => ids.iter().map(|id| Read::find(id)).collect::<Result<Vec<_>, _>>()?,
     };
-    for Read { paper, .. } in &papers {
-        let figures = drawings(paper).map_err(|error| Failure::Papers(format!("{}: {error}", paper.id)))?;
+    for Read { name, paper, .. } in &papers {
+        let figures = drawings(paper).map_err(|error| Failure::Papers(format!("{name}: {error}")))?;
         if figures.is_empty() {
-            output::text(&format!("{}: all of its figures are of runs: headway papers run {}", paper.id, paper.id))?;
+            output::text(&format!("{}: all of its figures are of runs: headway papers run {name}", paper.id))?;
             continue;
         }
         let place = out.unwrap_or(Path::new("out/papers")).join(folder_name(&paper.id));

@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::output;
 use headway_papers::{PAPERS, Part, Reported, Results, figures_markdown, report};
 use headway_run::{folder_name, read};
+use headway_units::counted;
 use std::path::{Path, PathBuf};
 
 /// Where `headway papers run` leaves results.
@@ -29,8 +30,9 @@ pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Resul
     let found = all(ids, folder)?;
     let text = text(&found)?;
     let claims: usize = found.iter().map(|found| found.results.claims.len()).sum();
-    let (papers, size_kb) = (found.len(), text.len().div_ceil(1000));
-    file.write(&text, &format!("{claims} claims of {papers} papers, {size_kb} kB: {}", page.display()))
+    let (claims, papers) = (counted(claims as u64, "claim"), counted(found.len() as u64, "paper"));
+    let size_kb = text.len().div_ceil(1000);
+    file.write(&text, &format!("{claims} of {papers}, {size_kb} kB: {}", page.display()))
 }
 
 /// The page of all papers, of the results that are here; none if those of a paper are not.
@@ -92,10 +94,10 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     }
     let mut found: Option<(Results, String)> = None;
     for place in places.iter().filter(|place| place.exists()) {
-        complete(&mut found, &read, || Ok((stored(id, place)?, place.display().to_string())))?;
+        complete(&mut found, &read, || Ok((of_version(&read, place, folder.is_some())?, place.display().to_string())))?;
     }
     if let Some(json) = read.paper.results().filter(|_| found.is_some() || folder.is_none()) {
-        complete(&mut found, &read, || Ok((parse(id, &json, BUILT_IN)?, BUILT_IN.to_owned())))?;
+        complete(&mut found, &read, || Ok((parse(id, &json, BUILT_IN, "build Headway again")?, BUILT_IN.to_owned())))?;
     }
     let Some((results, from)) = found else {
         let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
@@ -129,16 +131,33 @@ fn complete(
     Ok(())
 }
 
-/// The results of a paper in a file.
-pub(super) fn stored(id: &str, place: &Path) -> Result<Results, Failure> {
-    let bytes = read(place, LARGEST).map_err(Failure::file("read", place))?;
-    parse(id, &bytes, &place.display().to_string())
+/// Reads results and compares their version with that of the program. The user has named the folder of `is_named` results: another version is an
+/// error. Otherwise it is a warning.
+fn of_version(Read { name, paper, .. }: &Read, place: &Path, is_named: bool) -> Result<Results, Failure> {
+    let out = place.parent().unwrap_or(place).display().to_string();
+    let remedy = format!("run `headway papers run {name} --out {out}` again");
+    let results = stored(&paper.id, place, &remedy)?;
+    if let Err(why) = results.check_version() {
+        let message = format!("{}: {why}; {remedy}", place.display());
+        if is_named {
+            return Err(Failure::Papers(message));
+        }
+        output::note(&format!("warning: {message}"));
+    }
+    Ok(results)
 }
 
-fn parse(id: &str, bytes: &[u8], place: &str) -> Result<Results, Failure> {
+/// The results of a paper in a file. `remedy` is what the user can do if the file is not such results.
+pub(super) fn stored(id: &str, place: &Path, remedy: &str) -> Result<Results, Failure> {
+    let bytes = read(place, LARGEST).map_err(Failure::file("read", place))?;
+    parse(id, &bytes, &place.display().to_string(), remedy)
+}
+
+fn parse(id: &str, bytes: &[u8], place: &str, remedy: &str) -> Result<Results, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::Papers(format!("{place}: {why}"));
     let results: Results = serde_json::from_slice(bytes).map_err(|error| {
-        wrong(&format!("{error}: the file is damaged or of another version; run `headway papers run` again"))
+        let (line, column) = (error.line(), error.column());
+        wrong(&format!("line {line}, column {column}: the file is damaged or of another version; {remedy}"))
     })?;
     if results.paper != id {
         return Err(wrong(&format!("these are results of {}, not of {id}", results.paper)));

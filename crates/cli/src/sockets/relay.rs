@@ -131,7 +131,7 @@ fn rules(asked: &RelayOptions) -> Result<Rules, Failure> {
 fn check_own_addresses(asked: &RelayOptions, rules: &Rules) -> Result<(), Failure> {
     let mut listening: Vec<SocketAddr> = asked.listen.iter().map(|at| address(at)).collect::<Result<_, _>>()?;
     let mut destinations = Vec::new();
-    for connect in &asked.connect {
+    if let Some(connect) = &asked.connect {
         destinations.push(("--connect".to_owned(), address(connect)?));
     }
     for Port { number, place } in &rules.ports {

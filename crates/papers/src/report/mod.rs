@@ -20,6 +20,7 @@ use crate::reference::Reference;
 use crate::results::Results;
 use crate::verdict::Verdict;
 use headway_record::plot::PlotError;
+use headway_units::counted;
 use std::fmt::Write;
 
 /// A paper to report on.
@@ -78,11 +79,11 @@ fn overview(page: &mut String, papers: &[Reported<'_>]) {
     let claims: usize = papers.iter().map(|paper| paper.results.claims.len()).sum();
     let _ = writeln!(
         page,
-        "<header><h1>Replication report</h1>\n<p>What {} papers claim, figure by figure and claim by claim, and what comes of it in Headway {}: {claims} \
-         claims. The paper's numbers, ns-2's and Headway's stand beside one another. Under each picture are its numbers, and the command that runs \
+        "<header><h1>Replication report</h1>\n<p>What {} figure by figure and claim by claim, and what comes of it in Headway {}: {}. The paper's numbers, ns-2's and Headway's stand beside one another. Under each picture are its numbers, and the command that runs \
          it again.</p>",
-        papers.len(),
-        env!("CARGO_PKG_VERSION")
+        if papers.len() == 1 { "1 paper claims,".to_owned() } else { format!("{} papers claim,", papers.len()) },
+        env!("CARGO_PKG_VERSION"),
+        counted(claims as u64, "claim")
     );
     page.push_str("<nav class=\"wide\"><table class=\"overview\"><thead><tr><th>paper<th>claims");
     for verdict in Verdict::ALL {
