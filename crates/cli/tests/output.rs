@@ -443,9 +443,11 @@ fn a_run_with_many_flows_ends_at_a_signal_in_each_phase() {
              source = {{ kind = \"cbr\", interval = \"1s\", payload = \"160B\" }}\n"
         )
     };
-    let link = "name = \"many\"\nduration = \"10000s\"\n[record]\nseries = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbps\"\ndelay = \"5ms\"\n";
-    let text = link.to_owned() + &(0..5000).map(flow).collect::<String>();
-    for waits_for in [None, Some("series.arrow.partial"), Some("summary.json.partial")] {
+    let link = "name = \"many\"\nduration = \"100000s\"\n[record]\nseries = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"100Mbps\"\ndelay = \"5ms\"\n";
+    // The summary so far is written after 5000 packet-hops for each flow at the earliest.
+    for (flows, waits_for) in [(5000, None), (5000, Some("series.arrow.partial")), (500, Some("summary.json.partial"))]
+    {
+        let text = link.to_owned() + &(0..flows).map(flow).collect::<String>();
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("record");
         let mut command = headway(&["run", "/dev/stdin", "--quiet", "--out"]);

@@ -179,8 +179,8 @@ impl Job {
         let mut files = Files::begin(&self.folder, &observer)?;
         // What is there before the first packet.
         files.write(&self.folder, &mut observer)?;
-        // A summary is as long as the scenario has flows and links: writing it takes a thousandth of the time.
-        let hops_between = 10_000 * (self.scenario.flows.len() + self.scenario.links.len()) as u64;
+        // A summary is as long as the scenario has flows and links: writing it takes a hundredth of the time at most.
+        let hops_between = 5_000 * (self.scenario.flows.len() + self.scenario.links.len()) as u64;
         let (mut each_second, mut enough_hops) = (EachSecond::new(), hops_between);
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
