@@ -3,6 +3,7 @@
 use crate::reduce::Reduce;
 use serde::Deserialize;
 use std::fmt;
+use std::ops::Bound as Edge;
 
 /// Where a number must lie, with its whole 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,42 +41,51 @@ pub enum Bound {
     Between(f64, f64),
 }
 
+fn is_from(number: f64, from: Edge<f64>) -> bool {
+    match from {
+        Edge::Included(from) => number >= from,
+        Edge::Excluded(from) => number > from,
+        Edge::Unbounded => true,
+    }
+}
+
+fn is_to(number: f64, to: Edge<f64>) -> bool {
+    match to {
+        Edge::Included(to) => number <= to,
+        Edge::Excluded(to) => number < to,
+        Edge::Unbounded => true,
+    }
+}
+
 impl Bound {
-    /// Whether a number from `low` to `high` can lie where it must.
-    fn can_hold(&self, (low, high): (f64, f64)) -> bool {
-        let reaches = |from: f64, to: f64| from <= high && low <= to;
+    /// Returns where a number must lie.
+    fn ends(&self) -> [Edge<f64>; 2] {
         match *self {
-            Self::Within { value, tolerance } => reaches(value - tolerance, value + tolerance),
+            Self::Within { value, tolerance } => [value - tolerance, value + tolerance].map(Edge::Included),
             Self::WithinRatio { value, tolerance } => {
                 let room = (value * tolerance).abs();
-                reaches(value - room, value + room)
+                [value - room, value + room].map(Edge::Included)
             }
-            Self::Factor { value, tolerance } => reaches(value / tolerance, value * tolerance),
-            Self::AtMost(most) => low <= most,
-            Self::AtLeast(least) => least <= high,
-            Self::Above(bound) => bound < high,
-            Self::Below(bound) => low < bound,
-            Self::Between(from, to) => reaches(from, to),
+            Self::Factor { value, tolerance } => [value / tolerance, value * tolerance].map(Edge::Included),
+            Self::AtMost(most) => [Edge::Unbounded, Edge::Included(most)],
+            Self::AtLeast(least) => [Edge::Included(least), Edge::Unbounded],
+            Self::Above(bound) => [Edge::Excluded(bound), Edge::Unbounded],
+            Self::Below(bound) => [Edge::Unbounded, Edge::Excluded(bound)],
+            Self::Between(from, to) => [from, to].map(Edge::Included),
         }
+    }
+
+    /// Whether a number from `low` to `high` can lie where it must.
+    fn can_hold(&self, (low, high): (f64, f64)) -> bool {
+        let [from, to] = self.ends();
+        is_from(high, from) && is_to(low, to)
     }
 
     /// Whether everything from `low` to `high` lies where it must.
     #[must_use]
     pub fn holds(&self, (low, high): (f64, f64)) -> bool {
-        let inside = |from: f64, to: f64| from <= low && high <= to;
-        match *self {
-            Self::Within { value, tolerance } => inside(value - tolerance, value + tolerance),
-            Self::WithinRatio { value, tolerance } => {
-                let room = (value * tolerance).abs();
-                inside(value - room, value + room)
-            }
-            Self::Factor { value, tolerance } => inside(value / tolerance, value * tolerance),
-            Self::AtMost(most) => high <= most,
-            Self::AtLeast(least) => low >= least,
-            Self::Above(bound) => low > bound,
-            Self::Below(bound) => high < bound,
-            Self::Between(from, to) => inside(from, to),
-        }
+        let [from, to] = self.ends();
+        is_from(low, from) && is_to(high, to)
     }
 }
 

@@ -118,21 +118,8 @@ fn compare_means(ours: &[f64], theirs: &[f64]) -> String {
     format!("{mean:.4} {reference:.4} ({:+.2} %)", 100.0 * (mean - reference) / reference)
 }
 
-/// Of the numbers of clients in `jittered.csv`, the fewest, the most and one between: two thirds of the work of a test are saved.
 #[test]
 fn means_over_ten_runs_agree() {
-    judge(&compared(|n| [3, 10, 50].contains(&n)), 144, 1);
-}
-
-/// `cargo test --package headway-sim --test all ns2_lan -- --ignored`
-#[test]
-#[ignore = "560 runs need three minutes of processor time"]
-fn means_over_ten_runs_agree_for_each_number_of_clients() {
-    judge(&compared(|_| true), 336, 2);
-}
-
-/// The means of the cells with a number of clients that `wanted` accepts, each beside ns-2's.
-fn compared(wanted: fn(usize) -> bool) -> Vec<(Verdict, String)> {
     let mut starts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in fields(&data("ns2-lan/start-times.csv")).skip(1) {
         starts.entry(row[0].to_owned()).or_default().push(row[2].to_owned());
@@ -146,7 +133,7 @@ fn compared(wanted: fn(usize) -> bool) -> Vec<(Verdict, String)> {
         theirs.entry(cell).or_default().push((row[3].to_owned(), metrics));
     }
     assert_eq!(theirs.len(), 56);
-    let cells: Vec<_> = theirs.iter().filter(|(cell, _)| wanted(cell.2)).collect();
+    let cells: Vec<_> = theirs.iter().collect();
     let compare = |&(cell, runs): &(&Cell, &Vec<(String, Metrics)>)| {
         let (flavour, queue, n) = cell;
         assert_eq!(runs.len(), 10);
@@ -169,8 +156,8 @@ fn compared(wanted: fn(usize) -> bool) -> Vec<(Verdict, String)> {
         println!("{line}");
         verdicts
     };
-    #[expect(clippy::disallowed_methods, reason = "hundreds of runs on all cores; each is deterministic by itself")]
-    std::thread::scope(|scope| {
+    #[expect(clippy::disallowed_methods, reason = "560 runs on all cores; each is deterministic by itself")]
+    let all: Vec<(Verdict, String)> = std::thread::scope(|scope| {
         let halves: Vec<_> = [0, 1]
             .map(|half| {
                 let mine: Vec<_> = cells.iter().skip(half).step_by(2).copied().collect();
@@ -179,7 +166,8 @@ fn compared(wanted: fn(usize) -> bool) -> Vec<(Verdict, String)> {
             .into_iter()
             .collect();
         halves.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
+    });
+    judge(&all, 336, 2);
 }
 
 /// Nothing differs; no more than `undecided` of `all` comparisons are left open, and these are told.
