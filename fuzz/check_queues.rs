@@ -1,12 +1,13 @@
-//! What must hold for a link with a queue of any kind, whatever comes to it and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! What must hold for a link with a queue of any kind, whatever packets arrive and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
-use headway_engine::{Class, Moment, Places, Ties};
+use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{cake, codel, drr, dualpi2, fq_codel, pie, priority};
 use headway_link::{
-    Common, Config, Decision, Delivery, DuplicateOptions, Handle, Item, JitterOptions, Link, Offer, Pool, QueueOptions,
-    ReorderOptions, ShaperChange, ShaperOptions, jitter, reorder,
+    Config, Drop, DuplicateOptions, Handle, Handler, Item, JitterOptions, Ports, QueueOptions, ReorderOptions,
+    ShaperChange, ShaperOptions, jitter, reorder,
 };
+use headway_record::{LinkLabel, Measured};
 use headway_units::{
     Bytes, Dialect, DropCause, Dscp, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Registry,
 };
@@ -27,6 +28,10 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         if self.marked { Ecn::Ce } else { ecn_of(self.flow) }
     }
+    fn mark(&mut self) {
+        assert!(ecn_of(self.flow).is_capable(), "only ECN-capable packets are marked");
+        assert!(!std::mem::replace(&mut self.marked, true), "a packet is marked once");
+    }
     fn dscp(&self) -> Dscp {
         Dscp::new([0, 46, 34, 8][usize::from(self.flow >> 2 & 3)]).unwrap_or_default()
     }
@@ -42,21 +47,40 @@ const fn ecn_of(flow: u8) -> Ecn {
     [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][(flow & 3) as usize]
 }
 
-struct Run {
-    link: Link,
-    common: Common,
-    pool: Pool<Packet>,
-    places: Places,
-    ties: Ties,
+/// What happened to the packets.
+struct Fates {
     keeps_order: bool,
+    /// Of each flow, the number of its last packet that arrived.
+    last: [u64; 256],
+    offered: u64,
+    ended: u64,
+}
+
+impl Handler<Packet> for Fates {
+    // So that the length of the queue is exact.
+    const HOPS: bool = true;
+
+    fn duplicate(&mut self, _: Instant, _: usize, packet: &Packet, _: usize) -> Option<Packet> {
+        self.offered += 1;
+        Some(Packet { number: self.offered, ..*packet })
+    }
+    fn reordered(&mut self, _: usize) {
+        assert!(!self.keeps_order, "nothing is reordered");
+    }
+    fn marked(&mut self, _: Instant, _: usize, _: Handle, _: &mut Packet) {}
+    fn dropped(&mut self, drop: Drop<'_, Packet>) {
+        assert!(matches!(drop.cause, DropCause::QueueFull | DropCause::Early));
+        assert!(!self.keeps_order || drop.packet.number > self.last[usize::from(drop.packet.flow)]);
+        self.ended += 1;
+    }
+}
+
+struct Run {
+    link: Ports<Packet, Fates>,
     now: Instant,
     most: QueueSize,
     /// RED lets one packet in above its limit in bytes.
     slack: u64,
-    /// Of each flow, the number of the last that came out.
-    last: [u64; 256],
-    came: u64,
-    ended: u64,
 }
 
 /// Bytes as options and what happens: the first chooses the kind.
@@ -85,22 +109,12 @@ pub(crate) fn check(bytes: &[u8]) {
         ties,
     };
     let keeps_order = !config.overtakes();
-    let mut common = Common::new(&config, 1, "fuzz");
-    common.know_hosts(&(0..32).map(|flow| (flow % 3, 3 + flow % 2)).collect());
-    let mut run = Run {
-        keeps_order,
-        link: Link::new(1, "fuzz", 0),
-        common,
-        pool: Pool::default(),
-        places: Places::default(),
-        ties,
-        now: Instant::from_millis(1),
-        most,
-        slack,
-        last: [0; 256],
-        came: 0,
-        ended: 0,
-    };
+    let fates = Fates { keeps_order, last: [0; 256], offered: 0, ended: 0 };
+    let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
+    let mut link = Ports::new(ties, &measured, fates);
+    link.add(&config, 1, "fuzz", false);
+    link.set_hosts(&(0..32).map(|flow| (flow % 3, 3 + flow % 2)).collect());
+    let mut run = Run { link, now: Instant::from_millis(1), most, slack };
     while let Some(step) = choices.step() {
         match step & 3 {
             0 => run.now += Duration::from_micros(u64::from(step >> 2) * 97),
@@ -112,13 +126,13 @@ pub(crate) fn check(bytes: &[u8]) {
                 }
             }
         }
-        run.until(run.now);
+        run.until(Moment::after_all(run.now));
         run.holds();
     }
     // Nothing is left behind.
-    run.until(Instant::FAR_FUTURE);
-    assert_eq!((run.came, run.link.waiting()), (run.ended, (0, 0)));
-    assert_eq!(run.pool.alive(), 0);
+    run.until(Moment::after_all(Instant::FAR_FUTURE));
+    let Fates { offered, ended, .. } = run.link.handler;
+    assert_eq!((offered, run.link.packets.alive()), (ended, 0));
 }
 
 fn shaper(changes: bool) -> ShaperOptions {
@@ -279,101 +293,43 @@ fn times(limit: QueueSize, classes: u64) -> QueueSize {
 
 impl Run {
     fn offer(&mut self, flow: u8, size: u32) {
-        for _ in 0..=u8::from(self.common.copies()) {
-            self.offer_one(flow, size);
-        }
-    }
-
-    fn offer_one(&mut self, flow: u8, size: u32) {
-        self.came += 1;
-        let packet = self.pool.insert(Packet { number: self.came, flow, size, marked: false });
+        self.link.handler.offered += 1;
+        let packet = Packet { number: self.link.handler.offered, flow, size, marked: false };
+        let packet = self.link.packets.insert(packet);
         let sum_s = self.now.as_secs_f64();
-        let now = match self.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, self.places.next()),
+        let events = &mut self.link.events;
+        let now = match events.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, events.places.next()),
             Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
         };
-        let offer = self.link.offer(&mut self.common, &mut self.pool, &mut self.places, now, packet, 0, |_, _| {});
-        match offer {
-            Offer::Accepted | Offer::Decided => {}
-            Offer::Marked => self.mark(packet),
-            Offer::MarkedAhead(ahead) => self.mark(ahead),
-            Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(packet, cause),
-            Offer::Evicted { marked, victim, cause } => {
-                if marked {
-                    self.mark(packet);
-                }
-                self.drop(victim, cause);
-            }
-        }
-        assert_eq!(offer == Offer::Decided, self.common.has_decided());
-        self.decided();
+        self.link.offer(now, 0, packet);
     }
 
-    fn decided(&mut self) {
-        while let Some(decision) = self.common.poll_decision() {
-            match decision {
-                Decision::Marked(packet) => self.mark(packet),
-                Decision::Dropped { packet, enqueued, cause } => {
-                    assert!(enqueued <= self.now);
-                    self.drop(packet, cause);
-                }
-            }
-        }
-    }
-
-    fn mark(&mut self, packet: Handle) {
-        let packet = self.pool.get_mut(packet);
-        assert!(ecn_of(packet.flow).is_capable(), "what is not ECN-capable is not marked");
-        assert!(!std::mem::replace(&mut packet.marked, true), "a packet is marked once");
-    }
-
-    fn drop(&mut self, packet: Handle, cause: DropCause) {
-        assert!(matches!(cause, DropCause::QueueFull | DropCause::Early));
-        assert!(!self.keeps_order || self.pool.get(packet).number > self.last[usize::from(self.pool.get(packet).flow)]);
-        self.pool.remove(packet);
-        self.ended += 1;
-    }
-
-    /// Lets everything happen until then, in its order.
-    fn until(&mut self, until: Instant) {
-        loop {
-            let (arrival, departure) = (self.link.next_arrival(), self.link.next_departure(&self.common));
-            let Some(next) = arrival.into_iter().chain(departure).min().filter(|next| next.at <= until) else { return };
-            self.now = self.now.max(next.at);
-            if Some(next) == arrival {
-                match self.link.arrive(&mut self.common, &mut self.pool, next) {
-                    Some(delivery @ (Delivery::Arrived(packet) | Delivery::Reordered(packet))) => {
-                        let Packet { number, flow, .. } = *self.pool.get(packet);
-                        let last = std::mem::replace(&mut self.last[usize::from(flow)], number);
-                        if self.keeps_order {
-                            assert!(last < number, "a flow's packets stay in order");
-                            assert!(matches!(delivery, Delivery::Arrived(_)), "nothing is reordered");
-                        }
-                        self.pool.remove(packet);
-                        self.ended += 1;
-                    }
-                    other => panic!("{other:?}"),
-                }
-            } else {
-                self.link.depart(&mut self.common, &mut self.pool, &mut self.places, |_, _| {});
-                self.decided();
-            }
+    /// Handles all events until then, in their order.
+    fn until(&mut self, until: Moment) {
+        while let Some((at, _, packet)) = self.link.next_arrival(until) {
+            self.now = self.now.max(at.at);
+            let Packet { number, flow, .. } = *self.link.packets.get(packet);
+            self.link.packets.remove(packet);
+            let fates = &mut self.link.handler;
+            let last = std::mem::replace(&mut fates.last[usize::from(flow)], number);
+            assert!(!fates.keeps_order || last < number, "a flow's packets stay in order");
+            fates.ended += 1;
         }
     }
 
     fn holds(&mut self) {
-        let on_link = self.link.on_link(&self.common, &self.pool).count() as u64;
-        assert_eq!(self.came, self.ended + on_link, "in = out + dropped + on the link");
-        assert_eq!(self.pool.alive() as u64, on_link);
-        let (packets, bytes) = self.link.waiting();
-        if self.common.two_events() {
-            let waiting: Vec<_> = self.link.unsettled(&self.common, &self.pool).map(|(_, size)| size.count()).collect();
-            assert_eq!((waiting.len() as u64, waiting.iter().sum()), (packets, bytes));
-        }
+        let on_link = self.link.on_port(0).count() as u64;
+        let Fates { offered, ended, .. } = self.link.handler;
+        assert_eq!(offered, ended + on_link, "in = out + dropped + on the link");
+        assert_eq!(self.link.packets.alive() as u64, on_link);
+        let (packets, bytes) = self.link.get(0).map_or((0, 0), |port| port.waiting());
         match self.most {
             QueueSize::Packets(most) => assert!(packets <= most, "{packets} wait"),
             // RED lets one packet in above its limit in bytes.
             QueueSize::Bytes(most) => assert!(bytes <= most.count() + self.slack, "{bytes} B wait"),
         }
+        let summary = self.link.summary(0, LinkLabel::default(), self.now, true, |_| String::new());
+        assert!((0.0..=1.0).contains(&summary.utilisation) && summary.mean_queue_packets >= 0.0);
     }
 }

@@ -31,6 +31,9 @@ pub const MAX_ACTORS: usize = 1 << NUMBER_BITS;
 const NUMBER_BITS: u32 = 29;
 
 impl Actor {
+    /// The first actor of the first class.
+    pub(crate) const FIRST: Self = Self(0);
+
     /// The actor of this class with this number, which is below [`MAX_ACTORS`].
     #[must_use]
     #[inline]

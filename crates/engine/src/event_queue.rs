@@ -20,18 +20,27 @@ struct Event {
 struct Node {
     at: Moment,
     actor: Actor,
+    /// The next event of the day: its place in [`EventQueue::crowd`].
     next: u32,
+}
+
+impl Node {
+    const EMPTY: Self = Self { at: Moment::before_all(Instant::ZERO), actor: Actor::FIRST, next: NONE };
+
+    fn event(&self) -> Event {
+        Event { at: self.at, actor: self.actor }
+    }
 }
 
 const NONE: u32 = u32::MAX;
 
 /// The pending events, at most a few for each link and flow: a calendar queue (Brown, CACM 31(10), 1988), as ns-2's.
 ///
-/// Time is cut into days of 2^`shift` ns. A ring of days holds, for each, a short list in order; what lies beyond the ring,
-/// or on a day whose list is full, is in a heap. Now and then the days are made longer or shorter, so that a day has about
-/// one event, and the ring larger, so that it has a day for each event. The next event is the first of the next day or
-/// the top of the heap, whichever is earlier, however the days are cut: a run does not depend on the tuning. At worst,
-/// with all in one day, this is a binary heap.
+/// Time is cut into days of 2^`shift` ns. A ring of days holds, for each, its first event and a short list of the others in order. Events after
+/// the last day of the ring, or on a day whose list is full, are in a heap. Now and then the days are made longer or shorter, so that a day has
+/// about one event, and the ring larger, so that it has a day for each event. The next event is the first of the next day or the top of the heap,
+/// whichever is earlier, however the days are cut: a run does not depend on the tuning. At worst, with all events in one day, this is a binary
+/// heap.
 #[derive(Debug)]
 pub struct EventQueue {
     /// The rule for events of the same time.
@@ -41,17 +50,19 @@ pub struct EventQueue {
     /// No event is of an earlier day.
     day: u64,
     shift: u32,
-    /// The days from `day` to `day + ring.len() - 1`, by their number modulo the length: the first node.
-    ring: Vec<u32>,
-    /// A bit for each place of the ring: whether anything is there.
+    /// The first event of each day from `day` to `day + ring.len() - 1`, by the day's number modulo the length, if the day has events.
+    ring: Vec<Node>,
+    /// A bit for each place of the ring: whether the day has events.
     occupied: Vec<u64>,
-    nodes: Vec<Node>,
+    /// The events of a day after its first.
+    crowd: Vec<Node>,
+    /// The first free place in `crowd`, and how many places are in use.
     free: u32,
+    crowded: usize,
     heap: BinaryHeap<Reverse<Event>>,
-    /// When the first event of the heap is due; far in the future if it is empty.
+    /// The time of the first event of the heap; far in the future if it is empty.
     heap_due: Instant,
-    pending: usize,
-    /// Pops until the days are looked at again, of how many since they were last, and what the day was then.
+    /// Pops until the next tuning, pops between the last tuning and the next, and the day of the last tuning.
     pops_left: u32,
     pops: u32,
     tuned_on: u64,
@@ -74,13 +85,13 @@ impl EventQueue {
             places: Places::default(),
             day: 0,
             shift: 16,
-            ring: vec![NONE; LEAST_DAYS],
+            ring: vec![Node::EMPTY; LEAST_DAYS],
             occupied: vec![0; LEAST_DAYS / 64],
-            nodes: Vec::new(),
+            crowd: Vec::new(),
             free: NONE,
+            crowded: 0,
             heap: BinaryHeap::new(),
             heap_due: Instant::FAR_FUTURE,
-            pending: 0,
             pops_left: FIRST_LOOK,
             pops: FIRST_LOOK,
             tuned_on: 0,
@@ -88,99 +99,91 @@ impl EventQueue {
     }
 
     /// Inserts an event. Its time is not before that of the last event that was removed.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: Moment, actor: Actor) {
-        self.pending += 1;
         let Moment { at, sum_s, turn } = at;
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
         let place = (self.day + ahead) as usize & (self.ring.len() - 1);
-        // As a rule: a day without events, and a node that was free.
-        if ahead < self.ring.len() as u64
-            && let first @ &mut NONE = &mut self.ring[place]
-            && let Some(node) = self.nodes.get_mut(self.free as usize)
-        {
-            *first = self.free;
-            self.free = node.next;
-            *node = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };
-            self.occupied[place / 64] |= 1 << (place % 64);
+        let (word, bit) = (&mut self.occupied[place / 64], 1 << (place % 64));
+        // As a rule: a day without events.
+        if ahead < self.ring.len() as u64 && *word & bit == 0 {
+            *word |= bit;
+            self.ring[place] = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };
         } else {
             self.insert(at, sum_s, turn, actor);
         }
     }
 
+    /// Inserts an event on a day that has events, or into the heap.
+    ///
     /// Takes the event in pieces, which travel in registers: a structure that is stored by parts and loaded as a whole
     /// right after makes the processor wait.
+    #[inline(never)]
     fn insert(&mut self, at: Instant, sum_s: f64, turn: u64, actor: Actor) {
-        let event = || Event { at: Moment { at, sum_s, turn }, actor };
+        let node = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
         if ahead >= self.ring.len() as u64 {
-            self.push_to_heap(event());
-            return;
+            return self.push_to_heap(node.event());
         }
         let place = (self.day + ahead) as usize & (self.ring.len() - 1);
-        let mut before = NONE;
-        let mut after = self.ring[place];
-        let mut steps = 0;
-        while after != NONE {
-            let node = &self.nodes[after as usize];
-            if at < node.at.at || (at == node.at.at && event() < (Event { at: node.at, actor: node.actor })) {
-                break;
-            }
-            steps += 1;
-            if steps == LONGEST_LIST {
-                self.push_to_heap(event());
+        let is_before = |other: &Node| at < other.at.at || (at == other.at.at && node.event() < other.event());
+        let first = self.ring[place];
+        if is_before(&first) {
+            let next = self.store(first);
+            self.ring[place] = Node { next, ..node };
+            return;
+        }
+        let (mut before, mut after) = (NONE, first.next);
+        for _ in 1..LONGEST_LIST {
+            let other = self.crowd.get(after as usize).filter(|other| !is_before(other));
+            let Some(other) = other else {
+                let number = self.store(Node { next: after, ..node });
+                let before = self.crowd.get_mut(before as usize).unwrap_or(&mut self.ring[place]);
+                before.next = number;
                 return;
-            }
-            (before, after) = (after, node.next);
+            };
+            (before, after) = (after, other.next);
         }
-        let number = self.take_node(Node { at: Moment { at, sum_s, turn }, actor, next: after });
-        if before == NONE {
-            self.ring[place] = number;
-            self.occupied[place / 64] |= 1 << (place % 64);
-        } else {
-            self.nodes[before as usize].next = number;
-        }
+        self.push_to_heap(node.event());
     }
 
     /// Removes the next event, if there is one before `end`.
     #[inline(always)]
-    pub fn pop_before(&mut self, end: Instant) -> Option<(Moment, Actor)> {
+    pub fn pop_before(&mut self, end: Moment) -> Option<(Moment, Actor)> {
         let mut place = self.next_in_ring();
-        if self.heap_may_be_first(place) {
+        if place.is_none_or(|place| self.ring[place].at.at >= self.heap_due) {
             self.bring_first();
             place = self.next_in_ring();
         }
         let place = place?;
-        let number = self.ring[place];
-        let Node { at, actor, next } = *self.nodes.get(number as usize)?;
-        if at.at >= end {
+        let first = &mut self.ring[place];
+        let Node { at, actor, next } = *first;
+        if at >= end {
             return None;
         }
-        self.ring[place] = next;
-        if next == NONE {
+        if let Some(second) = self.crowd.get_mut(next as usize) {
+            *first = *second;
+            second.next = self.free;
+            self.free = next;
+            self.crowded -= 1;
+        } else {
             self.occupied[place / 64] &= !(1 << (place % 64));
         }
-        self.nodes[number as usize].next = self.free;
-        self.free = number;
-        self.popped(at.at);
+        self.day = at.at.as_nanos() >> self.shift;
+        self.pops_left -= 1;
+        if self.pops_left == 0 {
+            self.tune();
+        }
         Some((at, actor))
-    }
-
-    /// Whether the first event of the heap may be earlier than what is first in the ring.
-    #[inline(always)]
-    fn heap_may_be_first(&self, place: Option<usize>) -> bool {
-        let Some(node) = place.and_then(|place| self.nodes.get(self.ring[place] as usize)) else { return true };
-        node.at.at >= self.heap_due
     }
 
     /// Moves the first event of the heap into the ring if it is the first of all.
     #[cold]
     #[inline(never)]
     fn bring_first(&mut self) {
-        let in_ring = self.next_in_ring().and_then(|place| self.nodes.get(self.ring[place] as usize));
-        let first = in_ring.map(|node| Event { at: node.at, actor: node.actor });
+        let in_ring = self.next_in_ring().map(|place| self.ring[place]);
         let Some(&Reverse(event)) = self.heap.peek() else { return };
-        if first.is_some_and(|first| first < event) {
+        if in_ring.is_some_and(|first| first.event() < event) {
             return;
         }
         self.heap.pop();
@@ -188,21 +191,24 @@ impl EventQueue {
         // Nothing is of an earlier day.
         self.day = event.at.at.as_nanos() >> self.shift;
         let place = self.day as usize & (self.ring.len() - 1);
-        let number = self.take_node(Node { at: event.at, actor: event.actor, next: self.ring[place] });
-        self.ring[place] = number;
-        self.occupied[place / 64] |= 1 << (place % 64);
+        let (word, bit) = (&mut self.occupied[place / 64], 1 << (place % 64));
+        let is_only = *word & bit == 0;
+        *word |= bit;
+        let next = if is_only { NONE } else { self.store(self.ring[place]) };
+        self.ring[place] = Node { at: event.at, actor: event.actor, next };
     }
 
-    /// Stores a node where there is room.
-    fn take_node(&mut self, node: Node) -> u32 {
+    /// Stores an event that is not the first of its day.
+    fn store(&mut self, node: Node) -> u32 {
+        self.crowded += 1;
         let number = self.free;
-        if number == NONE {
-            self.nodes.push(node);
-            return self.nodes.len() as u32 - 1;
+        if let Some(place) = self.crowd.get_mut(number as usize) {
+            self.free = place.next;
+            *place = node;
+            return number;
         }
-        self.free = self.nodes[number as usize].next;
-        self.nodes[number as usize] = node;
-        number
+        self.crowd.push(node);
+        self.crowd.len() as u32 - 1
     }
 
     #[cold]
@@ -216,34 +222,26 @@ impl EventQueue {
     pub fn ahead(&self) -> [Option<Actor>; AHEAD] {
         let mut found = [None; AHEAD];
         let Some(mut place) = self.next_in_ring() else { return found };
-        let mut number = self.ring[place];
+        let mut node = self.ring[place];
         for actor in &mut found {
-            while number == NONE {
-                place += 1;
+            *actor = Some(node.actor);
+            if let Some(next) = self.crowd.get(node.next as usize) {
+                node = *next;
+                continue;
+            }
+            place += 1;
+            loop {
                 let Some(days) = self.occupied.get(place / 64) else { return found };
                 let days = days & (u64::MAX << (place % 64));
-                if days == 0 {
-                    place |= 63;
-                    continue;
+                if days != 0 {
+                    place = place & !63 | days.trailing_zeros() as usize;
+                    break;
                 }
-                place = place & !63 | days.trailing_zeros() as usize;
-                number = self.ring[place];
+                place = (place | 63) + 1;
             }
-            let Some(node) = self.nodes.get(number as usize) else { return found };
-            *actor = Some(node.actor);
-            number = node.next;
+            node = self.ring[place];
         }
         found
-    }
-
-    #[inline(always)]
-    fn popped(&mut self, at: Instant) {
-        self.day = at.as_nanos() >> self.shift;
-        self.pending -= 1;
-        self.pops_left -= 1;
-        if self.pops_left == 0 {
-            self.tune();
-        }
     }
 
     /// The place of the first day that has an event.
@@ -265,11 +263,13 @@ impl EventQueue {
         None
     }
 
-    /// Cuts the days anew if they have far more or fewer than one event, or if there are more events than days.
+    /// Changes the length of the days if they have far more or fewer than one event, and their number if there are more events than days.
     #[cold]
     fn tune(&mut self) {
         let days = (self.day - self.tuned_on).max(1);
-        let wanted = self.pending.next_power_of_two().clamp(LEAST_DAYS, MOST_DAYS);
+        let first_events = self.occupied.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let pending = first_events + self.crowded + self.heap.len();
+        let wanted = pending.next_power_of_two().clamp(LEAST_DAYS, MOST_DAYS);
         let length = if wanted > self.ring.len() || wanted * 8 < self.ring.len() { wanted } else { self.ring.len() };
         // Events a day, as a power of two.
         let crowd = i64::from(self.pops.ilog2()) - i64::from(days.ilog2());
@@ -278,28 +278,28 @@ impl EventQueue {
             self.recut(shift, length);
         }
         self.tuned_on = self.day;
-        self.pops = u32::try_from(2 * self.pending).unwrap_or(u32::MAX).max(4 * FIRST_LOOK);
+        self.pops = u32::try_from(2 * pending).unwrap_or(u32::MAX).max(4 * FIRST_LOOK);
         self.pops_left = self.pops;
     }
 
     fn recut(&mut self, shift: u32, length: usize) {
         let mut events: Vec<Event> = self.heap.drain().map(|Reverse(event)| event).collect();
         self.heap_due = Instant::FAR_FUTURE;
-        for mut number in self.ring.drain(..) {
-            while number != NONE {
-                let node = self.nodes[number as usize];
-                events.push(Event { at: node.at, actor: node.actor });
-                number = node.next;
+        for (place, first) in self.ring.iter().enumerate() {
+            let mut node = (self.occupied[place / 64] >> (place % 64) & 1 == 1).then_some(first);
+            while let Some(here) = node {
+                events.push(here.event());
+                node = self.crowd.get(here.next as usize);
             }
         }
         self.day = u64::try_from((u128::from(self.day) << self.shift) >> shift).unwrap_or(u64::MAX);
         self.shift = shift;
-        self.ring = vec![NONE; length];
+        self.ring = vec![Node::EMPTY; length];
         self.occupied = vec![0; length / 64];
-        self.nodes.clear();
-        self.free = NONE;
-        for Event { at: Moment { at, sum_s, turn }, actor } in events {
-            self.insert(at, sum_s, turn, actor);
+        self.crowd.clear();
+        (self.free, self.crowded) = (NONE, 0);
+        for Event { at, actor } in events {
+            self.push(at, actor);
         }
     }
 }

@@ -130,6 +130,7 @@ mod tests {
     /// A release between two retransmission deadlines, again and again: the far deadline keeps its one event.
     #[test]
     fn a_deadline_that_is_put_off_leaves_no_trail_of_events() {
+        const END: Moment = Moment::after_all(Instant::FAR_FUTURE);
         let (mut timer, mut events) = (Timer::default(), EventQueue::new(Ties::Drawn));
         let owner = Owner { class: Class::SenderTimer, number: 0, salt: 0 };
         let arm = |timer: &mut Timer, events: &mut EventQueue, now, deadline| {
@@ -139,10 +140,10 @@ mod tests {
             let now = Instant::from_millis(2 * millis);
             arm(&mut timer, &mut events, now, Instant::from_secs(60) + Duration::from_millis(millis));
             arm(&mut timer, &mut events, now, Instant::from_millis(2 * millis + 1));
-            assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().0.at, Instant::from_millis(2 * millis + 1));
+            assert_eq!(events.pop_before(END).unwrap().0.at, Instant::from_millis(2 * millis + 1));
             timer.fired();
         }
-        assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().0.at, Instant::from_secs(60));
-        assert_eq!(events.pop_before(Instant::FAR_FUTURE), None);
+        assert_eq!(events.pop_before(END).unwrap().0.at, Instant::from_secs(60));
+        assert_eq!(events.pop_before(END), None);
     }
 }

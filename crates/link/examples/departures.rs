@@ -10,9 +10,10 @@
 //! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
 
-use headway_engine::{Moment, Places, Ties};
+use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
-use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, QueueOptions};
+use headway_link::{Config, Decision, Drop, Handle, Handler, Item, Pool, Ports, QueueOptions};
+use headway_record::Measured;
 use headway_units::{Bytes, Dscp, Duration, Ecn, Instant, Random, Rate, Registry, SchemaRegistry};
 use std::collections::VecDeque;
 
@@ -25,6 +26,8 @@ struct Packet {
     size: u32,
     dscp: Dscp,
     ecn: Ecn,
+    /// Whether the queue has marked it.
+    marked: bool,
 }
 
 impl Item for Packet {
@@ -34,6 +37,10 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+        self.marked = true;
     }
     fn dscp(&self) -> Dscp {
         self.dscp
@@ -69,7 +76,11 @@ fn lines(text: &str) -> Vec<Line> {
         let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(class & 3)];
         let dscp = Dscp::new(class >> 2).expect("six bits");
         number += 1;
-        Line::Comes(at, Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn }, drawn(4))
+        Line::Comes(
+            at,
+            Packet { number: number - 1, flow: field(1), size: field(2) as u32, dscp, ecn, marked: false },
+            drawn(4),
+        )
     };
     text.lines().map(line).collect()
 }
@@ -86,22 +97,36 @@ fn options(kind: &str, dialect: &str, changes: &str) -> QueueOptions {
     options
 }
 
-/// Prints what befell a packet, which is no longer needed if it was dropped.
-fn tell(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
-    match decision {
-        Decision::Marked(packet) => {
-            println!("{} m {}", at.as_nanos(), pool.get(packet).number);
-            pool.get_mut(packet).ecn = Ecn::Ce;
-        }
-        Decision::Dropped { packet, .. } => {
-            println!("{} d {}", at.as_nanos(), pool.get(packet).number);
-            pool.remove(packet);
-        }
-    }
+fn print(at: Instant, what: char, packet: &Packet) {
+    println!("{} {what} {}", at.as_nanos(), packet.number);
 }
 
-fn tell_left(at: Instant, packet: Handle, pool: &Pool<Packet>) {
-    println!("{} - {}", at.as_nanos(), pool.get(packet).number);
+/// Prints the decisions of the queue, and keeps the start of a transmission, to be printed after them.
+#[derive(Default)]
+struct Printer {
+    begun: Option<(Instant, usize)>,
+}
+
+impl Handler<Packet> for Printer {
+    const HOPS: bool = true;
+
+    fn transmitted(&mut self, _: Handle, packet: &Packet, start: Instant, _: Instant) {
+        self.begun = Some((start, packet.number));
+    }
+    fn duplicate(&mut self, _: Instant, _: usize, _: &Packet, _: usize) -> Option<Packet> {
+        None
+    }
+    fn marked(&mut self, now: Instant, _: usize, _: Handle, packet: &mut Packet) {
+        print(now, 'm', packet);
+        packet.marked = false;
+    }
+    fn dropped(&mut self, drop: Drop<'_, Packet>) {
+        // Marked, and then there was no room for it.
+        if drop.packet.marked {
+            print(drop.now, 'm', drop.packet);
+        }
+        print(drop.now, 'd', drop.packet);
+    }
 }
 
 /// The queue of a link.
@@ -123,49 +148,33 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
         two_events: true,
         ties: Ties::Drawn,
     };
-    let (mut link, mut common) = (Link::new(seed, "link", 0), Common::new(&config, seed, "link"));
-    common.know_hosts(&hosts());
-    let (mut pool, mut places) = (Pool::default(), Places::default());
+    let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
+    let mut link = Ports::new(config.ties, &measured, Printer::default());
+    link.add(&config, seed, "link", false);
+    link.set_hosts(&hosts());
     let arrivals = lines.into_iter().map(|line| match line {
         Line::Comes(at, packet, _) => (at, packet),
         Line::Asked(..) => panic!("a link is not asked: give `asked` for its rate"),
     });
     let mut arrivals = arrivals.peekable();
     loop {
-        // Before what else happens at that instant.
-        let offer = arrivals.peek().map(|(at, _)| Moment::before_all(*at));
-        let (departure, arrival) = (link.next_departure(&common), link.next_arrival());
-        let Some(now) = [offer, departure, arrival].into_iter().flatten().min() else { break };
-        let mut began = None;
-        if arrival == Some(now) {
-            if let Some(Delivery::Arrived(packet)) = link.arrive(&mut common, &mut pool, now) {
-                pool.remove(packet);
+        // Before all other events of that time.
+        let end = arrivals.peek().map_or(Moment::after_all(Instant::FAR_FUTURE), |(at, _)| Moment::before_all(*at));
+        if let Some((now, actor)) = link.events.pop_before(end) {
+            if actor.class() == Class::Departure {
+                link.departed(now, 0);
+            } else if let Some(packet) = link.arrived(now, 0) {
+                link.packets.remove(packet);
             }
-            continue;
-        }
-        if offer == Some(now) {
-            let packet = pool.insert(arrivals.next().expect("it was there").1);
-            let told = |_: &Pool<_>, begun| began = Some(begun);
+        } else if let Some((at, packet)) = arrivals.next() {
+            let packet = link.packets.insert(packet);
             // RED counts how long the link was idle.
-            let now = Moment::new(now.at);
-            match link.offer(&mut common, &mut pool, &mut places, now, packet, 0, told) {
-                Offer::Accepted | Offer::Decided => {}
-                Offer::Marked => tell(now.at, Decision::Marked(packet), &mut pool),
-                Offer::Dropped(cause) => tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool),
-                Offer::DroppedMarked(cause) => {
-                    tell(now.at, Decision::Marked(packet), &mut pool);
-                    tell(now.at, Decision::Dropped { packet, enqueued: now.at, cause }, &mut pool);
-                }
-                other => panic!("{other:?}: this queue does not hold what waits"),
-            }
+            link.offer(Moment::new(at), 0, packet);
         } else {
-            link.depart(&mut common, &mut pool, &mut places, |_, begun| began = Some(begun));
+            return;
         }
-        while let Some(decision) = common.poll_decision() {
-            tell(now.at, decision, &mut pool);
-        }
-        if let Some(begun) = began {
-            tell_left(begun.start, begun.packet, &pool);
+        if let Some((start, number)) = link.handler.begun.take() {
+            println!("{} - {number}", start.as_nanos());
         }
     }
 }
@@ -179,6 +188,19 @@ fn hosts() -> Hosts {
 fn draw_from(queue: &mut Discipline, drawn: Option<&Random>) {
     if let (Discipline::Cake(cake), Some(drawn)) = (queue, drawn) {
         cake.draw_from(drawn.clone());
+    }
+}
+
+fn decided(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
+    match decision {
+        Decision::Marked(packet) => {
+            print(at, 'm', pool.get(packet));
+            pool.get_mut(packet).ecn = Ecn::Ce;
+        }
+        Decision::Dropped { packet, .. } => {
+            print(at, 'd', pool.get(packet));
+            pool.remove(packet);
+        }
     }
 }
 
@@ -205,7 +227,7 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
                     Verdict::Drop(cause) => told.push_back(Decision::Dropped { packet, enqueued: at, cause }),
                     other => panic!("{other:?}: this queue does not hold what waits"),
                 }
-                told.drain(..).for_each(|decision| tell(at, decision, &mut pool));
+                told.drain(..).for_each(|decision| decided(at, decision, &mut pool));
                 continue;
             }
             Line::Asked(at, drawn) => {
@@ -214,9 +236,9 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
             }
         };
         let left = queue.dequeue(at, &mut pool, &mut told);
-        told.drain(..).for_each(|decision| tell(at, decision, &mut pool));
+        told.drain(..).for_each(|decision| decided(at, decision, &mut pool));
         if let Some(packet) = left {
-            tell_left(at, packet, &pool);
+            print(at, '-', pool.get(packet));
             pool.remove(packet);
         }
     }

@@ -6,9 +6,10 @@
 //! SHAPER is a table in JSON, such as `{"rate": "1Mbps", "burst": "3kB"}`. `validation/token-bucket/run` compares the output with exact sums.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a wrong call panics with a message")]
 
-use headway_engine::{Class, Moment, Places, Ties};
+use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::droptail;
-use headway_link::{Common, Config, Delivery, Item, Link, Offer, Pool, QueueOptions};
+use headway_link::{Config, Drop, Handle, Handler, Item, Ports, QueueOptions};
+use headway_record::Measured;
 use headway_units::{Dialect, Dscp, Duration, Ecn, Instant, Options, QueueSize};
 
 struct Packet(u32);
@@ -21,9 +22,21 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
     }
+    fn mark(&mut self) {}
     fn dscp(&self) -> Dscp {
         Dscp::CS0
     }
+}
+
+/// What this program wants to know of its packets: nothing but when they arrive.
+struct Nothing;
+
+impl Handler<Packet> for Nothing {
+    fn duplicate(&mut self, _: Instant, _: usize, _: &Packet, _: usize) -> Option<Packet> {
+        None
+    }
+    fn marked(&mut self, _: Instant, _: usize, _: Handle, _: &mut Packet) {}
+    fn dropped(&mut self, _: Drop<'_, Packet>) {}
 }
 
 fn main() {
@@ -50,21 +63,26 @@ fn main() {
         two_events: false,
         ties: Ties::Drawn,
     };
-    let (mut link, mut common) = (Link::new(1, "link", 0), Common::new(&config, 1, "link"));
-    let (mut pool, mut places) = (Pool::default(), Places::default());
-    for line in std::io::read_to_string(std::io::stdin()).expect("a text").lines() {
-        let (at, size) = line.split_once(' ').expect("a time and a size");
-        let at = Instant::from_nanos(at.parse().expect("ns"));
-        let packet = pool.insert(Packet(size.parse().expect("bytes")));
-        let now = Moment::in_class(at, at.as_secs_f64(), Class::Source);
-        if let Offer::Dropped(_) = link.offer(&mut common, &mut pool, &mut places, now, packet, 0, |_, _| ()) {
-            pool.remove(packet);
+    let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
+    let mut link = Ports::new(config.ties, &measured, Nothing);
+    link.add(&config, 1, "link", false);
+    let mut offered: Vec<_> = std::io::read_to_string(std::io::stdin()).expect("a text").lines().map(packet).collect();
+    offered.reverse();
+    loop {
+        let at = offered.last().map(|(at, _)| Moment::in_class(*at, at.as_secs_f64(), Class::Source));
+        if let Some((at, _, packet)) = link.next_arrival(at.unwrap_or(Moment::after_all(Instant::FAR_FUTURE))) {
+            link.packets.remove(packet);
+            println!("{}", at.at.as_nanos() - delay.as_nanos());
+        } else if let (Some(at), Some((_, packet))) = (at, offered.pop()) {
+            let packet = link.packets.insert(packet);
+            link.offer(at, 0, packet);
+        } else {
+            return;
         }
     }
-    while let Some(arrival) = link.next_arrival() {
-        if let Some(Delivery::Arrived(packet)) = link.arrive(&mut common, &mut pool, arrival) {
-            pool.remove(packet);
-            println!("{}", arrival.at.as_nanos() - delay.as_nanos());
-        }
-    }
+}
+
+fn packet(line: &str) -> (Instant, Packet) {
+    let (at, size) = line.split_once(' ').expect("a time and a size");
+    (Instant::from_nanos(at.parse().expect("ns")), Packet(size.parse().expect("bytes")))
 }

@@ -46,7 +46,7 @@ pub struct Config {
     pub jitter: Option<JitterOptions>,
     /// Which of them overtake others.
     pub reorder: Option<ReorderOptions>,
-    /// Which packets come twice; who drives the link asks [`Common::copies`].
+    /// Which packets are duplicated.
     pub duplicate: Option<DuplicateOptions>,
     /// Forces an event at the end of each transmission even where none is needed.
     pub two_events: bool,
@@ -85,9 +85,9 @@ pub(crate) struct Pace {
     pub(crate) way_s: f64,
 }
 
-/// What links share that are alike.
+/// What equal links share.
 #[derive(Debug)]
-pub struct Common {
+pub(crate) struct Common {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) varying: Option<Box<Varying>>,
@@ -101,7 +101,7 @@ pub struct Common {
     pub(crate) discipline: Discipline,
     /// Whether that holds what waits.
     pub(crate) holds: bool,
-    /// What it has decided and nobody has asked for yet.
+    /// Its decisions that are not carried out yet.
     pub(crate) decisions: VecDeque<Decision>,
     queue_random: Random,
     /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
@@ -109,7 +109,7 @@ pub struct Common {
     takers: Option<Box<Takers>>,
     /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
     pub(crate) order: Option<VecDeque<Handle>>,
-    /// The most packets that may wait at a plain link; 0 if the link is not plain: see [`Link::plain`](crate::Link::plain).
+    /// The most packets that may wait at a plain link; 0 if the link is not plain: see [`Port::make_plain`](crate::port::Port::make_plain).
     pub(crate) plain_room: u32,
     /// The waiting packets that the discipline may mark, where it may.
     pub(crate) unmarked: Option<Box<Unmarked>>,
@@ -131,8 +131,7 @@ pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
 
 impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
-    #[must_use]
-    pub fn new(config: &Config, seed: u64, name: &str) -> Self {
+    pub(crate) fn new(config: &Config, seed: u64, name: &str) -> Self {
         let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, two_events, ties, .. } = config;
         // Behind a shaper the queue is served no faster than it lets.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
@@ -176,46 +175,29 @@ impl Common {
         common
     }
 
-    /// Tells a queue that is fair to hosts who talks to whom: before the first packet comes. Without it each flow has hosts of its own.
-    pub fn know_hosts(&mut self, hosts: &Hosts) {
+    /// Sets the hosts of each flow for a queue that is fair to hosts. Without it each flow has its own hosts.
+    pub(crate) fn set_hosts(&mut self, hosts: &Hosts) {
         self.discipline.know_hosts(hosts);
     }
 
-    /// Whether [`poll_decision`](Self::poll_decision) has something to tell.
-    #[must_use]
+    /// Whether the queue has decided about packets that waited.
     #[inline]
-    pub fn has_decided(&self) -> bool {
+    pub(crate) fn has_decided(&self) -> bool {
         !self.decisions.is_empty()
     }
 
-    /// The next of what the queue has decided about packets that waited: to be asked, until there is nothing more, after each
-    /// [`Offer::Decided`](crate::Offer::Decided) and each [`depart`](crate::Link::depart).
-    #[inline]
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
-    }
-
-    /// Whether the end of a transmission is an event of its own, if packets wait for it.
-    #[must_use]
-    pub fn two_events(&self) -> bool {
-        self.two_events
-    }
-
-    /// Whether packets may overtake one another: the next arrival is then not that of the first that waits, which may come before it.
-    #[must_use]
-    pub fn overtakes(&self) -> bool {
+    /// Whether packets may overtake one another: the next arrival is then not that of the first that waits.
+    pub(crate) fn overtakes(&self) -> bool {
         self.varying.as_ref().is_some_and(|varying| varying.overtaking.is_some())
     }
 
-    /// Whether any packet ever comes twice.
-    #[must_use]
-    pub fn duplicates(&self) -> bool {
+    /// Whether any packet is duplicated.
+    pub(crate) fn duplicates(&self) -> bool {
         self.takers.as_ref().is_some_and(|takers| takers.duplicate.is_some())
     }
 
-    /// Whether the packet that comes now comes twice: to be asked once of each before it is offered, and not of a copy, which is to be offered right
-    /// behind it.
-    pub fn copies(&mut self) -> bool {
+    /// Whether the packet that is offered next is duplicated. To be called once for each packet, and not for copies.
+    pub(crate) fn copies(&mut self) -> bool {
         let duplicate = self.takers.as_mut().and_then(|takers| takers.duplicate.as_mut());
         duplicate.is_some_and(Duplicate::copies)
     }
@@ -290,9 +272,8 @@ impl Common {
     }
 
     /// The average that the discipline keeps, as of the last arrival.
-    #[must_use]
     #[inline]
-    pub fn average(&self) -> Option<f64> {
+    pub(crate) fn average(&self) -> Option<f64> {
         self.discipline.average()
     }
 }

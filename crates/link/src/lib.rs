@@ -2,8 +2,8 @@
 //!
 //! # The parts
 //!
-//! A [`Link`] is offered packets, tells when each transmission starts and ends, and hands them out at the far end. Packets are values in a
-//! [`Pool`]; what links of one kind have in common is a [`Common`]. A [`Host`] is where receiving takes time.
+//! [`Ports`] are offered packets, schedule their events and return the packets at the far ends. Packets are values in a
+//! [`Pool`]. The owner of the ports learns of marks and drops as a [`Handler`]. A [`Host`] is where receiving takes time.
 #![forbid(unsafe_code)]
 
 mod bucket;
@@ -15,11 +15,12 @@ mod duplicate;
 mod host;
 mod in_flight;
 pub mod jitter;
-mod link;
 pub mod loss;
 mod overtaking;
 mod policer;
 mod pool;
+mod port;
+mod ports;
 mod propagation;
 pub mod queue;
 pub mod reorder;
@@ -31,14 +32,15 @@ mod varying;
 pub use bucket::{LARGEST_BURST, LARGEST_PACKET};
 pub use capacity::{CapacityTrace, CapacityTraceError};
 pub use changes::{LinkChange, LinkChanges, LinkChangesError};
-pub use common::{Common, Config};
+pub use common::Config;
 pub use duplicate::DuplicateOptions;
 pub use host::{Host, HostOptions};
 pub use jitter::JitterOptions;
-pub use link::{Delivery, Departure, Link, Offer, PlainOffer, Transmission};
 pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
+pub use port::Port;
+pub use ports::{Drop, Handler, PortSample, Ports};
 pub use queue::{Decision, QueueOptions};
 pub use reorder::ReorderOptions;
 pub use shaper::{ShaperChange, ShaperOptions};

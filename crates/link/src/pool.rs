@@ -5,7 +5,7 @@
 //! freed last is taken first, so what is used is what the processor has at hand.
 
 use headway_engine::Moment;
-use headway_units::{Dscp, Ecn, Instant};
+use headway_units::{Dscp, Ecn, FlowId, Instant};
 
 /// What a link must know of a packet.
 pub trait Item {
@@ -13,6 +13,8 @@ pub trait Item {
     fn size(&self) -> u32;
     /// The ECN field of the IP header.
     fn ecn(&self) -> Ecn;
+    /// Sets the ECN field to Congestion Experienced.
+    fn mark(&mut self);
     /// The DSCP of the IP header.
     fn dscp(&self) -> Dscp;
     /// A number that the packets of a flow share, as the five fields of their headers do by which networks tell flows apart. All are one flow if nothing is
@@ -23,6 +25,10 @@ pub trait Item {
     /// Its place in a table of [`Hosts`](crate::queue::Hosts), and whether it goes from the first of the two to the second. In no table if nothing is said.
     fn way(&self) -> (usize, bool) {
         (usize::MAX, true)
+    }
+    /// Its flow, by which ports count that count by flow. All are one flow if nothing is said.
+    fn flow_id(&self) -> FlowId {
+        FlowId(0)
     }
     /// Frees the memory that it owns outside of its slot, such as a `Vec`. The pool calls this when the packet leaves, and overwrites the slot
     /// later without dropping its contents: memory that this method does not free is lost. Empty for types without such memory.
@@ -155,6 +161,7 @@ mod tests {
         fn ecn(&self) -> Ecn {
             Ecn::NotEct
         }
+        fn mark(&mut self) {}
         fn dscp(&self) -> Dscp {
             Dscp::CS0
         }

@@ -83,6 +83,7 @@ mod tests {
         fn ecn(&self) -> Ecn {
             Ecn::NotEct
         }
+        fn mark(&mut self) {}
         fn dscp(&self) -> Dscp {
             Dscp::CS0
         }

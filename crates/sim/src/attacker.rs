@@ -113,11 +113,11 @@ impl Attacker {
             None => Fate::Passes,
         };
         match fate {
-            Fate::Passes => network.go_on(now, handle, onward),
+            Fate::Passes => network.forward(now, handle, onward),
             Fate::Changed(bytes) => {
                 self.counted.changed_packets += 1;
                 self.change(way, bytes, network.packet_mut(handle));
-                network.go_on(now, handle, onward);
+                network.forward(now, handle, onward);
             }
             Fate::Later(delay) => {
                 self.counted.delayed_packets += 1;
@@ -167,7 +167,7 @@ impl Attacker {
         {
             let handle = entry.remove();
             let onward = network.packet(handle).place;
-            network.go_on(now, handle, onward);
+            network.forward(now, handle, onward);
         }
         self.transmit(now, at, network);
     }
@@ -203,7 +203,7 @@ impl Attacker {
         let held = self.held.first_key_value().map(|(&(at, ..), _)| at);
         let due = held.into_iter().chain(self.attack.poll_timeout()).min().map(|at| at.max(now.at));
         let owner = Owner { class: Class::Attacker, number: self.number, salt: self.salt };
-        self.timer.arm(now, due, owner, &mut network.events);
+        self.timer.arm(now, due, owner, network.events());
     }
 
     /// One of its packets has come to an end of the flow.

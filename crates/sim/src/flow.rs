@@ -138,7 +138,7 @@ impl Driver {
 
     fn on_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, due: Instant, network: &mut Network<O>) {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
-        let scheduled = network.events.ties == Ties::Scheduled;
+        let scheduled = network.events().ties == Ties::Scheduled;
         let by_clock = scheduled && ends.clocks().is_some();
         // By a clock each deadline is what it is, and no sum.
         let base = Moment { at: due, sum_s: if by_clock { due.as_secs_f64() } else { now.sum_s }, ..now };
@@ -149,7 +149,7 @@ impl Driver {
             Backlog::None if stopped && !Self::paced(ends) => return,
             Backlog::None => {
                 if self.take_burst(ends, now, due.max(now.at), network) {
-                    self.source_timer.arm(base, Some(due), source, &mut network.events);
+                    self.source_timer.arm(base, Some(due), source, network.events());
                 }
             }
             backlog => ends.set_backlog(now.at, if stopped { Backlog::None } else { backlog }),
@@ -159,15 +159,15 @@ impl Driver {
         }
         match self.source_due(ends, Some(now.at)) {
             Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || Self::paced(ends)) => {
-                self.source_timer.arm_at(stop, self.stop_place, source, &mut network.events);
+                self.source_timer.arm_at(stop, self.stop_place, source, network.events());
             }
             // A script schedules all of them before the run.
             Some(next) if self.source.is_told() => {
-                self.source_timer.arm_at(next, self.stop_place, source, &mut network.events);
+                self.source_timer.arm_at(next, self.stop_place, source, network.events());
             }
             next => {
                 let wait_s = if scheduled && !by_clock { self.source.interval_s() } else { None };
-                self.source_timer.arm_after(base, next, wait_s, source, &mut network.events);
+                self.source_timer.arm_after(base, next, wait_s, source, network.events());
             }
         }
         self.transmit(ends, now, network);
@@ -188,7 +188,7 @@ impl Driver {
     ) -> bool {
         let mut more = true;
         for _ in 0..BURST {
-            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+            let meter = &mut Meter::new(network.flow_meter(self.id));
             match ends.take(now.at, due, &mut self.source, meter) {
                 Taken::Nothing => {
                     more = false;
@@ -234,7 +234,7 @@ impl Driver {
     fn on_packet<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, handle: Handle, network: &mut Network<O>) {
         let packet = network.packet(handle);
         if packet.forward {
-            if network.judges() {
+            if network.fates().judges() {
                 self.tell_losses(ends, network);
             }
             let packet = network.packet(handle);
@@ -243,7 +243,7 @@ impl Driver {
                 let complete = self.completed_by(ends, packet, network.copies());
                 self.count_frames(ends, now.at, complete, network);
             }
-            if network.judges() {
+            if network.fates().judges() {
                 self.hear_judgements(ends, now.at, network);
             }
             network.delivered(now.at, handle, goodput);
@@ -264,7 +264,7 @@ impl Driver {
     /// The receiver hears which packets the channel has taken, if it may know.
     #[cold]
     fn tell_losses<E: Ends, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
-        while let Some(number) = network.untold(self.id) {
+        while let Some(number) = network.fates().untold(self.id) {
             ends.on_channel_loss(number);
         }
     }
@@ -273,7 +273,7 @@ impl Driver {
     #[cold]
     fn hear_judgements<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
         while let Some(judgement) = ends.poll_judgement() {
-            network.judged(now, self.id, judgement);
+            network.fates().judged(now, self.id, judgement);
         }
     }
 
@@ -302,7 +302,7 @@ impl Driver {
     ) {
         let mut complete = first;
         while let Some(frame) = complete {
-            network.flow_meters[self.id.0 as usize].frame_complete(now, &frame);
+            network.flow_meter(self.id).frame_complete(now, &frame);
             complete = ends.poll_frame();
         }
     }
@@ -320,7 +320,7 @@ impl Driver {
         }
         let mut room = BURST;
         while room > 0 {
-            let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+            let meter = &mut Meter::new(network.flow_meter(self.id));
             let Some(envelope) = ends.poll_transmit(at, meter) else { break };
             room -= 1;
             if O::TELLS
@@ -334,22 +334,22 @@ impl Driver {
         }
         self.tell_unsent(ends, now.at, network);
         if room == 0 {
-            self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), &mut network.events);
+            self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), network.events());
         }
         if let Some(sender) = ends.tcp() {
-            network.observer.window(now.at, self.id.0 as usize, sender);
+            network.observer().window(now.at, self.id.0 as usize, sender);
         }
         if ends.has_ended() {
             self.tell_source(ends, now, at, network);
         }
-        let set = ends.place_sender_timers(now, &mut network.events);
+        let set = ends.place_sender_timers(now, network.events());
         let due = ends.poll_sender_timeout();
         let owner = self.owner(Class::SenderTimer);
         if set.is_some() {
-            self.sender_timer.arm_set(now, due, set, owner, &mut network.events);
+            self.sender_timer.arm_set(now, due, set, owner, network.events());
         } else {
-            let gap_s = if network.events.ties == Ties::Scheduled { ends.gap_s() } else { None };
-            self.sender_timer.arm_after(now, due, gap_s, owner, &mut network.events);
+            let gap_s = if network.events().ties == Ties::Scheduled { ends.gap_s() } else { None };
+            self.sender_timer.arm_after(now, due, gap_s, owner, network.events());
         }
     }
 
@@ -357,10 +357,10 @@ impl Driver {
     #[cold]
     #[inline(never)]
     fn tell_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
-        let meter = &mut Meter::new(&mut network.flow_meters[self.id.0 as usize]);
+        let meter = &mut Meter::new(network.flow_meter(self.id));
         ends.tell_source(at, &mut self.source, meter);
         let due = self.source_due(ends, Some(now.at));
-        self.source_timer.arm(now, due, self.owner(Class::Source), &mut network.events);
+        self.source_timer.arm(now, due, self.owner(Class::Source), network.events());
     }
 
     /// Tells what the send queue has thrown away since it was told last.
@@ -386,7 +386,7 @@ impl Driver {
         if setbacks != self.told {
             let before = std::mem::replace(&mut self.told, setbacks);
             let flow = self.id.0 as usize;
-            setbacks.since(before).for_each(|setback| network.observer.setback(now, flow, setback, resent));
+            setbacks.since(before).for_each(|setback| network.observer().setback(now, flow, setback, resent));
         }
     }
 
@@ -401,14 +401,14 @@ impl Driver {
         while let Some((route, envelope)) = ends.poll_aside(at) {
             network.inject(now, self.id, route, false, envelope);
         }
-        let set = ends.place_receiver_timers(now, &mut network.events);
+        let set = ends.place_receiver_timers(now, network.events());
         let due = ends.poll_receiver_timeout();
-        self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), &mut network.events);
+        self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), network.events());
     }
 }
 
 #[cold]
 #[inline(never)]
 fn tell_each<O: Observer>(untold: &mut Vec<Unsent>, now: Instant, flow: FlowId, network: &mut Network<O>) {
-    untold.drain(..).for_each(|unsent| network.observer.unsent(now, flow.0 as usize, &unsent));
+    untold.drain(..).for_each(|unsent| network.observer().unsent(now, flow.0 as usize, &unsent));
 }

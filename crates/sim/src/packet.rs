@@ -43,6 +43,9 @@ impl headway_link::Item for Packet {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
     #[inline]
     fn dscp(&self) -> Dscp {
         self.dscp
@@ -57,6 +60,9 @@ impl headway_link::Item for Packet {
     }
     fn way(&self) -> (usize, bool) {
         (self.flow.0 as usize, self.forward)
+    }
+    fn flow_id(&self) -> FlowId {
+        self.flow
     }
     #[inline(always)]
     fn release(&mut self) {
@@ -126,11 +132,6 @@ impl Packet {
         }
         kinds
     };
-
-    /// A link marks it Congestion Experienced.
-    pub(crate) fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
 }
 
 /// A packet without its address.

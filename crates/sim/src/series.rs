@@ -127,7 +127,7 @@ impl Series {
             moved as f64 * 8.0 / seconds
         };
         for (series, flow) in self.flows.iter_mut().zip(flows) {
-            let meter = &network.flow_meters[flow.driver.id.0 as usize];
+            let meter = &network.flow_meters()[flow.driver.id.0 as usize];
             let throughput = rate(meter.total_received_bytes(), &mut series.bytes_before);
             self.writer.push(series.throughput, now, throughput);
             self.writer.push(series.lost, now, meter.total_lost_packets() as f64);

@@ -74,7 +74,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// How many packets have crossed a link so far.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
-        self.network.packet_hops
+        self.network.packet_hops()
     }
 
     /// The series so far, if the scenario asks for them: to be [drained](SeriesWriter::drain) now and then.
@@ -84,7 +84,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 
     /// Who watches.
     pub fn observer_mut(&mut self) -> &mut O {
-        &mut self.network.observer
+        self.network.observer()
     }
 
     /// Runs to the end, but not much longer than `steps` steps: events, packets sent, flows and links sampled. Returns whether the end is
@@ -107,7 +107,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn run_some(&mut self) {
         let enough = self.network.sent_packets() + EVENTS_AT_ONCE;
         for _ in 0..EVENTS_AT_ONCE {
-            let Some((at, actor)) = self.network.events.pop_before(self.end) else {
+            let Some((at, actor)) = self.network.events().pop_before(Moment::before_all(self.end)) else {
                 self.now = self.end;
                 self.done = true;
                 return;
@@ -118,7 +118,10 @@ impl<'a, O: Observer> Simulation<'a, O> {
             self.now = at.at;
             self.events += 1;
             self.fingerprint.add(at.at, actor);
-            self.act(at, actor);
+            match actor.class() {
+                Class::Arrival => self.packet_arrives(at, actor.number()),
+                _ => self.act(at, actor),
+            }
             if self.network.sent_packets() > enough {
                 return;
             }
@@ -132,7 +135,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// Fetches what the next events will need, one step for each each time: the link, its packet, what that needs, the flow's end.
     fn fetch_ahead(&self) {
         let network = &self.network;
-        for (ahead, actor) in network.events.ahead().into_iter().enumerate() {
+        for (ahead, actor) in network.ahead().into_iter().enumerate() {
             let Some(actor) = actor else { return };
             let number = actor.number();
             match (actor.class(), ahead) {
@@ -168,18 +171,22 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
+    /// A packet arrives at the far end of a link. Inlined, since most events are arrivals.
+    #[inline(always)]
+    fn packet_arrives(&mut self, now: Moment, link: usize) {
+        if let Some(handle) = self.network.arrived(now, link) {
+            match self.network.host_of(link) {
+                None => self.arrived(now, handle),
+                Some(host) => self.at_host(now, host, handle),
+            }
+        }
+    }
+
     fn act(&mut self, now: Moment, actor: Actor) {
         let number = actor.number();
         match actor.class() {
-            Class::Arrival => {
-                if let Some(handle) = self.network.arrival(now, number) {
-                    match self.network.host_of(number) {
-                        None => self.arrived(now, handle),
-                        Some(host) => self.at_host(now, host, handle),
-                    }
-                }
-            }
-            Class::Departure => self.network.departure(now, number),
+            Class::Arrival => {}
+            Class::Departure => self.network.departed(now, number),
             Class::SenderTimer => {
                 let due = self.flows[number].driver.sender_timer.fired();
                 self.flows[number].on_sender_timer(now, due, &mut self.network);
@@ -217,7 +224,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
         let packet = self.network.packet(handle);
         if self.attackers.iter().any(|attacker| attacker.stops(packet).is_some()) {
-            self.network.came_to_end(now.at, handle);
+            self.network.hop_ended(now.at, handle);
             return self.arrived_late(now, handle);
         }
         // A delivery that ends now is not put off.
@@ -275,7 +282,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         if let Some(series) = &mut self.series {
             series.sample(now, &self.flows, &mut self.network);
             self.samples += series.sampled();
-            self.network.events.push(Moment::after_all(now.at + series.interval()), Actor::new(Class::Sample, 0));
+            self.network.events().push(Moment::after_all(now.at + series.interval()), Actor::new(Class::Sample, 0));
         }
     }
 

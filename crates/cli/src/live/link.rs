@@ -1,7 +1,8 @@
 //! The link between the ends of all flows, with what goes through it.
 
 use super::time::Time;
-use headway_net::proxy::{Proxy, ProxyError, Seen, Shown, Watch, Way};
+
+use headway_net::proxy::{PortSample, Proxy, ProxyError, Seen, Watch, Way};
 use headway_record::{FlowMeter, FlowPacket, Measured};
 use headway_units::{DropCause, Duration, Instant, MediaKind};
 use std::sync::Arc;
@@ -13,14 +14,7 @@ pub(super) struct Sample {
     /// Of each flow: bytes that have come, packets that were lost.
     pub(super) flows: Vec<(u64, u64)>,
     /// Of each direction.
-    pub(super) ways: [WaySample; 2],
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WaySample {
-    pub(super) shown: Shown,
-    pub(super) arrived: u64,
-    pub(super) dropped: u64,
+    pub(super) ways: [PortSample; 2],
 }
 
 /// What goes through each door towards the servers: a flow's packets, whatever they carry.
@@ -81,10 +75,7 @@ pub(super) fn serve(
 }
 
 fn sample(proxy: &mut Proxy, flows: &Flows, at: Instant) -> Sample {
-    let ways = Way::BOTH.map(|way| {
-        let (shown, counts) = (proxy.show(way), proxy.counts(way));
-        WaySample { shown, arrived: counts.arrived_packets, dropped: counts.dropped_packets.total() }
-    });
+    let ways = Way::BOTH.map(|way| proxy.sample(way));
     let of_flow = |meter: &FlowMeter| (meter.total_received_bytes(), meter.total_lost_packets());
     Sample { at, flows: flows.0.iter().map(of_flow).collect(), ways }
 }

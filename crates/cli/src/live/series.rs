@@ -44,12 +44,12 @@ pub(super) fn series(
         }
         for (way, [throughput, queue, arrived, dropped, average]) in ways.iter().enumerate() {
             let now = sample.ways[way];
-            let bytes_before = last.map_or(0, |last| last.ways[way].shown.transmitted_bytes);
-            rows.push(sample.at, *throughput, rate(now.shown.transmitted_bytes, bytes_before));
-            rows.push(sample.at, *queue, now.shown.waiting_packets as f64);
-            rows.push(sample.at, *arrived, now.arrived as f64);
-            rows.push(sample.at, *dropped, now.dropped as f64);
-            now.shown.red_average.into_iter().for_each(|value| rows.push(sample.at, *average, value));
+            let bytes_before = last.map_or(0, |last| last.ways[way].sent_bytes);
+            rows.push(sample.at, *throughput, rate(now.sent_bytes, bytes_before));
+            rows.push(sample.at, *queue, now.queue_packets as f64);
+            rows.push(sample.at, *arrived, now.arrived_packets as f64);
+            rows.push(sample.at, *dropped, now.dropped_packets as f64);
+            now.average.into_iter().for_each(|value| rows.push(sample.at, *average, value));
         }
     }
     for (held, [.., allowed, rtt, losses]) in held.iter().zip(&flows) {

@@ -2,6 +2,8 @@ use super::*;
 use crate::{Class, MAX_ACTORS};
 use proptest::prelude::*;
 
+const END: Moment = Moment::after_all(Instant::FAR_FUTURE);
+
 const CLASSES: [Class; 8] = [
     Class::Arrival,
     Class::SenderTimer,
@@ -23,7 +25,7 @@ fn what_is_ahead_comes_next() {
     for first in 0..9 {
         let ahead: Vec<_> = events.ahead().into_iter().flatten().map(Actor::number).collect();
         assert_eq!(ahead, (first..9).take(AHEAD).collect::<Vec<_>>());
-        assert_eq!(events.pop_before(Instant::FAR_FUTURE).unwrap().1.number(), first);
+        assert_eq!(events.pop_before(END).unwrap().1.number(), first);
     }
     assert_eq!(events.ahead(), [None; AHEAD]);
 }
@@ -47,15 +49,15 @@ proptest! {
             reference.insert((at, actor));
             for _ in 0..pops {
                 let expected = reference.pop_first();
-                prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), expected);
+                prop_assert_eq!(queue.pop_before(END), expected);
                 now = expected.map_or(now, |(at, _)| at);
             }
         }
         while let Some(expected) = reference.pop_first() {
-            prop_assert_eq!(queue.pop_before(expected.0.at), None, "the end itself is not before the end");
-            prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some(expected));
+            prop_assert_eq!(queue.pop_before(expected.0), None, "the end itself is not before the end");
+            prop_assert_eq!(queue.pop_before(END), Some(expected));
         }
-        prop_assert_eq!(queue.pop_before(Instant::FAR_FUTURE), None);
+        prop_assert_eq!(queue.pop_before(END), None);
     }
 }
 
@@ -68,11 +70,11 @@ fn a_crowd_is_not_slow() {
         queue.push(at, Actor::new(Class::Arrival, number));
     }
     for number in 0..100_000 {
-        assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some((at, Actor::new(Class::Arrival, number))));
+        assert_eq!(queue.pop_before(END), Some((at, Actor::new(Class::Arrival, number))));
         queue.push(at, Actor::new(Class::Departure, number));
     }
-    assert_eq!(queue.pop_before(at.at), None);
-    assert_eq!(queue.pop_before(Instant::FAR_FUTURE), Some((at, Actor::new(Class::Departure, 0))));
+    assert_eq!(queue.pop_before(at), None);
+    assert_eq!(queue.pop_before(END), Some((at, Actor::new(Class::Departure, 0))));
 }
 
 /// The tuning: a few events pending need no more than the least ring, and a day is about as long as what lies between two events.
@@ -84,7 +86,7 @@ fn a_day_has_about_one_event_and_the_ring_about_a_day_for_each() {
             queue.push(Moment::new(Instant::from_nanos(number * gap)), Actor::new(Class::Arrival, number as usize));
         }
         for _ in 0..20 * pending + 100_000 {
-            let (at, actor) = queue.pop_before(Instant::FAR_FUTURE).unwrap();
+            let (at, actor) = queue.pop_before(END).unwrap();
             queue.push(Moment::new(at.at + headway_units::Duration::from_nanos(pending * gap)), actor);
         }
         assert_eq!(queue.ring.len(), (pending as usize).next_power_of_two().max(LEAST_DAYS), "{pending} of {gap} ns");
@@ -103,8 +105,7 @@ fn equal_moments_go_by_class_and_then_by_number() {
     }
     let earlier = Moment { sum_s: 0.000_999, ..at };
     queue.push(earlier, Actor::new(Class::Sample, 9));
-    let popped: Vec<_> =
-        std::iter::from_fn(|| queue.pop_before(Instant::FAR_FUTURE)).map(|(_, a)| (a.class(), a.number())).collect();
+    let popped: Vec<_> = std::iter::from_fn(|| queue.pop_before(END)).map(|(_, a)| (a.class(), a.number())).collect();
     assert_eq!(popped[0], (Class::Sample, 9));
     assert_eq!(popped[1..], order);
 }

@@ -28,6 +28,7 @@ impl Item for Packet {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
+    fn mark(&mut self) {}
     fn dscp(&self) -> Dscp {
         self.dscp
     }

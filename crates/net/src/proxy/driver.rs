@@ -1,13 +1,13 @@
 //! The emulator between sockets: one thread, which waits for datagrams and for the next departure.
 
 use super::clients::{ClientId, Clients};
-use super::emulator::{Departure, Dropped, Emulator, Packet, Shown, Way, WayCounts};
+use super::emulator::{Departure, Dropped, Emulator, Packet, Way, WayCounts};
 use super::report::Report;
 use super::socket::{Socket, ecn};
 use super::waiter::Waiter;
 use super::watch::{Seen, Watch};
 use crate::Clock;
-use headway_link::Config;
+use headway_link::{Config, PortSample};
 use headway_record::{Histogram, LinkLabel, LinkSummary, Measured};
 use headway_units::{Duration, Instant};
 use quinn_udp::RecvMeta;
@@ -169,9 +169,9 @@ impl Proxy {
         self.link.counts(way)
     }
 
-    /// What this direction of the link shows now.
-    pub fn show(&mut self, way: Way) -> Shown {
-        self.link.show(self.clock.now(), way)
+    /// The state of this direction of the link.
+    pub fn sample(&mut self, way: Way) -> PortSample {
+        self.link.sample(self.clock.now(), way)
     }
 
     /// Waits until something happens or so long, and does what is to be done then: to be called again and again.

@@ -1,14 +1,14 @@
-//! A duplex link under somebody's clock: what the simulator does to packets, without a simulation around it. Without I/O.
+//! A duplex link under the caller's clock, without I/O.
 //!
-//! The link is the simulator's own ([`headway_link::Link`]), and so are its random streams, by the names and the seed of the scenario: packets that
-//! come at the same instants with the same sizes leave at the same instants, and the same ones are dropped.
+//! The link consists of two ports of the simulator ([`headway_link::Ports`]), with the same random streams, by the names and the seed of the scenario: packets that
+//! arrive at the same times with the same sizes leave at the same times, and the same ones are dropped.
 //!
-//! What is computed goes by the instants that are passed in, never by when somebody asks: a caller that comes late gets late what left in time, and
-//! [`Departure::at`] tells when that was.
+//! All times follow from those that are passed in, never from when the caller polls: a caller that polls late gets late what left in time, and
+//! [`Departure::at`] is when that was.
 
-use headway_engine::{Class, Moment, Places, Ties};
-use headway_link::{Common, Config, Decision, Delivery, Handle, Item, Link, Offer, Pool, Transmission};
-use headway_record::{DropCounts, LinkLabel, LinkMeter, LinkSummary, Measured};
+use headway_engine::{Class, Moment, Ties};
+use headway_link::{Config, Drop, Handle, Handler, Item, PortSample, Ports};
+use headway_record::{DropCounts, LinkLabel, LinkSummary, Measured};
 use headway_units::{DropCause, Dscp, Ecn, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,6 +56,11 @@ impl<T: Default> Item for Packet<T> {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
+    fn mark(&mut self) {
+        if self.ecn.is_capable() {
+            self.ecn = Ecn::Ce;
+        }
+    }
     /// Sockets do not tell it.
     fn dscp(&self) -> Dscp {
         Dscp::CS0
@@ -89,17 +94,6 @@ pub struct Dropped<T> {
     pub packet: Packet<T>,
 }
 
-/// What a direction shows of itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
-    /// Packets that wait, without the one in transmission.
-    pub waiting_packets: u64,
-    /// Bytes that it has transmitted, or begun to, since the beginning.
-    pub transmitted_bytes: u64,
-    /// RED's average, in packets or bytes as the queue counts, where there is one.
-    pub red_average: Option<f64>,
-}
-
 /// What became of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WayCounts {
@@ -123,37 +117,62 @@ pub struct WayCounts {
     pub held_packets: u64,
 }
 
-/// One direction.
-#[derive(Debug)]
-struct Direction {
-    link: Link,
-    common: Common,
-    counts: WayCounts,
-    meter: LinkMeter,
-}
-
-/// What a meter notes of a transmission.
-fn note(meter: &mut LinkMeter, measured: &Measured, transmission: &Transmission) {
-    let bytes = transmission.size.count() as u32;
-    meter.waited(measured, transmission.enqueued, transmission.start, bytes);
-    meter.transmitted(measured, transmission.start, transmission.end, bytes);
-}
-
 /// A duplex link: see the [module](super).
 #[derive(Debug)]
 pub struct Emulator<T> {
-    ways: [Direction; 2],
-    packets: Pool<Packet<T>>,
-    places: Places,
-    ties: Ties,
+    ports: Ports<Packet<T>, Fates<T>>,
     now: Instant,
+    /// Packets that have reached the far end and were not polled yet, in order.
+    due: VecDeque<Departure<T>>,
+}
+
+/// What became of the packets.
+#[derive(Debug)]
+struct Fates<T> {
+    counts: [WayCounts; 2],
     /// Bytes that packets take, on the link or due.
     held: u64,
-    /// What has reached the far end and was not fetched yet, in order.
-    due: VecDeque<Departure<T>>,
-    /// What was dropped and not fetched yet, if anybody wants it.
+    /// Dropped packets that were not polled yet, if they are kept.
     dropped: Option<VecDeque<Dropped<T>>>,
-    measured: Arc<Measured>,
+}
+
+impl<T> Fates<T> {
+    /// Whether there is room for a packet, which is counted.
+    fn accepts(&mut self, way: usize, size: u32) -> bool {
+        let fits = self.held + cost(size) <= MOST_HELD;
+        if fits {
+            self.held += cost(size);
+            self.counts[way].held_packets += 1;
+        } else {
+            self.counts[way].no_room_packets += 1;
+        }
+        fits
+    }
+}
+
+impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
+    fn duplicate(&mut self, _: Instant, way: usize, packet: &Packet<T>, _: usize) -> Option<Packet<T>> {
+        self.counts[way].duplicated_packets += 1;
+        self.accepts(way, packet.size).then(|| packet.clone())
+    }
+
+    fn reordered(&mut self, way: usize) {
+        self.counts[way].reordered_packets += 1;
+    }
+
+    fn marked(&mut self, _: Instant, way: usize, _: Handle, _: &mut Packet<T>) {
+        self.counts[way].marked_packets += 1;
+    }
+
+    fn dropped(&mut self, drop: Drop<'_, Packet<T>>) {
+        let (packet, counts) = (std::mem::take(drop.packet), &mut self.counts[drop.port]);
+        self.held -= cost(packet.size);
+        counts.held_packets -= 1;
+        counts.dropped_packets.add(drop.cause);
+        if let Some(dropped) = &mut self.dropped {
+            dropped.push_back(Dropped { at: drop.now, way: Way::BOTH[drop.port], cause: drop.cause, packet });
+        }
+    }
 }
 
 impl<T: Default + Clone> Emulator<T> {
@@ -161,238 +180,96 @@ impl<T: Default + Clone> Emulator<T> {
     /// random streams.
     #[must_use]
     pub fn new(ways: [(&str, &Config); 2], seed: u64) -> Self {
-        let ties = ways[0].1.ties;
-        let direction = |(name, config): (&str, &Config)| Direction {
-            link: Link::new(seed, name, 0),
-            common: Common::new(config, seed, name),
-            counts: WayCounts::default(),
-            meter: LinkMeter::default(),
-        };
-        Self {
-            ways: ways.map(direction),
-            packets: Pool::default(),
-            places: Places::default(),
-            ties,
-            now: Instant::ZERO,
-            held: 0,
-            due: VecDeque::new(),
-            dropped: None,
-            measured: Measured::between(Instant::ZERO, Instant::FAR_FUTURE),
-        }
+        let measured = &Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
+        let fates = Fates { counts: [WayCounts::default(); 2], held: 0, dropped: None };
+        let mut ports = Ports::new(ways[0].1.ties, measured, fates);
+        ways.into_iter().for_each(|(name, config)| ports.add(config, seed, name, false));
+        Self { ports, now: Instant::ZERO, due: VecDeque::new() }
     }
 
-    /// What [`summary`](Self::summary) tells is of this time. To be said before the first packet comes.
+    /// Sets the time that [`summary`](Self::summary) measures. To be called before the first packet.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
-        self.measured = Arc::clone(measured);
+        self.ports.measure(measured);
     }
 
-    /// From now on what is dropped is kept for [`poll_dropped`](Self::poll_dropped), which must be asked after each other call.
+    /// Keeps dropped packets from now on for [`poll_dropped`](Self::poll_dropped), which must be called after each other call.
     pub fn keep_dropped(&mut self) {
-        self.dropped.get_or_insert_default();
+        self.ports.handler.dropped.get_or_insert_default();
     }
 
-    /// The next packet that was dropped, if they are [kept](Self::keep_dropped).
+    /// The next dropped packet, if they are [kept](Self::keep_dropped).
     pub fn poll_dropped(&mut self) -> Option<Dropped<T>> {
-        self.dropped.as_mut()?.pop_front()
+        self.ports.handler.dropped.as_mut()?.pop_front()
     }
 
-    /// A packet comes to the link. Time does not go back: one that would come before the last comes with it.
+    /// Offers a packet to the link. Time does not go back: a packet with an earlier time than the last has the time of the last.
     pub fn handle(&mut self, now: Instant, way: Way, packet: Packet<T>) {
         self.now = self.now.max(now);
         let moment = self.moment();
         self.advance(moment);
-        let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
-        direction.counts.arrived_packets += 1;
-        direction.meter.arrived(measured, self.now);
-        let copy = direction.common.copies().then(|| packet.clone());
-        if copy.is_some() {
-            direction.counts.duplicated_packets += 1;
-            direction.meter.duplicated(measured, self.now);
-        }
-        for packet in [Some(packet), copy].into_iter().flatten() {
-            self.offer(moment, way, packet);
+        let fates = &mut self.ports.handler;
+        fates.counts[way as usize].arrived_packets += 1;
+        if fates.accepts(way as usize, packet.size) {
+            let handle = self.ports.packets.insert(packet);
+            self.ports.offer(moment, way as usize, handle);
         }
     }
 
-    /// A packet comes to the link, or a copy of it.
-    fn offer(&mut self, moment: Moment, way: Way, packet: Packet<T>) {
-        let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
-        let costs = cost(packet.size);
-        if self.held + costs > MOST_HELD {
-            direction.counts.no_room_packets += 1;
-            return;
-        }
-        self.held += costs;
-        direction.counts.held_packets += 1;
-        let handle = self.packets.insert(packet);
-        let Direction { link, common, meter, .. } = direction;
-        let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
-        let offer = link.offer(common, &mut self.packets, &mut self.places, moment, handle, 0, begun);
-        meter.queue_seen(measured, self.now, link.waiting().0 as u32);
-        if let Some(average) = common.average() {
-            meter.red_average(measured, self.now, average);
-        }
-        match offer {
-            Offer::Accepted => {}
-            Offer::Marked => self.mark(self.now, way, handle),
-            Offer::MarkedAhead(ahead) => self.mark(self.now, way, ahead),
-            Offer::Decided => self.decided(self.now, way),
-            Offer::Dropped(cause) | Offer::DroppedMarked(cause) => self.drop(self.now, way, handle, cause),
-            Offer::Evicted { marked, victim, cause } => {
-                if marked {
-                    self.mark(self.now, way, handle);
-                }
-                self.drop(self.now, way, victim, cause);
-            }
-        }
-    }
-
-    /// The next packet that has reached the far end by `now`, if any has: ask until there is none. They come in the order of their instants.
+    /// The next packet that has reached the far end by `now`, in the order of time. To be called until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Departure<T>> {
         self.now = self.now.max(now);
         if self.due.is_empty() {
             self.advance(Moment::after_all(self.now));
         }
         let departure = self.due.pop_front()?;
-        self.held -= cost(departure.packet.size);
+        self.ports.handler.held -= cost(departure.packet.size);
         Some(departure)
     }
 
-    /// When the next packet reaches the far end, or not after that: where packets overtake others, also when something else happens.
+    /// When the next packet reaches the far end, or an earlier time: where packets overtake one another, also that of other events.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        // What is on a link has the arrival of its first settled: who ends its transmission before that can wait till then.
-        let next = self.ways.iter().filter_map(|Direction { link, common, .. }| {
-            // Who may overtake has to be transmitted first.
-            let departure = if common.overtakes() { link.next_departure(common) } else { None };
-            link.next_arrival().into_iter().chain(departure).map(|at| at.at).min()
-        });
-        let next = next.min();
-        self.due.front().map(|due| due.at).or(next)
+        self.due.front().map(|due| due.at).or_else(|| self.ports.poll_timeout())
     }
 
     /// What became of the packets of this direction so far.
     #[must_use]
     pub fn counts(&self, way: Way) -> WayCounts {
-        self.ways[way as usize].counts
+        self.ports.handler.counts[way as usize]
     }
 
-    /// What this direction shows now.
-    pub fn show(&mut self, now: Instant, way: Way) -> Shown {
+    /// The state of this direction.
+    pub fn sample(&mut self, now: Instant, way: Way) -> PortSample {
         self.now = self.now.max(now);
-        let Direction { link, common, meter, .. } = &mut self.ways[way as usize];
-        link.settle(common, &mut self.packets, Moment::after_all(self.now));
-        Shown {
-            waiting_packets: link.waiting().0,
-            transmitted_bytes: meter.total_sent_bytes() - link.bytes_told_ahead(common),
-            red_average: common.average(),
-        }
+        self.ports.sample(Moment::after_all(self.now), way as usize)
     }
 
-    /// What happened to this direction in the time that is [measured](Self::measure), or until `end` if that is earlier.
+    /// What happened to this direction in the measured time, or until `end` if that is earlier.
     #[must_use]
     pub fn summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
-        let Direction { link, common, meter, .. } = &self.ways[way as usize];
-        let mut meter = meter.clone();
-        for (since, size) in link.unsettled(common, &self.packets) {
-            meter.waited(&self.measured, since, end, size.count() as u32);
-        }
-        for (_, start, until, size) in link.settled_after(common, &self.packets, end) {
-            meter.cut_waiting(&self.measured, end, end, start, size.count() as u32);
-            meter.cut_transmission(&self.measured, end, start, until);
-        }
-        meter.summary(&self.measured, label, end)
+        self.ports.summary(way as usize, label, end, true, |_| String::new())
     }
 
-    /// This instant, as the simulator has those at which sources send.
+    /// The moment of now, as that of a source in the simulator.
     fn moment(&mut self) -> Moment {
         let sum_s = self.now.as_secs_f64();
-        match self.ties {
-            Ties::Scheduled => Moment::scheduled(sum_s, self.places.next()),
+        let events = &mut self.ports.events;
+        match events.ties {
+            Ties::Scheduled => Moment::scheduled(sum_s, events.places.next()),
             Ties::Drawn => Moment::in_class(self.now, sum_s, Class::Source),
         }
     }
 
-    /// Lets everything happen that comes before `until`, in its order.
+    /// Handles all events before `until`.
     fn advance(&mut self, until: Moment) {
-        loop {
-            let next = Way::BOTH.into_iter().flat_map(|way| {
-                let Direction { link, common, .. } = &self.ways[way as usize];
-                let arrival = link.next_arrival().map(|at| (at, way, Class::Arrival));
-                let departure = link.next_departure(common).map(|at| (at, way, Class::Departure));
-                arrival.into_iter().chain(departure)
-            });
-            match next.min_by_key(|(at, ..)| *at) {
-                Some((at, way, Class::Departure)) if at < until => {
-                    let (direction, measured) = (&mut self.ways[way as usize], &*self.measured);
-                    let Direction { link, common, meter, .. } = direction;
-                    let begun = |_: &Pool<_>, transmission| note(meter, measured, &transmission);
-                    link.depart(common, &mut self.packets, &mut self.places, begun);
-                    self.decided(at.at, way);
-                }
-                Some((at, way, _)) if at < until => self.arrive(at, way),
-                _ => return,
-            }
-        }
-    }
-
-    /// A packet is at the far end.
-    fn arrive(&mut self, at: Moment, way: Way) {
-        let Direction { link, common, counts, meter } = &mut self.ways[way as usize];
-        let delivery = link.arrive(common, &mut self.packets, at);
-        if let Some(Delivery::Reordered(_)) = &delivery {
-            counts.reordered_packets += 1;
-            meter.reordered(&self.measured, at.at);
-        }
-        match delivery {
-            Some(Delivery::Arrived(handle) | Delivery::Reordered(handle)) => {
-                let packet = std::mem::take(self.packets.get_mut(handle));
-                self.packets.remove(handle);
-                counts.delivered_packets += 1;
-                counts.delivered_bytes += u64::from(packet.size);
-                counts.held_packets -= 1;
-                self.due.push_back(Departure { at: at.at, way, packet });
-            }
-            Some(Delivery::Lost(handle)) => self.drop(at.at, way, handle, DropCause::Channel),
-            None => {}
-        }
-    }
-
-    /// What a queue has decided about packets that waited.
-    fn decided(&mut self, at: Instant, way: Way) {
-        while let Some(decision) = self.ways[way as usize].common.poll_decision() {
-            match decision {
-                Decision::Marked(handle) => self.mark(at, way, handle),
-                Decision::Dropped { packet, enqueued, cause } => {
-                    let bytes = self.packets.get(packet).size;
-                    self.ways[way as usize].meter.waited(&self.measured, enqueued, at, bytes);
-                    self.drop(at, way, packet, cause);
-                }
-            }
-        }
-    }
-
-    fn mark(&mut self, at: Instant, way: Way, handle: Handle) {
-        let direction = &mut self.ways[way as usize];
-        direction.counts.marked_packets += 1;
-        direction.meter.marked(&self.measured, at);
-        let packet = self.packets.get_mut(handle);
-        if packet.ecn.is_capable() {
-            packet.ecn = Ecn::Ce;
-        }
-    }
-
-    fn drop(&mut self, at: Instant, way: Way, handle: Handle, cause: DropCause) {
-        // The slot keeps what is in it until it is taken again.
-        let packet = std::mem::take(self.packets.get_mut(handle));
-        self.packets.remove(handle);
-        self.held -= cost(packet.size);
-        let Direction { counts, meter, .. } = &mut self.ways[way as usize];
-        counts.held_packets -= 1;
-        counts.dropped_packets.add(cause);
-        meter.dropped(&self.measured, at, cause);
-        if let Some(dropped) = &mut self.dropped {
-            dropped.push_back(Dropped { at, way, cause, packet });
+        while let Some((at, way, handle)) = self.ports.next_arrival(until) {
+            let packet = std::mem::take(self.ports.packets.get_mut(handle));
+            self.ports.packets.remove(handle);
+            let counts = &mut self.ports.handler.counts[way];
+            counts.delivered_packets += 1;
+            counts.delivered_bytes += u64::from(packet.size);
+            counts.held_packets -= 1;
+            self.due.push_back(Departure { at: at.at, way: Way::BOTH[way], packet });
         }
     }
 }
@@ -443,8 +320,8 @@ mod tests {
         }
         link.handle(Instant::from_millis(1), Way::ToClient, packet(500, 9));
         // After 5 ms the second is in transmission, and the third waits.
-        let shown = Shown { waiting_packets: 1, transmitted_bytes: 2000, red_average: None };
-        assert_eq!(link.show(Instant::from_millis(5), Way::ToServer), shown);
+        let sample = link.sample(Instant::from_millis(5), Way::ToServer);
+        assert_eq!((sample.queue_packets, sample.sent_bytes, sample.average), (1, 2000, None));
         let mut seen = Vec::new();
         while let Some(at) = link.poll_timeout() {
             assert_eq!(link.poll_transmit(Instant::from_nanos(at.as_nanos() - 1)), None);

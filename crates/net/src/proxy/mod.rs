@@ -5,7 +5,9 @@
 
 mod emulator;
 
-pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Shown, Way, WayCounts};
+pub use headway_link::PortSample;
+
+pub use emulator::{Departure, Dropped, Emulator, MOST_HELD, Packet, Way, WayCounts};
 
 #[cfg(target_os = "linux")]
 mod clients;

@@ -94,7 +94,7 @@ impl Flow {
             driver.answer_at(ends, now, now.at, network);
         } else {
             for _ in 0..BURST {
-                let mut meter = Meter::by(&mut network.flow_meters[driver.id.0 as usize], sender_clock.as_ref());
+                let mut meter = Meter::by(network.flow_meter(driver.id), sender_clock.as_ref());
                 let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
                 struck.count(&envelope);
                 client.queue.tell(at_client, &mut meter);

@@ -1,103 +1,160 @@
-//! What links do to packets beside passing them on.
+//! What becomes of the packets of a run: marks, drops and deliveries, for the record and the observer.
 
-use super::{Network, flow_packet};
-use crate::observe::{LinkEvent, Observer, Place};
-use headway_link::{Decision, Handle, Offer};
+use super::judged::{self, Judged};
+use super::twins::Twins;
+use super::{MOST_PACKETS, flow_packet};
+use crate::observe::{LinkEvent, Observer, OfferedHop, Place};
+use crate::packet::Packet;
+use headway_link::{Drop, Handle, Handler};
+use headway_record::{FlowMeter, Measured};
+use headway_scenario::Scenario;
 use headway_units::{DropCause, Instant};
+use std::sync::Arc;
 
-impl<O: Observer> Network<O> {
-    /// A link has marked or dropped the packet that it was offered, or another.
-    #[cold]
-    pub(super) fn not_just_accepted(&mut self, now: Instant, number: usize, handle: Handle, offer: Offer) {
-        let event = if offer == Offer::Dropped(DropCause::Channel) { LinkEvent::Lost } else { LinkEvent::Drop };
-        let (marked, dropped) = match offer {
-            Offer::Accepted | Offer::Decided => (false, None),
-            Offer::Marked => (true, None),
-            Offer::MarkedAhead(ahead) => {
-                self.mark(now, number, ahead);
-                (false, None)
-            }
-            Offer::Dropped(cause) => (false, Some((handle, cause))),
-            Offer::DroppedMarked(cause) => {
-                self.packets.get_mut(handle).mark();
-                (false, Some((handle, cause)))
-            }
-            Offer::Evicted { marked, victim, cause } => (marked, Some((victim, cause))),
-        };
-        if marked {
-            self.mark(now, number, handle);
-        }
-        if let Some((handle, cause)) = dropped {
-            self.drop(now, number, handle, cause, event);
+#[derive(Debug)]
+pub(crate) struct Fates<O> {
+    pub(crate) observer: O,
+    pub(crate) flow_meters: Vec<FlowMeter>,
+    /// Packets that ended at a flow's end, and those that ended elsewhere.
+    pub(super) delivered: u64,
+    pub(super) dropped: u64,
+    /// Whether any link duplicates packets.
+    pub(super) copies: bool,
+    /// Copies that links have made, and those of which another is in the network.
+    pub(super) copied: u64,
+    pub(super) twins: Twins,
+    /// When a packet was not sent because there were [`MOST_PACKETS`].
+    pub(super) overflowed: Option<Instant>,
+    /// Of flows whose receivers distinguish losses; empty if there are none.
+    pub(super) judged: Vec<Option<Box<Judged>>>,
+    pub(super) measured: Arc<Measured>,
+}
+
+impl<O: Observer> Fates<O> {
+    pub(super) fn new(scenario: &Scenario, measured: &Arc<Measured>, observer: O) -> Self {
+        Self {
+            observer,
+            flow_meters: scenario.flows.iter().map(|_| FlowMeter::new(measured)).collect(),
+            delivered: 0,
+            dropped: 0,
+            copies: scenario.links.iter().any(|link| link.duplicate.is_some()),
+            copied: 0,
+            twins: Twins::default(),
+            overflowed: None,
+            judged: judged::of(scenario),
+            measured: Arc::clone(measured),
         }
     }
 
-    /// A link's queue has decided about packets that waited.
+    /// A packet has reached its end. `goodput` bytes of it were of use.
+    #[inline(always)]
+    pub(super) fn delivered(&mut self, now: Instant, packet: &Packet, goodput: u32) {
+        self.delivered += 1;
+        if self.copies && self.twins.arrives(packet.uid) {
+            return self.arrived_again(now, packet);
+        }
+        if packet.forward {
+            let received = flow_packet(packet);
+            self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
+            if O::TELLS && received.deadline.is_some_and(|deadline| deadline < now) {
+                self.late(now, packet);
+            }
+        }
+    }
+
+    /// A packet has arrived after its deadline: a separate function, since most packets have none.
     #[cold]
     #[inline(never)]
-    pub(super) fn decided(&mut self, now: Instant, number: usize) {
-        let common = self.ports[number].link.common as usize;
-        while let Some(decision) = self.commons[common].poll_decision() {
-            match decision {
-                Decision::Marked(packet) => self.mark(now, number, packet),
-                Decision::Dropped { packet, enqueued, cause } => {
-                    let bytes = self.packets.get(packet).size;
-                    self.ports[number].meter.waited(&self.measured, enqueued, now, bytes);
-                    self.drop(now, number, packet, cause, LinkEvent::Drop);
-                }
-            }
+    fn late(&mut self, now: Instant, packet: &Packet) {
+        if let Some(data) = packet.body.data() {
+            self.observer.late(now, now.since(data.deadline), packet);
         }
     }
 
-    /// A link marks a packet.
+    /// A packet has reached its end where another copy of it was before.
     #[cold]
-    fn mark(&mut self, now: Instant, number: usize, handle: Handle) {
-        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get_mut(handle));
-        meter.marked(&self.measured, now);
-        if let Some(flows) = meter.by_flow_mut() {
-            flows.marked(&self.measured, now, packet.flow);
+    #[inline(never)]
+    fn arrived_again(&mut self, now: Instant, packet: &Packet) {
+        if packet.forward {
+            self.flow_meters[packet.flow.0 as usize].duplicate(now, &flow_packet(packet));
         }
-        packet.mark();
+    }
+
+    /// A packet has ended before its end.
+    pub(super) fn lost(&mut self, now: Instant, place: Place, packet: &Packet, cause: DropCause) {
+        self.observer.dropped(now, place, cause, packet);
+        // Also for packets to the sender, so that none of several is kept for ever.
+        let is_one_of_several = self.copies && self.twins.others(packet.uid);
+        if packet.forward && !is_one_of_several {
+            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
+            if self.judges() {
+                self.note_loss(packet, cause);
+            }
+        }
+        self.dropped += 1;
+    }
+}
+
+impl<O: Observer> Handler<Packet> for Fates<O> {
+    const WATCHES: bool = O::WATCHES;
+    const HOPS: bool = O::HOPS;
+
+    #[inline]
+    fn offered(&mut self, now: Instant, link: usize, queue: u64, handle: Handle, packet: &Packet) {
+        self.observer.hop_offered(now, &OfferedHop { slot: handle.place(), link, queue, packet });
+    }
+
+    #[inline]
+    fn transmitted(&mut self, handle: Handle, _: &Packet, start: Instant, end: Instant) {
+        self.observer.hop_transmitted(handle.place(), start, end);
+    }
+
+    #[inline]
+    fn enqueued(&mut self, now: Instant, link: usize, packet: &Packet) {
+        self.observer.link_event(now, LinkEvent::Enqueue, link, packet);
+    }
+
+    #[inline]
+    fn dequeued(&mut self, now: Instant, link: usize, packet: &Packet) {
+        self.observer.link_event(now, LinkEvent::Dequeue, link, packet);
+    }
+
+    #[inline]
+    fn received(&mut self, now: Instant, link: usize, packet: &Packet) {
+        self.observer.link_event(now, LinkEvent::Receive, link, packet);
+    }
+
+    #[inline]
+    fn average(&mut self, now: Instant, link: usize, average: f64) {
+        self.observer.average(now, link, average);
+    }
+
+    #[cold]
+    fn duplicate(&mut self, now: Instant, _: usize, packet: &Packet, alive: usize) -> Option<Packet> {
+        if alive >= MOST_PACKETS {
+            self.overflowed.get_or_insert(now);
+            return None;
+        }
+        self.copied += 1;
+        self.twins.copied(packet.uid);
+        Some(packet.clone())
+    }
+
+    fn marked(&mut self, _: Instant, _: usize, handle: Handle, _: &mut Packet) {
         if O::HOPS {
             self.observer.hop_marked(handle.place());
         }
     }
 
-    /// A link has dropped a packet.
-    #[cold]
-    pub(super) fn drop(&mut self, now: Instant, number: usize, handle: Handle, cause: DropCause, event: LinkEvent) {
-        let (meter, packet) = (&mut self.ports[number].meter, self.packets.get(handle));
-        meter.dropped(&self.measured, now, cause);
-        if let Some(flows) = meter.by_flow_mut() {
-            // What the channel takes before the queue is a `Lost`.
-            if cause == DropCause::Channel && event == LinkEvent::Drop {
-                flows.lost(&self.measured, now, packet.flow, cause);
-            } else {
-                flows.dropped(&self.measured, now, packet.flow, cause);
-            }
-        }
+    fn dropped(&mut self, drop: Drop<'_, Packet>) {
+        let Drop { now, port, handle, packet, cause, before_queue } = drop;
         if O::WATCHES {
-            self.observer.link_event(now, event, number, packet);
+            let event = if before_queue { LinkEvent::Lost } else { LinkEvent::Drop };
+            self.observer.link_event(now, event, port, packet);
         }
         if O::HOPS {
             self.observer.hop_ended(now, handle.place(), Some(cause));
         }
-        self.take(now, Place::Link(number), handle, cause);
-    }
-
-    /// A packet goes no further. Where somebody on the path takes it away, the record calls that a loss in the channel.
-    pub(crate) fn take(&mut self, now: Instant, place: Place, handle: Handle, cause: DropCause) {
-        let packet = self.packets.get(handle);
-        self.observer.dropped(now, place, cause, packet);
-        // Of what goes back, too, none of several is kept in mind for ever.
-        let is_one_of_several = self.copies && self.twins.others(packet.uid);
-        if packet.forward && !is_one_of_several {
-            self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
-            if self.judges() {
-                self.note_loss(handle, cause);
-            }
-        }
-        self.ended.dropped += 1;
-        self.packets.remove(handle);
+        self.lost(now, Place::Link(port), packet, cause);
     }
 }

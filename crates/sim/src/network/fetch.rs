@@ -3,6 +3,7 @@
 use super::Network;
 use crate::observe::Observer;
 use crate::routes::Routes;
+use headway_engine::{AHEAD, Actor};
 use headway_prefetch::{fetch, fetch_first};
 use headway_units::FlowId;
 
@@ -16,6 +17,11 @@ impl<O: Observer> Network<O> {
         self.ports.len() >= FAR
     }
 
+    /// The actors of the next events.
+    pub(crate) fn ahead(&self) -> [Option<Actor>; AHEAD] {
+        self.ports.events.ahead()
+    }
+
     /// Fetches a link at whose far end a packet will arrive.
     pub(crate) fn fetch_port(&self, number: usize) {
         if let Some(port) = self.ports.get(number) {
@@ -25,33 +31,33 @@ impl<O: Observer> Network<O> {
 
     /// Fetches that packet: the link is at hand.
     pub(crate) fn fetch_packet(&self, number: usize) {
-        if let Some(handle) = self.ports.get(number).and_then(|port| port.link.first()) {
-            fetch_first(self.packets.get(handle));
+        if let Some(handle) = self.ports.get(number).and_then(|port| port.first()) {
+            fetch_first(self.ports.packets.get(handle));
         }
     }
 
     /// Fetches what the packet will need next, as it is at hand: another link, or the meter of the flow that is returned, whose end it reaches.
     pub(crate) fn fetch_next(&self, number: usize) -> Option<FlowId> {
-        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
+        let packet = self.ports.packets.get(self.ports.get(number)?.first()?);
         let next = self.routes.link_at(packet.place + 1);
         if next != Routes::END {
             fetch(self.ports.get(next as usize)?);
             return None;
         }
         fetch_first(&packet.body);
-        fetch(self.flow_meters.get(packet.flow.0 as usize)?);
+        fetch(self.ports.handler.flow_meters.get(packet.flow.0 as usize)?);
         Some(packet.flow)
     }
 
     /// The flow whose end the next packet of this link reaches, and which end, if it does. Else fetches the packet that it will be queued
     /// behind.
     pub(crate) fn fetch_last(&self, number: usize) -> Option<(FlowId, bool)> {
-        let packet = self.packets.get(self.ports.get(number)?.link.first()?);
+        let packet = self.ports.packets.get(self.ports.get(number)?.first()?);
         let next = self.routes.link_at(packet.place + 1);
         if next == Routes::END {
             return Some((packet.flow, packet.forward));
         }
-        fetch_first(self.packets.get(self.ports.get(next as usize)?.link.last()?));
+        fetch_first(self.ports.packets.get(self.ports.get(next as usize)?.last()?));
         None
     }
 

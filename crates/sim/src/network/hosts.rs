@@ -3,7 +3,7 @@
 use super::Network;
 use crate::observe::{Observer, Place};
 use headway_engine::{Actor, Class, Moment, Ties};
-use headway_link::{Handle, Host};
+use headway_link::{Handle, Host, Ports};
 use headway_record::{HostMeter, HostSummary};
 use headway_scenario::Scenario;
 use headway_units::{DropCause, Instant, Random};
@@ -69,15 +69,16 @@ impl<O: Observer> Network<O> {
         if let Err(place) = host.arrive(now.at, Arrived { packet, at: now.at }) {
             meter.dropped(&self.measured, now.at, place);
             if O::WATCHES {
-                self.observer.host_event(now.at, false, self.packets.get(packet));
+                let Ports { packets, handler, .. } = &mut self.ports;
+                handler.observer.host_event(now.at, false, packets.get(packet));
             }
             if O::HOPS {
-                self.observer.hop_ended(now.at, packet.place(), Some(DropCause::Host));
+                self.ports.handler.observer.hop_ended(now.at, packet.place(), Some(DropCause::Host));
             }
             let place = Place::Node(*node);
             self.take(now.at, place, packet, DropCause::Host);
         } else {
-            self.came_to_end(now.at, packet);
+            self.hop_ended(now.at, packet);
         }
         self.schedule_host(now, number);
     }
@@ -94,7 +95,8 @@ impl<O: Observer> Network<O> {
         if let Some(Arrived { packet, at }) = delivered {
             meter.delivered(&self.measured, at, now.at, host.packets() == 0);
             if O::WATCHES {
-                self.observer.host_event(now.at, true, self.packets.get(packet));
+                let Ports { packets, handler, .. } = &mut self.ports;
+                handler.observer.host_event(now.at, true, packets.get(packet));
             }
         }
         self.schedule_host(now, number);
@@ -111,12 +113,12 @@ impl<O: Observer> Network<O> {
         *pending = true;
         // Deliveries end at whole nanoseconds.
         let sum_s = at.as_secs_f64();
-        let at = match self.events.ties {
-            Ties::Scheduled => Moment { at, sum_s, turn: self.events.places.next() },
+        let at = match self.ports.events.ties {
+            Ties::Scheduled => Moment { at, sum_s, turn: self.ports.events.places.next() },
             Ties::Drawn => Moment::drawn(at, sum_s, 0.0, Class::Host, *salt),
         };
         // Not before now, also within the nanosecond.
-        self.events.push(at.max(now), Actor::new(Class::Host, number));
+        self.ports.events.push(at.max(now), Actor::new(Class::Host, number));
     }
 
     /// What the hosts' meters say, closed at `end`, in the order of their nodes, which have these names.

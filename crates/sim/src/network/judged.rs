@@ -1,8 +1,8 @@
 //! What receivers make of losses, beside what became of the packets.
 
-use super::Network;
+use super::fates::Fates;
 use crate::observe::Observer;
-use headway_link::Handle;
+use crate::packet::Packet;
 use headway_rate::{ControllerOptions, Judgement};
 use headway_record::JudgedSummary;
 use headway_scenario::{Flow, Scenario};
@@ -46,11 +46,10 @@ impl Judged {
     }
 }
 
-impl<O: Observer> Network<O> {
+impl<O: Observer> Fates<O> {
     /// A packet of such a flow is lost.
     #[cold]
-    pub(super) fn note_loss(&mut self, handle: Handle, cause: DropCause) {
-        let packet = self.packets.get(handle);
+    pub(super) fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
         let Some(Some(judged)) = self.judged.get_mut(packet.flow.0 as usize) else { return };
         let Some(number) = packet.body.number() else { return };
         let measured = self.measured.holds(packet.sent);

@@ -2,11 +2,6 @@
 //!
 //! A flow's packet arrives with the first of its copies, and is lost if none of them arrives.
 
-use super::{MOST_PACKETS, Network, flow_packet};
-use crate::observe::Observer;
-use headway_engine::Moment;
-use headway_link::Handle;
-use headway_units::Instant;
 use std::collections::BTreeMap;
 
 /// By their number, packets of which there are or were several.
@@ -28,7 +23,7 @@ impl Twins {
     }
 
     /// One more of this packet.
-    fn copied(&mut self, uid: u64) {
+    pub(super) fn copied(&mut self, uid: u64) {
         self.0.entry(uid).or_insert(Twin { left: 1, arrived: false }).left += 1;
     }
 
@@ -52,58 +47,6 @@ impl Twins {
     #[cold]
     pub(super) fn others(&mut self, uid: u64) -> bool {
         self.end(uid, false).is_some_and(|twin| twin.arrived || twin.left > 0)
-    }
-}
-
-impl<O: Observer> Network<O> {
-    /// Whether a packet may come twice.
-    #[inline(always)]
-    pub(crate) fn copies(&self) -> bool {
-        self.copies
-    }
-
-    /// Puts a packet on a link, and behind it a copy if the link makes one.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn offer_with_copy(&mut self, now: Moment, number: usize, handle: Handle) {
-        let common = self.ports[number].link.common as usize;
-        // As it came: what the queue marks is the other.
-        let copy = self.commons[common].copies().then(|| self.packets.get(handle).clone());
-        if let Some(copy) = &copy {
-            self.twins.copied(copy.uid);
-        }
-        self.put_out_of_the_way(now, number, handle, false);
-        let Some(copy) = copy else { return };
-        if self.packets.alive() >= MOST_PACKETS {
-            self.twins.others(copy.uid);
-            self.overflowed.get_or_insert(now.at);
-            return;
-        }
-        let meter = &mut self.ports[number].meter;
-        meter.duplicated(&self.measured, now.at);
-        if let Some(flows) = meter.by_flow_mut() {
-            flows.copied(copy.flow);
-        }
-        self.ended.copied += 1;
-        let copy = self.packets.insert(copy);
-        self.put_out_of_the_way(now, number, copy, true);
-    }
-
-    #[inline(never)]
-    fn put_out_of_the_way(&mut self, now: Moment, number: usize, handle: Handle, copy: bool) {
-        self.put(now, number, handle, copy);
-    }
-
-    /// A packet has reached its end where another copy of it was before.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn arrived_again(&mut self, now: Instant, handle: Handle) {
-        let packet = self.packets.get(handle);
-        if packet.forward {
-            self.flow_meters[packet.flow.0 as usize].duplicate(now, &flow_packet(packet));
-        }
-        self.ended.delivered += 1;
-        self.packets.remove(handle);
     }
 }
 

@@ -49,11 +49,11 @@ impl<O: Observer> Simulation<'_, O> {
                 .iter_mut()
                 .for_each(|flow| flow.driver.tell_setbacks(&mut flow.transport, end, None, &mut self.network));
         }
-        self.network.observer.ended(end);
+        self.network.observer().ended(end);
         let summary = self.summary();
         let conservation = self.conservation();
         let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
-            self.network.flow_meters[flow.driver.id.0 as usize].distributions(described.name.clone())
+            self.network.flow_meters()[flow.driver.id.0 as usize].distributions(described.name.clone())
         };
         let distributions = scenario
             .distributions
@@ -65,7 +65,7 @@ impl<O: Observer> Simulation<'_, O> {
             fingerprint: self.fingerprint,
             conservation,
             events: self.events,
-            observer: self.network.observer,
+            observer: self.network.into_observer(),
         }
     }
 
@@ -84,7 +84,7 @@ impl<O: Observer> Simulation<'_, O> {
                     to: scenario.nodes[described.to].clone(),
                     kind: described.transport.kind().to_owned(),
                 };
-                let mut summary = self.network.flow_meters[flow.driver.id.0 as usize].summary(label, end);
+                let mut summary = self.network.flow_meters()[flow.driver.id.0 as usize].summary(label, end);
                 if let Some(counters) = flow.transport.counters() {
                     let before = flow.driver.counted_before;
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
@@ -133,7 +133,7 @@ impl<O: Observer> Simulation<'_, O> {
             links,
             hosts: self.network.closed_host_meters(&scenario.nodes, end),
             attackers: self.attackers.iter().map(Attacker::summary).collect(),
-            packet_hops: self.network.packet_hops,
+            packet_hops: self.network.packet_hops(),
             fingerprint: format!("{:016x}", self.fingerprint.value()),
         }
     }

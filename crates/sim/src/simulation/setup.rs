@@ -84,17 +84,17 @@ impl<'a, O: Observer> Simulation<'a, O> {
             {
                 queue.tells_unsent();
             }
-            flow.set_off(&mut network.events);
+            flow.set_off(network.events());
             flows.push(flow);
         }
         let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
         let attackers = attackers(scenario, of_attackers, &mut flows, &mut network);
         if !scenario.measure_from.is_zero() {
             let measure_from = Moment::after_all(Instant::ZERO + scenario.measure_from);
-            network.events.push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
+            network.events().push(measure_from, Actor::new(Class::Sample, MEASUREMENT));
         }
         let series = scenario.series.map(|interval| {
-            network.events.push(Moment::after_all(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
+            network.events().push(Moment::after_all(Instant::ZERO + interval), Actor::new(Class::Sample, 0));
             Series::new(scenario, &flows, interval)
         });
         Ok(Self {

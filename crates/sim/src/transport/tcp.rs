@@ -90,7 +90,7 @@ impl Ends for Tcp {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_transmit(&mut self, now: Instant, _: &mut Meter<'_>) -> Option<Envelope> {
         self.sender.poll_transmit(now).map(Envelope::from)
     }
@@ -123,7 +123,7 @@ impl Ends for Tcp {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
         self.sink.sink.poll_transmit(now).map(Envelope::from)
     }

@@ -3,37 +3,45 @@
 //! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Ties: a transmission that ends and a packet that arrives come in the order of their [`Moment`]s. Where ties are drawn,
-//! the packet comes first if these are alike: a transmitter busy until t is still busy for it. Where they go by the order
-//! of scheduling, the start of a transmission schedules first the arrival at the far end, then its own end, as ns-2's
-//! `LinkDelay::recv` does, and whichever was scheduled first comes first.
+//! Ties: the end of a transmission and the arrival of a packet are in the order of their [`Moment`]s. Where ties are drawn,
+//! the packet is first if these are equal: a transmitter busy until t is still busy for it. In the order of
+//! scheduling, the start of a transmission schedules first the arrival at the far end, then its own end, as ns-2's
+//! `LinkDelay::recv` does, and whichever was scheduled first is first.
 //!
-//! Where the discipline decides at arrival and ties are drawn, the link decides then too: the departure is computed when
-//! the packet is let in, and the only event is its arrival at the far end. Else (or if asked) the end of a transmission is
-//! an event of its own, if packets wait for it. Both give the same transmissions, drops and deliveries. A discipline that decides
-//! at departure holds what waits itself, and the list has only what was begun.
+//! If the discipline decides at arrival and ties are drawn, the port decides then, too: it computes the departure when
+//! the packet is let in, and the only event is the arrival at the far end. Otherwise (or if asked) the end of a transmission is
+//! an event, too, if packets wait for it. Both give the same transmissions, drops and deliveries. A discipline that decides
+//! at departure holds the waiting packets itself, and the list has only the packets whose transmission has begun.
 
 mod accounts;
+mod outcome;
 mod plain;
-mod told;
 
-pub use plain::{Departure, PlainOffer};
-pub use told::{Delivery, Offer, Transmission};
+pub(crate) use outcome::{Delivery, Offer, Transmission};
 
 use crate::common::{Common, Pace, random};
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use crate::queue::{Arrival, Backlog, Decision, Verdict};
-use headway_engine::{Class, Moment, Places, Ties};
+use headway_engine::{Actor, Class, EventQueue, Moment, Ties};
+use headway_record::{LinkMeter, Measured};
 use headway_units::{Accumulator, Bytes, DropCause, Dscp, Ecn, Instant};
 
-/// One direction of a link. Its packets lie in a [`Pool`], and what it shares with links that are alike is a [`Common`]: the same at
-/// every call.
-///
-/// Laid out in this order: with thousands of links, reaching for memory is what takes the time. What an arrival touches
-/// fits one cache line, and what an offer touches is half of another.
+/// What a port works with and shares with other ports.
 #[derive(Debug)]
-#[repr(C)]
-pub struct Link {
+pub(crate) struct Ctx<'a, T> {
+    pub(crate) common: &'a mut Common,
+    pub(crate) packets: &'a mut Pool<T>,
+    pub(crate) events: &'a mut EventQueue,
+    pub(crate) measured: &'a Measured,
+}
+
+/// One direction of a link: its queue, its transmitter and its meter. Its packets are in a [`Pool`].
+///
+/// With thousands of ports the time is spent on memory, so the order of the fields matters: an arrival touches the first of the two cache lines, and
+/// an offer both.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Port {
     /// Packets in order, a list: those that have begun transmission, then those that wait.
     first: Handle,
     last: Handle,
@@ -41,17 +49,16 @@ pub struct Link {
     last_begun: Handle,
     first_waiting: Handle,
     waiting: u32,
-    /// Sets its arrivals apart from those of other links.
+    /// Sets its arrivals apart from those of other ports.
     salt: u32,
     waiting_bytes: u64,
     /// When the first is at the far end; [`UNSETTLED`] if there is none.
     first_arrival: Moment,
-    /// Which [`Common`] is its own: the caller's note.
-    pub common: u32,
-    /// Whether the end of its transmission is in the event queue: the caller's note.
-    pub departure: Departure,
-    /// Whether its next arrival is in the event queue: the caller's note. A packet that overtakes the next one clears it, and its arrival is an event more.
-    pub arrival_pending: bool,
+    /// The number of its [`Common`].
+    pub(crate) common: u32,
+    departure: Departure,
+    /// Whether its next arrival is in the event queue. A packet that overtakes the next one clears it, and its arrival is another event.
+    arrival_pending: bool,
     /// Whether anything has been transmitted yet.
     begun: bool,
     /// Whether the exact end of the last transmission is in the nanosecond before `free_at`.
@@ -60,15 +67,26 @@ pub struct Link {
     /// End of the last transmission that was begun (two events) or settled (one event).
     free_at: Instant,
     free_s: f64,
-    /// What of the end goes on exactly: its place in the order of scheduling or, where ties are drawn, what the exact end has beyond the
+    /// The rest of the exact end: its place in the order of scheduling or, where ties are drawn, the difference of the exact end from the
     /// nanosecond, in units of 1 / rate ns.
     free_rest: u64,
+    pub(crate) meter: LinkMeter,
 }
 
-impl Link {
-    /// A link at time zero, idle; `common` is the caller's note. `name` and `seed` give its random stream.
-    #[must_use]
-    pub fn new(seed: u64, name: &str, common: u32) -> Self {
+/// Whether the end of a transmission is in the event queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Departure {
+    /// Never: the port is [plain](Port::is_plain).
+    Plain,
+    /// Not now.
+    Idle,
+    /// Yes.
+    Pending,
+}
+
+impl Port {
+    /// A port at time zero, idle. `name` and `seed` give its random stream; `common` is the number of its [`Common`].
+    pub(crate) fn new(seed: u64, name: &str, common: u32, meter: LinkMeter) -> Self {
         Self {
             first: Handle::NONE,
             last: Handle::NONE,
@@ -86,6 +104,7 @@ impl Link {
             free_at: Instant::ZERO,
             free_s: 0.0,
             free_rest: 0,
+            meter,
         }
     }
 
@@ -104,39 +123,34 @@ impl Link {
         self.free_at < now.at || !self.begun || self.free(ties) < now
     }
 
-    /// Offers a packet. `on_start` hears of each transmission that is settled by this call. As long as at most `uncounted` packets can
-    /// wait, those that have begun transmission may go on counting among them (one event): to look at each costs a cache miss.
-    // Called by itself, as two callers would have it, it costs 45 instructions more.
+    /// Offers a packet. Returns what becomes of it, and the transmission that begins or is settled.
+    // As a call it costs 45 instructions more.
     #[inline(always)]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what links share is passed in, each apart: the caller has it in fields of its own"
-    )]
-    pub fn offer<T: Item>(
+    pub(crate) fn offer<T: Item>(
         &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
+        ctx: &mut Ctx<'_, T>,
         now: Moment,
         packet: Handle,
-        uncounted: u32,
-        mut on_start: impl FnMut(&Pool<T>, Transmission),
-    ) -> Offer {
-        let (bytes, ecn, dscp) = pool
+    ) -> (Offer, Option<Transmission>) {
+        let (bytes, ecn, dscp) = ctx
+            .packets
             .slot(packet)
             .map_or((0, Ecn::NotEct, Dscp::CS0), |Slot { item, .. }| (item.size(), item.ecn(), item.dscp()));
+        let common = &mut *ctx.common;
         let taken = if bytes > common.mtu { Some(DropCause::TooBig) } else { common.takes_before_queue(bytes, now.at) };
         if let Some(cause) = taken {
-            // It does not come to the queue; who looks at the queue now shall see it as it is.
-            self.settle(common, pool, now);
-            return Offer::Dropped(cause);
+            // It does not arrive at the queue; the length of the queue is still as of now.
+            self.settle(ctx, now);
+            return (Offer::Dropped(cause), None);
         }
         let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn, dscp };
-        let surely_fits = self.waiting < uncounted && common.fits(self.waiting(), arrival);
+        // While the queue is shorter than its peak, packets that have begun transmission may still count among those that wait: each that is
+        // counted off costs a cache miss.
+        let surely_fits = self.waiting < self.meter.peak() && common.fits(self.waiting(), arrival);
         if !common.two_events && !surely_fits {
-            self.advance(pool, now);
+            self.advance(ctx.packets, now);
         }
-        // Where one event is enough, who waits has a transmission to come.
+        // With one event, a transmission is settled for each packet that waits.
         let idle = self.is_free(common.ties, now) && (self.waiting == 0 || !common.two_events);
         if idle {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
@@ -146,108 +160,91 @@ impl Link {
             Verdict::Admit => false,
             Verdict::Mark => true,
             Verdict::MarkHead { .. } | Verdict::AdmitAndEvict { .. } => {
-                return self.let_in_at_a_cost(
-                    common,
-                    pool,
-                    places,
-                    now,
-                    idle,
-                    (packet, arrival),
-                    verdict,
-                    &mut on_start,
-                );
+                return self.admit_at_a_cost(ctx, now, idle, (packet, arrival), verdict);
             }
             Verdict::Drop(cause) => {
                 if idle {
                     common.refused_s = now.sum_s;
                 }
-                return Offer::Dropped(cause);
+                return (Offer::Dropped(cause), None);
             }
-            Verdict::DropMarked(cause) => return Offer::DroppedMarked(cause),
+            Verdict::DropMarked(cause) => return (Offer::DroppedMarked(cause), None),
         };
-        // Who decides about waiting packets takes two events.
+        // A discipline that decides about waiting packets takes two events.
         if common.two_events {
             if common.holds {
-                return self.hold(common, pool, places, now, idle, (packet, marked), &mut on_start);
+                return self.hold(ctx, now, idle, (packet, marked));
             }
             if !marked {
                 common.waits(packet, arrival);
             }
         }
-        self.push(common, pool, places, now, idle, (packet, bytes), &mut on_start);
-        if marked { Offer::Marked } else { Offer::Accepted }
+        let begun = self.push(ctx, now, idle, (packet, bytes));
+        (if marked { Offer::Marked } else { Offer::Accepted }, begun)
     }
 
     /// The packet is let in, and another one is marked or dropped for it.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "as offer")]
-    fn let_in_at_a_cost<T: Item>(
+    fn admit_at_a_cost<T: Item>(
         &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
+        ctx: &mut Ctx<'_, T>,
         now: Moment,
         idle: bool,
         (packet, arrival): (Handle, Arrival),
         verdict: Verdict,
-        on_start: &mut impl FnMut(&Pool<T>, Transmission),
-    ) -> Offer {
+    ) -> (Offer, Option<Transmission>) {
         let (marked, ahead) = match verdict {
             Verdict::MarkHead { class } => {
-                let ahead = common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
+                let ahead = ctx.common.unmarked.as_mut().and_then(|unmarked| unmarked.mark(class));
                 (ahead.is_none(), ahead)
             }
             Verdict::AdmitAndEvict { mark, .. } => (mark, None),
             _ => (false, None),
         };
         if !marked {
-            common.waits(packet, arrival);
+            ctx.common.waits(packet, arrival);
         }
-        self.push(common, pool, places, now, idle, (packet, arrival.size.count() as u32), on_start);
+        let begun = self.push(ctx, now, idle, (packet, arrival.size.count() as u32));
         if let Verdict::AdmitAndEvict { place, cause, .. } = verdict
-            && let Some(victim) = self.evict(common, pool, place)
+            && let Some(victim) = self.evict(ctx, place)
         {
-            return Offer::Evicted { marked, victim, cause };
+            return (Offer::Evicted { marked, victim, cause }, begun);
         }
-        match ahead {
+        let offer = match ahead {
             Some(ahead) => Offer::MarkedAhead(ahead),
             None if marked => Offer::Marked,
             None => Offer::Accepted,
-        }
+        };
+        (offer, begun)
     }
 
-    /// The packet is let in by a queue that holds what waits, and leaves it at once if nothing is in transmission.
+    /// The packet is let in by a discipline that holds the waiting packets, and leaves it at once if nothing is in transmission.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "as offer")]
     fn hold<T: Item>(
         &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
+        ctx: &mut Ctx<'_, T>,
         now: Moment,
         idle: bool,
         (packet, marked): (Handle, bool),
-        on_start: &mut impl FnMut(&Pool<T>, Transmission),
-    ) -> Offer {
-        if let Some(slot) = pool.slot_mut(packet) {
+    ) -> (Offer, Option<Transmission>) {
+        if let Some(slot) = ctx.packets.slot_mut(packet) {
             (slot.since_s, slot.next_arrival) = (now.sum_s, UNSETTLED);
         }
+        let common = &mut *ctx.common;
         if idle {
             // When the last transmission ended the queue was asked, and had nothing: it knows that it was empty then (RFC 8289 section 5.6, RFC 8290
             // section 4.2). Nothing has happened since.
-            common.discipline.dequeue(now.at, pool, &mut common.decisions);
+            common.discipline.dequeue(now.at, ctx.packets, &mut common.decisions);
         }
         if marked {
             common.decisions.push_back(Decision::Marked(packet));
         }
-        common.discipline.hold(now.at, packet, pool, &mut common.decisions);
+        common.discipline.hold(now.at, packet, ctx.packets, &mut common.decisions);
         self.count_held(common);
-        if idle {
-            self.start_held(common, pool, places, now, idle, on_start);
-        }
-        if common.decisions.is_empty() { Offer::Accepted } else { Offer::Decided }
+        let begun = if idle { self.start_held(ctx, now, idle) } else { None };
+        (if ctx.common.decisions.is_empty() { Offer::Accepted } else { Offer::Decided }, begun)
     }
 
     fn count_held(&mut self, common: &Common) {
@@ -255,35 +252,26 @@ impl Link {
         (self.waiting, self.waiting_bytes) = (packets as u32, bytes);
     }
 
-    /// Begins the transmission of the packet that the queue, which holds what waits, lets go.
-    fn start_held<T: Item>(
-        &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
-        now: Moment,
-        idle: bool,
-        on_start: &mut impl FnMut(&Pool<T>, Transmission),
-    ) {
-        let packet = common.discipline.dequeue(now.at, pool, &mut common.decisions);
-        self.count_held(common);
-        let Some(packet) = packet else { return };
-        let Some(slot) = pool.slot_mut(packet) else { return };
+    /// Begins the transmission of the packet that the discipline, which holds the waiting packets, releases.
+    fn start_held<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment, idle: bool) -> Option<Transmission> {
+        let packet = ctx.common.discipline.dequeue(now.at, ctx.packets, &mut ctx.common.decisions);
+        self.count_held(ctx.common);
+        let packet = packet?;
+        let slot = ctx.packets.slot_mut(packet)?;
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, places, now, idle, slot.since, size);
+        let (start, end, arrival) = self.transmit(ctx.common, ctx.events, now, idle, (slot.since, size));
         let enqueued = std::mem::replace(&mut slot.since, start.at);
-        if !self.may_overtake(common, packet, end, arrival) {
-            match pool.slot_mut(self.last) {
+        if !self.may_overtake(ctx.common, packet, end, arrival) {
+            match ctx.packets.slot_mut(self.last) {
                 Some(before) => (before.next, before.next_arrival) = (packet, arrival),
                 None => (self.first, self.first_arrival) = (packet, arrival),
             }
             (self.last, self.last_begun) = (packet, packet);
         }
-        let size = Bytes::new(u64::from(size));
-        on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
+        Some(Transmission { packet, size, enqueued, start: start.at, end })
     }
 
-    /// What the queue discipline decides, which knows all that wait.
+    /// Asks the queue discipline.
     #[inline]
     fn ask(&self, common: &mut Common, now: Moment, arrival: Arrival, idle: bool) -> Verdict {
         let (packets, bytes) = self.waiting();
@@ -292,24 +280,21 @@ impl Link {
     }
 
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "as offer")]
     fn push<T: Item>(
         &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
+        ctx: &mut Ctx<'_, T>,
         now: Moment,
         idle: bool,
         (packet, bytes): (Handle, u32),
-        on_start: &mut impl FnMut(&Pool<T>, Transmission),
-    ) {
-        let settled = (!common.two_events).then(|| self.transmit(common, places, now, idle, now.at, bytes));
+    ) -> Option<Transmission> {
+        let one_event = !ctx.common.two_events;
+        let settled = one_event.then(|| self.transmit(ctx.common, ctx.events, now, idle, (now.at, bytes)));
         let (since, arrival) = settled.map_or((now, UNSETTLED), |(start, _, arrival)| (start, arrival));
-        let Some(slot) = pool.slot_mut(packet) else { return };
+        let slot = ctx.packets.slot_mut(packet)?;
         slot.next = Handle::NONE;
         (slot.since, slot.since_s) = (since.at, since.sum_s);
         slot.next_arrival = UNSETTLED;
-        match pool.slot_mut(self.last) {
+        match ctx.packets.slot_mut(self.last) {
             Some(before) => {
                 before.next = packet;
                 before.next_arrival = arrival;
@@ -321,16 +306,15 @@ impl Link {
                 }
             }
         }
-        let begun = idle && !common.two_events;
+        let begun = idle && one_event;
         self.append(packet, bytes, begun);
-        if !begun && let Some(order) = &mut common.order {
+        if !begun && let Some(order) = &mut ctx.common.order {
             order.push_back(packet);
         }
-        if let Some((start, end, _)) = settled {
-            let size = Bytes::new(u64::from(bytes));
-            on_start(pool, Transmission { packet, size, enqueued: now.at, start: start.at, end });
-        } else if idle {
-            self.start_next(common, pool, places, now, idle, on_start);
+        match settled {
+            Some((start, end, _)) => Some(Transmission { packet, size: bytes, enqueued: now.at, start: start.at, end }),
+            None if idle => self.start_next(ctx, now, idle),
+            None => None,
         }
     }
 
@@ -355,14 +339,13 @@ impl Link {
     fn transmit(
         &mut self,
         common: &mut Common,
-        places: &mut Places,
+        events: &mut EventQueue,
         now: Moment,
         idle: bool,
-        since: Instant,
-        bytes: u32,
+        (since, bytes): (Instant, u32),
     ) -> (Moment, Instant, Moment) {
         if common.varying.is_some() {
-            return self.transmit_varying(common, places, now, idle, since, bytes);
+            return self.transmit_varying(common, events, now, idle, (since, bytes));
         }
         if common.ties == Ties::Drawn {
             return self.transmit_drawn(common, now, idle, bytes);
@@ -370,8 +353,8 @@ impl Link {
         let Pace { transmission_s, way_s, .. } = *common.pace(bytes);
         let start = if idle { now } else { self.free(Ties::Scheduled) };
         (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
-        let arrival = Moment::scheduled(start.sum_s + way_s, places.next());
-        let end = Moment::scheduled(self.free_s, places.next());
+        let arrival = Moment::scheduled(start.sum_s + way_s, events.places.next());
+        let end = Moment::scheduled(self.free_s, events.places.next());
         (self.free_at, self.free_rest) = (end.at, end.turn);
         (start, end.at, arrival)
     }
@@ -408,11 +391,10 @@ impl Link {
     fn transmit_varying(
         &mut self,
         common: &mut Common,
-        places: &mut Places,
+        events: &mut EventQueue,
         now: Moment,
         idle: bool,
-        since: Instant,
-        bytes: u32,
+        (since, bytes): (Instant, u32),
     ) -> (Moment, Instant, Moment) {
         let start = if idle { now } else { self.free(common.ties) };
         let waited = (!idle).then_some(since);
@@ -422,8 +404,8 @@ impl Link {
         let arrival_s = self.free_s + there.since(at).as_secs_f64();
         let arrival = match common.ties {
             Ties::Scheduled => {
-                let arrival = Moment::scheduled(arrival_s, places.next());
-                let end = Moment::scheduled(self.free_s, places.next());
+                let arrival = Moment::scheduled(arrival_s, events.places.next());
+                let end = Moment::scheduled(self.free_s, events.places.next());
                 (self.free_at, self.free_rest) = (end.at, end.turn);
                 arrival
             }
@@ -435,7 +417,7 @@ impl Link {
         (start, self.free_at, arrival)
     }
 
-    /// The packet that waits first waits no more. Returns its slot.
+    /// Counts off the packet that waits first. Returns its slot.
     #[inline]
     fn begin<'a, T: Item>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut Slot<T>> {
         let slot = pool.slot_mut(self.first_waiting)?;
@@ -457,17 +439,10 @@ impl Link {
     }
 
     /// Two events: begins the transmission of the packet that waits first.
-    fn start_next<T: Item>(
-        &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
-        now: Moment,
-        idle: bool,
-        on_start: &mut impl FnMut(&Pool<T>, Transmission),
-    ) {
+    fn start_next<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment, idle: bool) -> Option<Transmission> {
         let (before, packet) = (self.last_begun, self.first_waiting);
-        let Some(slot) = self.begin(pool) else { return };
+        let slot = self.begin(ctx.packets)?;
+        let common = &mut *ctx.common;
         if let Some(order) = &mut common.order {
             order.pop_front();
         }
@@ -475,19 +450,18 @@ impl Link {
             unmarked.leaves(packet, slot.item.dscp());
         }
         let size = slot.item.size();
-        let (start, end, arrival) = self.transmit(common, places, now, idle, slot.since, size);
+        let (start, end, arrival) = self.transmit(common, ctx.events, now, idle, (slot.since, size));
         let enqueued = std::mem::replace(&mut slot.since, start.at);
         if !self.may_overtake(common, packet, end, arrival) {
-            match pool.slot_mut(before) {
+            match ctx.packets.slot_mut(before) {
                 Some(before) => before.next_arrival = arrival,
                 None => self.first_arrival = arrival,
             }
         }
-        let size = Bytes::new(u64::from(size));
-        on_start(pool, Transmission { packet, size, enqueued, start: start.at, end });
+        Some(Transmission { packet, size, enqueued, start: start.at, end })
     }
 
-    /// Two events: where packets may overtake one another, one whose transmission begins leaves the list, which has only what waits.
+    /// Two events: where packets may overtake one another, one whose transmission begins leaves the list, which has only the waiting packets.
     #[inline]
     fn may_overtake(&mut self, common: &mut Common, packet: Handle, end: Instant, arrival: Moment) -> bool {
         common.varying.is_some() && self.leave_list(common, packet, end, arrival)
@@ -509,7 +483,8 @@ impl Link {
     }
 
     /// Two events: takes out the packet that has `ahead` waiting packets before it.
-    fn evict<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, ahead: usize) -> Option<Handle> {
+    fn evict<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, ahead: usize) -> Option<Handle> {
+        let (common, pool) = (&mut *ctx.common, &mut *ctx.packets);
         let order = common.order.as_mut()?;
         let before = ahead.checked_sub(1).and_then(|ahead| order.get(ahead).copied()).unwrap_or(self.last_begun);
         // A newcomer that found the transmitter idle is no longer among the waiting.
@@ -535,40 +510,61 @@ impl Link {
     }
 
     /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
-    #[must_use]
     #[inline]
-    pub fn next_departure(&self, common: &Common) -> Option<Moment> {
+    pub(crate) fn next_departure(&self, common: &Common) -> Option<Moment> {
         (common.two_events && self.waiting > 0).then(|| self.free(common.ties))
     }
 
-    /// Ends the transmission that [`next_departure`](Self::next_departure) told of, and begins the next. To be called
-    /// when everything that arrives at that instant has been offered.
-    pub fn depart<T: Item>(
-        &mut self,
-        common: &mut Common,
-        pool: &mut Pool<T>,
-        places: &mut Places,
-        mut on_start: impl FnMut(&Pool<T>, Transmission),
-    ) {
-        let Some(end) = self.next_departure(common) else { return };
-        if common.holds {
-            self.start_held(common, pool, places, end, false, &mut on_start);
-        } else {
-            self.start_next(common, pool, places, end, false, &mut on_start);
+    /// The end of a transmission that was scheduled: begins the next transmission, unless the end was put off since then.
+    pub(crate) fn depart<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Transmission> {
+        self.departure = Departure::Idle;
+        let end = self.next_departure(ctx.common).filter(|end| *end <= now)?;
+        if ctx.common.holds { self.start_held(ctx, end, false) } else { self.start_next(ctx, end, false) }
+    }
+
+    /// Meters a transmission that begins or is settled.
+    #[inline(always)]
+    pub(crate) fn note<T: Item>(&mut self, ctx: &Ctx<'_, T>, begun: &Transmission) {
+        self.meter.waited(ctx.measured, begun.enqueued, begun.start, begun.size);
+        self.meter.transmitted(ctx.measured, begun.start, begun.end, begun.size);
+        if let Some(flows) = self.meter.by_flow_mut() {
+            let flow = ctx.packets.get(begun.packet).flow_id();
+            flows.sent(ctx.measured, begun.start, flow, begun.size);
         }
     }
 
-    /// Takes the packet that reaches the far end at `now`, if one does by then.
+    /// Puts the next arrival at the far end into the event queue, unless it is there. `number` is that of the port.
+    #[inline(always)]
+    pub(crate) fn schedule_arrival(&mut self, number: usize, events: &mut EventQueue) {
+        if !self.arrival_pending && self.first_arrival.at != Instant::FAR_FUTURE {
+            self.arrival_pending = true;
+            events.push(self.first_arrival, Actor::new(Class::Arrival, number));
+        }
+    }
+
+    /// Puts the end of the transmission into the event queue, if it is an event and not there yet.
     #[inline]
-    pub fn arrive<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
+    pub(crate) fn schedule_departure<T>(&mut self, number: usize, ctx: &mut Ctx<'_, T>) {
+        if self.departure == Departure::Idle
+            && let Some(at) = self.next_departure(ctx.common)
+        {
+            self.departure = Departure::Pending;
+            ctx.events.push(at, Actor::new(Class::Departure, number));
+        }
+    }
+
+    /// The event of an arrival: takes the packet that reaches the far end at `now`, if one does by then.
+    #[inline]
+    pub(crate) fn arrive<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Delivery> {
+        self.arrival_pending = false;
         if self.first_arrival > now {
             return None;
         }
-        if common.varying.is_some() {
-            return self.arrive_varying(common, pool, now);
+        if ctx.common.varying.is_some() {
+            return self.arrive_varying(ctx, now);
         }
-        let packet = self.take_first(pool)?;
-        if common.loses_behind(now.at) {
+        let packet = self.take_first(ctx.packets)?;
+        if ctx.common.loses_behind(now.at) {
             return Some(Delivery::Lost(packet));
         }
         Some(Delivery::Arrived(packet))
@@ -577,12 +573,12 @@ impl Link {
     /// The same where the delay varies.
     #[cold]
     #[inline(never)]
-    fn arrive_varying<T: Item>(&mut self, common: &mut Common, pool: &mut Pool<T>, now: Moment) -> Option<Delivery> {
-        let lost = common.loses_behind(now.at);
-        let varying = common.varying.as_mut()?;
+    fn arrive_varying<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Delivery> {
+        let lost = ctx.common.loses_behind(now.at);
+        let varying = ctx.common.varying.as_mut()?;
         let Some(overtaking) = &mut varying.overtaking else {
             varying.propagation.arrived();
-            let packet = self.take_first(pool)?;
+            let packet = self.take_first(ctx.packets)?;
             return Some(if lost { Delivery::Lost(packet) } else { Delivery::Arrived(packet) });
         };
         let (packet, number) = overtaking.arrive(&mut self.arrival_pending)?;
@@ -602,7 +598,7 @@ impl Link {
         self.first = slot.next;
         self.first_arrival = slot.next_arrival;
         if packet == self.first_waiting {
-            // One event: it has begun, and nobody has looked since.
+            // One event: its transmission has begun since the packets were counted last.
             self.begin(pool);
         }
         if packet == self.last_begun {
@@ -615,9 +611,9 @@ impl Link {
     }
 
     /// Lets the transmissions end that end before `now`.
-    pub fn settle<T: Item>(&mut self, common: &Common, pool: &mut Pool<T>, now: Moment) {
-        if !common.two_events {
-            self.advance(pool, now);
+    pub(crate) fn settle<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) {
+        if !ctx.common.two_events {
+            self.advance(ctx.packets, now);
         }
     }
 }

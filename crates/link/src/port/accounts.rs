@@ -1,14 +1,21 @@
-//! What a link shows of its packets.
+//! The packets of a port.
 
-use super::Link;
+use super::{Port, Transmission};
 use crate::common::Common;
 use crate::overtaking::Overtaking;
 use crate::pool::{Handle, Item, Pool, Slot, UNSETTLED};
 use headway_engine::Moment;
-use headway_units::{Bytes, Instant};
+use headway_record::ByFlow;
+use headway_units::Instant;
 use std::collections::VecDeque;
 
-impl Link {
+impl Port {
+    /// The counts by flow, if it has any.
+    #[must_use]
+    pub fn by_flow(&self) -> Option<&ByFlow> {
+        self.meter.by_flow()
+    }
+
     /// The packet that reaches the far end next.
     #[must_use]
     #[inline]
@@ -24,9 +31,7 @@ impl Link {
     }
 
     /// When the next packet reaches the far end, as far as that is settled.
-    #[must_use]
-    #[inline]
-    pub fn next_arrival(&self) -> Option<Moment> {
+    pub(crate) fn next_arrival(&self) -> Option<Moment> {
         (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
     }
 
@@ -37,34 +42,32 @@ impl Link {
         (u64::from(self.waiting), self.waiting_bytes)
     }
 
-    /// Bytes of the transmissions that were told of and have not begun, as of the last [`settle`](Self::settle).
-    #[must_use]
-    pub fn bytes_told_ahead(&self, common: &Common) -> u64 {
+    /// Bytes of the transmissions that are settled and have not begun, as of the last call with a `now`.
+    pub(crate) fn bytes_settled_ahead(&self, common: &Common) -> u64 {
         if common.two_events { 0 } else { self.waiting_bytes }
     }
 
-    /// The packets that wait without a settled transmission (two events only): since when, and their size. In order, but where a queue has several lists.
-    pub fn unsettled<'a, T: Item>(
+    /// The packets that wait without a settled transmission (two events only): since when, and their bytes. In order, unless the queue has several
+    /// lists.
+    pub(crate) fn unsettled<'a, T: Item>(
         &self,
         common: &Common,
-        pool: &'a Pool<T>,
-    ) -> impl Iterator<Item = (Instant, Bytes)> + use<'a, T> {
+        packets: &'a Pool<T>,
+    ) -> impl Iterator<Item = (Instant, u32)> + use<'a, T> {
         let from = if common.two_events { self.first_waiting } else { Handle::NONE };
         let lists = common.discipline.heads().into_iter().chain([from]);
-        lists
-            .flat_map(move |from| list(pool, from))
-            .map(|(_, slot)| (slot.since, Bytes::new(u64::from(slot.item.size()))))
+        lists.flat_map(move |from| list(packets, from)).map(|(_, slot)| (slot.since, slot.item.size()))
     }
 
-    /// The transmissions that are settled and end after `now`: the packet, start, end and size.
-    pub fn settled_after<'a, T: Item>(
+    /// The transmissions that are settled and end after `now`, with `enqueued` as `start`: when these packets arrived is not kept.
+    pub(crate) fn settled_after<'a, T: Item>(
         &self,
         common: &Common,
-        pool: &'a Pool<T>,
+        packets: &'a Pool<T>,
         now: Instant,
-    ) -> impl Iterator<Item = (Handle, Instant, Instant, Bytes)> + use<'a, T> {
+    ) -> impl Iterator<Item = Transmission> + use<'a, T> {
         let delay = common.delay;
-        // Where the delay varies, an arrival does not say when the packet left.
+        // Where the delay varies, the end of a transmission does not follow from the arrival.
         let varying = common.varying.as_deref();
         let mut ends = varying.map(|varying| varying.propagation.ends().collect::<VecDeque<_>>());
         let mut arrival = self.first_arrival;
@@ -73,11 +76,14 @@ impl Link {
             Some(overtaking) => (overtaking.on_way().collect(), Handle::NONE),
             None => (Vec::new(), self.first),
         };
-        let overtaking = overtaking.into_iter().filter(move |on_way| on_way.end > now).filter_map(|on_way| {
-            let slot = pool.slot(on_way.packet)?;
-            Some((on_way.packet, slot.since, on_way.end, Bytes::new(u64::from(slot.item.size()))))
-        });
-        let in_order = list(pool, first)
+        let transmission = move |packet, slot: &Slot<T>, end| {
+            let (start, size) = (slot.since, slot.item.size());
+            (end > now).then_some(Transmission { packet, size, enqueued: start, start, end })
+        };
+        let overtaking = overtaking
+            .into_iter()
+            .filter_map(move |on_way| transmission(on_way.packet, packets.slot(on_way.packet)?, on_way.end));
+        let in_order = list(packets, first)
             .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
             .filter(|(_, arrival, _)| *arrival != UNSETTLED)
             .filter_map(move |(packet, arrival, slot)| {
@@ -85,17 +91,21 @@ impl Link {
                     Some(ends) => ends.pop_front(),
                     None => arrival.at.checked_sub(delay),
                 }?;
-                (end > now).then(|| (packet, slot.since, end, Bytes::new(u64::from(slot.item.size()))))
+                transmission(packet, slot, end)
             });
         overtaking.chain(in_order)
     }
 
-    /// All packets on the link: waiting, in transmission, propagating.
-    pub fn on_link<'a, T>(&self, common: &Common, pool: &'a Pool<T>) -> impl Iterator<Item = Handle> + use<'a, T> {
+    /// All packets on the port: waiting, in transmission, propagating.
+    pub(crate) fn on_port<'a, T>(
+        &self,
+        common: &Common,
+        packets: &'a Pool<T>,
+    ) -> impl Iterator<Item = Handle> + use<'a, T> {
         let lists = common.discipline.heads().into_iter().chain([self.first]);
         let on_way: Vec<_> =
             overtaking(common).into_iter().flat_map(Overtaking::on_way).map(|on_way| on_way.packet).collect();
-        lists.flat_map(move |from| list(pool, from)).map(|(packet, _)| packet).chain(on_way)
+        lists.flat_map(move |from| list(packets, from)).map(|(packet, _)| packet).chain(on_way)
     }
 }
 
