@@ -9,7 +9,7 @@ use crate::sets;
 use crate::sweep;
 use headway_record::{Summary, attacker_table, flow_table, host_table, link_table, session_table};
 use headway_run::{Finding, Folder, Job, ScenarioText, Severity, Sweep, Task, Threads, folder_name};
-use headway_scenario::{Loaded, load, plan};
+use headway_scenario::{Document, Loaded};
 use headway_units::counted;
 use serde::Serialize;
 use std::path::Path;
@@ -32,14 +32,19 @@ struct OneOfMany {
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
     let text = ScenarioText { overrides, ..ScenarioText::read(&options.scenario, [])? };
-    let runs = plan(&text.file, &text.text, &text.overrides, &[]).map_err(Failure::scenario)?.runs.len();
-    if runs > 1 { run_many(text, options) } else { run_one(&text, options) }
+    let document = Document::read(&text.file, &text.text, &text.overrides).map_err(Failure::scenario)?;
+    match document.plan(&[]).map_err(Failure::scenario)?.runs.as_slice() {
+        [run] => {
+            let loaded = document.load_run(run, &text.files).map_err(Failure::scenario)?;
+            drop(document);
+            run_one(&text, loaded, options)
+        }
+        _ => run_many(text, options),
+    }
 }
 
-fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
-    let ScenarioText { file, text, overrides, files } = text;
-    let overrides = plan(file, text, overrides, &[]).map_err(Failure::scenario)?.runs.swap_remove(0).overrides;
-    let loaded = load(file, text, &overrides, files).map_err(Failure::scenario)?;
+fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<(), Failure> {
+    let ScenarioText { text, files, .. } = text;
     loaded.warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     let folder = folder(options.out.as_deref(), &loaded.scenario.name);
     keep_scenario(&options.scenario, text, &folder, &loaded.resolved_toml)?;
@@ -56,7 +61,10 @@ fn run_one(text: &ScenarioText, options: &RunOptions) -> Result<(), Failure> {
         interrupt::end_at_once(RECORDED);
     }
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
-    if summary.complete { Ok(()) } else { Err(Failure::Interrupted) }
+    let complete = summary.complete;
+    // The program ends: to free the memory of many flows one by one would take a while.
+    std::mem::forget((job, summary));
+    if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {

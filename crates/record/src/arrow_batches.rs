@@ -52,7 +52,7 @@ pub fn series_schema() -> SchemaRef {
 /// Those of [`SeriesTable::from_ipc`](crate::SeriesTable::from_ipc).
 pub fn series_batches(bytes: &Buffer) -> Result<Vec<RecordBatch>, SeriesError> {
     let file = File::open(bytes)?;
-    let names = |names: &[Arc<str>]| -> ArrayRef { Arc::new(StringArray::from_iter_values(names)) };
+    let names = |names: &[&str]| -> ArrayRef { Arc::new(StringArray::from_iter_values(names)) };
     let (entities, metrics) = (names(file.entities()), names(file.metrics()));
     let part = |part: &[u8]| {
         let part = bytes.slice_with_length(part.as_ptr().addr() - bytes.as_ptr().addr(), part.len());

@@ -21,6 +21,7 @@ use crate::sessions::{SessionMeter, SessionsSummary};
 use headway_units::{Bytes, DropCause, Duration, Instant, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -448,7 +449,8 @@ impl FlowMeter {
     /// What was counted until `end`, which no event has passed. Leaves the counters that only a TCP has unset.
     #[must_use]
     pub fn summary(&self, label: FlowLabel, end: Instant) -> FlowSummary {
-        let rest = self.rest.as_deref().cloned().unwrap_or_default();
+        let none = OnceCell::new();
+        let rest = self.rest.as_deref().unwrap_or_else(|| none.get_or_init(Rest::default));
         let time = end.since(self.measured.from);
         let seconds = time.as_secs_f64();
         let rate = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };

@@ -57,6 +57,7 @@ mod pcapng;
 pub mod perfetto;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod pretty;
 mod rate_bins;
 mod readable;
 mod send_queue;
@@ -94,7 +95,7 @@ pub use pages::PagesSummary;
 pub use pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 pub use readable::{readable_unit, titled};
 pub use send_queue::SendQueueSummary;
-pub use series::{SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
+pub use series::{SeriesEntity, SeriesError, SeriesId, SeriesNames, SeriesTable, SeriesWriter, metric};
 pub use sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use summary::{Interval, Summary, SummaryError};
 pub use table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};

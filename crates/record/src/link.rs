@@ -9,6 +9,7 @@ use crate::counts::DropCounts;
 use crate::measured::Measured;
 use headway_units::{DropCause, Instant};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 
 /// What a link's direction is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -260,7 +261,8 @@ impl LinkMeter {
     #[must_use]
     pub fn summary(&self, measured: &Measured, label: LinkLabel, end: Instant) -> LinkSummary {
         let nanos = measured.shared(measured.from, end) as f64;
-        let rest = self.rest.as_deref().cloned().unwrap_or_default();
+        let none = OnceCell::new();
+        let rest = self.rest.as_deref().unwrap_or_else(|| none.get_or_init(Rest::default));
         let mean = |sum: f64| if nanos > 0.0 { sum / nanos } else { 0.0 };
         LinkSummary {
             name: label.name,

@@ -1,7 +1,9 @@
 //! The summary of a run: `summary.json`.
 
+use crate::pretty;
 use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, jain_index};
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 
 /// From when to when a run was measured, in s since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,11 +61,21 @@ impl Summary {
     /// back as the same double, a newline at the end.
     #[must_use]
     pub fn to_json_pretty(&self) -> String {
-        // Plain structs, string keys, no writer that could fail: serde_json has no error to return.
+        let mut bytes = Vec::new();
+        // A summary is JSON, its names are UTF-8, and a `Vec` does not fail.
         #[expect(clippy::expect_used, reason = "see above")]
-        let mut text = serde_json::to_string_pretty(self).expect("a summary is JSON");
-        text.push('\n');
-        text
+        self.write_json(&mut bytes).expect("a summary is JSON");
+        #[expect(clippy::expect_used, reason = "see above")]
+        String::from_utf8(bytes).expect("JSON is UTF-8")
+    }
+
+    /// Writes [`to_json_pretty`](Self::to_json_pretty) in pieces: that of many flows is as long as all else in memory.
+    ///
+    /// # Errors
+    /// What `writer` failed with.
+    pub fn write_json(&self, mut writer: impl Write) -> io::Result<()> {
+        pretty::write(&mut writer, self)?;
+        writer.write_all(b"\n")
     }
 
     /// Reads what [`to_json_pretty`](Self::to_json_pretty) wrote.

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Hashing};
 use crate::files::{open_regular, read_regular};
 use std::fs::{self, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// The marker; the lock too.
@@ -223,8 +223,17 @@ impl Folder {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<Checksum, Error> {
+        self.write_with(name, |file| file.write_all(bytes))
+    }
+
+    /// Writes a file in pieces, as [`write`](Self::write) does.
+    pub(crate) fn write_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut Hashing<fs::File>) -> io::Result<()>,
+    ) -> Result<Checksum, Error> {
         let mut file = self.begin(name)?;
-        file.writer().write_all(bytes).map_err(Error::file("write", &file.partial))?;
+        write(file.writer()).map_err(Error::file("write", &file.partial))?;
         file.end()
     }
 
@@ -238,14 +247,6 @@ impl Folder {
         self.remove([partial_name])?;
         let file = fs::File::create_new(&partial).map_err(Error::file("write", &partial))?;
         Ok(Growing { path, partial, file: Hashing::new(file), whole: false })
-    }
-
-    /// Writes what a file is to be, as far as that is known: under the name that it has until it is whole, so that writing it replaces this.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn write_so_far(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.write(&partial(name), bytes).map(|_| ())
     }
 
     /// Where a file of this name lies that is still being written.

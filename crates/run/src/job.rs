@@ -186,7 +186,7 @@ impl Job {
             files.write(&self.folder, simulation.observer_mut())?;
             if E::GATHERS && simulation.packet_hops() >= enough_hops && each_second.has_come() {
                 enough_hops = simulation.packet_hops() + hops_between;
-                self.folder.write_so_far(Folder::SUMMARY, simulation.summary().to_json_pretty().as_bytes())?;
+                self.folder.write_summary_so_far(&simulation.summary())?;
             }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
                 samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;
@@ -217,7 +217,7 @@ impl Job {
         let timing = serde_json::to_vec_pretty(&Timing { code, inputs, ..timing })
             .map_err(|error| Error::file("write", &self.folder.path(Folder::TIMING))(error.into()))?;
         self.folder.write(Folder::TIMING, &timing)?;
-        sums.add(Folder::SUMMARY, self.folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
+        sums.add(Folder::SUMMARY, self.folder.write_summary(&summary)?);
         self.folder.write_checksums(&sums)?;
         outcome?;
         Ok(summary)

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::checksums::{Checksum, Checksums};
 use crate::folder::{Folder, is_plain, partial};
 use crate::traces::TraceFormat;
-use headway_record::{Distributions, EventTable, FIGURES, SeriesTable};
+use headway_record::{Distributions, EventTable, FIGURES, SeriesError, SeriesTable, Summary};
 use std::path::Path;
 
 impl Folder {
@@ -81,12 +81,38 @@ impl Folder {
         self.write(Self::CHECKSUMS, checksums.to_string().as_bytes()).map(|_| ())
     }
 
+    /// Writes the summary.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_summary(&self, summary: &Summary) -> Result<Checksum, Error> {
+        self.write_with(Self::SUMMARY, |file| summary.write_json(file))
+    }
+
+    /// Writes the summary of a run that goes on, as far as that is known: under the name that it has until it is whole, so that writing it
+    /// replaces this.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_summary_so_far(&self, summary: &Summary) -> Result<(), Error> {
+        self.write_with(&partial(Self::SUMMARY), |file| summary.write_json(file)).map(|_| ())
+    }
+
     /// The samples of the record.
     ///
     /// # Errors
     /// They cannot be read.
     pub fn series(&self) -> Result<SeriesTable, Error> {
-        SeriesTable::from_ipc(&self.read(Self::SERIES)?)
+        self.table(SeriesTable::from_ipc)
+    }
+
+    /// The samples of these metrics.
+    pub(crate) fn series_of(&self, metrics: &[&str]) -> Result<SeriesTable, Error> {
+        self.table(|bytes| SeriesTable::of_metrics(bytes, metrics))
+    }
+
+    fn table(&self, read: impl Fn(&[u8]) -> Result<SeriesTable, SeriesError>) -> Result<SeriesTable, Error> {
+        read(&self.read(Self::SERIES)?)
             .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.to_string() })
     }
 

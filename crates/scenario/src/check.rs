@@ -1,6 +1,6 @@
 //! What must hold between the tables of a scenario.
 
-use crate::document::Value;
+use crate::document::{Data, Value};
 use crate::expand::Expanded;
 use crate::model::{Flow, Scenario};
 use crate::path::Path;
@@ -89,10 +89,11 @@ fn after_the_end(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
 
 /// Calls `found` with the time of the first of each list of `changes` that is due at `end` or later.
 fn changes_after(end: Duration, value: &Value, path: &Path, found: &mut impl FnMut(&Path)) {
-    for (index, value) in value.array().unwrap_or_default().iter().enumerate() {
+    let has_keys = |value: &Value| matches!(value.data, Data::Array(_) | Data::Table(_));
+    for (index, value) in value.array().unwrap_or_default().iter().enumerate().filter(|(_, value)| has_keys(value)) {
         changes_after(end, value, &path.index(index), found);
     }
-    for (key, entry) in value.table().into_iter().flatten() {
+    for (key, entry) in value.table().into_iter().flatten().filter(|(_, entry)| has_keys(&entry.value)) {
         let path = path.key(key);
         if key == "changes" {
             let at = |change: &Value| change.table()?.get("at")?.value.text()?.parse::<Duration>().ok();

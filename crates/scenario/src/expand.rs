@@ -5,7 +5,7 @@ use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;
 use crate::links::Links;
 use crate::model::{Attacker, Flow, Link, Scenario, Start};
-use crate::names::{Named, Names};
+use crate::names::{Named, Names, numbered};
 use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted, so_many};
@@ -22,6 +22,7 @@ use headway_link::{
 };
 use headway_media::SendQueueOptions;
 use headway_units::{Bytes, Dialect, Duration, Instant, Rate};
+use indexmap::IndexSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub(crate) fn scenario(reader: &mut Reader<'_>, tables: &ScenarioTable, traces: 
         distributions: tables.record.distributions,
         hosts: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.host),
         clocks: of_nodes(tables, &node_tables, names.nodes.len(), |node| node.clock),
-        nodes: names.nodes,
+        nodes: names.nodes.into_iter().collect(),
         links,
         flows,
         attackers,
@@ -100,7 +101,7 @@ fn links(
 ) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut handles = BTreeSet::new();
-    let mut taken = BTreeSet::new();
+    let mut taken = IndexSet::new();
     for (index, table) in tables.iter().enumerate() {
         if reader.problems.is_full() {
             return None;
@@ -166,13 +167,15 @@ fn links(
             reader.wrong(&path, format!("there are too many links: at most {MOST_REPLICAS} in both directions"));
             return None;
         }
+        links.reserve(pairs * directions);
+        taken.reserve(pairs * directions);
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
             let there = (a, b, &speed, &changes, &around);
             let ways = [there, (b, a, &speed_back, &changes_back, &around_back)];
             for (from, to, (rate, capacity), changes, around) in ways.into_iter().take(directions) {
                 let Around { loss, policer, shaper, jitter, reorder, duplicate } = around.clone();
-                let name = format!("{}->{}", names.nodes[from], names.nodes[to]);
+                let name = [&names.nodes[from], "->", &names.nodes[to]].concat();
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
                 } else if !taken.insert((from, to)) {
@@ -289,7 +292,6 @@ fn flows(
 ) -> Option<(Vec<Flow>, Vec<usize>)> {
     let mut flows: Vec<Flow> = Vec::new();
     let mut flow_tables = Vec::new();
-    let mut taken = BTreeSet::new();
     for (index, table) in tables.iter().enumerate() {
         if reader.problems.is_full() {
             return None;
@@ -329,15 +331,13 @@ fn flows(
         let transport = Arc::new(table.transport.options.clone());
         let send_queue = Arc::new(table.send_queue.as_ref().map_or_else(unused, |chosen| chosen.options.clone()));
         let source = Arc::new(table.source.options.clone());
+        flows.reserve(replicas);
         for replica in 0..replicas {
-            let name = if many { format!("{}{}", table.name, replica + 1) } else { table.name.clone() };
+            let name = if many { numbered(&table.name, replica as u64 + 1) } else { table.name.clone() };
             let (from, to) = (from.replica(replica), to.replica(replica));
             if from == to {
                 let message = format!("a flow cannot go from \"{}\" to itself", names.nodes[from]);
                 reader.wrong(&path.key("to"), message);
-            }
-            if !taken.insert(name.clone()) {
-                reader.wrong(&path.key("name"), format!("two flows are called \"{name}\""));
             }
             flow_tables.push(index);
             flows.push(Flow {
@@ -354,6 +354,13 @@ fn flows(
                 source: Arc::clone(&source),
                 trace: trace.clone(),
             });
+        }
+    }
+    let mut taken = IndexSet::with_capacity(flows.len());
+    for (flow, table) in flows.iter().zip(&flow_tables) {
+        if !taken.insert(flow.name.as_str()) {
+            let path = Path::default().key("flow").index(*table).key("name");
+            reader.wrong(&path, format!("two flows are called \"{}\"", flow.name));
         }
     }
     Some((flows, flow_tables))

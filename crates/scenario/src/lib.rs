@@ -4,7 +4,7 @@
 //!
 //! [`load`] reads a text and gives a [`Scenario`], plain data with every preset filled in and every replica written
 //! out, or a [`ScenarioError`] that names file, line, key, what is wrong and what would be right. [`plan`] lists the
-//! runs of a text with `[vary]`, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`Vary`] is `--vary`, [`schema`] serves editors. Nothing here touches a file: texts
+//! runs of a text with `[vary]`, [`Document`] does both and reads the text once, [`links`] reads the links alone, [`kind`] the options of one algorithm and [`table`] another file's table in the same words, [`Override`] is `--set`, [`Vary`] is `--vary`, [`schema`] serves editors. Nothing here touches a file: texts
 //! are passed in, and those that a scenario names come from the caller's [`Files`].
 #![forbid(unsafe_code)]
 
@@ -57,7 +57,7 @@ pub use e_model::{EModelOptions, SpeechCodec};
 pub use files::{Files, NoFiles};
 pub use keys::options;
 pub use links::{Links, links};
-pub use load::{Loaded, load};
+pub use load::{Document, Loaded, load};
 pub use model::{Attacker, Flow, Link, Scenario, Start};
 pub use overrides::Override;
 pub use plan::{Cell, Column, Plan, Run, plan};

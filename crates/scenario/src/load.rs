@@ -8,6 +8,7 @@ use crate::limits::LONGEST_NAME;
 use crate::model::Scenario;
 use crate::overrides::Override;
 use crate::path::Path;
+use crate::plan::Run;
 use crate::problem::{Problem, Problems, ScenarioError};
 use crate::read;
 use crate::reader::Reader;
@@ -36,33 +37,72 @@ impl Loaded {
     }
 }
 
-/// Reads the scenario `text`, which stands in `file` (for messages, and the default of `name`), as one run. What
-/// `[vary]` says does not count here: [`plan`](crate::plan()) turns it into overrides.
+/// The text of a scenario, read, with its overrides applied: what runs it plans, and each of them.
+#[derive(Debug)]
+pub struct Document<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) overrides: &'a [Override],
+    pub(crate) root: Value,
+}
+
+impl<'a> Document<'a> {
+    /// Reads the scenario `text`, which was read from `file` (for messages, and the default of `name`).
+    ///
+    /// # Errors
+    /// The text cannot be read, or an override cannot be applied.
+    pub fn read(file: &'a str, text: &'a str, overrides: &'a [Override]) -> Result<Self, ScenarioError> {
+        let mut problems = Problems::default();
+        match document(text, overrides, &mut problems) {
+            Some(root) => Ok(Self { file, text, overrides, root }),
+            None => Err(problems.into_error(file, text)),
+        }
+    }
+
+    /// The scenario as one run. What `[vary]` says does not count here: [`plan`](Self::plan) turns it into overrides.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, as far as one thing does not hide another.
+    pub fn load(&self, files: &dyn Files) -> Result<Loaded, ScenarioError> {
+        let Self { file, text, root, .. } = self;
+        let mut reader = Reader::new(root);
+        let mut traces = Traces::new(files);
+        let mut read = |reader: &mut Reader<'_>| {
+            let tables = read::scenario(reader, &default_name(file))?;
+            let expanded = expand::scenario(reader, &tables, &mut traces)?;
+            check::scenario(reader, &expanded);
+            let resolved_toml = resolved(reader, &tables);
+            Some((expanded, resolved_toml))
+        };
+        let Some((expanded, resolved_toml)) = read(&mut reader) else {
+            return Err(reader.problems.into_error(file, text));
+        };
+        reader.problems.finish(file, text)?;
+        let mut warnings = check::warnings(root, &expanded);
+        traces.notes.into_iter().for_each(|(path, note)| warnings.value(root, &path, note));
+        let warnings = warnings.listed(file, text);
+        Ok(Loaded { scenario: expanded.scenario, resolved_toml, warnings })
+    }
+
+    /// One of the runs of its [`plan`](Self::plan).
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load).
+    pub fn load_run(&self, run: &Run, files: &dyn Files) -> Result<Loaded, ScenarioError> {
+        if run.overrides.len() == self.overrides.len() {
+            return self.load(files);
+        }
+        Document::read(self.file, self.text, &run.overrides)?.load(files)
+    }
+}
+
+/// Reads the scenario `text`, which stands in `file` (for messages, and the default of `name`), as one run:
+/// [`Document::read`] and [`Document::load`] at once.
 ///
 /// # Errors
-/// Everything that is wrong with it, as far as one thing does not hide another.
+/// Those of both.
 pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Loaded, ScenarioError> {
-    let mut problems = Problems::default();
-    let Some(root) = document(text, overrides, &mut problems) else {
-        return Err(problems.into_error(file, text));
-    };
-    let mut reader = Reader::new(&root);
-    let mut traces = Traces::new(files);
-    let mut read = |reader: &mut Reader<'_>| {
-        let tables = read::scenario(reader, &default_name(file))?;
-        let expanded = expand::scenario(reader, &tables, &mut traces)?;
-        check::scenario(reader, &expanded);
-        let resolved_toml = resolved(reader, &tables);
-        Some((expanded, resolved_toml))
-    };
-    let Some((expanded, resolved_toml)) = read(&mut reader) else {
-        return Err(reader.problems.into_error(file, text));
-    };
-    reader.problems.finish(file, text)?;
-    let mut warnings = check::warnings(&root, &expanded);
-    traces.notes.into_iter().for_each(|(path, note)| warnings.value(&root, &path, note));
-    let warnings = warnings.listed(file, text);
-    Ok(Loaded { scenario: expanded.scenario, resolved_toml, warnings })
+    Document::read(file, text, overrides)?.load(files)
 }
 
 /// The document with the overrides applied; `None` if something is wrong, which is noted.

@@ -5,8 +5,9 @@ use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{LinkTable, NodeTable};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use indexmap::IndexSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 /// What one name in `between`, `from` or `to` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ impl Named {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// In the order of [`crate::Scenario::nodes`].
-    pub(crate) nodes: Vec<String>,
-    by_name: BTreeMap<String, Named>,
+    pub(crate) nodes: IndexSet<String>,
+    /// What stands for several of them.
+    replicas: BTreeMap<String, Named>,
 }
 
 impl Names {
@@ -50,26 +52,30 @@ impl Names {
         for (index, node) in nodes.iter().enumerate() {
             let path = Path::default().key("node").index(index).key("name");
             match node.count {
-                None => names.add(reader, &path, &node.name),
+                None => names.add(reader, &path, node.name.clone()),
                 Some(count) => {
                     let first = names.nodes.len();
+                    names.nodes.reserve(count as usize);
                     for replica in 1..=count {
-                        names.add(reader, &path, &format!("{}{replica}", node.name));
+                        names.add(reader, &path, numbered(&node.name, replica));
                     }
-                    names.enter(reader, &path, &node.name, Named::Many { first, count: count as usize });
+                    if names.is_known(&node.name) {
+                        twice(reader, &path, &node.name);
+                    }
+                    names.replicas.insert(node.name.clone(), Named::Many { first, count: count as usize });
                 }
             }
         }
         for (index, link) in links.iter().enumerate() {
             for (end, name) in link.between.iter().enumerate() {
-                if names.by_name.contains_key(name) {
+                if names.is_known(name) {
                     continue;
                 }
                 let path = Path::default().key("link").index(index).key("between").index(end);
                 if let Some((base, count)) = names.beyond_the_last_replica(name) {
                     reader.wrong(&path, format!("there is no \"{name}\": \"{base}\" has {count} replicas"));
                 }
-                names.add(reader, &path, name);
+                names.add(reader, &path, name.clone());
             }
         }
         if names.nodes.len() as u64 > MOST_REPLICAS {
@@ -79,39 +85,56 @@ impl Names {
         names
     }
 
-    fn add(&mut self, reader: &mut Reader<'_>, path: &Path, name: &str) {
-        let node = Named::One(self.nodes.len());
-        self.nodes.push(name.to_owned());
-        self.enter(reader, path, name, node);
+    fn add(&mut self, reader: &mut Reader<'_>, path: &Path, name: String) {
+        if self.replicas.contains_key(&name) {
+            twice(reader, path, &name);
+        }
+        let number = self.nodes.len();
+        let (first, is_new) = self.nodes.insert_full(name);
+        if !is_new {
+            twice(reader, path, &self.nodes[first]);
+            // The others keep their numbers. No name has a blank.
+            self.nodes.insert(format!("{} {number}", self.nodes[first]));
+        }
     }
 
-    fn enter(&mut self, reader: &mut Reader<'_>, path: &Path, name: &str, named: Named) {
-        match self.by_name.entry(name.to_owned()) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(named);
-            }
-            Entry::Occupied(_) => reader.wrong(path, format!("two nodes are called \"{name}\"")),
-        }
+    fn is_known(&self, name: &str) -> bool {
+        self.nodes.contains(name) || self.replicas.contains_key(name)
     }
 
     fn beyond_the_last_replica(&self, name: &str) -> Option<(String, usize)> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let count = self.by_name.get(base)?.count()?;
+        let count = self.replicas.get(base)?.count()?;
         (base != name).then(|| (base.to_owned(), count))
     }
 
     /// What the name at `path` stands for.
     pub(crate) fn find(&self, reader: &mut Reader<'_>, path: &Path, name: &str) -> Option<Named> {
-        let found = self.by_name.get(name).copied();
+        let node = self.nodes.get_index_of(name).map(Named::One);
+        let found = node.or_else(|| self.replicas.get(name).copied());
         if found.is_none() {
             let message = match self.beyond_the_last_replica(name) {
                 Some((base, count)) => format!("there is no \"{name}\": \"{base}\" has {count} replicas"),
                 None => {
-                    format!("unknown node \"{}\"{}", quoted(name), hint(name, self.by_name.keys().map(String::as_str)))
+                    let known: BTreeSet<&str> = self.nodes.iter().chain(self.replicas.keys()).map(String::as_str).collect();
+                    format!("unknown node \"{}\"{}", quoted(name), hint(name, known))
                 }
             };
             reader.wrong(path, message);
         }
         found
     }
+}
+
+/// The name of a replica.
+pub(crate) fn numbered(name: &str, replica: u64) -> String {
+    const DIGITS: usize = MOST_REPLICAS.ilog10() as usize + 1;
+    let mut numbered = String::with_capacity(name.len() + DIGITS);
+    numbered.push_str(name);
+    let _ = write!(numbered, "{replica}");
+    numbered
+}
+
+fn twice(reader: &mut Reader<'_>, path: &Path, name: &str) {
+    reader.wrong(path, format!("two nodes are called \"{name}\""));
 }

@@ -1,9 +1,10 @@
 //! One scenario, many runs.
 
 use crate::document::{Data, Value};
+use crate::load::Document;
 use crate::overrides::{Override, resolve};
 use crate::path::{Path, Step};
-use crate::problem::{Place, Problems, ScenarioError};
+use crate::problem::{Place, ScenarioError};
 use crate::quantity;
 use crate::reader::Reader;
 use crate::varied::Vary;
@@ -60,40 +61,50 @@ pub struct Run {
     pub overrides: Vec<Override>,
 }
 
-/// Lists the runs of a scenario whose text was read from `file`. A key that an override sets does not vary; what `varies` says stands in place of what `[vary]`
-/// says of the same key, or after it. A key that both `overrides` and `varies` name is an error.
+/// Lists the runs of a scenario whose text was read from `file`: [`Document::read`] and [`Document::plan`] at once.
 ///
 /// # Errors
-/// If the text cannot be read, an override cannot be applied, or what varies is wrong; whether the runs themselves are
-/// right is found out by [loading](crate::load) them.
+/// Those of both.
 pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> Result<Plan, ScenarioError> {
+    Document::read(file, text, overrides)?.plan(varies)
+}
+
+impl Document<'_> {
+    /// Lists the runs of the scenario. A key that an override sets does not vary; what `varies` says stands in place of what `[vary]`
+    /// says of the same key, or after it. A key that both the overrides and `varies` name is an error.
+    ///
+    /// # Errors
+    /// What varies is wrong; whether the runs themselves are right is found out by [loading](Self::load_run) them.
+    pub fn plan(&self, varies: &[Vary]) -> Result<Plan, ScenarioError> {
+        planned(self, varies)
+    }
+}
+
+fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioError> {
+    let Document { file, text, overrides, root } = document;
     let is_varied = |key: &str| varies.iter().any(|vary| vary.key == key);
     if is_varied("seeds") && is_varied("seed") {
         let message = "seeds says already which: leave one of the two out".to_owned();
         return Err(ScenarioError::of_argument(Place::Vary("seed".to_owned()), message));
     }
-    let mut problems = Problems::default();
-    let Some(root) = crate::load::document(text, overrides, &mut problems) else {
-        return Err(problems.into_error(file, text));
-    };
     for (index, vary) in varies.iter().enumerate() {
-        if let Some(first) = varies[..index].iter().find(|first| vary::is_same_key(&root, &first.key, &vary.key)) {
+        if let Some(first) = varies[..index].iter().find(|first| vary::is_same_key(root, &first.key, &vary.key)) {
             let message = format!("{} is varied twice: write all of its values in one place", first.key);
             return Err(ScenarioError::of_argument(vary.place(), message));
         }
     }
-    let mut reader = Reader::new(&root);
+    let mut reader = Reader::new(root);
     let mut varied = vary::read(&mut reader, varies);
-    let set: Vec<Path> = overrides.iter().filter_map(|set| resolve(&root, &set.path).ok()).flatten().collect();
+    let set: Vec<Path> = overrides.iter().filter_map(|set| resolve(root, &set.path).ok()).flatten().collect();
     for vary in varies {
         let key = if vary.key == "seeds" { "seed" } else { &vary.key };
-        let places = Path::parse(key).ok().and_then(|path| resolve(&root, &path).ok()).unwrap_or_default();
+        let places = Path::parse(key).ok().and_then(|path| resolve(root, &path).ok()).unwrap_or_default();
         if places.iter().any(|place| set.contains(place)) {
             let message = format!("a value of {key} is set already: leave one of the two out");
             return Err(ScenarioError::of_argument(vary.place(), message));
         }
     }
-    varied.without(&root, &set);
+    varied.without(root, &set);
     let points = if reader.problems.is_empty() { varied.points(&mut reader) } else { Vec::new() };
     reader.problems.finish(file, text)?;
 

@@ -8,6 +8,7 @@
 //! that forwarding is one look-up.
 
 use std::collections::VecDeque;
+use std::ops::Index;
 
 /// The routes of a run.
 #[derive(Debug, Default)]
@@ -33,8 +34,42 @@ struct Search {
 
 struct Graph<'a> {
     links: &'a [(usize, usize)],
-    outgoing: Vec<Vec<u32>>,
-    incoming: Vec<Vec<u32>>,
+    outgoing: Lists,
+    incoming: Lists,
+}
+
+/// Links of each node, in their order.
+struct Lists {
+    links: Vec<u32>,
+    /// Where those of each node begin among all of them, and the end.
+    begins: Vec<u32>,
+}
+
+impl Lists {
+    fn new(nodes: usize, of: impl Iterator<Item = usize> + Clone) -> Self {
+        let mut begins = vec![0; nodes + 2];
+        for node in of.clone() {
+            begins[node + 2] += 1;
+        }
+        for node in 2..begins.len() {
+            begins[node] += begins[node - 1];
+        }
+        let mut links = vec![0; begins[nodes + 1] as usize];
+        for (link, node) in of.enumerate() {
+            let next = &mut begins[node + 1];
+            links[*next as usize] = link as u32;
+            *next += 1;
+        }
+        Self { links, begins }
+    }
+}
+
+impl Index<usize> for Lists {
+    type Output = [u32];
+
+    fn index(&self, node: usize) -> &[u32] {
+        &self.links[self.begins[node] as usize..self.begins[node + 1] as usize]
+    }
 }
 
 impl Routes {
@@ -99,19 +134,19 @@ impl Routes {
 
 impl<'a> Graph<'a> {
     fn new(nodes: usize, links: &'a [(usize, usize)]) -> Self {
-        let mut outgoing = vec![Vec::new(); nodes];
-        let mut incoming = vec![Vec::new(); nodes];
-        for (number, &(from, to)) in links.iter().enumerate() {
-            outgoing[from].push(number as u32);
-            incoming[to].push(number as u32);
-        }
+        let outgoing = Lists::new(nodes, links.iter().map(|(from, _)| *from));
+        let incoming = Lists::new(nodes, links.iter().map(|(_, to)| *to));
         Self { links, outgoing, incoming }
+    }
+
+    fn nodes(&self) -> usize {
+        self.incoming.begins.len() - 2
     }
 
     /// The last node before `to` that every path from `from` must pass, as far as single ways in tell.
     fn gateway(&self, from: usize, to: usize) -> usize {
         let mut at = to;
-        for _ in 0..self.incoming.len() {
+        for _ in 0..self.nodes() {
             match self.incoming[at][..] {
                 [only] if at != from => at = self.links[only as usize].0,
                 _ => return at,
@@ -125,7 +160,7 @@ impl<'a> Graph<'a> {
         let Search { distance, chosen } = search;
         for table in [&mut *distance, chosen] {
             table.clear();
-            table.resize(self.incoming.len(), u32::MAX);
+            table.resize(self.nodes(), u32::MAX);
         }
         distance[to] = 0;
         let mut frontier = VecDeque::from([to]);

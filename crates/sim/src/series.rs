@@ -6,7 +6,7 @@ use crate::observe::Observer;
 use crate::transport::Ends;
 use headway_engine::Moment;
 use headway_rate::Status;
-use headway_record::{ByFlow, SeriesId, SeriesNames, SeriesWriter, metric};
+use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
 use headway_units::{Duration, Instant};
 
@@ -41,7 +41,7 @@ struct LinkSeries {
     arrived: SeriesId,
     dropped: SeriesId,
     average: Option<SeriesId>,
-    varying: Option<Varying>,
+    varying: Option<Box<Varying>>,
     /// Arrivals and drops of each flow, where the link counts by flow; each from when the flow has come there.
     by_flow: Vec<[SeriesId; 2]>,
 }
@@ -55,13 +55,13 @@ struct Varying {
 }
 
 impl Varying {
-    fn new(link: &Link, names: &mut SeriesNames) -> Option<Self> {
+    fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames) -> Option<Box<Self>> {
         let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
         let rate_varies = link.capacity.is_some() || changes.iter().any(|change| change.rate.is_some());
         let delay_varies = changes.iter().any(|change| change.delay.is_some());
-        let mut series = |varies: bool, what| varies.then(|| names.series(&link.name, what));
+        let mut series = |varies: bool, what| varies.then(|| names.of(entity, what));
         let [rate, delay] = [series(rate_varies, metric::LINK_RATE), series(delay_varies, metric::LINK_DELAY)];
-        (rate_varies || delay_varies).then(|| Self { link: link.clone(), rate, delay })
+        (rate_varies || delay_varies).then(|| Box::new(Self { link: link.clone(), rate, delay }))
     }
 
     fn sample(&self, writer: &mut SeriesWriter, from: Instant, to: Instant) {
@@ -77,32 +77,37 @@ impl Varying {
 impl Series {
     pub(crate) fn new(scenario: &Scenario, flows: &[Flow], interval: Duration) -> Self {
         let mut names = SeriesNames::default();
-        let mut of_flow = |name: &str, flow: &Flow| FlowSeries {
-            bytes_before: 0,
-            throughput: names.series(name, metric::THROUGHPUT),
-            lost: names.series(name, metric::LOSS),
-            window: flow.transport.tcp().map(|_| [metric::CWND, metric::SSTHRESH].map(|what| names.series(name, what))),
-            open_sessions: flow.transport.open_sessions().map(|_| names.series(name, metric::OPEN_SESSIONS)),
-            controller: flow.transport.status().map(|_| {
-                [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE].map(|what| names.series(name, what))
-            }),
+        let mut of_flow = |name: &str, flow: &Flow| {
+            let entity = names.entity(name);
+            let mut of = |what| names.of(entity, what);
+            FlowSeries {
+                bytes_before: 0,
+                throughput: of(metric::THROUGHPUT),
+                lost: of(metric::LOSS),
+                window: flow.transport.tcp().map(|_| [metric::CWND, metric::SSTHRESH].map(&mut of)),
+                open_sessions: flow.transport.open_sessions().map(|_| of(metric::OPEN_SESSIONS)),
+                controller: flow
+                    .transport
+                    .status()
+                    .map(|_| [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE].map(&mut of)),
+            }
         };
         let flows = scenario.flows.iter().zip(flows).map(|(described, flow)| of_flow(&described.name, flow)).collect();
-        let links = scenario
-            .links
-            .iter()
-            .map(|link| LinkSeries {
+        let of_link = |link: &Link| {
+            let entity = names.entity(&link.name);
+            LinkSeries {
                 bytes_before: 0,
-                throughput: names.series(&link.name, metric::THROUGHPUT),
-                queue: names.series(&link.name, metric::QUEUE),
-                arrived: names.series(&link.name, metric::ARRIVED),
-                dropped: names.series(&link.name, metric::DROPPED),
+                throughput: names.of(entity, metric::THROUGHPUT),
+                queue: names.of(entity, metric::QUEUE),
+                arrived: names.of(entity, metric::ARRIVED),
+                dropped: names.of(entity, metric::DROPPED),
                 average: matches!(*link.queue, headway_link::QueueOptions::Red(_))
-                    .then(|| names.series(&link.name, metric::RED_AVERAGE)),
-                varying: Varying::new(link, &mut names),
+                    .then(|| names.of(entity, metric::RED_AVERAGE)),
+                varying: Varying::new(link, entity, &mut names),
                 by_flow: if link.by_flow { at_link(&mut names, &link.name, scenario) } else { Vec::new() },
-            })
-            .collect();
+            }
+        };
+        let links = scenario.links.iter().map(of_link).collect();
         Self { writer: names.samples(), interval, last: Instant::ZERO, flows, links }
     }
 

@@ -95,7 +95,7 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
     }
     let json = serde_json::to_vec_pretty(&run.lateness).map_err(|error| Failure::Output(error.into()))?;
     sums.add(Folder::LIVE, out.write(Folder::LIVE, &json)?);
-    sums.add(Folder::SUMMARY, out.write(Folder::SUMMARY, run.summary.to_json_pretty().as_bytes())?);
+    sums.add(Folder::SUMMARY, out.write_summary(&run.summary)?);
     out.write_checksums(&sums)?;
     show(&run, &out, asked.json)?;
     if !run.summary.complete {

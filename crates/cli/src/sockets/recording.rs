@@ -59,7 +59,7 @@ impl Recording {
         self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))?;
         if !flows.is_empty() {
             let summary = summary(interval, flows, self.seed, false);
-            self.folder.write_so_far(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?;
+            self.folder.write_summary_so_far(&summary)?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Recording {
         let mut sums = Checksums::default();
         sums.add(Folder::SERIES, file.end()?);
         let summary = summary(interval, flows, seed, true);
-        sums.add(Folder::SUMMARY, folder.write(Folder::SUMMARY, summary.to_json_pretty().as_bytes())?);
+        sums.add(Folder::SUMMARY, folder.write_summary(&summary)?);
         Ok(folder.write_checksums(&sums)?)
     }
 }

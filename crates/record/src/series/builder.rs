@@ -4,74 +4,58 @@ use super::{COLUMNS, SeriesError};
 use crate::arrow_file::{ArrowFile, Compression};
 use crate::arrow_metadata::Schema;
 use headway_units::Instant;
+use indexmap::IndexSet;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Rows of a record batch in the file. A column of so many is a block that the allocator gives again at once.
 const BATCH_ROWS: usize = 8192;
 
-/// One series: a metric of an entity.
+/// One entity: a flow, or a direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SeriesId(u32);
+pub struct SeriesEntity(i32);
 
-/// Names in the order in which they were first used.
-#[derive(Clone, Debug, Default)]
-struct Names {
-    ordered: Vec<String>,
-    keys: BTreeMap<String, i32>,
-}
-
-impl Names {
-    fn key(&mut self, name: &str) -> i32 {
-        if let Some(key) = self.keys.get(name) {
-            return *key;
-        }
-        // 2^31 names would not fit in memory.
-        let key = self.ordered.len() as i32;
-        self.ordered.push(name.to_owned());
-        self.keys.insert(name.to_owned(), key);
-        key
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &str> + Clone {
-        self.ordered.iter().map(String::as_str)
-    }
+/// One series: a metric of an entity, by their places in the file's dictionaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesId {
+    entity: i32,
+    metric: i32,
 }
 
 /// The series of a run, before its first sample: a file's names stand before its rows.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesNames {
-    entities: Names,
-    metrics: Names,
-    /// The entity's and the metric's key of each [`SeriesId`].
-    series: Vec<(i32, i32)>,
-    ids: BTreeMap<(i32, i32), SeriesId>,
+    entities: IndexSet<String>,
+    metrics: Vec<String>,
 }
 
 impl SeriesNames {
-    /// The series of `metric` of `entity`, made if it is new.
+    /// The entity of this name, made if it is new.
+    pub fn entity(&mut self, name: &str) -> SeriesEntity {
+        // 2^31 names would not fit in memory.
+        SeriesEntity(self.entities.insert_full(name.to_owned()).0 as i32)
+    }
+
+    /// The series of `metric` of an entity, made if it is new.
+    pub fn of(&mut self, entity: SeriesEntity, metric: &str) -> SeriesId {
+        let known = self.metrics.iter().position(|known| known == metric);
+        let metric = known.unwrap_or_else(|| {
+            self.metrics.push(metric.to_owned());
+            self.metrics.len() - 1
+        });
+        SeriesId { entity: entity.0, metric: metric as i32 }
+    }
+
+    /// The series of `metric` of the entity of this name, made if it is new.
     pub fn series(&mut self, entity: &str, metric: &str) -> SeriesId {
-        let keys = (self.entities.key(entity), self.metrics.key(metric));
-        let next = SeriesId(self.series.len() as u32);
-        let id = *self.ids.entry(keys).or_insert(next);
-        if id == next {
-            self.series.push(keys);
-        }
-        id
+        let entity = self.entity(entity);
+        self.of(entity, metric)
     }
 
     /// Goes on to the samples.
     #[must_use]
     pub fn samples(self) -> SeriesWriter {
-        SeriesWriter {
-            entities: self.entities,
-            metrics: self.metrics,
-            series: self.series,
-            batch: Vec::with_capacity(BATCH_ROWS),
-            rows: 0,
-            file: None,
-            failure: None,
-        }
+        SeriesWriter { names: self, batch: Vec::with_capacity(BATCH_ROWS), rows: 0, file: None, failure: None }
     }
 }
 
@@ -86,9 +70,8 @@ struct Sample {
 /// Makes `series.arrow` of the samples of a run, a batch at a time: what is ready can be taken as often as one likes, so
 /// that a run of any length needs little memory. The same samples always give the same bytes.
 pub struct SeriesWriter {
-    entities: Names,
-    metrics: Names,
-    series: Vec<(i32, i32)>,
+    /// Until they are in the file.
+    names: SeriesNames,
     batch: Vec<Sample>,
     rows: u64,
     file: Option<ArrowFile>,
@@ -136,22 +119,22 @@ impl SeriesWriter {
     }
 
     fn encode(&mut self) -> io::Result<()> {
-        let Self { entities, metrics, series, batch, file, .. } = self;
+        let Self { names, batch, file, .. } = self;
         let file = match file {
             Some(file) => file,
             None => {
                 let schema = Schema { columns: COLUMNS.to_vec(), metadata: BTreeMap::new() };
                 let file = file.insert(ArrowFile::new(schema, Compression::None));
-                file.dictionary(0, entities.iter())?;
-                file.dictionary(1, metrics.iter())?;
+                let SeriesNames { entities, metrics } = std::mem::take(names);
+                file.dictionary(0, entities.iter().map(String::as_str))?;
+                file.dictionary(1, metrics.iter().map(String::as_str))?;
                 file
             }
         };
-        let keys = |sample: &Sample| series[sample.id.0 as usize];
         file.begin(batch.len());
         file.column(batch, |sample| sample.time_ns);
-        file.column(batch, |sample| keys(sample).0);
-        file.column(batch, |sample| keys(sample).1);
+        file.column(batch, |sample| sample.id.entity);
+        file.column(batch, |sample| sample.id.metric);
         file.column(batch, |sample| sample.value);
         file.end().map(|_| ())
     }

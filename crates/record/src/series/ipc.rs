@@ -6,7 +6,6 @@
 use super::{COLUMNS, SeriesError};
 use crate::arrow_metadata::{Batch, Footer, FoundColumn};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The rows of one record batch, keys checked against their dictionary.
 pub(crate) struct Rows<'a> {
@@ -22,8 +21,8 @@ pub(crate) struct File<'a> {
     length: usize,
     footer: Footer<'a>,
     /// The dictionaries of the entity and metric columns.
-    entity_names: Vec<Arc<str>>,
-    metric_names: Vec<Arc<str>>,
+    entity_names: Vec<&'a str>,
+    metric_names: Vec<&'a str>,
 }
 
 fn damaged(what: &'static str) -> SeriesError {
@@ -110,33 +109,19 @@ impl<'a> File<'a> {
             }
         }
         // A dictionary that no row needs may be absent; both columns may share one.
-        let names_of = |id| -> Vec<Arc<str>> {
-            entries.get(&id).map(|names| names.iter().map(|name| Arc::from(*name)).collect()).unwrap_or_default()
-        };
-        let (entity_names, metric_names) = (names_of(entity_id), names_of(metric_id));
+        let metric_names = entries.get(&metric_id).cloned().unwrap_or_default();
+        let entity_names = entries.remove(&entity_id).unwrap_or_default();
         Ok(Self { length: bytes.len(), footer, entity_names, metric_names })
     }
 
     /// The dictionary of the entity column.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn entities(&self) -> &[Arc<str>] {
+    pub(crate) fn entities(&self) -> &[&'a str] {
         &self.entity_names
     }
 
     /// The dictionary of the metric column.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn metrics(&self) -> &[Arc<str>] {
+    pub(crate) fn metrics(&self) -> &[&'a str] {
         &self.metric_names
-    }
-
-    /// The name of a key of the entity column; `None` if its dictionary lacks it.
-    pub(crate) fn entity(&self, key: i32) -> Option<Arc<str>> {
-        self.entity_names.get(usize::try_from(key).ok()?).cloned()
-    }
-
-    /// The name of a key of the metric column; `None` if its dictionary lacks it.
-    pub(crate) fn metric(&self, key: i32) -> Option<Arc<str>> {
-        self.metric_names.get(usize::try_from(key).ok()?).cloned()
     }
 
     /// Returns each record batch in order.

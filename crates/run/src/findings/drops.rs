@@ -25,7 +25,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let dropped = evidence.by_key(EventKind::Drop, |event| Some((event.entity, event.cause?)));
     let causes = |link| DropCause::ALL.into_iter().map(move |cause| (link, cause));
     let of = |(link, cause): (&LinkSummary, DropCause)| {
-        of(evidence, link, cause, dropped.get(&(link.name.as_str(), cause.name())))
+        let packets = link.dropped_packets.of(cause);
+        if packets == 0 { None } else { of(evidence, link, (cause, packets), dropped.get(&(link.name.as_str(), cause.name()))) }
     };
     one_per_cause(evidence.summary.links.iter().flat_map(causes).filter_map(of).collect(), "more link")
 }
@@ -33,14 +34,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn of(
     evidence: &Evidence<'_>,
     link: &LinkSummary,
-    cause: DropCause,
+    (cause, packets): (DropCause, u64),
     events: Option<&Events<'_>>,
 ) -> Option<((DropCause, Severity), f64, Finding)> {
-    let packets = link.dropped_packets.of(cause);
-    // What its hosts drop a link does not.
-    if packets == 0 || cause == DropCause::Host {
-        return None;
-    }
     let part = packets as f64 / link.arrived_packets.max(packets) as f64;
     let (from, to) = evidence.span(EventKind::Drop, events);
     let by_flow = || events.into_iter().flat_map(|events| &events.by_flow);
@@ -62,6 +58,7 @@ fn of(
         DropCause::Channel => format!("the channel of {name} lost {packets}"),
         DropCause::TooBig => format!("{packets} had no room in the MTU of {name}"),
         DropCause::Policer => format!("the policer of {name} dropped {packets}"),
+        // What its hosts drop a link does not.
         DropCause::Host => return None,
     };
     let bad = part >= MANY || cause == DropCause::TooBig;

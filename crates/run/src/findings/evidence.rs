@@ -5,6 +5,7 @@ use headway_record::{EventKind, EventRow, EventTable, FlowSummary, SeriesTable, 
 use headway_scenario::{Scenario, load};
 use headway_sim::{Way, ways};
 use headway_units::{Duration, Instant};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
 /// A record, read.
@@ -12,8 +13,9 @@ pub(super) struct Evidence<'a> {
     pub(super) summary: &'a Summary,
     /// The scenario with the way of each flow. A transfer between real sockets has none.
     pub(super) network: Option<(&'a Scenario, Vec<Way>)>,
-    flows: BTreeMap<&'a str, &'a FlowSummary>,
-    /// Empty if there is none.
+    /// By name.
+    flows: IndexMap<&'a str, &'a FlowSummary>,
+    /// What rules look at; empty if there is none.
     pub(super) series: SeriesTable,
     /// Empty if there are none.
     pub(super) events: EventTable,
@@ -44,7 +46,10 @@ impl<'e> Events<'e> {
 impl<'a> Evidence<'a> {
     pub(super) fn gather(folder: &Folder, summary: &'a Summary, scenario: Option<&'a Scenario>) -> Result<Self, Error> {
         let there = |name| folder.path(name).is_file();
-        let series = if there(Folder::SERIES) { folder.series()? } else { SeriesTable::default() };
+        // Windows are of use if there is something before the measurement.
+        let windows = if summary.interval.from > 0.0 { &[metric::CWND, metric::SSTHRESH][..] } else { &[] };
+        let metrics = [&[metric::THROUGHPUT], windows].concat();
+        let series = if there(Folder::SERIES) { folder.series_of(&metrics)? } else { SeriesTable::default() };
         let events = if there(Folder::EVENTS) { folder.events()? } else { EventTable::default() };
         let network = scenario.and_then(|scenario| Some((scenario, ways(scenario)?)));
         // The first of one name counts.

@@ -11,9 +11,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, _)) = &evidence.network else { return Vec::new() };
     let measured = evidence.summary.interval;
     let mut found = Vec::new();
-    let of_link = scenario.links.iter().map(|link| {
-        let outages = link.changes.iter().flat_map(|changes| changes.outages()).collect();
-        (link, format!("{} let nothing pass", link.name), outages)
+    let of_link = scenario.links.iter().filter_map(|link| {
+        let outages: Vec<_> = link.changes.as_ref()?.outages();
+        Some((link, format!("{} let nothing pass", link.name), outages))
     });
     let of_shaper = scenario.links.iter().filter_map(|link| {
         let outages: Vec<_> = link.shaper.as_ref()?.outages();

@@ -110,7 +110,9 @@ fn lost(member: &Member<'_>) -> f64 {
 /// The TCP flows that send all the time through each DropTail queue, without a random delay of their own.
 fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way]) -> BTreeMap<usize, Vec<Member<'e>>> {
     let measured = evidence.summary.interval;
-    if !evidence.has_all(EventKind::Drop) {
+    let full = DropCause::QueueFull.name();
+    let mut dropped = evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)).peekable();
+    if dropped.peek().is_none() || !evidence.has_all(EventKind::Drop) {
         return BTreeMap::new();
     }
     let sends_always = |flow: &Flow, way: &Way| {
@@ -134,8 +136,7 @@ fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way])
         let name = scenario.links[link].name.as_str();
         places.extend(members.iter().enumerate().map(|(at, member)| ((name, member.flow.name.as_str()), (link, at))));
     }
-    let full = DropCause::QueueFull.name();
-    for event in evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)) {
+    for event in dropped {
         let Some(&place) = event.flow.and_then(|flow| places.get(&(event.entity, flow))) else { continue };
         let Some(member) = members.get_mut(&place.0).and_then(|members| members.get_mut(place.1)) else { continue };
         let now = event.at.as_secs_f64();

@@ -15,6 +15,9 @@ type Sample = (Instant, f64, f64);
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
     let begins = Instant::ZERO + Duration::from_secs_f64(evidence.summary.interval.from);
+    if begins == Instant::ZERO {
+        return Vec::new();
+    }
     // The first link of each pair of nodes.
     let links = scenario.links.iter().rev().map(|link| ((link.from, link.to), link));
     let links: BTreeMap<_, _> = links.collect();

@@ -88,37 +88,58 @@ fn is_active(flow: &Flow, way: &Way, at: Instant) -> bool {
 /// The flows of each link.
 struct Links<'a> {
     scenario: &'a Scenario,
-    flows: Vec<Vec<&'a Flow>>,
-    /// When flows of the link start and stop, in ascending order.
-    starts: Vec<Vec<Instant>>,
-    stops: Vec<Vec<Instant>>,
+    ways: &'a [Way],
+    /// When flows of each link start and stop.
+    starts: Times,
+    stops: Times,
     /// Mean rates of links whose rate changes, in bit/s.
     rates: BTreeMap<(usize, Instant, Instant), f64>,
 }
 
+/// Times of each link, in ascending order.
+struct Times {
+    all: Vec<(usize, Instant)>,
+    /// Where those of each link begin among all of them, and their end.
+    begins: Vec<usize>,
+}
+
+impl Times {
+    fn new(links: usize, mut all: Vec<(usize, Instant)>) -> Self {
+        all.sort_unstable();
+        let mut begins = vec![0; links + 1];
+        for (link, _) in &all {
+            begins[link + 1] += 1;
+        }
+        for link in 0..links {
+            begins[link + 1] += begins[link];
+        }
+        Self { all, begins }
+    }
+
+    /// How many of the link's are before `at`.
+    fn before(&self, link: usize, at: Instant) -> usize {
+        self.all[self.begins[link]..self.begins[link + 1]].partition_point(|(_, time)| *time < at)
+    }
+}
+
 impl<'a> Links<'a> {
-    fn new(scenario: &'a Scenario, ways: &[Way]) -> Self {
-        let of_none = || vec![Vec::new(); scenario.links.len()];
-        let (mut flows, mut starts, mut stops) = (vec![Vec::new(); scenario.links.len()], of_none(), of_none());
+    fn new(scenario: &'a Scenario, ways: &'a [Way]) -> Self {
+        let (mut starts, mut stops) = (Vec::new(), Vec::new());
         for (flow, way) in scenario.flows.iter().zip(ways) {
-            for &link in &way.links {
-                flows[link].push(flow);
-                // A flow that stops before it starts is never active.
-                if flow.stop.is_none_or(|stop| way.start < stop) {
-                    starts[link].push(way.start);
-                    stops[link].extend(flow.stop);
-                }
+            // A flow that stops before it starts is never active.
+            if flow.stop.is_none_or(|stop| way.start < stop) {
+                starts.extend(way.links.iter().map(|link| (*link, way.start)));
+                stops.extend(way.links.iter().filter_map(|link| Some((*link, flow.stop?))));
             }
         }
-        starts.iter_mut().chain(&mut stops).for_each(|times| times.sort_unstable());
-        Self { scenario, flows, starts, stops, rates: BTreeMap::new() }
+        let [starts, stops] = [starts, stops].map(|times| Times::new(scenario.links.len(), times));
+        Self { scenario, ways, starts, stops, rates: BTreeMap::new() }
     }
 
     /// The least of what each link of the way has for each flow that is active there, and that link.
     fn fair_share(&mut self, way: &Way, since: Instant, at: Instant) -> Option<(f64, usize)> {
         let of_link = |&link: &usize| {
-            let before = |times: &[Instant]| times.partition_point(|time| *time < at);
-            let active = before(&self.starts[link]) - before(&self.stops[link]);
+            let active = self.starts.before(link, at) - self.stops.before(link, at);
             (self.rate(link, since, at) / active.max(1) as f64, link)
         };
         way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
@@ -136,8 +157,9 @@ impl<'a> Links<'a> {
     fn beside(&mut self, evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
         let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
         let capacity = self.rate(stretch.link, from, to);
-        let others = self.flows[stretch.link].iter().filter(|other| other.name != flow.name);
-        let took = others.filter_map(|other| {
+        let flows = self.scenario.flows.iter().zip(self.ways);
+        let others = flows.filter(|(other, way)| other.name != flow.name && way.links.contains(&stretch.link));
+        let took = others.filter_map(|(other, _)| {
             let samples = evidence.throughput(&other.name);
             let until = |end: f64| samples.partition_point(|(at, _)| at.as_secs_f64() <= end);
             let within = samples.get(until(stretch.from)..until(stretch.to)).filter(|within| !within.is_empty())?;

@@ -56,5 +56,5 @@ impl Setup<'_> {
 
 /// One of a flow's random streams, in a scenario with this seed.
 pub(crate) fn stream(seed: u64, flow: &Flow, what: &str) -> Random {
-    Random::new(seed, &format!("flow {} {what}", flow.name))
+    Random::new(seed, &["flow ", &flow.name, " ", what].concat())
 }
