@@ -1,6 +1,7 @@
 //! Packets by the cause that stopped them.
 
 use headway_units::DropCause;
+use serde::ser::SerializeStruct;
 use std::collections::BTreeMap;
 
 /// How many packets each [`DropCause`] stopped. In JSON an object with every cause, zeros too, so that runs line up.
@@ -33,7 +34,11 @@ impl DropCounts {
 
 impl serde::Serialize for DropCounts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(DropCause::ALL.iter().map(|cause| (cause.name(), self.of(*cause))))
+        let mut counts = serializer.serialize_struct("DropCounts", self.0.len())?;
+        for (cause, count) in DropCause::ALL.into_iter().zip(&self.0) {
+            counts.serialize_field(cause.name(), count)?;
+        }
+        counts.end()
     }
 }
 

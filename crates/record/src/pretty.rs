@@ -15,7 +15,7 @@ use std::io::Write;
 const PIECE: usize = 64 << 10;
 
 /// What is before an element: its comma, its line and its indentation, as deep as a summary is.
-const INDENT: &str = ",\n                                ";
+const INDENT: &[u8] = b",\n                                ";
 /// Maximum depth of tables and arrays in one another.
 const DEEPEST: usize = (INDENT.len() - 2) / 2;
 
@@ -41,8 +41,8 @@ fn unsupported<T>() -> Result<T, Error> {
 
 impl<W: Write> Pretty<W> {
     #[inline]
-    fn put(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
+    fn put(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -52,8 +52,8 @@ impl<W: Write> Pretty<W> {
     }
 
     #[inline]
-    fn begin(&mut self, bracket: &str) -> Result<Elements<'_, W>, Error> {
-        self.put(bracket);
+    fn begin(&mut self, bracket: u8) -> Result<Elements<'_, W>, Error> {
+        self.bytes.push(bracket);
         self.depth += 1;
         if self.depth > DEEPEST { unsupported() } else { Ok(Elements { pretty: self, any: false }) }
     }
@@ -63,9 +63,9 @@ impl<W: Write> Pretty<W> {
         if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
             return serde_json::to_writer(&mut self.bytes, text);
         }
-        self.put("\"");
-        self.put(text);
-        self.put("\"");
+        self.bytes.push(b'"');
+        self.put(text.as_bytes());
+        self.bytes.push(b'"');
         Ok(())
     }
 }
@@ -90,19 +90,19 @@ impl<W: Write> Elements<'_, W> {
     #[inline]
     fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Error> {
         self.next()?;
-        self.pretty.put("\"");
-        self.pretty.put(key);
-        self.pretty.put("\": ");
+        self.pretty.bytes.push(b'"');
+        self.pretty.put(key.as_bytes());
+        self.pretty.put(b"\": ");
         value.serialize(&mut *self.pretty)
     }
 
     #[inline]
-    fn close(self, bracket: &str) -> Result<(), Error> {
+    fn close(self, bracket: u8) -> Result<(), Error> {
         self.pretty.depth -= 1;
         if self.any {
             self.pretty.put(&INDENT[1..2 + 2 * self.pretty.depth]);
         }
-        self.pretty.put(bracket);
+        self.pretty.bytes.push(bracket);
         Ok(())
     }
 }
@@ -140,7 +140,7 @@ impl<'a, W: Write> Serializer for &'a mut Pretty<W> {
 
     #[inline]
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
-        self.put(if value { "true" } else { "false" });
+        self.put(if value { b"true" } else { b"false" });
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl<'a, W: Write> Serializer for &'a mut Pretty<W> {
 
     #[inline]
     fn serialize_unit(self) -> Result<(), Error> {
-        self.put("null");
+        self.put(b"null");
         Ok(())
     }
 
@@ -213,15 +213,15 @@ impl<'a, W: Write> Serializer for &'a mut Pretty<W> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Elements<'a, W>, Error> {
-        self.begin("[")
+        self.begin(b'[')
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Elements<'a, W>, Error> {
-        self.begin("[")
+        self.begin(b'[')
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Elements<'a, W>, Error> {
-        self.begin("[")
+        self.begin(b'[')
     }
 
     fn serialize_tuple_variant(
@@ -236,12 +236,12 @@ impl<'a, W: Write> Serializer for &'a mut Pretty<W> {
 
     #[inline]
     fn serialize_map(self, _: Option<usize>) -> Result<Elements<'a, W>, Error> {
-        self.begin("{")
+        self.begin(b'{')
     }
 
     #[inline]
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Elements<'a, W>, Error> {
-        self.begin("{")
+        self.begin(b'{')
     }
 
     fn serialize_struct_variant(
@@ -271,7 +271,7 @@ macro_rules! elements {
             }
 
             fn end(self) -> Result<(), Error> {
-                self.close("]")
+                self.close(b']')
             }
         }
     )+ };
@@ -290,7 +290,7 @@ impl<W: Write> SerializeStruct for Elements<'_, W> {
 
     #[inline]
     fn end(self) -> Result<(), Error> {
-        self.close("}")
+        self.close(b'}')
     }
 }
 
@@ -307,13 +307,13 @@ impl<W: Write> SerializeMap for Elements<'_, W> {
 
     #[inline]
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.pretty.put(": ");
+        self.pretty.put(b": ");
         value.serialize(&mut *self.pretty)
     }
 
     #[inline]
     fn end(self) -> Result<(), Error> {
-        self.close("}")
+        self.close(b'}')
     }
 }
 
@@ -357,7 +357,8 @@ mod tests {
     /// Pieces join without a gap.
     #[test]
     fn long_texts_are_whole() {
-        let value: Value = (0..20_000).map(|number| json!({ "number": number, "half": f64::from(number) / 2.0 })).collect();
+        let value: Value =
+            (0..20_000).map(|number| json!({ "number": number, "half": f64::from(number) / 2.0 })).collect();
         assert_eq!(pretty(&value), serde_json::to_string_pretty(&value).unwrap());
     }
 

@@ -27,7 +27,7 @@ pub struct SessionsSummary {
     /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. None if none is complete.
     pub completion_s: Option<DelaySummary>,
     /// The same by the sizes of sessions.
-    pub completion_s_by_size: CompletionBySize,
+    pub completion_s_by_size: Box<CompletionBySize>,
 }
 
 /// Flow completion times by the sizes of sessions. None of a class of which no session is complete.
@@ -110,6 +110,7 @@ impl SessionMeter {
         let of_size =
             |histogram: &Histogram| Some(CompletionOfSize { completed: histogram.total(), took: histogram.summary()? });
         let [up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb] = self.by_size.each_ref().map(of_size);
+        let by_size = CompletionBySize { up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb };
         SessionsSummary {
             arrived: self.arrived,
             completed,
@@ -117,7 +118,7 @@ impl SessionMeter {
             refused: self.refused,
             offered_bps: if seconds > 0.0 { self.offered_bytes as f64 * 8.0 / seconds } else { 0.0 },
             completion_s: self.all.summary(),
-            completion_s_by_size: CompletionBySize { up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb },
+            completion_s_by_size: Box::new(by_size),
         }
     }
 }

@@ -558,8 +558,8 @@ total                             2000        1  0.05  1.500  12.50
         assert_eq!(session_table(&summary), "");
         let took = DelaySummary { mean: 0.25, p50: 0.125, p95: 0.5, p99: 1.0, max: 2.0 };
         let of = |completed| Some(CompletionOfSize { completed, took });
-        let completion_s_by_size =
-            CompletionBySize { up_to_10_kb: of(4), above_10_mb: of(1), ..CompletionBySize::default() };
+        let by_size = CompletionBySize { up_to_10_kb: of(4), above_10_mb: of(1), ..CompletionBySize::default() };
+        let completion_s_by_size = by_size.into();
         let sessions =
             SessionsSummary { completed: 5, completion_s: Some(took), completion_s_by_size, ..Default::default() };
         summary.flows[1].sessions = Some(sessions);

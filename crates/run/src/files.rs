@@ -66,9 +66,11 @@ pub fn open_regular(path: &Path, limit: u64) -> Result<fs::File, Error> {
 /// # Errors
 /// Those of [`open_regular`].
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let file = open_regular(path, limit)?;
     let mut bytes = Vec::new();
+    bytes.try_reserve_exact(file.metadata()?.len().min(limit) as usize)?;
     // A file that grows meanwhile ends where it may.
-    open_regular(path, limit)?.take(limit).read_to_end(&mut bytes)?;
+    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -4,7 +4,7 @@ use crate::dscp::FlowDscp;
 use crate::files::Traces;
 use crate::limits::MOST_REPLICAS;
 use crate::links::Links;
-use crate::model::{Attacker, Flow, Link, Scenario, Start};
+use crate::model::{Attacker, Flow, Link, LinkOptions, Scenario, Start};
 use crate::names::{Named, Names, numbered};
 use crate::path::Path;
 use crate::reader::Reader;
@@ -13,6 +13,7 @@ use crate::tables::{
     AttackerTable, Events, FlowTable, Instead, LinkTable, LinksTable, NodeTable, ReverseTable, ScenarioTable,
     StartTable,
 };
+use foldhash::fast::RandomState;
 use headway_attack::{AttackOptions, Way};
 use headway_dccp::Ccid;
 use headway_engine::Ties;
@@ -101,7 +102,7 @@ fn links(
 ) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut handles = BTreeSet::new();
-    let mut taken = IndexSet::new();
+    let mut taken: IndexSet<_, RandomState> = IndexSet::default();
     for (index, table) in tables.iter().enumerate() {
         if reader.problems.is_full() {
             return None;
@@ -169,42 +170,40 @@ fn links(
         }
         links.reserve(pairs * directions);
         taken.reserve(pairs * directions);
+        let options = |(rate, capacity): &(Rate, Option<Arc<CapacityTrace>>),
+                       changes: &Option<Arc<LinkChanges>>,
+                       around: Around| {
+            let Around { loss, policer, shaper, jitter, reorder, duplicate } = around;
+            let default_overhead = if capacity.is_some() { CapacityTrace::HEADER } else { Bytes::new(0) };
+            Arc::new(LinkOptions {
+                rate: *rate,
+                capacity: capacity.clone(),
+                changes: changes.clone(),
+                delay: table.delay,
+                mtu: table.mtu,
+                overhead: table.overhead.unwrap_or(default_overhead),
+                queue: Arc::clone(&queue),
+                loss,
+                policer,
+                shaper,
+                jitter,
+                reorder,
+                duplicate,
+                two_events,
+                by_flow: table.by_flow,
+            })
+        };
+        let ways = [options(&speed, &changes, around), options(&speed_back, &changes_back, around_back)];
         for replica in 0..pairs {
             let (a, b) = (a.replica(replica), b.replica(replica));
-            let there = (a, b, &speed, &changes, &around);
-            let ways = [there, (b, a, &speed_back, &changes_back, &around_back)];
-            for (from, to, (rate, capacity), changes, around) in ways.into_iter().take(directions) {
-                let Around { loss, policer, shaper, jitter, reorder, duplicate } = around.clone();
+            for ((from, to), options) in [(a, b), (b, a)].into_iter().zip(&ways).take(directions) {
                 let name = [&names.nodes[from], "->", &names.nodes[to]].concat();
                 if from == to {
                     reader.wrong(&between, format!("a link cannot lead from \"{}\" to itself", names.nodes[from]));
                 } else if !taken.insert((from, to)) {
                     reader.wrong(&between, format!("there are two links {name}: one of them would never be used"));
                 }
-                links.push(Link {
-                    name,
-                    from,
-                    to,
-                    rate: *rate,
-                    capacity: capacity.clone(),
-                    changes: changes.clone(),
-                    delay: table.delay,
-                    mtu: table.mtu,
-                    overhead: table.overhead.unwrap_or(if capacity.is_some() {
-                        CapacityTrace::HEADER
-                    } else {
-                        Bytes::new(0)
-                    }),
-                    queue: Arc::clone(&queue),
-                    loss,
-                    policer,
-                    shaper,
-                    jitter,
-                    reorder,
-                    duplicate,
-                    two_events,
-                    by_flow: table.by_flow,
-                });
+                links.push(Link { name, from, to, options: Arc::clone(options) });
             }
         }
     }
@@ -356,7 +355,8 @@ fn flows(
             });
         }
     }
-    let mut taken = IndexSet::with_capacity(flows.len());
+    let mut taken: IndexSet<_, RandomState> = IndexSet::default();
+    taken.reserve(flows.len());
     for (flow, table) in flows.iter().zip(&flow_tables) {
         if !taken.insert(flow.name.as_str()) {
             let path = Path::default().key("flow").index(*table).key("name");

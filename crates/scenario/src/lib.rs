@@ -58,7 +58,7 @@ pub use files::{Files, NoFiles};
 pub use keys::options;
 pub use links::{Links, links};
 pub use load::{Document, Loaded, load};
-pub use model::{Attacker, Flow, Link, Scenario, Start};
+pub use model::{Attacker, Flow, Link, LinkOptions, Scenario, Start};
 pub use overrides::Override;
 pub use plan::{Cell, Column, Plan, Run, plan};
 pub use problem::{Place, Problem, ScenarioError};

@@ -13,6 +13,7 @@ use headway_link::{
 };
 use headway_media::{SendQueueOptions, SourceOptions, Trace};
 use headway_units::{Bytes, Duration, Instant, Rate};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// One run: plain data, checked.
@@ -46,7 +47,7 @@ pub struct Scenario {
     pub attackers: Vec<Attacker>,
 }
 
-/// One direction of a link. Replicas share their options.
+/// One direction of a link: its name, its ends and its [options](LinkOptions), which it dereferences to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// `"n1->n2"`: no two links have the same.
@@ -55,6 +56,27 @@ pub struct Link {
     pub from: usize,
     /// Index into [`Scenario::nodes`].
     pub to: usize,
+    /// What it does. Replicas share it; to change it is to change a copy.
+    pub options: Arc<LinkOptions>,
+}
+
+impl Deref for Link {
+    type Target = LinkOptions;
+
+    fn deref(&self) -> &LinkOptions {
+        &self.options
+    }
+}
+
+impl DerefMut for Link {
+    fn deref_mut(&mut self) -> &mut LinkOptions {
+        Arc::make_mut(&mut self.options)
+    }
+}
+
+/// What one direction of a link does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOptions {
     /// More than zero.
     pub rate: Rate,
     /// When it transmits, where that was measured; `rate` is then the mean.
@@ -87,7 +109,7 @@ pub struct Link {
     pub by_flow: bool,
 }
 
-impl Link {
+impl LinkOptions {
     /// Its mean rate from one instant to another, in bit/s.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {

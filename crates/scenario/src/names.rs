@@ -5,6 +5,7 @@ use crate::path::Path;
 use crate::reader::Reader;
 use crate::suggest::{hint, quoted};
 use crate::tables::{LinkTable, NodeTable};
+use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -40,7 +41,7 @@ impl Named {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// In the order of [`crate::Scenario::nodes`].
-    pub(crate) nodes: IndexSet<String>,
+    pub(crate) nodes: IndexSet<String, RandomState>,
     /// What stands for several of them.
     replicas: BTreeMap<String, Named>,
 }
@@ -116,7 +117,8 @@ impl Names {
             let message = match self.beyond_the_last_replica(name) {
                 Some((base, count)) => format!("there is no \"{name}\": \"{base}\" has {count} replicas"),
                 None => {
-                    let known: BTreeSet<&str> = self.nodes.iter().chain(self.replicas.keys()).map(String::as_str).collect();
+                    let known: BTreeSet<&str> =
+                        self.nodes.iter().chain(self.replicas.keys()).map(String::as_str).collect();
                     format!("unknown node \"{}\"{}", quoted(name), hint(name, known))
                 }
             };

@@ -27,12 +27,34 @@ pub(crate) enum Way {
     TooFar,
 }
 
+/// The links into each node, in their order.
+struct Incoming {
+    links: Vec<usize>,
+    /// Where those of each node begin among all of them, and the end.
+    begins: Vec<usize>,
+}
+
+impl Incoming {
+    fn new(nodes: usize, links: &[Link]) -> Self {
+        let mut begins = vec![0; nodes + 1];
+        links.iter().for_each(|link| begins[link.to + 1] += 1);
+        (0..nodes).for_each(|node| begins[node + 1] += begins[node]);
+        let (mut order, mut next) = (vec![0; links.len()], begins.clone());
+        for (number, link) in links.iter().enumerate() {
+            order[next[link.to]] = number;
+            next[link.to] += 1;
+        }
+        Self { links: order, begins }
+    }
+
+    fn of(&self, node: usize) -> &[usize] {
+        &self.links[self.begins[node]..self.begins[node + 1]]
+    }
+}
+
 /// The least number of links for each trip.
 pub(crate) fn ways(nodes: usize, links: &[Link], trips: &[Trip]) -> Vec<Way> {
-    let mut incoming = vec![Vec::new(); nodes];
-    for (index, link) in links.iter().enumerate() {
-        incoming[link.to].push(index);
-    }
+    let incoming = Incoming::new(nodes, links);
     let mtu = |link: usize| links[link].mtu.map_or(u64::MAX, |mtu| mtu.count());
     // Two sizes between the same two MTUs see the same links: they are told apart by the next MTU.
     let mut mtus: Vec<u64> = (0..links.len()).map(mtu).collect();
@@ -41,7 +63,7 @@ pub(crate) fn ways(nodes: usize, links: &[Link], trips: &[Trip]) -> Vec<Way> {
     let sort = |size: u64| mtus.get(mtus.partition_point(|&mtu| mtu < size)).copied().unwrap_or(u64::MAX);
 
     // All clients of a star have one way in, from the same node: one search serves them.
-    let end = |trip: &Trip| match incoming[trip.to][..] {
+    let end = |trip: &Trip| match *incoming.of(trip.to) {
         [only] if mtu(only) >= trip.size => (links[only].from, sort(trip.size), 1),
         _ => (trip.to, sort(trip.size), 0),
     };
@@ -68,17 +90,12 @@ pub(crate) fn ways(nodes: usize, links: &[Link], trips: &[Trip]) -> Vec<Way> {
 }
 
 /// Breadth first from `end`, against the links; `from` is where a link that may be used comes from.
-fn search(
-    nodes: usize,
-    end: usize,
-    incoming: &[Vec<usize>],
-    from: impl Fn(usize) -> Option<usize>,
-) -> Vec<Option<u32>> {
+fn search(nodes: usize, end: usize, incoming: &Incoming, from: impl Fn(usize) -> Option<usize>) -> Vec<Option<u32>> {
     let mut distances = vec![None; nodes];
     let mut queue = VecDeque::from([(end, 0)]);
     distances[end] = Some(0);
     while let Some((node, distance)) = queue.pop_front() {
-        for from in incoming[node].iter().filter_map(|&link| from(link)) {
+        for from in incoming.of(node).iter().filter_map(|&link| from(link)) {
             if distances[from].is_none() {
                 distances[from] = Some(distance + 1);
                 queue.push_back((from, distance + 1));
@@ -91,14 +108,12 @@ fn search(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::LinkOptions;
     use headway_link::QueueOptions;
     use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
 
     fn link(from: usize, to: usize, mtu: Option<u64>) -> Link {
-        Link {
-            name: format!("{from}->{to}"),
-            from,
-            to,
+        let options = LinkOptions {
             rate: Rate::from_bits_per_second(1),
             capacity: None,
             changes: None,
@@ -114,7 +129,8 @@ mod tests {
             duplicate: None,
             two_events: false,
             by_flow: false,
-        }
+        };
+        Link { name: format!("{from}->{to}"), from, to, options: options.into() }
     }
 
     fn way(links: &[Link], from: usize, to: usize, size: u64) -> Way {

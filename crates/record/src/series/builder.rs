@@ -3,6 +3,7 @@
 use super::{COLUMNS, SeriesError};
 use crate::arrow_file::{ArrowFile, Compression};
 use crate::arrow_metadata::Schema;
+use foldhash::fast::RandomState;
 use headway_units::Instant;
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
@@ -25,8 +26,10 @@ pub struct SeriesId {
 /// The series of a run, before its first sample: a file's names stand before its rows.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesNames {
-    entities: IndexSet<String>,
+    entities: IndexSet<String, RandomState>,
     metrics: Vec<String>,
+    /// The metric that was asked for last: mostly the next one is next.
+    last: usize,
 }
 
 impl SeriesNames {
@@ -38,12 +41,13 @@ impl SeriesNames {
 
     /// The series of `metric` of an entity, made if it is new.
     pub fn of(&mut self, entity: SeriesEntity, metric: &str) -> SeriesId {
-        let known = self.metrics.iter().position(|known| known == metric);
-        let metric = known.unwrap_or_else(|| {
+        let is_next = self.metrics.get(self.last + 1).is_some_and(|next| next == metric);
+        let known = if is_next { Some(self.last + 1) } else { self.metrics.iter().position(|known| known == metric) };
+        self.last = known.unwrap_or_else(|| {
             self.metrics.push(metric.to_owned());
             self.metrics.len() - 1
         });
-        SeriesId { entity: entity.0, metric: metric as i32 }
+        SeriesId { entity: entity.0, metric: self.last as i32 }
     }
 
     /// The series of `metric` of the entity of this name, made if it is new.
@@ -125,7 +129,7 @@ impl SeriesWriter {
             None => {
                 let schema = Schema { columns: COLUMNS.to_vec(), metadata: BTreeMap::new() };
                 let file = file.insert(ArrowFile::new(schema, Compression::None));
-                let SeriesNames { entities, metrics } = std::mem::take(names);
+                let SeriesNames { entities, metrics, .. } = std::mem::take(names);
                 file.dictionary(0, entities.iter().map(String::as_str))?;
                 file.dictionary(1, metrics.iter().map(String::as_str))?;
                 file

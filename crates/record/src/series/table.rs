@@ -2,6 +2,7 @@
 
 use super::SeriesError;
 use super::ipc::File;
+use foldhash::fast::RandomState;
 use headway_units::Instant;
 use indexmap::{IndexMap, IndexSet};
 use std::ops::Range;
@@ -9,10 +10,10 @@ use std::ops::Range;
 /// The samples of a run, by entity and metric.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
-    entities: IndexSet<String>,
-    metrics: IndexSet<String>,
+    entities: IndexSet<String, RandomState>,
+    metrics: IndexSet<String, RandomState>,
     /// In the order in which the file first shows them: the places of entity and metric, and which of the samples these are.
-    series: IndexMap<(usize, usize), Range<usize>>,
+    series: IndexMap<(usize, usize), Range<usize>, RandomState>,
     /// Those of a series are next to one another, in the order of the file.
     samples: Vec<(Instant, f64)>,
 }
@@ -21,13 +22,13 @@ pub struct SeriesTable {
 struct Keys(Vec<(usize, bool)>);
 
 impl Keys {
-    fn new(names: &[&str], known: &mut IndexSet<String>, is_wanted: impl Fn(&str) -> bool) -> Self {
+    fn new(names: &[&str], known: &mut IndexSet<String, RandomState>, is_wanted: impl Fn(&str) -> bool) -> Self {
         known.reserve(names.len());
         Self(names.iter().map(|name| (known.insert_full((*name).to_owned()).0, is_wanted(name))).collect())
     }
 
     fn get(&self, key: i32, column: &'static str) -> Result<(usize, bool), SeriesError> {
-        usize::try_from(key).ok().and_then(|key| self.0.get(key).copied()).ok_or(SeriesError::Empty { column })
+        usize::try_from(key).ok().and_then(|key| self.0.get(key).copied()).ok_or_else(|| SeriesError::Empty { column })
     }
 }
 

@@ -26,7 +26,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let causes = |link| DropCause::ALL.into_iter().map(move |cause| (link, cause));
     let of = |(link, cause): (&LinkSummary, DropCause)| {
         let packets = link.dropped_packets.of(cause);
-        if packets == 0 { None } else { of(evidence, link, (cause, packets), dropped.get(&(link.name.as_str(), cause.name()))) }
+        if packets == 0 {
+            None
+        } else {
+            of(evidence, link, (cause, packets), dropped.get(&(link.name.as_str(), cause.name())))
+        }
     };
     one_per_cause(evidence.summary.links.iter().flat_map(causes).filter_map(of).collect(), "more link")
 }

@@ -1,6 +1,7 @@
 //! What rules look at.
 
 use crate::{Beside, Error, Folder, ScenarioText};
+use foldhash::fast::RandomState;
 use headway_record::{EventKind, EventRow, EventTable, FlowSummary, SeriesTable, Summary, metric};
 use headway_scenario::{Scenario, load};
 use headway_sim::{Way, ways};
@@ -14,7 +15,7 @@ pub(super) struct Evidence<'a> {
     /// The scenario with the way of each flow. A transfer between real sockets has none.
     pub(super) network: Option<(&'a Scenario, Vec<Way>)>,
     /// By name.
-    flows: IndexMap<&'a str, &'a FlowSummary>,
+    flows: IndexMap<&'a str, &'a FlowSummary, RandomState>,
     /// What rules look at; empty if there is none.
     pub(super) series: SeriesTable,
     /// Empty if there are none.

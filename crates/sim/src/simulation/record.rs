@@ -11,7 +11,7 @@ use crate::speech::rate_speech;
 use crate::transport::Ends;
 use headway_engine::Moment;
 use headway_media::Source;
-use headway_record::{Distributions, FlowLabel, Interval, LinkLabel, SeriesWriter, Summary};
+use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Registry};
 
 /// What a run leaves.
@@ -50,7 +50,6 @@ impl<O: Observer> Simulation<'_, O> {
                 .for_each(|flow| flow.driver.tell_setbacks(&mut flow.transport, end, None, &mut self.network));
         }
         self.network.observer().ended(end);
-        let summary = self.summary();
         let conservation = self.conservation();
         let of_flow = |(flow, described): (&Flow, &headway_scenario::Flow)| {
             self.network.flow_meters()[flow.driver.id.0 as usize].distributions(described.name.clone())
@@ -58,6 +57,11 @@ impl<O: Observer> Simulation<'_, O> {
         let distributions = scenario
             .distributions
             .then(|| Distributions { flows: self.flows.iter().zip(&scenario.flows).map(of_flow).collect() });
+        let flows = self.flow_summaries();
+        // Frees the memory of thousands of flows before the summaries of their links are made.
+        self.flows = Vec::new();
+        self.network.fates().flow_meters = Vec::new();
+        let summary = self.summary_of(flows);
         Record {
             summary,
             distributions,
@@ -72,9 +76,12 @@ impl<O: Observer> Simulation<'_, O> {
     /// The metrics as they stand: at the end of a run, or wherever it is.
     #[must_use]
     pub fn summary(&self) -> Summary {
+        self.summary_of(self.flow_summaries())
+    }
+
+    fn flow_summaries(&self) -> Vec<FlowSummary> {
         let (scenario, end) = (self.scenario, self.now);
-        let flows: Vec<_> = self
-            .flows
+        self.flows
             .iter()
             .zip(&scenario.flows)
             .map(|(flow, described)| {
@@ -103,7 +110,11 @@ impl<O: Observer> Simulation<'_, O> {
                 }
                 summary
             })
-            .collect();
+            .collect()
+    }
+
+    fn summary_of(&self, flows: Vec<FlowSummary>) -> Summary {
+        let (scenario, end) = (self.scenario, self.now);
         let links = scenario
             .links
             .iter()
