@@ -14,10 +14,10 @@ use std::io::Write;
 /// Bytes that are gathered before they are written.
 const PIECE: usize = 64 << 10;
 
-/// What is before an element: its comma, its line and its indentation, as deep as a summary is.
-const INDENT: &[u8] = b",\n                                ";
+/// A new line with its indentation, as deep as a summary is.
+const LINE: &[u8; 32] = b"\n                               ";
 /// Maximum depth of tables and arrays in one another.
-const DEEPEST: usize = (INDENT.len() - 2) / 2;
+const DEEPEST: usize = (LINE.len() - 1) / 2;
 
 /// Writes `value` as indented JSON.
 ///
@@ -43,6 +43,14 @@ impl<W: Write> Pretty<W> {
     #[inline]
     fn put(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
+    }
+
+    /// A copy of fixed length is some instructions, and one of any length is a call.
+    #[inline]
+    fn line(&mut self) {
+        let length = self.bytes.len() + 1 + 2 * self.depth;
+        self.put(LINE);
+        self.bytes.truncate(length);
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -82,8 +90,10 @@ impl<W: Write> Elements<'_, W> {
         if self.pretty.bytes.len() >= PIECE {
             self.pretty.flush()?;
         }
-        let begin = usize::from(!std::mem::replace(&mut self.any, true));
-        self.pretty.put(&INDENT[begin..2 + 2 * self.pretty.depth]);
+        if std::mem::replace(&mut self.any, true) {
+            self.pretty.bytes.push(b',');
+        }
+        self.pretty.line();
         Ok(())
     }
 
@@ -100,7 +110,7 @@ impl<W: Write> Elements<'_, W> {
     fn close(self, bracket: u8) -> Result<(), Error> {
         self.pretty.depth -= 1;
         if self.any {
-            self.pretty.put(&INDENT[1..2 + 2 * self.pretty.depth]);
+            self.pretty.line();
         }
         self.pretty.bytes.push(bracket);
         Ok(())
@@ -111,6 +121,11 @@ macro_rules! integers {
     ($($serialize:ident $write:ident $Type:ty,)+) => { $(
         #[inline]
         fn $serialize(self, value: $Type) -> Result<(), Error> {
+            // Most counts are.
+            if value == 0 {
+                self.bytes.push(b'0');
+                return Ok(());
+            }
             CompactFormatter.$write(&mut self.bytes, value).map_err(Error::io)
         }
     )+ };
@@ -154,7 +169,10 @@ impl<'a, W: Write> Serializer for &'a mut Pretty<W> {
 
     #[inline]
     fn serialize_f64(self, value: f64) -> Result<(), Error> {
-        if value.is_finite() {
+        if value.to_bits() == 0 {
+            self.put(b"0.0");
+            Ok(())
+        } else if value.is_finite() {
             CompactFormatter.write_f64(&mut self.bytes, value).map_err(Error::io)
         } else {
             self.serialize_unit()

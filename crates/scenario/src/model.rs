@@ -63,6 +63,7 @@ pub struct Link {
 impl Deref for Link {
     type Target = LinkOptions;
 
+    #[inline]
     fn deref(&self) -> &LinkOptions {
         &self.options
     }

@@ -6,9 +6,9 @@ use crate::observe::Observer;
 use crate::transport::Ends;
 use headway_engine::Moment;
 use headway_rate::Status;
-use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesNames, SeriesWriter, metric};
+use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, FlowId, Instant};
 
 /// The series of a run. Rates are means since the sample before.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(crate) struct Series {
     writer: SeriesWriter,
     interval: Duration,
     last: Instant,
+    metrics: Metrics,
     flows: Vec<FlowSeries>,
     links: Vec<LinkSeries>,
 }
@@ -23,27 +24,45 @@ pub(crate) struct Series {
 #[derive(Debug)]
 struct FlowSeries {
     bytes_before: u64,
-    throughput: SeriesId,
-    lost: SeriesId,
+    entity: SeriesEntity,
     /// Congestion window and slow-start threshold, of a TCP.
-    window: Option<[SeriesId; 2]>,
+    has_window: bool,
     /// Sessions, of a source that makes them.
-    open_sessions: Option<SeriesId>,
+    has_sessions: bool,
     /// Allowed rate, round trip and loss event rate, of a rate controller; each from when there is one.
-    controller: Option<[SeriesId; 3]>,
+    has_controller: bool,
 }
 
 #[derive(Debug)]
 struct LinkSeries {
     bytes_before: u64,
-    throughput: SeriesId,
-    queue: SeriesId,
-    arrived: SeriesId,
-    dropped: SeriesId,
+    entity: SeriesEntity,
+    /// What few links have.
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug)]
+struct More {
     average: Option<SeriesId>,
-    varying: Option<Box<Varying>>,
+    varying: Option<Varying>,
     /// Arrivals and drops of each flow, where the link counts by flow; each from when the flow has come there.
     by_flow: Vec<[SeriesId; 2]>,
+}
+
+/// The metrics of flows and links, as far as they are sampled: those of any series are in the file.
+#[derive(Debug, Default)]
+struct Metrics {
+    throughput: Option<SeriesMetric>,
+    loss: Option<SeriesMetric>,
+    cwnd: Option<SeriesMetric>,
+    ssthresh: Option<SeriesMetric>,
+    open_sessions: Option<SeriesMetric>,
+    allowed_rate: Option<SeriesMetric>,
+    rtt: Option<SeriesMetric>,
+    loss_event_rate: Option<SeriesMetric>,
+    queue: Option<SeriesMetric>,
+    arrived: Option<SeriesMetric>,
+    dropped: Option<SeriesMetric>,
 }
 
 /// What a link is by its scenario, where that is not the same all the time.
@@ -55,13 +74,13 @@ struct Varying {
 }
 
 impl Varying {
-    fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames) -> Option<Box<Self>> {
+    fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames) -> Option<Self> {
         let changes = link.changes.as_ref().map_or(&[][..], |changes| changes.as_slice());
         let rate_varies = link.capacity.is_some() || changes.iter().any(|change| change.rate.is_some());
         let delay_varies = changes.iter().any(|change| change.delay.is_some());
-        let mut series = |varies: bool, what| varies.then(|| names.of(entity, what));
+        let mut series = |varies: bool, what| varies.then(|| entity.series(names.metric(what)));
         let [rate, delay] = [series(rate_varies, metric::LINK_RATE), series(delay_varies, metric::LINK_DELAY)];
-        (rate_varies || delay_varies).then(|| Box::new(Self { link: link.clone(), rate, delay }))
+        (rate_varies || delay_varies).then(|| Self { link: link.clone(), rate, delay })
     }
 
     fn sample(&self, writer: &mut SeriesWriter, from: Instant, to: Instant) {
@@ -76,39 +95,27 @@ impl Varying {
 
 impl Series {
     pub(crate) fn new(scenario: &Scenario, flows: &[Flow], interval: Duration) -> Self {
-        let mut names = SeriesNames::default();
-        let mut of_flow = |name: &str, flow: &Flow| {
-            let entity = names.entity(name);
-            let mut of = |what| names.of(entity, what);
-            FlowSeries {
+        let (mut names, mut metrics) = (SeriesNames::default(), Metrics::default());
+        names.reserve(scenario.flows.len() + scenario.links.len());
+        let of_flow = |(described, flow): (&headway_scenario::Flow, &Flow)| {
+            let series = FlowSeries {
                 bytes_before: 0,
-                throughput: of(metric::THROUGHPUT),
-                lost: of(metric::LOSS),
-                window: flow.transport.tcp().map(|_| [metric::CWND, metric::SSTHRESH].map(&mut of)),
-                open_sessions: flow.transport.open_sessions().map(|_| of(metric::OPEN_SESSIONS)),
-                controller: flow
-                    .transport
-                    .status()
-                    .map(|_| [metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE].map(&mut of)),
-            }
+                entity: names.entity(&described.name),
+                has_window: flow.transport.tcp().is_some(),
+                has_sessions: flow.transport.open_sessions().is_some(),
+                has_controller: flow.transport.status().is_some(),
+            };
+            metrics.add_flow(&series, &mut names);
+            series
         };
-        let flows = scenario.flows.iter().zip(flows).map(|(described, flow)| of_flow(&described.name, flow)).collect();
+        let flows = scenario.flows.iter().zip(flows).map(of_flow).collect();
         let of_link = |link: &Link| {
             let entity = names.entity(&link.name);
-            LinkSeries {
-                bytes_before: 0,
-                throughput: names.of(entity, metric::THROUGHPUT),
-                queue: names.of(entity, metric::QUEUE),
-                arrived: names.of(entity, metric::ARRIVED),
-                dropped: names.of(entity, metric::DROPPED),
-                average: matches!(*link.queue, headway_link::QueueOptions::Red(_))
-                    .then(|| names.of(entity, metric::RED_AVERAGE)),
-                varying: Varying::new(link, entity, &mut names),
-                by_flow: if link.by_flow { at_link(&mut names, &link.name, scenario) } else { Vec::new() },
-            }
+            metrics.add_link(&mut names);
+            LinkSeries { bytes_before: 0, entity, more: More::new(link, entity, &mut names, scenario) }
         };
         let links = scenario.links.iter().map(of_link).collect();
-        Self { writer: names.samples(), interval, last: Instant::ZERO, flows, links }
+        Self { writer: names.samples(), interval, last: Instant::ZERO, metrics, flows, links }
     }
 
     pub(crate) fn interval(&self) -> Duration {
@@ -117,7 +124,8 @@ impl Series {
 
     /// Flows, links, and flows at links that a sample looks at.
     pub(crate) fn sampled(&self) -> u64 {
-        (self.flows.len() + self.links.iter().map(|link| 1 + link.by_flow.len()).sum::<usize>()) as u64
+        let of_link = |link: &LinkSeries| 1 + link.more.as_ref().map_or(0, |more| more.by_flow.len());
+        (self.flows.len() + self.links.iter().map(of_link).sum::<usize>()) as u64
     }
 
     pub(crate) fn sample<O: Observer>(&mut self, moment: Moment, flows: &[Flow], network: &mut Network<O>) {
@@ -131,47 +139,46 @@ impl Series {
             let moved = bytes - std::mem::replace(before, bytes);
             moved as f64 * 8.0 / seconds
         };
-        for (series, flow) in self.flows.iter_mut().zip(flows) {
+        let Self { writer, metrics, flows: of_flows, links, .. } = self;
+        let push = |writer: &mut SeriesWriter, entity: SeriesEntity, metric: Option<SeriesMetric>, value: f64| {
+            if let Some(metric) = metric {
+                writer.push(entity.series(metric), now, value);
+            }
+        };
+        for (series, flow) in of_flows.iter_mut().zip(flows) {
             let meter = &network.flow_meters()[flow.driver.id.0 as usize];
-            let throughput = rate(meter.total_received_bytes(), &mut series.bytes_before);
-            self.writer.push(series.throughput, now, throughput);
-            self.writer.push(series.lost, now, meter.total_lost_packets() as f64);
-            if let (Some([cwnd, ssthresh]), Some(sender)) = (series.window, flow.transport.tcp()) {
-                self.writer.push(cwnd, now, sender.cwnd());
-                self.writer.push(ssthresh, now, sender.ssthresh());
+            let entity = series.entity;
+            push(writer, entity, metrics.throughput, rate(meter.total_received_bytes(), &mut series.bytes_before));
+            push(writer, entity, metrics.loss, meter.total_lost_packets() as f64);
+            if let (true, Some(sender)) = (series.has_window, flow.transport.tcp()) {
+                push(writer, entity, metrics.cwnd, sender.cwnd());
+                push(writer, entity, metrics.ssthresh, sender.ssthresh());
             }
-            if let (Some(id), Some(open)) = (series.open_sessions, flow.transport.open_sessions()) {
-                self.writer.push(id, now, open as f64);
+            if let (true, Some(open)) = (series.has_sessions, flow.transport.open_sessions()) {
+                push(writer, entity, metrics.open_sessions, open as f64);
             }
-            if let (Some(ids), Some(status)) = (series.controller, flow.transport.status()) {
+            if let (true, Some(status)) = (series.has_controller, flow.transport.status()) {
                 let Status { target_rate, rtt, loss_event_rate, .. } = status;
                 let values = [
-                    target_rate.map(|rate| rate.bits_per_second() as f64),
-                    rtt.map(|rtt| rtt.as_secs_f64()),
-                    loss_event_rate.map(|p| p.value()),
+                    (metrics.allowed_rate, target_rate.map(|rate| rate.bits_per_second() as f64)),
+                    (metrics.rtt, rtt.map(|rtt| rtt.as_secs_f64())),
+                    (metrics.loss_event_rate, loss_event_rate.map(|p| p.value())),
                 ];
-                for (id, value) in ids.into_iter().zip(values).filter_map(|(id, value)| Some((id, value?))) {
-                    self.writer.push(id, now, value);
+                for (metric, value) in values.into_iter().filter_map(|(metric, value)| Some((metric, value?))) {
+                    push(writer, entity, metric, value);
                 }
             }
         }
-        for (number, series) in self.links.iter_mut().enumerate() {
+        for (number, series) in links.iter_mut().enumerate() {
             let sample = network.sample(moment, number);
-            self.writer.push(series.throughput, now, rate(sample.sent_bytes, &mut series.bytes_before));
-            self.writer.push(series.queue, now, sample.queue_packets as f64);
-            self.writer.push(series.arrived, now, sample.arrived_packets as f64);
-            self.writer.push(series.dropped, now, sample.dropped_packets as f64);
-            if let (Some(id), Some(average)) = (series.average, sample.average) {
-                self.writer.push(id, now, average);
-            }
-            if let Some(varying) = &series.varying {
-                varying.sample(&mut self.writer, before, now);
-            }
-            for (flow, arrived, dropped) in network.by_flow(number).into_iter().flat_map(ByFlow::totals) {
-                if let Some([arrived_id, dropped_id]) = series.by_flow.get(flow.0 as usize) {
-                    self.writer.push(*arrived_id, now, arrived as f64);
-                    self.writer.push(*dropped_id, now, dropped as f64);
-                }
+            let entity = series.entity;
+            push(writer, entity, metrics.throughput, rate(sample.sent_bytes, &mut series.bytes_before));
+            push(writer, entity, metrics.queue, sample.queue_packets as f64);
+            push(writer, entity, metrics.arrived, sample.arrived_packets as f64);
+            push(writer, entity, metrics.dropped, sample.dropped_packets as f64);
+            if let Some(more) = &series.more {
+                let by_flow = network.by_flow(number).into_iter().flat_map(ByFlow::totals);
+                more.sample(writer, (before, now), sample.average, by_flow);
             }
         }
     }
@@ -185,11 +192,71 @@ impl Series {
     }
 }
 
-/// The series of each flow at a link.
-fn at_link(names: &mut SeriesNames, link: &str, scenario: &Scenario) -> Vec<[SeriesId; 2]> {
-    let of_flow = |flow: &headway_scenario::Flow| {
-        let entity = format!("{link}/{}", flow.name);
-        [metric::ARRIVED, metric::DROPPED].map(|what| names.series(&entity, what))
-    };
-    scenario.flows.iter().map(of_flow).collect()
+impl Metrics {
+    /// Names stand in the file in the order in which the first flow or link has them.
+    fn add_flow(&mut self, flow: &FlowSeries, names: &mut SeriesNames) {
+        let mut add = |place: &mut Option<SeriesMetric>, what| {
+            place.get_or_insert_with(|| names.metric(what));
+        };
+        add(&mut self.throughput, metric::THROUGHPUT);
+        add(&mut self.loss, metric::LOSS);
+        if flow.has_window {
+            add(&mut self.cwnd, metric::CWND);
+            add(&mut self.ssthresh, metric::SSTHRESH);
+        }
+        if flow.has_sessions {
+            add(&mut self.open_sessions, metric::OPEN_SESSIONS);
+        }
+        if flow.has_controller {
+            add(&mut self.allowed_rate, metric::ALLOWED_RATE);
+            add(&mut self.rtt, metric::RTT);
+            add(&mut self.loss_event_rate, metric::LOSS_EVENT_RATE);
+        }
+    }
+
+    fn add_link(&mut self, names: &mut SeriesNames) {
+        let mut add = |place: &mut Option<SeriesMetric>, what| {
+            place.get_or_insert_with(|| names.metric(what));
+        };
+        add(&mut self.throughput, metric::THROUGHPUT);
+        add(&mut self.queue, metric::QUEUE);
+        add(&mut self.arrived, metric::ARRIVED);
+        add(&mut self.dropped, metric::DROPPED);
+    }
+}
+
+impl More {
+    fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames, scenario: &Scenario) -> Option<Box<Self>> {
+        let keeps_average = matches!(*link.queue, headway_link::QueueOptions::Red(_));
+        let average = keeps_average.then(|| entity.series(names.metric(metric::RED_AVERAGE)));
+        let varying = Varying::new(link, entity, names);
+        let mut of_flow = |flow: &headway_scenario::Flow| {
+            let entity = names.entity(&format!("{}/{}", link.name, flow.name));
+            [metric::ARRIVED, metric::DROPPED].map(|what| entity.series(names.metric(what)))
+        };
+        let by_flow = if link.by_flow { scenario.flows.iter().map(&mut of_flow).collect() } else { Vec::new() };
+        let any = average.is_some() || varying.is_some() || link.by_flow;
+        any.then(|| Box::new(Self { average, varying, by_flow }))
+    }
+
+    fn sample(
+        &self,
+        writer: &mut SeriesWriter,
+        (before, now): (Instant, Instant),
+        average: Option<f64>,
+        by_flow: impl Iterator<Item = (FlowId, u64, u64)>,
+    ) {
+        if let (Some(id), Some(average)) = (self.average, average) {
+            writer.push(id, now, average);
+        }
+        if let Some(varying) = &self.varying {
+            varying.sample(writer, before, now);
+        }
+        for (flow, arrived, dropped) in by_flow {
+            if let Some([arrived_id, dropped_id]) = self.by_flow.get(flow.0 as usize) {
+                writer.push(*arrived_id, now, arrived as f64);
+                writer.push(*dropped_id, now, dropped as f64);
+            }
+        }
+    }
 }

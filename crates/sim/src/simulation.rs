@@ -110,6 +110,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let Some((at, actor)) = self.network.events().pop_before(Moment::before_all(self.end)) else {
                 self.now = self.end;
                 self.done = true;
+                self.sample_end();
                 return;
             };
             if self.network.is_far() {
@@ -283,6 +284,13 @@ impl<'a, O: Observer> Simulation<'a, O> {
             series.sample(now, &self.flows, &mut self.network);
             self.samples += series.sampled();
             self.network.events().push(Moment::after_all(now.at + series.interval()), Actor::new(Class::Sample, 0));
+        }
+    }
+
+    /// Samples once more where the run ends, or stands. What happens at the end itself is not part of the run.
+    fn sample_end(&mut self) {
+        if let Some(series) = &mut self.series {
+            series.sample(Moment::before_all(self.now), &self.flows, &mut self.network);
         }
     }
 

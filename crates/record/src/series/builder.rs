@@ -3,9 +3,8 @@
 use super::{COLUMNS, SeriesError};
 use crate::arrow_file::{ArrowFile, Compression};
 use crate::arrow_metadata::Schema;
-use foldhash::fast::RandomState;
+use crate::name_set::NameSet;
 use headway_units::Instant;
-use indexmap::IndexSet;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -16,6 +15,10 @@ const BATCH_ROWS: usize = 8192;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesEntity(i32);
 
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesMetric(i32);
+
 /// One series: a metric of an entity, by their places in the file's dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesId {
@@ -23,37 +26,42 @@ pub struct SeriesId {
     metric: i32,
 }
 
+impl SeriesEntity {
+    /// The series of a metric of this entity.
+    #[must_use]
+    #[inline]
+    pub const fn series(self, metric: SeriesMetric) -> SeriesId {
+        SeriesId { entity: self.0, metric: metric.0 }
+    }
+}
+
 /// The series of a run, before its first sample: a file's names stand before its rows.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesNames {
-    entities: IndexSet<String, RandomState>,
-    metrics: Vec<String>,
-    /// The metric that was asked for last: mostly the next one is next.
-    last: usize,
+    entities: NameSet,
+    metrics: NameSet,
 }
 
+// 2^31 names would not fit in memory.
 impl SeriesNames {
-    /// The entity of this name, made if it is new.
-    pub fn entity(&mut self, name: &str) -> SeriesEntity {
-        // 2^31 names would not fit in memory.
-        SeriesEntity(self.entities.insert_full(name.to_owned()).0 as i32)
+    /// Makes room for so many more entities.
+    pub fn reserve(&mut self, entities: usize) {
+        self.entities.reserve(entities);
     }
 
-    /// The series of `metric` of an entity, made if it is new.
-    pub fn of(&mut self, entity: SeriesEntity, metric: &str) -> SeriesId {
-        let is_next = self.metrics.get(self.last + 1).is_some_and(|next| next == metric);
-        let known = if is_next { Some(self.last + 1) } else { self.metrics.iter().position(|known| known == metric) };
-        self.last = known.unwrap_or_else(|| {
-            self.metrics.push(metric.to_owned());
-            self.metrics.len() - 1
-        });
-        SeriesId { entity: entity.0, metric: self.last as i32 }
+    /// The entity of this name, made if it is new.
+    pub fn entity(&mut self, name: &str) -> SeriesEntity {
+        SeriesEntity(self.entities.insert(name) as i32)
+    }
+
+    /// The metric of this name, made if it is new.
+    pub fn metric(&mut self, name: &str) -> SeriesMetric {
+        SeriesMetric(self.metrics.insert(name) as i32)
     }
 
     /// The series of `metric` of the entity of this name, made if it is new.
     pub fn series(&mut self, entity: &str, metric: &str) -> SeriesId {
-        let entity = self.entity(entity);
-        self.of(entity, metric)
+        self.entity(entity).series(self.metric(metric))
     }
 
     /// Goes on to the samples.
@@ -129,9 +137,9 @@ impl SeriesWriter {
             None => {
                 let schema = Schema { columns: COLUMNS.to_vec(), metadata: BTreeMap::new() };
                 let file = file.insert(ArrowFile::new(schema, Compression::None));
-                let SeriesNames { entities, metrics, .. } = std::mem::take(names);
-                file.dictionary(0, entities.iter().map(String::as_str))?;
-                file.dictionary(1, metrics.iter().map(String::as_str))?;
+                let SeriesNames { entities, metrics } = std::mem::take(names);
+                file.dictionary(0, entities.iter())?;
+                file.dictionary(1, metrics.iter())?;
                 file
             }
         };

@@ -8,7 +8,7 @@ mod builder;
 pub(crate) mod ipc;
 mod table;
 
-pub use builder::{SeriesEntity, SeriesId, SeriesNames, SeriesWriter};
+pub use builder::{SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
 
 use crate::arrow_metadata::{Column, ColumnType};

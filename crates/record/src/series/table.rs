@@ -2,16 +2,17 @@
 
 use super::SeriesError;
 use super::ipc::File;
+use crate::name_set::NameSet;
 use foldhash::fast::RandomState;
 use headway_units::Instant;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use std::ops::Range;
 
 /// The samples of a run, by entity and metric.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
-    entities: IndexSet<String, RandomState>,
-    metrics: IndexSet<String, RandomState>,
+    entities: NameSet,
+    metrics: NameSet,
     /// In the order in which the file first shows them: the places of entity and metric, and which of the samples these are.
     series: IndexMap<(usize, usize), Range<usize>, RandomState>,
     /// Those of a series are next to one another, in the order of the file.
@@ -22,9 +23,9 @@ pub struct SeriesTable {
 struct Keys(Vec<(usize, bool)>);
 
 impl Keys {
-    fn new(names: &[&str], known: &mut IndexSet<String, RandomState>, is_wanted: impl Fn(&str) -> bool) -> Self {
+    fn new(names: &[&str], known: &mut NameSet, is_wanted: impl Fn(&str) -> bool) -> Self {
         known.reserve(names.len());
-        Self(names.iter().map(|name| (known.insert_full((*name).to_owned()).0, is_wanted(name))).collect())
+        Self(names.iter().map(|name| (known.insert(name), is_wanted(name))).collect())
     }
 
     fn get(&self, key: i32, column: &'static str) -> Result<(usize, bool), SeriesError> {
@@ -107,14 +108,14 @@ impl SeriesTable {
     /// The samples of `metric` of `entity` in the order of the file; empty if there are none.
     #[must_use]
     pub fn samples(&self, entity: &str, metric: &str) -> &[(Instant, f64)] {
-        let key = self.entities.get_index_of(entity).zip(self.metrics.get_index_of(metric));
+        let key = self.entities.place(entity).zip(self.metrics.place(metric));
         key.and_then(|key| self.series.get(&key)).map_or(&[], |range| &self.samples[range.clone()])
     }
 
     /// Every series: entity, metric, samples; in the order in which the file first shows them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &[(Instant, f64)])> {
         self.series.iter().map(|((entity, metric), range)| {
-            (self.entities[*entity].as_str(), self.metrics[*metric].as_str(), &self.samples[range.clone()])
+            (self.entities.get(*entity), self.metrics.get(*metric), &self.samples[range.clone()])
         })
     }
 }

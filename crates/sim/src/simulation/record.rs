@@ -9,7 +9,6 @@ use crate::observe::Observer;
 use crate::series::Series;
 use crate::speech::rate_speech;
 use crate::transport::Ends;
-use headway_engine::Moment;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Registry};
@@ -39,11 +38,7 @@ impl<O: Observer> Simulation<'_, O> {
     pub fn finish(mut self) -> Record<O> {
         let scenario = self.scenario;
         let end = self.now;
-        if let Some(series) = &mut self.series {
-            // Before anything that happens at the end itself, which is not part of the run.
-            let before = Moment::before_all(end);
-            series.sample(before, &self.flows, &mut self.network);
-        }
+        self.sample_end();
         if O::TELLS {
             self.flows
                 .iter_mut()
