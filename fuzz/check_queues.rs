@@ -112,7 +112,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let fates = Fates { keeps_order, last: [0; 256], offered: 0, ended: 0 };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(ties, &measured, fates);
-    link.add(&config, 1, "fuzz", false);
+    link.add(config, 1, "fuzz", false);
     link.set_hosts(&(0..32).map(|flow| (flow % 3, 3 + flow % 2)).collect());
     let mut run = Run { link, now: Instant::from_millis(1), most, slack };
     while let Some(step) = choices.step() {

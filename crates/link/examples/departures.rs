@@ -149,8 +149,8 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
         ties: Ties::Drawn,
     };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
-    let mut link = Ports::new(config.ties, &measured, Printer::default());
-    link.add(&config, seed, "link", false);
+    let mut link = Ports::new(Ties::Drawn, &measured, Printer::default());
+    link.add(config, seed, "link", false);
     link.set_hosts(&hosts());
     let arrivals = lines.into_iter().map(|line| match line {
         Line::Comes(at, packet, _) => (at, packet),

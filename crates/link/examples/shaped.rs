@@ -64,8 +64,8 @@ fn main() {
         ties: Ties::Drawn,
     };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
-    let mut link = Ports::new(config.ties, &measured, Nothing);
-    link.add(&config, 1, "link", false);
+    let mut link = Ports::new(Ties::Drawn, &measured, Nothing);
+    link.add(config, 1, "link", false);
     let mut offered: Vec<_> = std::io::read_to_string(std::io::stdin()).expect("a text").lines().map(packet).collect();
     offered.reverse();
     loop {

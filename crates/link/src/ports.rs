@@ -127,8 +127,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Adds an idle port; its number is how many there were. `name` and `seed` give its random streams. `by_flow` counts packets by flow.
-    pub fn add(&mut self, config: &Config, seed: u64, name: &str, by_flow: bool) {
-        let mut config = config.clone();
+    pub fn add(&mut self, mut config: Config, seed: u64, name: &str, by_flow: bool) {
         config.two_events |= H::WATCHES;
         // Replicas follow one another.
         let equal = self.latest.iter().rev().take(LATEST).find(|(other, _)| *other == config);

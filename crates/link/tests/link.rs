@@ -159,7 +159,7 @@ type Link<const HOPS: bool> = Ports<Numbered, Notes<HOPS>>;
 fn start<const HOPS: bool>(config: &Config, by_flow: bool) -> Link<HOPS> {
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(config.ties, &measured, Notes::default());
-    link.add(config, 1, "test", by_flow);
+    link.add(config.clone(), 1, "test", by_flow);
     link
 }
 

@@ -183,7 +183,7 @@ impl<T: Default + Clone> Emulator<T> {
         let measured = &Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
         let fates = Fates { counts: [WayCounts::default(); 2], held: 0, dropped: None };
         let mut ports = Ports::new(ways[0].1.ties, measured, fates);
-        ways.into_iter().for_each(|(name, config)| ports.add(config, seed, name, false));
+        ways.into_iter().for_each(|(name, config)| ports.add(config.clone(), seed, name, false));
         Self { ports, now: Instant::ZERO, due: VecDeque::new() }
     }
 
