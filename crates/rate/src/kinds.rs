@@ -177,6 +177,10 @@ impl SenderHalf for Sender {
     fn on_application_limited(&mut self, now: Instant) {
         each_sender!(self, sender => sender.on_application_limited(now));
     }
+    #[inline]
+    fn is_application_limited(&self) -> bool {
+        each_sender!(self, sender => sender.is_application_limited())
+    }
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         each_sender!(self, sender => sender.on_feedback(now, feedback));
     }

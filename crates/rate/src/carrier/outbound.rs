@@ -26,6 +26,9 @@ pub struct Outbound<S = Sender> {
     news: News,
 }
 
+/// No packet waits.
+const NOTHING: Next = Next::new(Bytes::new(0));
+
 /// When the controller lets the next packet go.
 #[derive(Clone, Copy, Debug)]
 struct Pacing {
@@ -125,7 +128,7 @@ impl<S: SenderHalf> Outbound<S> {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };
         self.pacing = Pacing::NONE;
-        match controller.poll_send(now, next.unwrap_or(&Next::default())) {
+        match controller.poll_send(now, next.unwrap_or(&NOTHING)) {
             Permit::Now => {}
             Permit::At(at) if at <= now => {}
             Permit::At(at) => {
@@ -138,6 +141,14 @@ impl<S: SenderHalf> Outbound<S> {
             controller.on_application_limited(now);
         }
         next.is_some()
+    }
+
+    /// Returns whether [`may_send`](Self::may_send) would change nothing where no packet waits.
+    #[must_use]
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.pacing.at == Instant::FAR_FUTURE
+            && self.controller.as_ref().is_some_and(SenderHalf::is_application_limited)
     }
 
     /// Nothing may go for now, whatever the controller says.
@@ -169,6 +180,7 @@ impl<S: SenderHalf> Outbound<S> {
 
     /// A packet goes, and takes the next number. `data`: the bytes of the application on it, if it carries any. `prompt`: an acknowledgement
     /// follows it closely.
+    #[inline(always)]
     pub fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> (u64, Option<Stamp>) {
         let number = self.ledger.push(now, data.unwrap_or_default(), prompt);
         let sending = Sending::new(number, data);

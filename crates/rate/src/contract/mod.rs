@@ -43,6 +43,12 @@ pub trait SenderHalf {
     /// The application had nothing to send although [`poll_send`](Self::poll_send) would have let it.
     fn on_application_limited(&mut self, _now: Instant) {}
 
+    /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet has gone since the last
+    /// call of it. A carrier without data then need not call [`poll_send`](Self::poll_send) either.
+    fn is_application_limited(&self) -> bool {
+        false
+    }
+
     /// A report has come.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 

@@ -13,6 +13,8 @@ pub(crate) struct Arrivals {
     list: VecDeque<(Instant, u64)>,
     /// The next packet is an entry of its own: windows begin at reports.
     apart: bool,
+    /// The window of the last packet in s, and the time within which packets are one entry.
+    grain: (f64, Duration),
     bytes: u64,
     packets: u64,
 }
@@ -22,9 +24,11 @@ impl Arrivals {
     pub(crate) fn add(&mut self, now: Instant, bytes: u64, window: f64) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.packets = self.packets.saturating_add(1);
-        let grain = Duration::from_secs_f64(window / 256.0);
+        if window != self.grain.0 {
+            self.grain = (window, Duration::from_secs_f64(window / 256.0));
+        }
         match self.list.back_mut() {
-            Some(last) if !self.apart && now.since(last.0) < grain => last.1 = last.1.saturating_add(bytes),
+            Some(last) if !self.apart && now.since(last.0) < self.grain.1 => last.1 = last.1.saturating_add(bytes),
             _ => self.list.push_back((now, bytes)),
         }
         self.apart = false;

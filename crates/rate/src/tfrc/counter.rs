@@ -69,6 +69,7 @@ impl CounterRtt {
     }
 
     /// net/dccp/ccids/lib/packet_history.c, `tfrc_rx_hist_sample_rtt`, with its division of whole numbers.
+    #[inline(never)]
     fn each_round_trip(&mut self, now: Instant, counter: u64) -> Option<f64> {
         let Some(&(begun, from)) = self.firsts.front() else {
             self.firsts.push_back((counter, now));
@@ -97,6 +98,11 @@ impl CounterRtt {
         if self.firsts.back().is_some_and(|newest| newest.0 >= counter) {
             return None;
         }
+        self.step_to(now, counter)
+    }
+
+    #[inline(never)]
+    fn step_to(&mut self, now: Instant, counter: u64) -> Option<f64> {
         self.firsts.push_back((counter, now));
         if self.firsts.len() > 5 {
             self.firsts.pop_front();

@@ -101,6 +101,8 @@ fn settle(hole: &mut Hole, filtered: &mut Option<Box<Filtered>>) {
 }
 
 impl LossHistory {
+    #[cold]
+    #[inline(never)]
     pub(crate) fn new(options: &TfrcOptions, rule: LossEvents) -> Self {
         Self {
             rule,
@@ -181,12 +183,24 @@ impl LossHistory {
     #[inline]
     pub(crate) fn on_packet(&mut self, packet: &Arrival) -> Change {
         match self.highest {
-            None => self.begin(packet),
+            // Most packets arrive in order, and none is missing.
+            Some(highest)
+                if packet.number.checked_sub(highest.number) == Some(1)
+                    && self.holes.is_empty()
+                    && !(packet.marked && packet.data) =>
+            {
+                self.non_data = self.non_data.saturating_add(u64::from(!packet.data));
+                self.highest = Some(highest.next(packet));
+                Change::default()
+            }
             Some(highest) if packet.number > highest.number => self.extend(highest, packet),
             Some(_) => self.fill(packet),
+            None => self.begin(packet),
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn begin(&mut self, packet: &Arrival) -> Change {
         self.first = packet.number;
         let counter = u64::from(packet.ccval % 16);
@@ -201,6 +215,7 @@ impl LossHistory {
         change
     }
 
+    #[inline(never)]
     fn extend(&mut self, highest: Highest, packet: &Arrival) -> Change {
         let gap = packet.number - highest.number - 1;
         // NDP Count: the nearest of the missing ones carried no data, so that their loss is no congestion.
@@ -246,6 +261,7 @@ impl LossHistory {
     }
 
     /// A packet that is not the newest.
+    #[inline(never)]
     fn fill(&mut self, packet: &Arrival) -> Change {
         let duplicate = Change { duplicate: true, ..Change::default() };
         let Some(at) = self.holes.iter().position(|hole| (hole.first..=hole.last).contains(&packet.number)) else {

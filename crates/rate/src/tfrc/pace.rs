@@ -88,6 +88,7 @@ impl Pacer {
     /// Linux's delay loses its fraction of a millisecond and becomes whole ticks (net/dccp/ccids/ccid3.c,
     /// `ccid3_hc_tx_send_packet`; net/dccp/output.c, `dccp_write_xmit`). The timer that waits n ticks comes with the (n + 1)th
     /// (kernel/time/timer.c, `calc_index`), and nothing is asked before (net/dccp/proto.c, `dccp_sendmsg`).
+    #[inline]
     pub(crate) fn wait(&mut self, now: Instant, due: Option<Instant>, waits: bool) -> Option<Instant> {
         let until = self.timer.filter(|timer| *timer > now);
         self.timer = until;
@@ -96,13 +97,17 @@ impl Pacer {
         }
         let due = due.filter(|due| *due > now)?;
         if self.tick > 0 && waits {
-            // `due` is early by half a tick.
-            let millis = due.since(now).as_nanos().saturating_add(self.tick / 2) / 1_000_000;
-            let ticks = (millis * 1_000_000).div_ceil(self.tick) + 1;
-            let passed = now.as_nanos() / self.tick;
-            self.timer = passed.saturating_add(ticks).checked_mul(self.tick).map(Instant::from_nanos);
+            self.set_timer(now, due);
         }
         self.timer.or(Some(self.rest.map_or(due, |rest| due.max(rest))))
+    }
+
+    fn set_timer(&mut self, now: Instant, due: Instant) {
+        // `due` is early by half a tick.
+        let millis = due.since(now).as_nanos().saturating_add(self.tick / 2) / 1_000_000;
+        let ticks = (millis * 1_000_000).div_ceil(self.tick) + 1;
+        let passed = now.as_nanos() / self.tick;
+        self.timer = passed.saturating_add(ticks).checked_mul(self.tick).map(Instant::from_nanos);
     }
 
     /// A packet goes now.

@@ -189,6 +189,8 @@ impl TfrcReceiver {
     }
 
     /// The first loss event (RFC 5348 section 6.3.1).
+    #[cold]
+    #[inline(never)]
     fn begin_losses(&mut self, now: Instant, first_data: bool) {
         let Inverse { s, nominal, r, t_rto } = self.inverse();
         let x_recv = self.x_recv(now);
@@ -243,6 +245,8 @@ impl TfrcReceiver {
     }
 
     /// A silence separates what has arrived from what was before it. It says nothing about the path after it.
+    #[cold]
+    #[inline(never)]
     fn restart(&mut self) {
         // The first losses are losses at the initial rate.
         let initial = self.r().map_or(0.0, |r| self.options.initial_window.bytes(self.size.s()) / r);
@@ -306,6 +310,7 @@ impl TfrcReceiver {
     }
 
     /// A packet without new data, or what has become known of an older one, may have begun a loss event.
+    #[inline(never)]
     fn on_loss(&mut self, now: Instant, change: Change, had_losses: bool) {
         if change.new_event && !had_losses {
             self.begin_losses(now, self.reports.last.is_none());
@@ -327,6 +332,48 @@ impl TfrcReceiver {
         };
         self.reports.timer_r = r;
         self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_micros(1)));
+    }
+
+    /// The report that is due.
+    #[inline(never)]
+    fn report(&mut self, now: Instant) -> Option<Report<'_>> {
+        let first = self.reports.last.is_none();
+        let average = self.loss_event_rate();
+        self.p = self.first_p.take().unwrap_or(average);
+        // RFC 5348 section 6.3: the first report says zero.
+        let x_recv = if first { 0.0 } else { self.x_recv(now) };
+        self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
+        self.last_x_recv = x_recv;
+        let told_p = self.p.max(self.holding_p(x_recv));
+        self.reports.since_restart = self.reports.since_restart.saturating_add(1);
+        self.may_restart = self.options.silence_restarts
+            && self.form == LossForm::EventRate
+            && (self.reports.since_restart >= REPORTS_BETWEEN
+                || self.p <= 0.0 && self.reports.packets_since_restart >= PACKETS_BETWEEN);
+        let new_loss_event = std::mem::take(&mut self.reports.loss_since);
+        let history = self.history.as_ref()?;
+        self.reports.last = Some(now);
+        self.reports.highest = history.highest().unwrap_or(0);
+        self.reports.counter = history.counter();
+        self.reports.data_since = false;
+        self.reports.missed = false;
+        let skip = match self.form {
+            LossForm::EventRate => 0,
+            LossForm::Intervals => history.report(self.first_interval, &mut self.intervals),
+        };
+        self.set_timer(now);
+        let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
+        self.arrivals.on_report(now, 2.0 * window);
+        let losses = match self.form {
+            LossForm::EventRate => Losses::EventRate(Probability::new(told_p).unwrap_or(Probability::ZERO)),
+            LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
+        };
+        Some(Report::Tfrc(TfrcReport {
+            // What is more than nothing is never told as nothing: that is the first report's.
+            x_recv: Rate::from_bits_per_second((x_recv * 8.0).round().max(if x_recv > 0.0 { 1.0 } else { 0.0 }) as u64),
+            losses,
+            new_loss_event,
+        }))
     }
 }
 
@@ -354,8 +401,10 @@ impl ReceiverHalf for TfrcReceiver {
             self.options.feedback != FeedbackClock::WindowCounterSettled || !history.is_pending()
         };
         if newest && let Some(history) = self.history.as_ref().filter(|history| whole(history)) {
-            let longest = Duration::from_secs_f64(4.0 * self.counter_rtt.rtt().unwrap_or(0.0)).max(SHORTEST_SILENCE);
-            if !self.options.silent_samples && self.reports.last_arrival.is_some_and(|last| now.since(last) >= longest)
+            let silence = self.reports.last_arrival.map_or(Duration::ZERO, |last| now.since(last));
+            if silence >= SHORTEST_SILENCE
+                && silence >= Duration::from_secs_f64(4.0 * self.counter_rtt.rtt().unwrap_or(0.0))
+                && !self.options.silent_samples
             {
                 self.counter_rtt.skip_silence();
             }
@@ -400,46 +449,7 @@ impl ReceiverHalf for TfrcReceiver {
 
     #[inline]
     fn poll_report(&mut self, now: Instant) -> Option<Report<'_>> {
-        if !std::mem::take(&mut self.reports.due) {
-            return None;
-        }
-        let first = self.reports.last.is_none();
-        let average = self.loss_event_rate();
-        self.p = self.first_p.take().unwrap_or(average);
-        // RFC 5348 section 6.3: the first report says zero.
-        let x_recv = if first { 0.0 } else { self.x_recv(now) };
-        self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
-        self.last_x_recv = x_recv;
-        let told_p = self.p.max(self.holding_p(x_recv));
-        self.reports.since_restart = self.reports.since_restart.saturating_add(1);
-        self.may_restart = self.options.silence_restarts
-            && self.form == LossForm::EventRate
-            && (self.reports.since_restart >= REPORTS_BETWEEN
-                || self.p <= 0.0 && self.reports.packets_since_restart >= PACKETS_BETWEEN);
-        let new_loss_event = std::mem::take(&mut self.reports.loss_since);
-        let history = self.history.as_ref()?;
-        self.reports.last = Some(now);
-        self.reports.highest = history.highest().unwrap_or(0);
-        self.reports.counter = history.counter();
-        self.reports.data_since = false;
-        self.reports.missed = false;
-        let skip = match self.form {
-            LossForm::EventRate => 0,
-            LossForm::Intervals => history.report(self.first_interval, &mut self.intervals),
-        };
-        self.set_timer(now);
-        let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
-        self.arrivals.on_report(now, 2.0 * window);
-        let losses = match self.form {
-            LossForm::EventRate => Losses::EventRate(Probability::new(told_p).unwrap_or(Probability::ZERO)),
-            LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
-        };
-        Some(Report::Tfrc(TfrcReport {
-            // What is more than nothing is never told as nothing: that is the first report's.
-            x_recv: Rate::from_bits_per_second((x_recv * 8.0).round().max(if x_recv > 0.0 { 1.0 } else { 0.0 }) as u64),
-            losses,
-            new_loss_event,
-        }))
+        if std::mem::take(&mut self.reports.due) { self.report(now) } else { None }
     }
 
     fn on_change(&mut self, context: &ReceiverContext) {
@@ -461,6 +471,7 @@ impl ReceiverHalf for TfrcReceiver {
         self.reports.timer = None;
     }
 
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         self.reports.timer
     }

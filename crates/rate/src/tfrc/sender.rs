@@ -31,7 +31,8 @@ pub struct TfrcSender {
     segment: SegmentSize,
     allowed: Allowed,
     pacer: Pacer,
-    /// When the next packet may go: whatever moves it notes it.
+    /// From the last packet to the next, and when that may go: whatever moves them notes them.
+    gap: Gap,
     due: Option<Instant>,
     counter: WindowCounter,
     sent: SentLog,
@@ -106,6 +107,7 @@ impl TfrcSender {
             allowed: Allowed::new(options, segment.s()),
             segment,
             pacer: Pacer::new(options, context.random),
+            gap: Gap { t_ipi: 0.0, r: None },
             due: None,
             counter: WindowCounter::default(),
             sent: SentLog::default(),
@@ -164,8 +166,12 @@ impl TfrcSender {
         if self.options.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
     }
 
-    /// From the last packet to the next.
-    #[inline]
+    /// Notes the gap to the next packet, and when that may go.
+    fn note_due(&mut self) {
+        self.gap = self.gap();
+        self.due = self.pacer.due(self.gap);
+    }
+
     fn gap(&self) -> Gap {
         let taken = match self.options.paced {
             Paced::Bytes => self.last_size,
@@ -182,6 +188,7 @@ impl TfrcSender {
         self.rtt.r().unwrap_or(0.0).max(interval)
     }
 
+    #[inline(never)]
     fn set_nofeedback(&mut self, now: Instant, x: f64) {
         let r = self.rtt.r().unwrap_or(0.0);
         let least = match self.options.nofeedback {
@@ -286,6 +293,7 @@ impl TfrcSender {
 }
 
 impl SenderHalf for TfrcSender {
+    #[inline]
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         let waits = next.size.count() > 0;
         self.pacer.wait(now, self.due, waits).map_or(Permit::Now, Permit::At)
@@ -296,7 +304,7 @@ impl SenderHalf for TfrcSender {
             self.sent.add_without_data(sending.number);
             return Stamp::default();
         }
-        let before = self.last_sent.map(|_| self.gap());
+        let before = self.last_sent.map(|_| self.gap);
         let size = sending.size.count().max(1);
         self.bytes = self.bytes.saturating_add(size);
         if let Some(bytes) = &mut self.resumed {
@@ -308,10 +316,10 @@ impl SenderHalf for TfrcSender {
             self.allowed.begin(&self.moment(now));
         }
         self.allowed.on_send(self.round);
-        let gap = self.gap();
+        self.gap = self.gap();
         let of_last = before.filter(|_| self.options.pacing != Pacing::Timer);
-        self.pacer.on_send(now, of_last.unwrap_or(gap));
-        self.due = self.pacer.due(gap);
+        self.pacer.on_send(now, of_last.unwrap_or(self.gap));
+        self.due = self.pacer.due(self.gap);
         if self.due.is_some_and(|due| due > now) {
             self.limited.on_all_sent(now, self.rtt.r().unwrap_or(0.0));
         }
@@ -337,14 +345,20 @@ impl SenderHalf for TfrcSender {
         if self.last_sent.is_none() && !self.fed_back {
             self.allowed.begin(&self.moment(now));
         }
-        let gap = self.gap();
-        self.pacer.on_send(now, gap);
-        self.due = self.pacer.due(gap);
+        self.gap = self.gap();
+        self.pacer.on_send(now, self.gap);
+        self.due = self.pacer.due(self.gap);
         self.counter.on_send(now, self.rtt.r());
     }
 
+    #[inline]
     fn on_application_limited(&mut self, _now: Instant) {
         self.limited.now = true;
+    }
+
+    #[inline]
+    fn is_application_limited(&self) -> bool {
+        self.limited.now
     }
 
     /// Reports without a round trip or TFRC's numbers are no feedback (RFC 4342 section 6).
@@ -405,7 +419,7 @@ impl SenderHalf for TfrcSender {
         self.fed_back = true;
         let x = if self.options.nofeedback == Nofeedback::TwoRtt { x_before } else { self.allowed.x() };
         self.set_nofeedback(now, x);
-        self.due = self.pacer.due(self.gap());
+        self.note_due();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -421,9 +435,10 @@ impl SenderHalf for TfrcSender {
         self.limited.all_idle |= self.limited.now;
         self.set_nofeedback(now, self.allowed.x());
         self.pacer.release(now);
-        self.due = self.pacer.due(self.gap());
+        self.note_due();
     }
 
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         self.nofeedback
     }

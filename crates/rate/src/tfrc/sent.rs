@@ -68,6 +68,7 @@ impl SentLog {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn add_without_data(&mut self, number: u64) {
         match self.without_data.back_mut() {
             Some(run) if run.last.checked_add(1) == Some(number) => run.last = number,
