@@ -90,6 +90,8 @@ pub struct SendQueue<T = ()> {
     waiting: Waiting<T>,
     /// Whether a message can have its own method.
     accepts_methods: bool,
+    /// Whether the messages of some kind have one.
+    kinds_have_methods: bool,
     /// Whether a message with its own method has been handed over.
     has_methods: bool,
     way: Way,
@@ -108,6 +110,7 @@ impl<T> SendQueue<T> {
             most: options.rules.most_waiting(),
             waiting: Waiting::new(options.rules.limit),
             accepts_methods: options.accepts_methods(),
+            kinds_have_methods: !options.rules.methods.is_empty(),
             has_methods: false,
             way: Way::default(),
             outstanding: options.rules.resend.then(Outstanding::default),
@@ -117,8 +120,8 @@ impl<T> SendQueue<T> {
 
     /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
     #[inline]
-    pub fn enqueue(&mut self, now: Instant, media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
-        let media = self.with_method(media);
+    pub fn enqueue(&mut self, now: Instant, mut media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
+        self.set_method(&mut media);
         let (method, most) = match media.method {
             None => (self.rules.method(), self.most),
             Some(method) => (method, Rules::most_before(method)),
@@ -133,13 +136,18 @@ impl<T> SendQueue<T> {
 
     /// Gives a message the method of its kind unless it has its own.
     #[inline]
-    fn with_method(&mut self, media: Media<T>) -> Media<T> {
-        let method = media.method.or_else(|| self.rules.methods.of(media.kind)).filter(|_| self.accepts_methods);
-        self.has_methods |= method.is_some();
-        Media { method, ..media }
+    fn set_method(&mut self, media: &mut Media<T>) {
+        if !self.accepts_methods {
+            media.method = None;
+        } else if media.method.is_none() && self.kinds_have_methods {
+            media.method = self.rules.methods.of(media.kind);
+        }
+        self.has_methods |= media.method.is_some();
     }
 
     /// Throws packets away until there is room for `media`, if there can be; whether there is.
+    #[cold]
+    #[inline(never)]
     fn makes_room(
         &mut self,
         now: Instant,
@@ -192,6 +200,12 @@ impl<T> SendQueue<T> {
             }
             return self.waiting.remove(0);
         }
+        self.dequeue_chosen(now, unsent)
+    }
+
+    /// The same where lateness matters.
+    #[inline(never)]
+    fn dequeue_chosen(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
         let travel = self.travel(now);
         let choice = self.choose(now);
         let goes = choice.and_then(|choice| self.waiting.remove(choice.goes));

@@ -59,9 +59,14 @@ impl<T> Waiting<T> {
         if self.sorted.back().is_none_or(precedes) {
             self.sorted.push_back(placed);
         } else {
-            let after = self.sorted.iter().rposition(precedes);
-            self.sorted.insert(after.map_or(0, |index| index + 1), placed);
+            self.insert_before_last(placed, precedes);
         }
+    }
+
+    #[inline(never)]
+    fn insert_before_last(&mut self, placed: Placed<T>, precedes: impl Fn(&Placed<T>) -> bool) {
+        let after = self.sorted.iter().rposition(precedes);
+        self.sorted.insert(after.map_or(0, |index| index + 1), placed);
     }
 
     /// Puts a packet back at the index at which it was [taken](Self::take).
@@ -82,7 +87,7 @@ impl<T> Waiting<T> {
 
     #[inline]
     pub(super) fn take(&mut self, index: usize) -> Option<Placed<T>> {
-        let placed = self.sorted.remove(index)?;
+        let placed = if index == 0 { self.sorted.pop_front() } else { self.sorted.remove(index) }?;
         self.bytes -= placed.media.size.count();
         Some(placed)
     }
