@@ -66,8 +66,23 @@ impl AckVectorBuffer {
     ///
     /// A packet of which any copy was marked counts as marked: of the states that section 11.4.1 leaves open, that is
     /// the one which hides no congestion.
+    #[inline]
     pub fn received(&mut self, seq: Seq48, ecn: Ecn) -> bool {
         let state = if ecn == Ecn::Ce { AckState::ReceivedEcnMarked } else { AckState::Received };
+        // Most packets arrive in order, and none is marked.
+        if let Some(run) = self.runs.front_mut().filter(|run| run.state == state && seq == self.newest + 1) {
+            run.packets += 1;
+            self.packets += 1;
+            self.newest = seq;
+            if self.may_be_long() {
+                self.trim();
+            }
+            return true;
+        }
+        self.insert(seq, state)
+    }
+
+    fn insert(&mut self, seq: Seq48, state: AckState) -> bool {
         if self.runs.is_empty() || seq.is_after(self.newest) {
             if !self.runs.is_empty() {
                 self.push_front(AckState::NotYetReceived, (seq.distance_from(self.newest) - 1).min(MAX_PACKETS));
@@ -210,14 +225,17 @@ impl AckVectorBuffer {
         }
     }
 
+    /// Whether there may be too many: fewer bytes than this sum are needed. Most of the time it spares the exact one.
+    fn may_be_long(&self) -> bool {
+        self.runs.len() + (self.packets / u64::from(AckRun::MAX_PACKETS)) as usize > MAX_BYTES
+    }
+
     /// Forgets the oldest that are too many.
     fn trim(&mut self) {
         self.keep(MAX_PACKETS);
-        // More bytes than this sum says are not needed: most of the time it spares the exact one.
-        if self.runs.len() + (self.packets / u64::from(AckRun::MAX_PACKETS)) as usize <= MAX_BYTES {
-            return;
+        if self.may_be_long() {
+            self.keep_bytes(MAX_BYTES);
         }
-        self.keep_bytes(MAX_BYTES);
     }
 
     /// Forgets the oldest that do not fit into `room` bytes of options.

@@ -81,8 +81,12 @@ impl PacketType {
     #[must_use]
     pub const fn header_len(self, extended: bool) -> usize {
         let (generic, ack) = if extended { (16, 8) } else { (12, 4) };
-        let four_more = self.has_service_code() || matches!(self, Self::Reset);
-        generic + if self.has_ack() { ack } else { 0 } + if four_more { 4 } else { 0 }
+        match self {
+            Self::Data => generic,
+            Self::Request | Self::Listen => generic + 4,
+            Self::Response | Self::Reset => generic + ack + 4,
+            Self::Ack | Self::DataAck | Self::CloseReq | Self::Close | Self::Sync | Self::SyncAck => generic + ack,
+        }
     }
 }
 

@@ -59,6 +59,11 @@ impl Delays {
         self.peer_measures = true;
     }
 
+    /// Whether data carries a Timestamp for the peer.
+    pub(super) const fn stamps_data(&self) -> bool {
+        self.peer_measures
+    }
+
     /// Whether the next acknowledgement carries a Timestamp.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.measuring.as_ref().and_then(|measuring| measuring.next).is_some_and(|next| now >= next)

@@ -8,7 +8,7 @@ use super::heard::Heard;
 use super::honesty::Verdict;
 use super::state::State;
 use crate::{Feature, Packet, PacketType, Reset, ResetCode};
-use headway_units::{Duration, Ecn, Instant};
+use headway_units::{Duration, Ecn, Instant, Seq48};
 use std::ops::ControlFlow;
 
 /// "One good guideline is ... about five times the maximum number of packets it expects to send in a round-trip time"
@@ -19,16 +19,17 @@ const STEEPEST_RISE: u64 = 8;
 
 impl Connection {
     /// A valid packet other than a Sync acknowledges ours. `advanced`: it names a greater number than any before.
+    #[inline(never)]
     pub(super) fn on_acknowledgement(
         &mut self,
         now: Instant,
         packet: &Packet<'_>,
+        seq: Seq48,
         ecn: Ecn,
         advanced: bool,
         heard: &Heard,
     ) -> Step<()> {
         const NEXT: Step<()> = ControlFlow::Continue(());
-        let Some(seq) = packet.body.ack() else { return NEXT };
         // What a Sync names need not have been processed, and its other options do not refer to it (section 7.4).
         if matches!(packet.kind(), PacketType::Sync | PacketType::SyncAck) {
             return NEXT;
@@ -78,8 +79,8 @@ impl Connection {
     /// A controller may raise its rate more than to the double in a round trip. Packets that were counted then tell too late: before a
     /// wider window is agreed, what goes would be too much for the old one.
     fn widen_for_the_rate(&mut self) {
-        let Some(rate) = self.forward.pacing_rate() else { return };
         let Some(size) = self.counters.sent_data.checked_div(self.counters.sent_data_packets) else { return };
+        let Some(rate) = self.forward.pacing_rate() else { return };
         let expected = rate.bits_per_second() as f64 / 8.0 * self.rtt().as_secs_f64() / size.max(1) as f64;
         // A rate that is not used needs no window.
         let expected = (expected as u64).min(self.windows.sent_in_this_round_trip().saturating_mul(STEEPEST_RISE));
@@ -89,8 +90,9 @@ impl Connection {
     }
 
     /// A sender that begins at a high rate, or raises it while nothing is heard, fills half of the window before any acknowledgement tells.
+    #[inline]
     pub(super) fn widen_before_it_is_full(&mut self) {
-        if self.windows.unacknowledged() > self.windows.local_window / 2 {
+        if self.counters.sent_data_packets > 0 && self.windows.unacknowledged() > self.windows.local_window / 2 {
             self.widen_for_the_rate();
         }
     }
@@ -107,6 +109,7 @@ impl Connection {
 
     /// While a wider Sequence Window is being agreed on: whether the acknowledgement of one more packet might come too late to be valid. All
     /// later ones would be, and with them the answer that widens the window.
+    #[inline]
     pub(super) fn is_window_full(&self) -> bool {
         let window = self.windows.local_window;
         self.windows.unacknowledged() >= window - window / 8

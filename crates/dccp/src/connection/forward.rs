@@ -15,6 +15,8 @@ const REMEMBERED: u64 = 256;
 #[derive(Debug)]
 pub(super) struct Forward {
     controller: Outbound,
+    /// Whether the deadline of the controller may have moved.
+    moved: bool,
     /// Of so many packets it is known when they went, at least.
     remembered: u64,
     honesty: Honesty,
@@ -70,6 +72,7 @@ impl Forward {
     pub(super) fn new(window: u64, passed_over_interval: u64) -> Self {
         Self {
             controller: Outbound::new(window),
+            moved: false,
             remembered: window,
             honesty: Honesty::new(passed_over_interval),
             distrusts: passed_over_interval > 0,
@@ -89,14 +92,23 @@ impl Forward {
     pub(super) fn start(&mut self, controller: Option<Sender>) {
         self.honesty.begin_anew();
         match controller {
-            Some(controller) => self.controller.start(controller),
-            None => self.controller.stop(),
+            Some(controller) => self.controller_mut().start(controller),
+            None => self.controller_mut().stop(),
         }
     }
     /// No more data goes, so that the controller has nothing to do. What it held stays to be read.
     pub(super) fn stop(&mut self) {
         self.last = self.last_status();
-        self.controller.stop();
+        self.controller_mut().stop();
+    }
+    /// Returns the controller for a change that may move its deadline.
+    const fn controller_mut(&mut self) -> &mut Outbound {
+        self.moved = true;
+        &mut self.controller
+    }
+    /// Returns whether the deadline of the controller may have moved since the last call.
+    pub(super) const fn take_moved(&mut self) -> bool {
+        std::mem::replace(&mut self.moved, false)
     }
     /// The Sequence Window has so many packets, and so many are on their way. Of a wide one most never are, so that there is room for few
     /// at first, and from then on for twice those that are at least.
@@ -156,23 +168,27 @@ impl Forward {
 
     /// Data waits for something else than the controller.
     pub(super) fn hold(&mut self) {
-        self.controller.hold();
+        self.controller_mut().hold();
     }
     /// Whether data may go at all: a controller runs, and somebody listens.
     pub(super) fn is_open(&self) -> bool {
         !self.stopped && self.controller.controller().is_some()
     }
     /// Whether the next datagram may go. Otherwise its timer says when to ask again.
+    #[inline]
     pub(super) fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
-        self.controller.may_send(now, next)
+        if next.is_none() && self.controller.is_idle() {
+            return false;
+        }
+        self.controller_mut().may_send(now, next)
     }
     /// A datagram that might have gone is thrown away, and its permission is used up.
     pub(super) fn on_discard(&mut self, now: Instant) {
-        self.controller.on_discard(now);
+        self.controller_mut().on_discard(now);
     }
     /// A packet goes, with so many bytes of data if it has any: what the controller writes on it.
     pub(super) fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> Stamp {
-        self.controller.send(now, data, prompt).1.filter(|_| data.is_some()).unwrap_or_default()
+        self.controller_mut().send(now, data, prompt).1.filter(|_| data.is_some()).unwrap_or_default()
     }
     /// How many numbers are to be passed over before the next packet of data.
     pub(super) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut dyn Entropy) -> u32 {
@@ -180,7 +196,7 @@ impl Forward {
     }
     /// The next number goes with no packet.
     pub(super) fn pass_over(&mut self, now: Instant) {
-        let (number, _) = self.controller.send(now, None, false);
+        let (number, _) = self.controller_mut().send(now, None, false);
         self.honesty.on_passed_over(number);
     }
     /// A Timestamp goes.
@@ -190,7 +206,9 @@ impl Forward {
 
     /// That the peer could not keep up is forgotten after a round trip.
     pub(super) fn forget_slowness(&mut self, now: Instant) {
-        self.slow_receiver_until = self.slow_receiver_until.filter(|until| *until > now);
+        if self.slow_receiver_until.is_some_and(|until| until <= now) {
+            self.slow_receiver_until = None;
+        }
     }
     /// Whether the peer has said within a round trip that it cannot keep up.
     pub(super) const fn slow_receiver(&self) -> bool {
@@ -202,7 +220,7 @@ impl Forward {
     }
     /// Whether the timeout was the controller's own.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> bool {
-        self.controller.handle_timeout(now)
+        self.controller_mut().handle_timeout(now)
     }
 
     /// A valid packet acknowledges ours. `lost_acks`: how many acknowledgements were lost since that was asked; `default_rtt`: as long as no
@@ -215,6 +233,7 @@ impl Forward {
         default_rtt: Duration,
         lost_acks: impl FnOnce() -> u64,
     ) -> Outcome {
+        self.moved = true;
         let trip = self.measure(now, ack, heard);
         let rtt_sample = trip.map(|trip| trip.sample);
         // A send queue that took a silence for the way would find everything late.

@@ -33,17 +33,22 @@ pub(crate) struct Heard {
 
 impl Connection {
     /// Step 8, first half: processes the options in their order.
-    pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>) -> Step<Heard> {
-        let mut heard = Heard::default();
+    #[inline]
+    pub(super) fn process_options(&mut self, now: Instant, packet: &Packet<'_>, heard: &mut Heard) -> Step<()> {
         self.forward.forget_said();
         if packet.options.as_bytes().is_empty() {
-            return ControlFlow::Continue(heard);
+            return ControlFlow::Continue(());
         }
+        self.process_each_option(now, packet, heard)
+    }
+
+    #[inline(never)]
+    fn process_each_option(&mut self, now: Instant, packet: &Packet<'_>, heard: &mut Heard) -> Step<()> {
         let arrived =
             Arrived { seq: packet.seq, ack: packet.body.ack(), ccids_are_frozen: self.running.are_frozen(now) };
         for item in packet.options.process(packet.kind()) {
             let bad = match item {
-                Ok(option) => self.process_option(now, packet, &option, arrived, &mut heard).err(),
+                Ok(option) => self.process_option(now, packet, &option, arrived, heard).err(),
                 Err(error) => Some(error),
             };
             if let Some(error) = bad {
@@ -64,7 +69,7 @@ impl Connection {
             }
             self.agree();
         }
-        ControlFlow::Continue(heard)
+        ControlFlow::Continue(())
     }
 
     fn process_option(

@@ -138,10 +138,13 @@ impl Honesty {
     /// two behind the last. Nor does a hole: half of them are longer than one number, half of these longer than two, and so on. On
     /// a path that keeps the sender's gaps, timing may.
     pub(crate) fn passes_over(&mut self, now: Instant, rtt: Duration, random: &mut dyn Entropy) -> u32 {
+        if !self.verifiable || self.interval == 0 {
+            return 0;
+        }
         let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
         let between = (rtt * ROUND_TRIPS_BETWEEN).min(self.shortest.unwrap_or(rtt) * SHORTEST_BETWEEN);
         let soon = self.last.is_some_and(|last| now.since(last) < between);
-        if !self.verifiable || interval == 0 || soon || random.below(interval) > 0 {
+        if soon || random.below(interval) > 0 {
             return 0;
         }
         self.last = Some(now);

@@ -137,6 +137,8 @@ pub struct Connection {
 
     pending: Pending,
     opening: Opening,
+    /// When `refresh` ran last, unless a packet has gone since; else far in the future.
+    settled: Instant,
 
     events: Events,
     counters: Counters,
@@ -219,6 +221,7 @@ impl Connection {
             sync_limit: RateLimit::new(options.syncs_per_second),
             pending: Pending::new(),
             opening: Opening::new(iss),
+            settled: Instant::FAR_FUTURE,
             events: Events::default(),
             counters: Counters::default(),
             buffer: Box::new([0; BUFFER]),
@@ -239,6 +242,7 @@ impl Connection {
 
     /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
     pub(crate) fn set_path(&mut self, path: Path) {
+        self.settled = Instant::FAR_FUTURE;
         self.mtu.leave(path.lower_headers() + self.options.secure_headers.count() as usize);
     }
 
@@ -334,6 +338,7 @@ impl Connection {
     /// `quoted` is the sequence number in the quoted header: a message about a packet that was not sent recently may be
     /// forged, and is ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
+        self.settled = Instant::FAR_FUTURE;
         if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
             // Nothing larger is tried for five minutes at least (RFC 1191 section 3): the search rests.
             self.timers.stop(Timer::MtuProbe);
@@ -344,6 +349,7 @@ impl Connection {
     /// Starts the search for the path MTU at 576 bytes, if this connection probes: whether the path carries 1280 is in doubt (RFC 8899 section
     /// 5.2). Meant for a connection that has sent nothing.
     pub fn start_with_least_mtu(&mut self) {
+        self.settled = Instant::FAR_FUTURE;
         self.mtu.start_at_least();
     }
 

@@ -44,6 +44,7 @@ impl Connection {
 
     /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
     /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
+    #[inline]
     pub(super) fn write_options(
         &mut self,
         now: Instant,
@@ -52,9 +53,19 @@ impl Connection {
         crc: Option<u32>,
         stamp: &Stamp,
     ) -> usize {
-        let (kind, state, seq) = (body.kind(), self.machine.state(), self.windows.upcoming());
-        let rtt = self.rtt();
-        let longest = self.longest_change_wait();
+        if matches!(body, Body::Data) && crc.is_none() && !self.has_options_for_data() {
+            return 0;
+        }
+        self.write_all_options(now, body, data, crc, stamp)
+    }
+
+    #[inline(never)]
+    fn write_all_options(&mut self, now: Instant, body: &Body, data: usize, crc: Option<u32>, stamp: &Stamp) -> usize {
+        let kind = body.kind();
+        let (state, seq) = (self.machine.state(), self.windows.upcoming());
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+        let changes = handshake || self.negotiation.changes_due();
+        let change_wait = changes.then(|| (self.rtt(), self.longest_change_wait()));
         let header = kind.header_len(true);
         let limit = self.opening.response_limit().unwrap_or_else(|| self.packet_limit(header, data));
         let room = limit.saturating_sub(header + data).min(BUFFER - header) & !3;
@@ -79,12 +90,11 @@ impl Connection {
         if matches!(kind, PacketType::Data | PacketType::Reset) {
             return finish(writer);
         }
-        let handshake = matches!(kind, PacketType::Request | PacketType::Response);
         // A Response makes cookies, and what comes back in PARTOPEN and behind echoes them (section 8.1.4).
         self.opening.write_cookies(&mut writer);
         let confirms = kind.has_ack();
         let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
-        if written.changes {
+        if let Some((rtt, longest)) = change_wait.filter(|_| written.changes) {
             self.timers.set(Timer::Change, now + self.pending.changes_went(written.new_changes, rtt, longest));
         }
         // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
@@ -118,9 +128,20 @@ impl Connection {
         }
         finish(writer)
     }
+
+    /// Whether a packet of data without acknowledgement has options besides a Data Checksum.
+    fn has_options_for_data(&self) -> bool {
+        self.agreed.we_count && self.ndp_run > 0
+            || self.agreed.sending.is_experiment()
+            || self.delays.stamps_data()
+            || self.acknowledge.owes_echo()
+    }
 }
 
 fn finish(writer: OptionWriter<'_>) -> usize {
+    if writer.len() == 0 {
+        return 0;
+    }
     // The room is a multiple of four, so that the padding always fits.
     writer.finish().map_or(0, |area| area.as_bytes().len())
 }

@@ -48,8 +48,9 @@ impl Pending {
         self.control.retain(|waiting| *waiting != control);
         self.control.push_front(control);
     }
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Control> {
-        self.control.pop_front()
+        if self.control.is_empty() { None } else { self.control.pop_front() }
     }
     /// Nothing answers any more.
     pub(super) fn forget_answers(&mut self) {

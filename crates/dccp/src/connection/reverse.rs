@@ -2,7 +2,7 @@
 
 use crate::ccid::Room;
 use crate::{OptionArea, OptionWriter, Timestamp};
-use headway_rate::{Due, Inbound, Judgement, Received, Receiver, ReceiverContext, Timing, Wrapped};
+use headway_rate::{Due, Inbound, Judgement, Received, Receiver, ReceiverContext, Report, Timing, Wrapped};
 use headway_units::{Duration, Instant};
 
 /// The longest report.
@@ -26,6 +26,8 @@ pub(super) struct Reverse {
     came: bool,
     /// Something has happened since the controller said that it has no report.
     may_report: bool,
+    /// Whether the deadline of the controller may have moved.
+    moved: bool,
 }
 
 impl Reverse {
@@ -40,12 +42,13 @@ impl Reverse {
             waits: None,
             came: false,
             may_report: false,
+            moved: false,
         }
     }
 
     /// A controller takes over, or none does.
     pub(super) fn start(&mut self, controller: Option<Receiver>) {
-        self.may_report = true;
+        self.change();
         match controller {
             Some(controller) => self.controller.start(controller),
             None => self.controller.stop(),
@@ -54,7 +57,15 @@ impl Reverse {
     /// Nothing is reported any more.
     pub(super) fn stop(&mut self) {
         self.controller.stop();
-        (self.report_len, self.waits) = (0, None);
+        (self.report_len, self.waits, self.moved) = (0, None, true);
+    }
+    /// Notes that the controller may have something to report, or another deadline.
+    const fn change(&mut self) {
+        (self.may_report, self.moved) = (true, true);
+    }
+    /// Returns whether the deadline of the controller may have moved since the last call.
+    pub(super) const fn take_moved(&mut self) -> bool {
+        std::mem::replace(&mut self.moved, false)
     }
     /// Whether a controller runs.
     pub(super) const fn runs(&self) -> bool {
@@ -62,11 +73,11 @@ impl Reverse {
     }
     /// Something of what the controller started with has changed.
     pub(super) fn on_change(&mut self, context: &ReceiverContext) {
-        self.may_report = true;
+        self.change();
         self.controller.on_change(context);
     }
     pub(super) fn set_ack_ratio(&mut self, packets: u16) {
-        self.may_report = true;
+        self.change();
         self.controller.set_ack_ratio(packets);
     }
 
@@ -76,12 +87,13 @@ impl Reverse {
     }
     /// An acknowledgeable packet has come.
     pub(super) fn on_packet(&mut self, now: Instant, packet: &Received) {
-        (self.came, self.may_report) = (true, true);
+        self.came = true;
+        self.change();
         self.controller.on_packet(now, packet);
     }
     /// The data of a packet that has come turned out to be corrupt.
     pub(super) fn on_corrupt(&mut self, now: Instant, number: u64) {
-        self.may_report = true;
+        self.change();
         self.controller.on_corrupt(now, number);
     }
     /// What the controller has made of losses.
@@ -101,16 +113,14 @@ impl Reverse {
     }
 
     fn ask_for_report(&mut self, now: Instant, room: Room) -> bool {
+        self.moved = true;
         self.waits = self.thinned(room).filter(|until| self.came && *until > now);
         if self.waits.is_some() {
             return self.report_len > 0;
         }
         if let Some(Due { report, .. }) = self.controller.poll_report(now) {
             (self.last, self.came) = (Some(now), false);
-            self.report.resize(LONGEST_REPORT, 0);
-            let mut writer = OptionWriter::new(self.report.as_mut_slice());
-            room.write(&report, &mut writer);
-            self.report_len = writer.len();
+            self.report_len = write(&report, room, &mut self.report);
             return true;
         }
         self.may_report = false;
@@ -137,11 +147,23 @@ impl Reverse {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.controller.poll_timeout().into_iter().chain(self.waits).min()
+        match (self.controller.poll_timeout(), self.waits) {
+            (Some(at), Some(waits)) => Some(at.min(waits)),
+            (at, waits) => at.or(waits),
+        }
     }
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.may_report = true;
+        self.change();
         self.waits = self.waits.filter(|until| *until > now);
         self.controller.handle_timeout(now);
     }
+}
+
+/// Writes a report as options, and returns how long they are.
+#[inline(never)]
+fn write(report: &Report<'_>, room: Room, buffer: &mut Vec<u8>) -> usize {
+    buffer.resize(LONGEST_REPORT, 0);
+    let mut writer = OptionWriter::new(buffer.as_mut_slice());
+    room.write(report, &mut writer);
+    writer.len()
 }

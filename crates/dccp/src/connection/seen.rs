@@ -68,7 +68,19 @@ impl Seen {
     }
 
     /// A packet has come; whether it is the first with this number. Too old ones count as duplicates.
+    #[inline]
     pub(crate) fn insert(&mut self, number: u64) -> bool {
+        let [first, second, third] = self.newest;
+        // Most packets arrive in order, and none is missing.
+        if number.checked_sub(first) == Some(1) && first - third == 2 {
+            self.set(number);
+            self.newest = [number, first, second];
+            return true;
+        }
+        self.insert_any(number)
+    }
+
+    fn insert_any(&mut self, number: u64) -> bool {
         let newest = self.newest[0];
         if number > newest {
             if number - newest >= self.span() {
@@ -86,13 +98,13 @@ impl Seen {
 
     /// Keeps the greatest numbers in order, and judges what fell behind the last of them.
     fn rank(&mut self, number: u64) {
-        let before = self.newest[LATER - 1];
-        let mut number = number;
-        for place in &mut self.newest {
-            if number > *place {
-                std::mem::swap(place, &mut number);
-            }
-        }
+        let [first, second, before] = self.newest;
+        self.newest = match number {
+            _ if number > first => [number, first, second],
+            _ if number > second => [first, number, second],
+            _ if number > before => [first, second, number],
+            _ => self.newest,
+        };
         let after = self.newest[LATER - 1];
         if after > before + 1 {
             let known = self.oldest().clamp(before + 1, after);

@@ -55,7 +55,8 @@ impl Connection {
         self.step_7_check_type(now, packet)?;
         // It acknowledges more than any before.
         let advanced = self.windows.gar() != before || self.machine.state() < State::PartOpen;
-        let heard = self.step_8_process_options(now, ecn, packet, advanced)?;
+        let mut heard = Heard::default();
+        self.step_8_process_options(now, ecn, packet, advanced, &mut heard)?;
         self.step_9_process_reset(now, packet)?;
         self.step_10_process_request(now);
         self.step_11_process_respond(now, packet);
@@ -85,9 +86,12 @@ impl Connection {
 
     /// Step 4: in REQUEST, a Response or Reset that acknowledges a Request of ours begins the peer's sequence numbers.
     fn step_4_prepare_request(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
-        if self.machine.state() != State::Request {
-            return NEXT;
-        }
+        if self.machine.state() == State::Request { self.prepare_request(now, packet) } else { NEXT }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prepare_request(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let acknowledges = packet.body.ack().is_some_and(|ack| self.windows.is_acknowledgement_valid(ack));
         match packet.body {
             Body::Response { .. } if acknowledges => self.windows.start_receiving(packet.seq),
@@ -112,9 +116,12 @@ impl Connection {
     /// Step 5: a valid Sync or SyncAck moves the windows, so that it passes step 6; an invalid one is ignored.
     fn step_5_prepare_sync(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let kind = packet.kind();
-        if !matches!(kind, PacketType::Sync | PacketType::SyncAck) {
-            return NEXT;
-        }
+        if matches!(kind, PacketType::Sync | PacketType::SyncAck) { self.prepare_sync(now, packet, kind) } else { NEXT }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prepare_sync(&mut self, now: Instant, packet: &Packet<'_>, kind: PacketType) -> Step<()> {
         // "A connection is considered active if it has received valid packets from the other endpoint within the last three
         // round-trip times" (section 7.5.3).
         let active = self.last_valid.is_some_and(|at| now.since(at) <= self.rtt() * 3);
@@ -140,6 +147,8 @@ impl Connection {
 
     /// Half of the Syncs are for packets whose numbers are near: after a burst of loss the peer's own are, and blind ones are
     /// not, which would otherwise use up all (section 7.5.4).
+    #[cold]
+    #[inline(never)]
     fn challenge(&mut self, now: Instant, ack: headway_units::Seq48, near: bool) {
         let permitted = if near { self.sync_limit.permits(now) } else { self.sync_limit.permits_half(now) };
         if permitted {
@@ -167,7 +176,14 @@ impl Connection {
     }
 
     /// Step 8: the options, in order; then the packet is acknowledgeable.
-    fn step_8_process_options(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, advanced: bool) -> Step<Heard> {
+    fn step_8_process_options(
+        &mut self,
+        now: Instant,
+        ecn: Ecn,
+        packet: &Packet<'_>,
+        advanced: bool,
+        heard: &mut Heard,
+    ) -> Step<()> {
         let number = self.windows.number_received(packet.seq);
         if !self.seen.insert(number) {
             return drop_packet(Ignored::Duplicate);
@@ -177,13 +193,15 @@ impl Connection {
         self.counters.received_bytes += packet.encoded_len() as u64;
         self.counters.received_marked_packets += u64::from(ecn == Ecn::Ce);
         self.forget_cookies(packet);
-        let heard = self.process_options(now, packet)?;
+        self.process_options(now, packet, heard)?;
         if self.agreed.peer_counts {
             self.without_data.on_packet(number, heard.ndp_count.unwrap_or(0), &self.seen);
         }
         self.acknowledge.on_packet(packet.seq, ecn);
-        self.on_acknowledgement(now, packet, ecn, advanced, &heard)?;
-        ControlFlow::Continue(heard)
+        match packet.body.ack() {
+            Some(seq) => self.on_acknowledgement(now, packet, seq, ecn, advanced, heard),
+            None => NEXT,
+        }
     }
 
     /// Step 9: a Reset ends the connection. This end holds TIMEWAIT.

@@ -52,39 +52,53 @@ impl Timer {
     ];
 }
 
-/// When each is due.
+/// When each is due, and the earliest of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Timers([Instant; Timer::ALL.len()]);
+pub(crate) struct Timers {
+    due: [Instant; Timer::ALL.len()],
+    earliest: Instant,
+}
 
 impl Timers {
     /// None runs.
     pub(crate) const fn new() -> Self {
-        Self([Instant::FAR_FUTURE; Timer::ALL.len()])
+        Self { due: [Instant::FAR_FUTURE; Timer::ALL.len()], earliest: Instant::FAR_FUTURE }
     }
     /// `at`, instead of what was set before.
-    pub(crate) const fn set(&mut self, timer: Timer, at: Instant) {
-        self.0[timer as usize] = at;
+    #[inline]
+    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
+        if self.due[timer as usize] != at {
+            self.change(timer, at);
+        }
+    }
+    fn change(&mut self, timer: Timer, at: Instant) {
+        let before = std::mem::replace(&mut self.due[timer as usize], at);
+        if at <= self.earliest {
+            self.earliest = at;
+        } else if before == self.earliest {
+            self.earliest = self.due.iter().copied().min().unwrap_or(at);
+        }
     }
     /// `at`, or never.
     pub(crate) fn arm(&mut self, timer: Timer, at: Option<Instant>) {
         self.set(timer, at.unwrap_or(Instant::FAR_FUTURE));
     }
-    pub(crate) const fn stop(&mut self, timer: Timer) {
+    pub(crate) fn stop(&mut self, timer: Timer) {
         self.set(timer, Instant::FAR_FUTURE);
     }
     pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
     }
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.0[timer as usize] != Instant::FAR_FUTURE
+        self.due[timer as usize] != Instant::FAR_FUTURE
     }
     /// The earliest.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.0.iter().copied().min().filter(|at| *at != Instant::FAR_FUTURE)
+        (self.earliest != Instant::FAR_FUTURE).then_some(self.earliest)
     }
     /// Whether a timer's instant has come.
     pub(crate) fn is_due(&self, timer: Timer, now: Instant) -> bool {
-        self.is_running(timer) && self.0[timer as usize] <= now
+        self.is_running(timer) && self.due[timer as usize] <= now
     }
     /// Stops a timer whose instant has come, and says whether it had.
     pub(crate) fn take(&mut self, timer: Timer, now: Instant) -> bool {

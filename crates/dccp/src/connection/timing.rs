@@ -95,15 +95,40 @@ impl Connection {
 
     /// After anything that may have moved a deadline.
     pub(super) fn refresh(&mut self, now: Instant) {
-        self.timers.arm(Timer::Sender, self.forward.poll_timeout());
-        self.timers.arm(Timer::Receiver, self.reverse.poll_timeout());
+        self.arm_controllers();
+        self.settled = now;
         self.forward.forget_slowness(now);
         if self.mtu.probes() && !self.timers.is_running(Timer::MtuProbe) {
-            let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
-            let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
-            self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));
+            self.await_mtu_probe(now);
         }
         self.owe_acknowledgement(now);
+    }
+
+    #[inline(never)]
+    fn await_mtu_probe(&mut self, now: Instant) {
+        let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
+        let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
+        self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));
+    }
+
+    /// Does what [`refresh`](Self::refresh) does once nothing is left to send. If that ran at this instant and no packet has gone since, only
+    /// the deadlines of the controllers can have moved.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if self.settled != now || self.negotiation.changes_due() {
+            self.refresh(now);
+        } else {
+            self.arm_controllers();
+        }
+    }
+
+    #[inline(always)]
+    fn arm_controllers(&mut self) {
+        if self.forward.take_moved() {
+            self.timers.arm(Timer::Sender, self.forward.poll_timeout());
+        }
+        if self.reverse.take_moved() {
+            self.timers.arm(Timer::Receiver, self.reverse.poll_timeout());
+        }
     }
 
     /// Confirms, Changes and Data Dropped ride on packets that go anyway. If none does, an Ack goes: at most one a round

@@ -83,40 +83,43 @@ impl Connection {
 
     /// Makes the packet: options, number, and everything that follows from its going.
     fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8]) -> Outgoing<'a> {
+        self.settled = Instant::FAR_FUTURE;
         let Plan { body, source, seq: foreign } = plan;
         let data = match source {
             Source::Padding(len) => PADDING.get(..len).unwrap_or(&PADDING),
             _ => data,
         };
+        let kind = body.kind();
         let is_handshake = matches!(source, Source::Handshake);
+        let is_datagram = matches!(source, Source::Outbox(_));
         let len = if is_handshake { self.opening.data().len() } else { data.len() };
-        let checksum = self.options.data_checksum && matches!(source, Source::Outbox(_));
+        let checksum = self.options.data_checksum && is_datagram;
         let (options, seq, stamp) = match foreign {
             Some(seq) => (0, seq, Stamp::default()),
             None => {
-                if matches!(source, Source::Outbox(_)) {
+                if is_datagram {
                     let rtt = self.rtt();
                     for _ in 0..self.forward.passes_over(now, rtt, self.random.as_mut()) {
                         self.pass_over(now);
                     }
                 }
-                let payload = matches!(source, Source::Outbox(_)).then_some(Bytes::new(len as u64));
-                let prompt = body.kind().is_data() || body.kind() == PacketType::Sync;
+                let payload = is_datagram.then_some(Bytes::new(len as u64));
+                let prompt = kind.is_data() || kind == PacketType::Sync;
                 let stamp = self.forward.send(now, payload, prompt);
                 let options = self.write_options(now, &body, len, checksum.then(|| crc32c(data)), &stamp);
                 let seq = self.commit(now, &body, payload);
                 (options, seq, stamp)
             }
         };
-        let whole = body.kind().header_len(true) + options + len;
-        if matches!(source, Source::Outbox(_)) {
+        let whole = kind.header_len(true) + options + len;
+        if is_datagram {
             self.watch_size(now, seq, whole);
         }
         self.counters.sent_bytes += whole as u64;
-        let handshake = matches!(body.kind(), PacketType::Request | PacketType::Response | PacketType::Reset);
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response | PacketType::Reset);
         let padded = matches!(source, Source::Padding(_));
         let probe = if let Source::Probe(id) = source { Some(id) } else { None };
-        let cscov = CsCov::new(if matches!(source, Source::Outbox(_)) { self.agreed.send_coverage } else { 0 });
+        let cscov = CsCov::new(if is_datagram { self.agreed.send_coverage } else { 0 });
         let cscov = cscov.filter(|cscov| cscov.covered(len).is_some()).unwrap_or(CsCov::ALL);
         let ect = self.agreed.ect && self.machine.state().is_synchronized();
         let packet = Packet {
@@ -148,12 +151,13 @@ impl Connection {
 
     /// The next packet. When there is none, what packets that went have moved is looked at, once for all of them: then an acknowledgement may
     /// be owed.
+    #[inline(always)]
     fn plan_or_rest(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
         let plan = self.plan(now, outbox);
         if plan.is_some() {
             return plan;
         }
-        self.refresh(now);
+        self.settle(now);
         if self.pending.owes(Due::Ack) { self.plan(now, outbox) } else { None }
     }
 
@@ -161,11 +165,18 @@ impl Connection {
         if let Some(control) = self.pending.pop() {
             return Some(self.plan_control(control));
         }
-        let (state, ack) = (self.machine.state(), self.windows.gsr());
+        match self.machine.state() {
+            State::PartOpen | State::Open => self.plan_open(now, outbox),
+            state => self.plan_apart(now, state, outbox),
+        }
+    }
+
+    /// Returns the next packet of a handshake or of a closing connection.
+    fn plan_apart(&mut self, now: Instant, state: State, outbox: &mut impl Outbox) -> Option<Plan> {
+        let ack = self.windows.gsr();
         match state {
             State::Request if self.pending.owes(Due::Request) => Some(self.plan_request(now, outbox)),
             State::Respond if self.pending.owes(Due::Response) => Some(self.plan_response(now, outbox)),
-            State::PartOpen | State::Open => self.plan_open(now, outbox),
             State::CloseReq | State::Closing if self.pending.owes(Due::Close) => {
                 self.pending.pay(Due::Close);
                 self.arm_retransmission(now, Timer::Close);
@@ -287,6 +298,7 @@ impl Connection {
 
     /// The next number goes with no packet, as if it were one with data that is lost: otherwise the next NDP Count would name it
     /// (section 7.7), and whoever believes that counts it among what has not been lost (RFC 4342 section 6.1).
+    #[cold]
     fn pass_over(&mut self, now: Instant) {
         self.ndp_run = 0;
         self.windows.next();

@@ -27,6 +27,7 @@ impl WithoutData {
         }
     }
 
+    #[inline(never)]
     fn name(&mut self, number: u64, ndp_count: u64, seen: &Seen) {
         let first = number.saturating_sub(ndp_count).max(seen.oldest());
         self.recent.extend((first..number).rev().take_while(|number| !seen.has_come(*number)));
