@@ -114,7 +114,10 @@ impl Driver {
     fn source_due(&self, ends: &impl Ends, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
         match self.source.backlog() {
-            Backlog::None if ends.connects() => self.poll_source(ends).into_iter().chain(stop).min(),
+            Backlog::None if ends.connects() => match (self.poll_source(ends), stop) {
+                (Some(due), Some(stop)) => Some(due.min(stop)),
+                (due, stop) => due.or(stop),
+            },
             Backlog::None => self.poll_source(ends),
             _ if now.is_none() => Some(self.start),
             _ => stop,

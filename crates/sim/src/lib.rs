@@ -21,6 +21,7 @@ mod routes;
 mod send_queue;
 mod series;
 mod simulation;
+mod spare;
 mod speech;
 mod transport;
 mod ways;

@@ -1,5 +1,6 @@
 //! A packet on its way.
 
+use crate::spare;
 use headway_dccp::{CcVal, CsCov};
 use headway_media::{Fragment, Media};
 use headway_rate::{Run, Stamp, TimedArrival};
@@ -76,7 +77,14 @@ impl Body {
     #[cold]
     #[inline(never)]
     fn release(&mut self) {
-        *self = Self::Datagram(Datagram { sequence: 0, data: Data::NONE });
+        match std::mem::replace(self, Self::Datagram(Datagram { sequence: 0, data: Data::NONE })) {
+            Self::Dccp(mut packet) => {
+                packet.options = None;
+                spare::keep(&spare::DCCP, packet);
+            }
+            Self::Numbered(datagram) => spare::keep(&spare::NUMBERED, datagram),
+            _ => {}
+        }
     }
 
     /// The application's data, where a packet says what it is.

@@ -7,6 +7,7 @@ use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
 use crate::send_queue::SendQueue;
+use crate::spare;
 use headway_dccp::AckVectorBuffer;
 use headway_media::{Backlog, Source, SourceOptions};
 use headway_rate::{
@@ -196,12 +197,8 @@ impl AgentSender {
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
         let data = meter.data(&media);
-        let body = Body::Numbered(Box::new(Numbered {
-            number,
-            data,
-            stamp,
-            ack_ratio: if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 },
-        }));
+        let ack_ratio = if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 };
+        let body = Body::Numbered(spare::boxed(&spare::NUMBERED, Numbered { number, data, stamp, ack_ratio }));
         let ecn = if self.ecn { stamp.ecn } else { Ecn::NotEct };
         Some(Envelope { size: data.payload + self.header, ecn, body })
     }

@@ -102,6 +102,7 @@ impl Ends for Dccp {
         self.server.poll_transmit(now)
     }
 
+    #[inline]
     fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
         let strangers = self.server.strangers.as_mut()?;
         strangers.poll_transmit(now).map(|envelope| (strangers.route, envelope))

@@ -112,7 +112,7 @@ impl Outbox for Zeroes<'_> {
 
     fn take(&mut self, now: Instant) -> Option<&[u8]> {
         self.taken = self.queue.take(now);
-        self.taken.map(|media| zeroes(media.size.count() as u32))
+        self.taken.as_ref().map(|media| zeroes(media.size.count() as u32))
     }
 }
 
@@ -200,6 +200,7 @@ impl Client {
     }
 
     /// The flow stops: the connection is closed.
+    #[cold]
     pub(crate) fn close(&mut self, now: Instant) {
         self.stopped |= self.closed.is_none();
         self.connection.close(now);
@@ -263,30 +264,34 @@ impl Server {
     }
 
     fn process(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
-        let Self { listener, connection, reply, .. } = self;
-        let contested = connection.as_ref().is_some_and(|open| listener.is_contested(open, packet));
-        let outcome = match connection {
-            Some(_) if contested => Err(listener.contest(now, TO_CLIENT, ecn, packet)),
-            Some(connection) => Ok(connection.handle(now, ecn, packet)),
-            None => Err(listener.handle(now, TO_CLIENT, ecn, packet)),
-        };
-        let delivery = match outcome {
-            Ok(delivery) => delivery,
-            Err(outcome) => match outcome {
-                Outcome::Ignored(why) => Delivery::Dropped(why),
-                Outcome::Reply(outgoing) => {
-                    *reply = Some(envelope(&outgoing));
-                    // Nothing is kept.
-                    Delivery::Dropped(Ignored::NoConnection)
-                }
-                Outcome::Accepted(accepted, delivery) => {
-                    *connection = Some(accepted);
-                    delivery
-                }
-            },
+        let delivery = match &mut self.connection {
+            Some(connection) if !self.listener.is_contested(connection, packet) => connection.handle(now, ecn, packet),
+            _ => self.listen(now, ecn, packet),
         };
         while self.connection.as_mut().is_some_and(|connection| connection.poll_event().is_some()) {}
         delivery
+    }
+
+    /// The listener handles a packet for which there is no connection, or that contests the one there is.
+    #[cold]
+    fn listen(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
+        let outcome = if self.connection.is_some() {
+            self.listener.contest(now, TO_CLIENT, ecn, packet)
+        } else {
+            self.listener.handle(now, TO_CLIENT, ecn, packet)
+        };
+        match outcome {
+            Outcome::Ignored(why) => Delivery::Dropped(why),
+            Outcome::Reply(outgoing) => {
+                self.reply = Some(envelope(&outgoing));
+                // Nothing is kept.
+                Delivery::Dropped(Ignored::NoConnection)
+            }
+            Outcome::Accepted(accepted, delivery) => {
+                self.connection = Some(accepted);
+                delivery
+            }
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

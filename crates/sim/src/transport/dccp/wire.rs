@@ -3,6 +3,7 @@
 
 use crate::addresses::IP_HEADER;
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
+use crate::spare;
 use headway_dccp::{Addresses, Decoded, Delivery, Network, OptionArea, Outgoing, Packet};
 use std::net::Ipv4Addr;
 
@@ -41,7 +42,7 @@ pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
         options: (!options.is_empty()).then(|| options.into()),
     };
     let size = IP_HEADER + outgoing.packet.encoded_len();
-    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(Box::new(packet)) }
+    Envelope { size: size as u32, ecn: outgoing.ecn, body: Body::Dccp(spare::boxed(&spare::DCCP, packet)) }
 }
 
 impl DccpPacket {
@@ -67,10 +68,13 @@ impl DccpPacket {
         codec: bool,
         handle: impl FnOnce(&Decoded<'_>) -> Delivery,
     ) -> Delivery {
+        if codec { self.read_again(ports, handle) } else { handle(&Decoded::Long(self.on_wire(ports))) }
+    }
+
+    /// Hands the packet over by way of its bytes.
+    #[cold]
+    fn read_again(&self, ports: [u16; 2], handle: impl FnOnce(&Decoded<'_>) -> Delivery) -> Delivery {
         let packet = self.on_wire(ports);
-        if !codec {
-            return handle(&Decoded::Long(packet));
-        }
         let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
         let network = Network::Ip(Addresses::V4 { source, destination });
         let mut bytes = vec![0; packet.encoded_len()];
