@@ -29,7 +29,7 @@ impl Keys {
     }
 
     fn get(&self, key: i32, column: &'static str) -> Result<(usize, bool), SeriesError> {
-        usize::try_from(key).ok().and_then(|key| self.0.get(key).copied()).ok_or_else(|| SeriesError::Empty { column })
+        usize::try_from(key).ok().and_then(|key| self.0.get(key).copied()).ok_or(SeriesError::Empty { column })
     }
 }
 
