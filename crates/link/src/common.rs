@@ -126,7 +126,7 @@ struct Takers {
 
 /// A link's random stream.
 pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
-    Random::new(seed, &format!("link {name} {what}"))
+    Random::new(seed, &["link ", name, " ", what].concat())
 }
 
 impl Common {
