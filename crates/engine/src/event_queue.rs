@@ -152,7 +152,7 @@ impl EventQueue {
     pub fn pop_before(&mut self, end: Moment) -> Option<(Moment, Actor)> {
         let mut place = self.next_in_ring();
         if place.is_none_or(|place| self.ring[place].at.at >= self.heap_due) {
-            self.bring_first();
+            self.bring_first(end);
             place = self.next_in_ring();
         }
         let place = place?;
@@ -177,13 +177,13 @@ impl EventQueue {
         Some((at, actor))
     }
 
-    /// Moves the first event of the heap into the ring if it is the first of all.
+    /// Moves the first event of the heap into the ring if it is the first of all and before `end`: the day begins with it, so it must be removed next.
     #[cold]
     #[inline(never)]
-    fn bring_first(&mut self) {
+    fn bring_first(&mut self, end: Moment) {
         let in_ring = self.next_in_ring().map(|place| self.ring[place]);
         let Some(&Reverse(event)) = self.heap.peek() else { return };
-        if in_ring.is_some_and(|first| first.event() < event) {
+        if event.at >= end || in_ring.is_some_and(|first| first.event() < event) {
             return;
         }
         self.heap.pop();

@@ -109,7 +109,7 @@ pub(crate) struct Common {
     takers: Option<Box<Takers>>,
     /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
     pub(crate) order: Option<VecDeque<Handle>>,
-    /// The most packets that may wait at a plain link; 0 if the link is not plain: see [`Port::make_plain`](crate::port::Port::make_plain).
+    /// The most packets that may wait at a plain port; 0 if the port is not plain: see [`Port::make_plain`](crate::port::Port::make_plain).
     pub(crate) plain_room: u32,
     /// The waiting packets that the discipline may mark, where it may.
     pub(crate) unmarked: Option<Box<Unmarked>>,

@@ -57,7 +57,7 @@ pub struct Port {
     /// The number of its [`Common`].
     pub(crate) common: u32,
     departure: Departure,
-    /// Whether its next arrival is in the event queue. A packet that overtakes the next one clears it, and its arrival is another event.
+    /// Whether its next arrival is in the event queue. It is not, if a packet has overtaken the one that was next: then its arrival becomes another event.
     arrival_pending: bool,
     /// Whether anything has been transmitted yet.
     begun: bool,

@@ -13,7 +13,7 @@ use headway_record::{LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{DropCause, FlowId, Instant};
 use std::sync::Arc;
 
-/// So many kinds of links are searched for one that is equal.
+/// The number of newest configurations that are compared with that of a new port.
 const LATEST: usize = 8;
 
 /// A packet that a port has dropped. It is on no port, and its place in the pool is free after the call.

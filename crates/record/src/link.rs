@@ -118,13 +118,6 @@ impl LinkMeter {
         if self.counts_by_flow { self.rest.as_ref()?.by_flow.as_ref() } else { None }
     }
 
-    /// Whether it counts by flow.
-    #[must_use]
-    #[inline]
-    pub const fn counts_by_flow(&self) -> bool {
-        self.counts_by_flow
-    }
-
     /// The counts by flow, if it has any, to be told.
     #[inline]
     pub fn by_flow_mut(&mut self) -> Option<&mut ByFlow> {

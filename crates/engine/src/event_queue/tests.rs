@@ -32,10 +32,11 @@ fn what_is_ahead_comes_next() {
 
 proptest! {
     /// Against a sorted list, however events are spread: crowds at one instant, gaps of seconds, enough of them that the
-    /// days are cut anew.
+    /// days are cut anew. Also with an end that moves, before which there may be no event, and with events that are inserted after that.
     #[test]
     fn events_come_out_in_order(
         steps in prop::collection::vec((0u8..4, 0u32..40, 0usize..3, any::<u16>()), 1..6000),
+        far_end: bool,
     ) {
         let mut queue = EventQueue::new(Ties::Drawn);
         let mut reference = std::collections::BTreeSet::new();
@@ -47,9 +48,11 @@ proptest! {
             let actor = Actor::new(CLASSES[class], number);
             queue.push(at, actor);
             reference.insert((at, actor));
+            let end = if far_end { END } else { Moment::new(now.at + headway_units::Duration::from_nanos(1 << shift)) };
             for _ in 0..pops {
-                let expected = reference.pop_first();
-                prop_assert_eq!(queue.pop_before(END), expected);
+                let is_due = reference.first().is_some_and(|(at, _)| *at < end);
+                let expected = if is_due { reference.pop_first() } else { None };
+                prop_assert_eq!(queue.pop_before(end), expected);
                 now = expected.map_or(now, |(at, _)| at);
             }
         }

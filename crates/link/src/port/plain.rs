@@ -1,7 +1,7 @@
 //! The path of a packet over a plain port, which does only what most ports do.
 //!
-//! A port is plain if its rate and its delay are constant, its queue drops the packets that do not fit, ties are drawn, and nothing takes,
-//! marks, duplicates, counts by flow or observes its packets. Then each transmission is settled when its packet is offered, and the only event is the
+//! A port is plain if its rate and its delay are constant, its queue is a DropTail that drops the packets that do not fit and counts in packets, ties
+//! are drawn, it has no MTU, loss, policer, duplication or forced second event, and nothing counts by flow or observes its packets. Then each transmission is settled when its packet is offered, and the only event is the
 //! arrival at the far end. The general path of [`Port`] gives the same results; a property test compares the two.
 
 use super::{Departure, Port};

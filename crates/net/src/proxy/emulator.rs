@@ -152,8 +152,9 @@ impl<T> Fates<T> {
 
 impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
     fn duplicate(&mut self, _: Instant, way: usize, packet: &Packet<T>, _: usize) -> Option<Packet<T>> {
+        let copy = self.accepts(way, packet.size).then(|| packet.clone())?;
         self.counts[way].duplicated_packets += 1;
-        self.accepts(way, packet.size).then(|| packet.clone())
+        Some(copy)
     }
 
     fn reordered(&mut self, way: usize) {
@@ -307,6 +308,31 @@ mod tests {
 
     fn packet(size: u32, payload: u32) -> Packet<u32> {
         Packet { size, ecn: Ecn::NotEct, flow: 0, payload }
+    }
+
+    /// A packet on a way of a second holds up none on the way back: each of those is there after its transmission of 1 ms and its delay of 1 ms,
+    /// whenever the emulator is polled.
+    #[test]
+    fn a_long_way_does_not_delay_the_way_back() {
+        let [there, back] = [1000, 1].map(|millis| config("8Mbps", Duration::from_millis(millis)));
+        let mut link = Emulator::new([("a->b", &there), ("b->a", &back)], 1);
+        let ms = Instant::from_millis;
+        let mut due = VecDeque::new();
+        for millis in (0..3000).step_by(5) {
+            if millis % 700 == 0 {
+                link.handle(ms(millis), Way::ToServer, packet(1000, 1));
+            }
+            link.handle(ms(millis), Way::ToClient, packet(1000, 0));
+            due.push_back(ms(millis + 2));
+            for now in [millis + 1, millis + 2, millis + 3].map(ms) {
+                while let Some(departure) = link.poll_transmit(now) {
+                    let to_client = (departure.way == Way::ToClient).then(|| due.pop_front().unwrap());
+                    assert_eq!(departure.at, to_client.unwrap_or(departure.at));
+                }
+                assert!(due.front().is_none_or(|at| *at > now), "{due:?} at {now}");
+            }
+        }
+        assert_eq!(link.counts(Way::ToServer).delivered_packets, 3);
     }
 
     /// 1000 B at 2 Mb/s are 4 ms, and 10 ms of way: 14 ms, then every 4 ms. The way back is empty meanwhile.
