@@ -55,7 +55,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether links of this configuration may share a [`Common`]: neither their queue nor what is around it remembers anything.
+    /// Whether links of this configuration may share their state: neither their queue nor their channel keeps any.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();

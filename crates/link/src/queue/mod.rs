@@ -2,7 +2,7 @@
 //! (CoDel, PIE, FQ-CoDel, DualPI2, DRR, priority, CAKE).
 //!
 //! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
-//! one that decides at arrival stays in the [`Link`](crate::Link), in order. One that decides at departure holds its packets itself, in one list or
+//! one that decides at arrival stays in the [`Port`](crate::Port), in order. One that decides at departure holds its packets itself, in one list or
 //! several, and may drop or mark some of them each time that one leaves or comes ([`Decision`]).
 
 mod by_class;
