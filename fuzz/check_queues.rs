@@ -1,10 +1,10 @@
-//! What must hold for a link with a queue of any kind, whatever packets arrive and when. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of a link with any kind of queue and any arrivals. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{cake, codel, drr, dualpi2, fq_codel, pie, priority};
 use headway_link::{
-    Config, Drop, DuplicateOptions, Handle, Handler, Item, JitterOptions, Ports, QueueOptions, ReorderOptions,
+    Config, DroppedPacket, DuplicateOptions, Handle, Handler, Item, JitterOptions, Ports, QueueOptions, ReorderOptions,
     ShaperChange, ShaperOptions, jitter, reorder,
 };
 use headway_record::{LinkLabel, Measured};
@@ -47,7 +47,7 @@ const fn ecn_of(flow: u8) -> Ecn {
     [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][(flow & 3) as usize]
 }
 
-/// What happened to the packets.
+/// Counters of the packets.
 struct Fates {
     keeps_order: bool,
     /// Of each flow, the number of its last packet that arrived.
@@ -68,7 +68,7 @@ impl Handler<Packet> for Fates {
         assert!(!self.keeps_order, "nothing is reordered");
     }
     fn marked(&mut self, _: Instant, _: usize, _: Handle, _: &mut Packet) {}
-    fn dropped(&mut self, drop: Drop<'_, Packet>) {
+    fn dropped(&mut self, drop: DroppedPacket<'_, Packet>) {
         assert!(matches!(drop.cause, DropCause::QueueFull | DropCause::Early));
         assert!(!self.keeps_order || drop.packet.number > self.last[usize::from(drop.packet.flow)]);
         self.ended += 1;

@@ -62,7 +62,7 @@ fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<
     }
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     let complete = summary.complete;
-    // The program ends: to free the memory of many flows one by one would take a while.
+    // The program ends here. Freeing the memory of thousands of flows would delay that.
     std::mem::forget((job, summary));
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }

@@ -105,7 +105,7 @@ impl EventQueue {
         let ahead = (at.as_nanos() >> self.shift).saturating_sub(self.day);
         let place = (self.day + ahead) as usize & (self.ring.len() - 1);
         let (word, bit) = (&mut self.occupied[place / 64], 1 << (place % 64));
-        // As a rule: a day without events.
+        // Most days have no event yet.
         if ahead < self.ring.len() as u64 && *word & bit == 0 {
             *word |= bit;
             self.ring[place] = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };

@@ -12,7 +12,7 @@
 
 use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
-use headway_link::{Config, Decision, Drop, Handle, Handler, Item, Pool, Ports, QueueOptions};
+use headway_link::{Config, Decision, DroppedPacket, Handle, Handler, Item, Pool, Ports, QueueOptions};
 use headway_record::Measured;
 use headway_units::{Bytes, Dscp, Duration, Ecn, Instant, Random, Rate, Registry, SchemaRegistry};
 use std::collections::VecDeque;
@@ -120,7 +120,7 @@ impl Handler<Packet> for Printer {
         print(now, 'm', packet);
         packet.marked = false;
     }
-    fn dropped(&mut self, drop: Drop<'_, Packet>) {
+    fn dropped(&mut self, drop: DroppedPacket<'_, Packet>) {
         // Marked, and then there was no room for it.
         if drop.packet.marked {
             print(drop.now, 'm', drop.packet);

@@ -8,7 +8,7 @@
 
 use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::droptail;
-use headway_link::{Config, Drop, Handle, Handler, Item, Ports, QueueOptions};
+use headway_link::{Config, DroppedPacket, Handle, Handler, Item, Ports, QueueOptions};
 use headway_record::Measured;
 use headway_units::{Dialect, Dscp, Duration, Ecn, Instant, Options, QueueSize};
 
@@ -28,7 +28,7 @@ impl Item for Packet {
     }
 }
 
-/// What this program wants to know of its packets: nothing but when they arrive.
+/// A handler that ignores everything: only arrivals are printed.
 struct Nothing;
 
 impl Handler<Packet> for Nothing {
@@ -36,7 +36,7 @@ impl Handler<Packet> for Nothing {
         None
     }
     fn marked(&mut self, _: Instant, _: usize, _: Handle, _: &mut Packet) {}
-    fn dropped(&mut self, _: Drop<'_, Packet>) {}
+    fn dropped(&mut self, _: DroppedPacket<'_, Packet>) {}
 }
 
 fn main() {

@@ -85,7 +85,7 @@ pub(crate) struct Pace {
     pub(crate) way_s: f64,
 }
 
-/// What equal links share.
+/// The state that ports of equal links share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) rate: Rate,

@@ -3,7 +3,7 @@
 //! # The parts
 //!
 //! [`Ports`] are offered packets, schedule their events and return the packets at the far ends. Packets are values in a
-//! [`Pool`]. The owner of the ports learns of marks and drops as a [`Handler`]. A [`Host`] is where receiving takes time.
+//! [`Pool`]. A [`Handler`] of the owner is notified of marks and drops. A [`Host`] needs CPU time to receive packets.
 #![forbid(unsafe_code)]
 
 mod bucket;
@@ -40,7 +40,7 @@ pub use loss::{LossOptions, LossTrace};
 pub use policer::PolicerOptions;
 pub use pool::{Handle, Item, Pool};
 pub use port::Port;
-pub use ports::{Drop, Handler, PortSample, Ports};
+pub use ports::{DroppedPacket, Handler, PortSample, Ports};
 pub use queue::{Decision, QueueOptions};
 pub use reorder::ReorderOptions;
 pub use shaper::{ShaperChange, ShaperOptions};

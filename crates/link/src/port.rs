@@ -1,6 +1,6 @@
 //! One direction of a link: loss, policer, queue, shaper, transmitter, propagation.
 //!
-//! A packet that is let in waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
+//! An admitted packet waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
 //! Ties: the end of a transmission and the arrival of a packet are in the order of their [`Moment`]s. Where ties are drawn,
@@ -8,9 +8,9 @@
 //! scheduling, the start of a transmission schedules first the arrival at the far end, then its own end, as ns-2's
 //! `LinkDelay::recv` does, and whichever was scheduled first is first.
 //!
-//! If the discipline decides at arrival and ties are drawn, the port decides then, too: it computes the departure when
-//! the packet is let in, and the only event is the arrival at the far end. Otherwise (or if asked) the end of a transmission is
-//! an event, too, if packets wait for it. Both give the same transmissions, drops and deliveries. A discipline that decides
+//! If the discipline decides at arrival and ties are drawn, the port computes the departure when it admits the packet. Then the
+//! only event is the arrival at the far end. Otherwise, or if `two_events` is set, the end of a transmission is
+//! an event, too, if packets wait for it. Both give equal transmissions, drops and deliveries. A discipline that decides
 //! at departure holds the waiting packets itself, and the list has only the packets whose transmission has begun.
 
 mod accounts;
@@ -26,7 +26,7 @@ use headway_engine::{Actor, Class, EventQueue, Moment, Ties};
 use headway_record::{LinkMeter, Measured};
 use headway_units::{Accumulator, Bytes, DropCause, Dscp, Ecn, Instant};
 
-/// What a port works with and shares with other ports.
+/// The state that a port shares with other ports.
 #[derive(Debug)]
 pub(crate) struct Ctx<'a, T> {
     pub(crate) common: &'a mut Common,
@@ -123,7 +123,7 @@ impl Port {
         self.free_at < now.at || !self.begun || self.free(ties) < now
     }
 
-    /// Offers a packet. Returns what becomes of it, and the transmission that begins or is settled.
+    /// Offers a packet. Returns the outcome, and the transmission that begins or is settled.
     // As a call it costs 45 instructions more.
     #[inline(always)]
     pub(crate) fn offer<T: Item>(
@@ -170,7 +170,7 @@ impl Port {
             }
             Verdict::DropMarked(cause) => return (Offer::DroppedMarked(cause), None),
         };
-        // A discipline that decides about waiting packets takes two events.
+        // A discipline that may drop or mark waiting packets needs two events.
         if common.two_events {
             if common.holds {
                 return self.hold(ctx, now, idle, (packet, marked));
@@ -183,7 +183,7 @@ impl Port {
         (if marked { Offer::Marked } else { Offer::Accepted }, begun)
     }
 
-    /// The packet is let in, and another one is marked or dropped for it.
+    /// Admits a packet and marks or drops another one in exchange.
     #[cold]
     #[inline(never)]
     fn admit_at_a_cost<T: Item>(
@@ -219,7 +219,7 @@ impl Port {
         (offer, begun)
     }
 
-    /// The packet is let in by a discipline that holds the waiting packets, and leaves it at once if nothing is in transmission.
+    /// Enqueues a packet at a discipline that holds the waiting packets. If the transmitter is idle, its transmission begins.
     #[cold]
     #[inline(never)]
     fn hold<T: Item>(
@@ -271,7 +271,7 @@ impl Port {
         Some(Transmission { packet, size, enqueued, start: start.at, end })
     }
 
-    /// Asks the queue discipline.
+    /// Returns the verdict of the queue discipline.
     #[inline]
     fn ask(&self, common: &mut Common, now: Moment, arrival: Arrival, idle: bool) -> Verdict {
         let (packets, bytes) = self.waiting();
@@ -553,7 +553,7 @@ impl Port {
         }
     }
 
-    /// The event of an arrival: takes the packet that reaches the far end at `now`, if one does by then.
+    /// Handles the event of an arrival. Returns the packet that has reached the far end by `now`, if there is one.
     #[inline]
     pub(crate) fn arrive<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Delivery> {
         self.arrival_pending = false;

@@ -1,8 +1,8 @@
 //! The ports of a network, and the packets on them.
 //!
 //! The life of a packet on a port: [`Ports::offer`] puts it into the queue; the end of a transmission and the arrival at the far end are
-//! events, which [`Ports::departed`] and [`Ports::arrived`] handle. A port meters its packets and schedules its events itself. Marks, drops and whatever else
-//! the owner wants to know are passed to its [`Handler`].
+//! events, which [`Ports::departed`] and [`Ports::arrived`] handle. A port meters its packets and schedules its events itself. The [`Handler`] of the
+//! owner is notified of marks, drops and, optionally, of other events.
 
 use crate::common::{Common, Config};
 use crate::pool::{Handle, Item, Pool};
@@ -18,7 +18,7 @@ const LATEST: usize = 8;
 
 /// A packet that a port has dropped. It is on no port, and its place in the pool is free after the call.
 #[derive(Debug)]
-pub struct Drop<'a, T> {
+pub struct DroppedPacket<'a, T> {
     /// When.
     pub now: Instant,
     /// The number of the port.
@@ -33,7 +33,7 @@ pub struct Drop<'a, T> {
     pub before_queue: bool,
 }
 
-/// What the owner of ports does with their packets.
+/// Callbacks of the owner of ports.
 pub trait Handler<T> {
     /// Whether [`enqueued`](Self::enqueued), [`dequeued`](Self::dequeued) and [`received`](Self::received) are called. Then the end of every transmission
     /// is an event, so that they are called when it happens.
@@ -71,7 +71,7 @@ pub trait Handler<T> {
     fn marked(&mut self, now: Instant, port: usize, handle: Handle, packet: &mut T);
 
     /// A port drops a packet.
-    fn dropped(&mut self, drop: Drop<'_, T>);
+    fn dropped(&mut self, dropped: DroppedPacket<'_, T>);
 }
 
 /// The state of a port for a series.
@@ -105,7 +105,7 @@ pub struct Ports<T, H> {
     pub packets: Pool<T>,
     /// The events of the ports, and those of the owner.
     pub events: EventQueue,
-    /// What the owner does with the packets.
+    /// The callbacks of the owner.
     pub handler: H,
 }
 
@@ -177,7 +177,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         if port.offer_plain(common, &mut self.packets, &self.measured, now, handle) {
             port.schedule_arrival(number, &mut self.events);
         } else {
-            self.drop(now.at, number, handle, DropCause::QueueFull, false);
+            self.discard(now.at, number, handle, DropCause::QueueFull, false);
         }
     }
 
@@ -252,17 +252,17 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
             Offer::Accepted => {}
             Offer::Marked => self.mark(now.at, number, handle),
             Offer::MarkedAhead(ahead) => self.mark(now.at, number, ahead),
-            Offer::Dropped(cause) => self.drop(now.at, number, handle, cause, before_queue),
+            Offer::Dropped(cause) => self.discard(now.at, number, handle, cause, before_queue),
             Offer::DroppedMarked(cause) => {
                 self.packets.get_mut(handle).mark();
-                self.drop(now.at, number, handle, cause, false);
+                self.discard(now.at, number, handle, cause, false);
             }
             Offer::Evicted { marked, victim, cause } => {
                 if marked {
                     self.mark(now.at, number, handle);
                 }
                 let enqueued = self.packets.slot(victim).map_or(now.at, |slot| slot.since);
-                self.drop_waiting(now.at, number, victim, enqueued, cause);
+                self.discard_waiting(now.at, number, victim, enqueued, cause);
             }
             Offer::Decided => {
                 self.decided(now.at, number);
@@ -327,7 +327,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
                 handle
             }
             Delivery::Lost(handle) => {
-                self.drop(now.at, number, handle, DropCause::Channel, false);
+                self.discard(now.at, number, handle, DropCause::Channel, false);
                 return None;
             }
         };
@@ -372,7 +372,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
             match decision {
                 Decision::Marked(handle) => self.mark(now, number, handle),
                 Decision::Dropped { packet, enqueued, cause } => {
-                    self.drop_waiting(now, number, packet, enqueued, cause);
+                    self.discard_waiting(now, number, packet, enqueued, cause);
                 }
             }
         }
@@ -380,10 +380,10 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
 
     /// Drops a packet that has waited since `enqueued`.
     #[cold]
-    fn drop_waiting(&mut self, now: Instant, number: usize, handle: Handle, enqueued: Instant, cause: DropCause) {
+    fn discard_waiting(&mut self, now: Instant, number: usize, handle: Handle, enqueued: Instant, cause: DropCause) {
         let bytes = self.packets.get(handle).size();
         self.ports[number].meter.waited(&self.measured, enqueued, now, bytes);
-        self.drop(now, number, handle, cause, false);
+        self.discard(now, number, handle, cause, false);
     }
 
     #[cold]
@@ -398,7 +398,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     #[cold]
-    fn drop(&mut self, now: Instant, port: usize, handle: Handle, cause: DropCause, before_queue: bool) {
+    fn discard(&mut self, now: Instant, port: usize, handle: Handle, cause: DropCause, before_queue: bool) {
         let (meter, packet) = (&mut self.ports[port].meter, self.packets.get_mut(handle));
         meter.dropped(&self.measured, now, cause);
         if let Some(flows) = meter.by_flow_mut() {
@@ -408,7 +408,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
                 flows.dropped(&self.measured, now, packet.flow_id(), cause);
             }
         }
-        self.handler.dropped(Drop { now, port, handle, packet, cause, before_queue });
+        self.handler.dropped(DroppedPacket { now, port, handle, packet, cause, before_queue });
         self.packets.remove(handle);
     }
 }
@@ -449,7 +449,7 @@ impl<T: Item, H> Ports<T, H> {
         }
     }
 
-    /// What a port has done until `end`; `cut` if the run was to continue after that. `names` are those of the flows.
+    /// Returns the meter of a port, closed at `end`. `cut` is whether the run was to continue after that. `names` returns the name of a flow.
     pub fn summary(
         &self,
         number: usize,

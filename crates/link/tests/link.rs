@@ -4,9 +4,9 @@
 use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{cake, codel, droptail, drr, dualpi2, early_random_drop, fq_codel, pie, priority, red};
 use headway_link::{
-    CapacityTrace, Config, Drop, DuplicateOptions, Handle, Handler, Item, JitterOptions, LinkChange, LinkChanges,
-    LossOptions, PolicerOptions, Pool, Ports, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions, jitter, loss,
-    reorder,
+    CapacityTrace, Config, DroppedPacket, DuplicateOptions, Handle, Handler, Item, JitterOptions, LinkChange,
+    LinkChanges, LossOptions, PolicerOptions, Pool, Ports, QueueOptions, ReorderOptions, ShaperChange, ShaperOptions,
+    jitter, loss, reorder,
 };
 use headway_record::{LinkLabel, LinkSummary, Measured};
 use headway_units::{
@@ -96,7 +96,7 @@ struct Transmission {
     bytes: u64,
 }
 
-/// What a port did, in order of time and then of packets.
+/// The record of a port, in order of time and then of packets.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     transmissions: Vec<(u32, Transmission)>,
@@ -110,7 +110,7 @@ struct Seen {
     summary: Option<LinkSummary>,
 }
 
-/// Notes what a port reports, with hops or, so that the port counts packets off only when it must, without.
+/// Collects the callbacks of a port. Without hops, the port counts packets off only when it must.
 #[derive(Debug, Default)]
 struct Notes<const HOPS: bool> {
     seen: Seen,
@@ -142,7 +142,7 @@ impl<const HOPS: bool> Handler<Numbered> for Notes<HOPS> {
     fn marked(&mut self, _: Instant, _: usize, _: Handle, packet: &mut Numbered) {
         self.seen.marks.push(packet.id);
     }
-    fn dropped(&mut self, drop: Drop<'_, Numbered>) {
+    fn dropped(&mut self, drop: DroppedPacket<'_, Numbered>) {
         let id = drop.packet.id;
         if drop.cause == DropCause::Channel && !drop.before_queue {
             self.seen.lost.push(id);
@@ -155,7 +155,7 @@ impl<const HOPS: bool> Handler<Numbered> for Notes<HOPS> {
 
 type Link<const HOPS: bool> = Ports<Numbered, Notes<HOPS>>;
 
-/// An idle link; one that counts by flow does not take the plain path.
+/// An idle port. It is not plain if it counts by flow.
 fn start<const HOPS: bool>(config: &Config, by_flow: bool) -> Link<HOPS> {
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(config.ties, &measured, Notes::default());
@@ -233,8 +233,8 @@ fn arrived<const HOPS: bool>(link: &mut Link<HOPS>, now: Moment) {
     }
 }
 
-/// The meter, closed now, has the sums of what the port did until now: transmissions, and the waiting of packets until their transmission
-/// begins or they are dropped.
+/// The meter, closed now, has the sums of all transmissions, and of the waiting times of all packets until their transmission begins or they are
+/// dropped.
 fn meters_what_it_did<const HOPS: bool>(link: &mut Link<HOPS>, now: Instant) {
     let Notes { seen, offered, dropped, .. } = &link.handler;
     let (mut busy, mut packets, mut bytes) = (0, 0, 0);
@@ -319,7 +319,7 @@ fn the_average_of_red() {
         let red = red::Options { in_bytes, queue_weight: 1.0, ..red::Options::preset(Dialect::Rfc) };
         let mut link = offer_four(&config("2Mbps", QueueOptions::Red(red)), 500);
         let sample = link.sample(Moment::new(ms(0)), 0);
-        assert_eq!(sample.average, Some(2.0), "what the last one found waiting");
+        assert_eq!(sample.average, Some(2.0), "two packets waited when the last one arrived");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Names, each once, one after the other in one text: a record has three of them a flow, and none has memory of its own.
+//! A set of names in one text. A record has three names for each flow, and a separate allocation for each would be slow.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -28,7 +28,7 @@ impl Names {
 }
 
 impl NameSet {
-    /// Makes room for so many more names.
+    /// Reserves memory for `more` names.
     pub(crate) fn reserve(&mut self, more: usize) {
         let Self { names, places, hasher } = self;
         names.ends.reserve(more);

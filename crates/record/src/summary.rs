@@ -72,7 +72,7 @@ impl Summary {
     /// Writes [`to_json_pretty`](Self::to_json_pretty) in pieces: that of many flows is as long as all else in memory.
     ///
     /// # Errors
-    /// What `writer` failed with.
+    /// The error of `writer`.
     pub fn write_json(&self, mut writer: impl Write) -> io::Result<()> {
         pretty::write(&mut writer, self)?;
         writer.write_all(b"\n")

@@ -37,7 +37,7 @@ impl Loaded {
     }
 }
 
-/// The text of a scenario, read, with its overrides applied: what runs it plans, and each of them.
+/// The parsed text of a scenario, with its overrides applied.
 #[derive(Debug)]
 pub struct Document<'a> {
     pub(crate) file: &'a str,
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The scenario as one run. What `[vary]` says does not count here: [`plan`](Self::plan) turns it into overrides.
+    /// Loads the scenario as one run. `[vary]` is ignored: [`plan`](Self::plan) turns it into overrides.
     ///
     /// # Errors
     /// Everything that is wrong with it, as far as one thing does not hide another.
@@ -96,7 +96,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads the scenario `text`, which stands in `file` (for messages, and the default of `name`), as one run:
+/// Reads the scenario `text` as one run. `file` is its name in messages and the default of `name`:
 /// [`Document::read`] and [`Document::load`] at once.
 ///
 /// # Errors

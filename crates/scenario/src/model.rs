@@ -56,7 +56,7 @@ pub struct Link {
     pub from: usize,
     /// Index into [`Scenario::nodes`].
     pub to: usize,
-    /// What it does. Replicas share it; to change it is to change a copy.
+    /// Its options, which replicas share. A change is made to a copy.
     pub options: Arc<LinkOptions>,
 }
 
@@ -75,7 +75,7 @@ impl DerefMut for Link {
     }
 }
 
-/// What one direction of a link does.
+/// The options of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOptions {
     /// More than zero.

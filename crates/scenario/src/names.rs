@@ -42,7 +42,7 @@ impl Named {
 pub(crate) struct Names {
     /// In the order of [`crate::Scenario::nodes`].
     pub(crate) nodes: IndexSet<String, RandomState>,
-    /// What stands for several of them.
+    /// Names that denote several nodes.
     replicas: BTreeMap<String, Named>,
 }
 

@@ -70,11 +70,11 @@ pub fn plan(file: &str, text: &str, overrides: &[Override], varies: &[Vary]) -> 
 }
 
 impl Document<'_> {
-    /// Lists the runs of the scenario. A key that an override sets does not vary; what `varies` says stands in place of what `[vary]`
-    /// says of the same key, or after it. A key that both the overrides and `varies` name is an error.
+    /// Returns the runs of the scenario. A key that an override sets does not vary. An entry of `varies` replaces that of `[vary]`
+    /// with the same key, or is appended. A key that both the overrides and `varies` name is an error.
     ///
     /// # Errors
-    /// What varies is wrong; whether the runs themselves are right is found out by [loading](Self::load_run) them.
+    /// `[vary]` or `varies` is wrong. [Loading](Self::load_run) a run reports the errors of that run.
     pub fn plan(&self, varies: &[Vary]) -> Result<Plan, ScenarioError> {
         planned(self, varies)
     }

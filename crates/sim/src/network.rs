@@ -12,8 +12,8 @@ use crate::packet::{Body, Envelope, Packet};
 use crate::routes::Routes;
 use fates::Fates;
 use headway_engine::{EventQueue, Moment};
-use headway_link::{Handle, PortSample, Ports};
-use headway_record::{ByFlow, FlowMeter, FlowPacket, JudgedSummary, LinkLabel, LinkSummary, Measured};
+use headway_link::{Handle, Ports};
+use headway_record::{FlowMeter, FlowPacket, JudgedSummary, Measured};
 use headway_scenario::{FlowDscp, Scenario};
 use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
 use hosts::Hosts;
@@ -26,7 +26,7 @@ pub(crate) const MOST_PACKETS: usize = 1 << 22;
 /// Everything between the flows' ends.
 #[derive(Debug)]
 pub(crate) struct Network<O> {
-    ports: Ports<Packet, Fates<O>>,
+    pub(crate) ports: Ports<Packet, Fates<O>>,
     routes: Routes,
     hosts: Hosts,
     measured: Arc<Measured>,
@@ -138,11 +138,6 @@ impl<O: Observer> Network<O> {
         self.ports.offer(now, number, handle);
     }
 
-    /// The end of a transmission.
-    pub(crate) fn departed(&mut self, now: Moment, number: usize) {
-        self.ports.departed(now, number);
-    }
-
     /// A packet reaches the far end of a link: it is offered to the next port of its route, or returned at the end of the route.
     #[inline(always)]
     pub(crate) fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
@@ -207,27 +202,6 @@ impl<O: Observer> Network<O> {
         let Ports { packets, handler, .. } = &mut self.ports;
         handler.lost(now, place, packets.get(handle), cause);
         packets.remove(handle);
-    }
-
-    pub(crate) fn sample(&mut self, now: Moment, number: usize) -> PortSample {
-        self.ports.sample(now, number)
-    }
-
-    /// The counts by flow of a link, if it has any.
-    pub(crate) fn by_flow(&self, number: usize) -> Option<&ByFlow> {
-        self.ports.get(number)?.by_flow()
-    }
-
-    /// The meter of a link, closed at `end`; `cut` if the run was to continue. `names` are those of the flows.
-    pub(crate) fn closed_meter(
-        &self,
-        number: usize,
-        label: LinkLabel,
-        end: Instant,
-        cut: bool,
-        names: impl Fn(FlowId) -> String,
-    ) -> LinkSummary {
-        self.ports.summary(number, label, end, cut, names)
     }
 
     pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<JudgedSummary> {

@@ -5,6 +5,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::transport::Ends;
 use headway_engine::Moment;
+use headway_link::Port;
 use headway_rate::Status;
 use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
@@ -37,7 +38,7 @@ struct FlowSeries {
 struct LinkSeries {
     bytes_before: u64,
     entity: SeriesEntity,
-    /// What few links have.
+    /// The series that few links have.
     more: Option<Box<More>>,
 }
 
@@ -170,14 +171,14 @@ impl Series {
             }
         }
         for (number, series) in links.iter_mut().enumerate() {
-            let sample = network.sample(moment, number);
+            let sample = network.ports.sample(moment, number);
             let entity = series.entity;
             push(writer, entity, metrics.throughput, rate(sample.sent_bytes, &mut series.bytes_before));
             push(writer, entity, metrics.queue, sample.queue_packets as f64);
             push(writer, entity, metrics.arrived, sample.arrived_packets as f64);
             push(writer, entity, metrics.dropped, sample.dropped_packets as f64);
             if let Some(more) = &series.more {
-                let by_flow = network.by_flow(number).into_iter().flat_map(ByFlow::totals);
+                let by_flow = network.ports.get(number).and_then(Port::by_flow).into_iter().flat_map(ByFlow::totals);
                 more.sample(writer, (before, now), sample.average, by_flow);
             }
         }
@@ -193,7 +194,7 @@ impl Series {
 }
 
 impl Metrics {
-    /// Names stand in the file in the order in which the first flow or link has them.
+    /// The file lists names in the order in which the first flow or link has them.
     fn add_flow(&mut self, flow: &FlowSeries, names: &mut SeriesNames) {
         let mut add = |place: &mut Option<SeriesMetric>, what| {
             place.get_or_insert_with(|| names.metric(what));

@@ -187,7 +187,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         let number = actor.number();
         match actor.class() {
             Class::Arrival => {}
-            Class::Departure => self.network.departed(now, number),
+            Class::Departure => self.network.ports.departed(now, number),
             Class::SenderTimer => {
                 let due = self.flows[number].driver.sender_timer.fired();
                 self.flows[number].on_sender_timer(now, due, &mut self.network);
@@ -287,7 +287,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// Samples once more where the run ends, or stands. What happens at the end itself is not part of the run.
+    /// Takes the last sample, at the present end of the run. Events at the end itself are not part of the run.
     fn sample_end(&mut self) {
         if let Some(series) = &mut self.series {
             series.sample(Moment::before_all(self.now), &self.flows, &mut self.network);

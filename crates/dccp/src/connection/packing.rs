@@ -129,7 +129,7 @@ impl Connection {
         finish(writer)
     }
 
-    /// Whether a packet of data without acknowledgement has options besides a Data Checksum.
+    /// Returns whether a data packet without an acknowledgement has other options than a Data Checksum.
     fn has_options_for_data(&self) -> bool {
         self.agreed.we_count && self.ndp_run > 0
             || self.agreed.sending.is_experiment()

@@ -111,7 +111,7 @@ impl Connection {
         self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));
     }
 
-    /// Does what [`refresh`](Self::refresh) does once nothing is left to send. If that ran at this instant and no packet has gone since, only
+    /// Updates the timers after the last packet was sent, as [`refresh`](Self::refresh) does. If that ran at this time and no packet was sent since, only
     /// the deadlines of the controllers can have moved.
     pub(super) fn settle(&mut self, now: Instant) {
         if self.settled != now || self.negotiation.changes_due() {

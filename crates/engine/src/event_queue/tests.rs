@@ -31,8 +31,8 @@ fn what_is_ahead_comes_next() {
 }
 
 proptest! {
-    /// Against a sorted list, however events are spread: crowds at one instant, gaps of seconds, enough of them that the
-    /// days are cut anew. Also with an end that moves, before which there may be no event, and with events that are inserted after that.
+    /// The queue agrees with a sorted list. Events are dense at one time or seconds apart, and numerous enough to change the length of the days. The
+    /// end of the search moves, no event may be before it, and later steps insert earlier events than those that were left.
     #[test]
     fn events_come_out_in_order(
         steps in prop::collection::vec((0u8..4, 0u32..40, 0usize..3, any::<u16>()), 1..6000),

@@ -1,24 +1,24 @@
-//! What a port does with a packet.
+//! Outcomes of a packet at a port.
 
 use crate::pool::Handle;
 use headway_units::{DropCause, Instant};
 
-/// What becomes of an offered packet.
+/// The outcome of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// Let in.
+    /// Admitted.
     Accepted,
-    /// Let in; to be marked Congestion Experienced.
+    /// Admitted; to be marked Congestion Experienced.
     Marked,
-    /// Let in; another, which waits, is to be marked Congestion Experienced.
+    /// Admitted; this waiting packet is to be marked Congestion Experienced.
     MarkedAhead(Handle),
     /// Dropped; it is on no port.
     Dropped(DropCause),
     /// Marked, and then dropped; it is on no port.
     DroppedMarked(DropCause),
-    /// Let in; the queue has decided about it or others that wait: see [`Common::decisions`](crate::common::Common).
+    /// Admitted; the queue has marked or dropped waiting packets: see [`Common::decisions`](crate::common::Common).
     Decided,
-    /// Let in, and another is dropped for it.
+    /// Admitted, and another packet is dropped in exchange.
     Evicted {
         /// Whether the newcomer is to be marked.
         marked: bool,

@@ -1,4 +1,4 @@
-//! The path of a packet over a plain port, which does only what most ports do.
+//! The short path of a packet over a plain port.
 //!
 //! A port is plain if its rate and its delay are constant, its queue is a DropTail that drops the packets that do not fit and counts in packets, ties
 //! are drawn, it has no MTU, loss, policer, duplication or forced second event, and nothing counts by flow or observes its packets. Then each transmission is settled when its packet is offered, and the only event is the
@@ -25,7 +25,7 @@ impl Port {
         self.departure == Departure::Plain
     }
 
-    /// Offers a packet, as [`offer`](Self::offer) does. Returns whether it is let in.
+    /// Offers a packet, as [`offer`](Self::offer) does. Returns whether it is admitted.
     #[inline(always)]
     pub(crate) fn offer_plain<T: Item>(
         &mut self,
@@ -63,7 +63,7 @@ impl Port {
         true
     }
 
-    /// The event of an arrival: takes the packet that reaches the far end, as [`arrive`](Self::arrive) does.
+    /// Handles the event of an arrival. Returns the packet that reaches the far end, as [`arrive`](Self::arrive) does.
     #[inline(always)]
     pub(crate) fn arrive_plain<T: Item>(&mut self, packets: &mut Pool<T>) -> Option<Handle> {
         self.arrival_pending = false;

@@ -3,11 +3,11 @@
 //! The link consists of two ports of the simulator ([`headway_link::Ports`]), with the same random streams, by the names and the seed of the scenario: packets that
 //! arrive at the same times with the same sizes leave at the same times, and the same ones are dropped.
 //!
-//! All times follow from those that are passed in, never from when the caller polls: a caller that polls late gets late what left in time, and
-//! [`Departure::at`] is when that was.
+//! All times follow from those that are passed in, not from when the caller polls. [`Departure::at`] is the time at which a packet left, however late the
+//! caller polls.
 
 use headway_engine::{Class, Moment, Ties};
-use headway_link::{Config, Drop, Handle, Handler, Item, PortSample, Ports};
+use headway_link::{Config, DroppedPacket, Handle, Handler, Item, PortSample, Ports};
 use headway_record::{DropCounts, LinkLabel, LinkSummary, Measured};
 use headway_units::{DropCause, Dscp, Ecn, Instant};
 use std::collections::VecDeque;
@@ -126,7 +126,7 @@ pub struct Emulator<T> {
     due: VecDeque<Departure<T>>,
 }
 
-/// What became of the packets.
+/// Counters of the packets, and those that were dropped.
 #[derive(Debug)]
 struct Fates<T> {
     counts: [WayCounts; 2],
@@ -165,7 +165,7 @@ impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
         self.counts[way].marked_packets += 1;
     }
 
-    fn dropped(&mut self, drop: Drop<'_, Packet<T>>) {
+    fn dropped(&mut self, drop: DroppedPacket<'_, Packet<T>>) {
         let (packet, counts) = (std::mem::take(drop.packet), &mut self.counts[drop.port]);
         self.held -= cost(packet.size);
         counts.held_packets -= 1;
@@ -245,7 +245,7 @@ impl<T: Default + Clone> Emulator<T> {
         self.ports.sample(Moment::after_all(self.now), way as usize)
     }
 
-    /// What happened to this direction in the measured time, or until `end` if that is earlier.
+    /// Returns the meter of this direction for the measured time, or until `end` if that is earlier.
     #[must_use]
     pub fn summary(&self, way: Way, label: LinkLabel, end: Instant) -> LinkSummary {
         self.ports.summary(way as usize, label, end, true, |_| String::new())

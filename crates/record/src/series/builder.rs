@@ -44,7 +44,7 @@ pub struct SeriesNames {
 
 // 2^31 names would not fit in memory.
 impl SeriesNames {
-    /// Makes room for so many more entities.
+    /// Reserves memory for that many more entities.
     pub fn reserve(&mut self, entities: usize) {
         self.entities.reserve(entities);
     }

@@ -15,7 +15,7 @@ pub struct SeriesTable {
     metrics: NameSet,
     /// In the order in which the file first shows them: the places of entity and metric, and which of the samples these are.
     series: IndexMap<(usize, usize), Range<usize>, RandomState>,
-    /// Those of a series are next to one another, in the order of the file.
+    /// The samples of a series are adjacent, in the order of the file.
     samples: Vec<(Instant, f64)>,
 }
 

@@ -62,7 +62,7 @@ fn of(
         DropCause::Channel => format!("the channel of {name} lost {packets}"),
         DropCause::TooBig => format!("{packets} had no room in the MTU of {name}"),
         DropCause::Policer => format!("the policer of {name} dropped {packets}"),
-        // What its hosts drop a link does not.
+        // Drops of a host are not those of its link.
         DropCause::Host => return None,
     };
     let bad = part >= MANY || cause == DropCause::TooBig;

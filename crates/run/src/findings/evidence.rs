@@ -16,7 +16,7 @@ pub(super) struct Evidence<'a> {
     pub(super) network: Option<(&'a Scenario, Vec<Way>)>,
     /// By name.
     flows: IndexMap<&'a str, &'a FlowSummary, RandomState>,
-    /// What rules look at; empty if there is none.
+    /// The series that rules read; empty if the record has none.
     pub(super) series: SeriesTable,
     /// Empty if there are none.
     pub(super) events: EventTable,

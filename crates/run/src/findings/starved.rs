@@ -116,7 +116,7 @@ impl Times {
         Self { all, begins }
     }
 
-    /// How many of the link's are before `at`.
+    /// Returns the number of the link's times before `at`.
     fn before(&self, link: usize, at: Instant) -> usize {
         self.all[self.begins[link]..self.begins[link + 1]].partition_point(|(_, time)| *time < at)
     }

@@ -1,11 +1,11 @@
-//! What becomes of the packets of a run: marks, drops and deliveries, for the record and the observer.
+//! Marks, drops and deliveries of the packets of a run, for the record and the observer.
 
 use super::judged::{self, Judged};
 use super::twins::Twins;
 use super::{MOST_PACKETS, flow_packet};
 use crate::observe::{LinkEvent, Observer, OfferedHop, Place};
 use crate::packet::Packet;
-use headway_link::{Drop, Handle, Handler};
+use headway_link::{DroppedPacket, Handle, Handler};
 use headway_record::{FlowMeter, Measured};
 use headway_scenario::Scenario;
 use headway_units::{DropCause, Instant};
@@ -146,8 +146,8 @@ impl<O: Observer> Handler<Packet> for Fates<O> {
         }
     }
 
-    fn dropped(&mut self, drop: Drop<'_, Packet>) {
-        let Drop { now, port, handle, packet, cause, before_queue } = drop;
+    fn dropped(&mut self, drop: DroppedPacket<'_, Packet>) {
+        let DroppedPacket { now, port, handle, packet, cause, before_queue } = drop;
         if O::WATCHES {
             let event = if before_queue { LinkEvent::Lost } else { LinkEvent::Drop };
             self.observer.link_event(now, event, port, packet);

@@ -121,7 +121,7 @@ impl<O: Observer> Simulation<'_, O> {
                     to: scenario.nodes[link.to].clone(),
                 };
                 let name = |flow: FlowId| scenario.flows[flow.0 as usize].name.clone();
-                self.network.closed_meter(number, label, end, !self.done, name)
+                self.network.ports.summary(number, label, end, !self.done, name)
             })
             .collect();
         Summary {
