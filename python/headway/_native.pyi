@@ -1,4 +1,4 @@
-"""What the package takes from Rust; see `crates/py`."""
+"""What the package takes from Rust; see `crates/apps/python`."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike

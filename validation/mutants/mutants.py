@@ -63,7 +63,7 @@ def code(entry):
 
 def within(everything, prefixes):
     """The mutants of files whose paths start with one of these prefixes; a crate that no prefix names keeps all of its mutants."""
-    named = {prefix.split("/")[1] for prefix in prefixes if prefix.startswith("crates/") and prefix.count("/") > 1}
+    named = {prefix.split("/")[2] for prefix in prefixes if prefix.startswith("crates/") and prefix.count("/") > 2}
     return [mutant for mutant in everything
             if mutant["crate"] not in named or any(mutant["file"].startswith(prefix) for prefix in prefixes)]
 
@@ -111,15 +111,16 @@ def source_hashes(crates):
     """What decides the outcomes of a crate's mutants, as 12 digits: the sources of those whose tests judge it and of what they use, and what
     these tests read."""
     text = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")]
-            for package in json.loads(text)["packages"]}
+    packages = json.loads(text)["packages"]
+    uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")] for package in packages}
+    folder = {package["name"]: os.path.relpath(os.path.dirname(package["manifest_path"]), ROOT) for package in packages}
 
     def closure(name):
         return {name}.union(*(closure(other) for other in uses[name]))
 
     hashes = {}
     for crate in crates:
-        folders = [f"crates/{name.removeprefix('headway-')}" for name in sorted(set().union(*(closure(f"headway-{judge}") for judge in judges(crate))))]
+        folders = [folder[name] for name in sorted(set().union(*(closure(f"headway-{judge}") for judge in judges(crate))))]
         arguments = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *folders, *SHARED]
         files = subprocess.run(arguments, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
         digest = hashlib.sha256()

@@ -11,7 +11,7 @@ from common import program
 import details
 import paths
 
-DATA = program.ROOT / "crates" / "tcp" / "tests" / "data"
+DATA = program.ROOT / "crates" / "simulator" / "tcp" / "tests" / "data"
 LOST = [5, 6, 12, 130, 131, 350, 351, 352, 580, 1120, 1121, 1123]
 
 
@@ -57,7 +57,7 @@ def compare(headway, runs, seed, folder, keep, show):
     return paths.compare_all(headway, [*chosen(), *drawn(runs, seed)], folder, keep, show)
 
 
-# What an ordinary test replays (crates/tcp/tests/ns2.rs).
+# What an ordinary test replays (crates/simulator/tcp/tests/ns2.rs).
 
 
 def stored():
@@ -94,7 +94,7 @@ def steps(received):
 
 
 def record(version, name, case, folder):
-    """One run of ns-2 in the form of the data of crates/tcp/tests/ns2.rs."""
+    """One run of ns-2 in the form of the data of crates/simulator/tcp/tests/ns2.rs."""
     start = round(float(case["flows"][0]["start"]) * 1e6)
     flow = case["flows"][0]
     trace, _ = paths.run_ns(case, folder, folder / "window.txt")

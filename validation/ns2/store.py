@@ -9,7 +9,7 @@ import lan
 
 # For the tables of a paper, and for an ordinary test.
 FIGURES = program.ROOT / "papers" / "lan-queues" / "ns2.csv"
-RUNS = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-lan" / "udp-mix.csv"
+RUNS = program.ROOT / "crates" / "simulator" / "sim" / "tests" / "data" / "ns2-lan" / "udp-mix.csv"
 # Seeds of the cells of UDP that the test runs; those of the mixed ones it runs all.
 UDP_SEEDS = range(1, 4)
 NETWORK = f"N clients -10 Mb/s, 3 ms- router -50 Mb/s, 10 ms- server, {lan.SECONDS} s, packets of 1500 B"

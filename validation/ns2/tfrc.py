@@ -8,7 +8,7 @@ Slow start and the time without reports are only reported. A report of ns-2's sl
 last, so that "a round trip has passed" compares two sums of the same numbers: the last bit of a double decides how many packets the
 receive rate counts, and the rate doubles a round trip earlier or later. What follows depends on where in a round trip the flow then is,
 and so do the seconds in which the rate of periodic losses changes, since that comes with the 6000th packet.
-crates/rate/tests/ns2.rs holds all of them against stored traces, from equal phases.
+crates/transport/rate/tests/ns2.rs holds all of them against stored traces, from equal phases.
 """
 
 import collections

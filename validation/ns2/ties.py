@@ -17,7 +17,7 @@ import paths
 
 HERE = paths.HERE
 FAMILIES = ["cbr", "one-tcp", "star"]
-STORED = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-ties" / "runs.csv"
+STORED = program.ROOT / "crates" / "simulator" / "sim" / "tests" / "data" / "ns2-ties" / "runs.csv"
 # Acknowledgements of 40 B take a whole number of nanoseconds at all of these too.
 KBPS = ["500", "1000", "1600", "2000", "4000", "5000", "8000", "10000", "16000"]
 

@@ -25,7 +25,7 @@ from common import program, student
 import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
-DATA = program.ROOT / "crates" / "sim" / "tests" / "data" / "ns2-wireless"
+DATA = program.ROOT / "crates" / "simulator" / "sim" / "tests" / "data" / "ns2-wireless"
 DURATION_S, WARM_S = 220, 20
 PACKET, HEADER = 1000, 40
 # With timestamps a header is longer; the SYN's is not.

@@ -1,4 +1,4 @@
-// What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes, ECN field. Prints what crates/link/examples/departures.rs prints.
+// What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes, ECN field. Prints what crates/simulator/link/examples/departures.rs prints.
 //
 // usage: queues TYPE RATE [ATTRIBUTE=VALUE]... < ARRIVALS        (TYPE as ns3::CoDelQueueDisc, RATE in bit/s)
 //

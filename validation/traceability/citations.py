@@ -109,7 +109,7 @@ def test_lines(text):
 def test_modules(root):
     """Files that are test modules: `#[cfg(test)] mod NAME;` and what lies below them."""
     files = set()
-    for path in root.glob("crates/*/src/**/*.rs"):
+    for path in root.glob("crates/*/*/src/**/*.rs"):
         for place, name in re.findall(r'#\[cfg\(test\)\]\n\s*(?:#\[path = "([^"]+)"\]\n\s*)?(?:pub(?:\([a-z]+\))? )?mod (\w+);', path.read_text()):
             folder = path.parent if path.name in ("mod.rs", "lib.rs") else path.parent / path.stem
             if place:
@@ -142,7 +142,7 @@ def scan(root, known):
     """(all citations of the RFCs in `known`, what is wrong with others)."""
     modules = test_modules(root)
     found, wrong = [], []
-    paths = [*root.glob("crates/*/src/**/*.rs"), *root.glob("crates/*/tests/**/*.rs"), *root.glob("fuzz/**/*.rs"), *root.glob("validation/**/*.py"),
+    paths = [*root.glob("crates/*/*/src/**/*.rs"), *root.glob("crates/*/*/tests/**/*.rs"), *root.glob("fuzz/**/*.rs"), *root.glob("validation/**/*.py"),
              *root.glob("validation/*/run")]
     for path in sorted(set(paths)):
         relative = path.relative_to(root).as_posix()

@@ -11,7 +11,7 @@ KNOWN = {"4340": ["4", "6.1", "6.2", "6.3", "6.3.1", "6.4", "7.5.4", "8.5", "A",
 
 
 class Scanner(unittest.TestCase):
-    def scan(self, text, path="crates/x/src/file.rs", more=None):
+    def scan(self, text, path="crates/g/x/src/file.rs", more=None):
         """[(rfc, section, line, test, item)] in a file, and what is wrong."""
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch)
@@ -55,15 +55,15 @@ class Scanner(unittest.TestCase):
 
     def test_a_section_that_there_is_not(self):
         found, wrong = self.scan("//! RFC 4340.\n// section 21.7\n")
-        self.assertEqual((found, wrong), ([], ["crates/x/src/file.rs:2: RFC 4340 has no section 21.7"]))
+        self.assertEqual((found, wrong), ([], ["crates/g/x/src/file.rs:2: RFC 4340 has no section 21.7"]))
 
     def test_whose_section(self):
         text = "// section 8.5\n"
         self.assertEqual(self.scan(text)[0], [])
-        for place in ["crates/x/src/lib.rs", "crates/x/src/deep/mod.rs"]:
-            found, _ = self.scan(text, "crates/x/src/deep/file.rs", {place: "//! RFC 4342 section 8.1, RFC 4340.\n"})
+        for place in ["crates/g/x/src/lib.rs", "crates/g/x/src/deep/mod.rs"]:
+            found, _ = self.scan(text, "crates/g/x/src/deep/file.rs", {place: "//! RFC 4342 section 8.1, RFC 4340.\n"})
             self.assertEqual([place[:2] for place in found], [("4342", "8.5")])
-        found, _ = self.scan(text, "crates/x/tests/file.rs", {"crates/x/src/lib.rs": "//! RFC 4342.\n"})
+        found, _ = self.scan(text, "crates/g/x/tests/file.rs", {"crates/g/x/src/lib.rs": "//! RFC 4342.\n"})
         self.assertEqual([place[:2] for place in found], [("4342", "8.5")])
 
     def test_what_is_a_test(self):
@@ -87,12 +87,12 @@ class Scanner(unittest.TestCase):
         found, _ = self.scan(text)
         self.assertEqual([place[1:] for place in found], [("4", 2, False, ""), ("6.1", 7, True, "first"), ("6.2", 10, True, "first"), ("6.3", 14, False, "")])
         head = "#[cfg(test)]\nmod tests;\nmod file;\n"
-        for place, test in [("crates/x/src/tests.rs", True), ("crates/x/src/file.rs", False), ("crates/x/tests/any.rs", True), ("fuzz/any.rs", True)]:
-            found, _ = self.scan("//! RFC 4340.\n// section 4\n", place, {"crates/x/src/lib.rs": head})
+        for place, test in [("crates/g/x/src/tests.rs", True), ("crates/g/x/src/file.rs", False), ("crates/g/x/tests/any.rs", True), ("fuzz/any.rs", True)]:
+            found, _ = self.scan("//! RFC 4340.\n// section 4\n", place, {"crates/g/x/src/lib.rs": head})
             self.assertEqual([found[0][3]], [test], place)
 
     def test_a_module_of_tests(self):
-        found, _ = self.scan("//! RFC 4340.\n/// Sections 6.1 and 6.2.\nmod of_options {\n", "crates/x/tests/any.rs")
+        found, _ = self.scan("//! RFC 4340.\n/// Sections 6.1 and 6.2.\nmod of_options {\n", "crates/g/x/tests/any.rs")
         self.assertEqual([place[4] for place in found], ["of_options::*"] * 2)
 
 

@@ -1,6 +1,6 @@
 //! A path of 20 ms each way between two sockets of this machine, which may lose packets.
 
-use headway_net::proxy::{Proxy, ProxyOptions};
+use headway_emulator::{Proxy, ProxyOptions};
 use headway_units::Duration;
 use std::net::SocketAddr;
 

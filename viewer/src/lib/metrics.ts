@@ -11,7 +11,7 @@ export interface Metric {
   ofQueues?: boolean;
 }
 
-/** Those that `headway` writes (`metric` in crates/record). */
+/** Those that `headway` writes (`metric` in crates/simulator/record). */
 export const KNOWN: Omit<Metric, "unit">[] = [
   { name: "throughput_bps", title: "Throughput", first: true },
   { name: "link_rate_bps", title: "Rate of links that change", first: true },

@@ -4,7 +4,7 @@ import { KNOWN, metric, rank } from "../../src/lib/metrics.ts";
 
 describe("metrics", () => {
   it("with a heading are those that Headway writes, each once", () => {
-    const source = readFileSync(new URL("../../../crates/record/src/series/mod.rs", import.meta.url), "utf8");
+    const source = readFileSync(new URL("../../../crates/simulator/record/src/series/mod.rs", import.meta.url), "utf8");
     const [, constants] = source.match(/pub mod metric \{(.*?)\n\}/s)!;
     const written = [...constants.matchAll(/: &str = "(\w+)";/g)].map(([, name]) => name);
     expect(KNOWN.map(({ name }) => name).sort()).toEqual(written.sort());

@@ -1,0 +1,282 @@
+//! `headway live`: a scenario's flows between real sockets of this machine, through its link, in real time; and a record as `headway run` leaves.
+
+mod carrier;
+mod ends;
+mod lines;
+mod link;
+mod program;
+mod receiver;
+mod sender;
+mod series;
+mod stamp;
+mod time;
+mod udp;
+
+use crate::arguments::LiveOptions;
+use crate::error::Failure;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::proxy::table;
+use crate::run::keep_scenario;
+use crate::sets;
+use carrier::Carrier;
+use ends::Ends;
+use headway_emulator::{Proxy, ProxyOptions, Report, Way};
+use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary, flow_table, link_table};
+use headway_run::{Checksums, Folder, Holds, ScenarioText, folder_name};
+use headway_scenario::{Link, Scenario, load, plan};
+use headway_units::{Duration, Instant, Registry as _};
+use lines::{Line, LineError};
+use link::{Flows, Sample};
+use program::Program;
+use sender::Sent;
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::path::Path;
+use time::Time;
+
+/// Where everything happens.
+const LOOPBACK: &str = "127.0.0.1:0";
+
+/// How late a run was: what a simulated one never is.
+#[derive(Serialize)]
+struct Lateness {
+    /// Whether that leaves it true.
+    valid: bool,
+    /// Why not.
+    faults: Vec<String>,
+    /// Of each flow: how long after its time the source was asked, in s.
+    source_error_s: Vec<Option<DelaySummary>>,
+    /// The link's.
+    link: Report,
+}
+
+/// What a run leaves.
+struct Run {
+    summary: Summary,
+    lateness: Lateness,
+    series: Option<Vec<u8>>,
+}
+
+pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
+    let overrides = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
+    let ScenarioText { file, text, files, .. } = ScenarioText::read(&asked.scenario, [])?;
+    let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
+    if runs > 1 {
+        let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");
+        return Err(Failure::Live(what));
+    }
+    let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;
+    for warning in &loaded.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+    // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
+    interrupt::listen();
+    let scenario = &loaded.scenario;
+    let (link, lines) = prepared(scenario, asked.dtls).map_err(|error| Failure::Live(format!("{file}: {error}")))?;
+    let out = asked
+        .out
+        .as_deref()
+        .map_or_else(|| Folder(Path::new("out").join(folder_name(&format!("{}-live", scenario.name)))), Folder::named);
+    keep_scenario(&asked.scenario, &text, &out, &loaded.resolved_toml)?;
+    let _lock = out.claim(Holds::Record)?;
+    out.clear()?;
+    let mut sums = Checksums::default();
+    for (name, bytes) in &files.taken() {
+        if let Some(sum) = out.write_input(name, bytes)? {
+            sums.add(name, sum);
+        }
+    }
+    sums.add(Folder::SCENARIO, out.write(Folder::SCENARIO, loaded.resolved_toml.as_bytes())?);
+    let run = run(scenario, &link, lines, asked)?;
+    if let Some(series) = &run.series {
+        sums.add(Folder::SERIES, out.write(Folder::SERIES, series)?);
+    }
+    let json = serde_json::to_vec_pretty(&run.lateness).map_err(|error| Failure::Output(error.into()))?;
+    sums.add(Folder::LIVE, out.write(Folder::LIVE, &json)?);
+    sums.add(Folder::SUMMARY, out.write_summary(&run.summary)?);
+    out.write_checksums(&sums)?;
+    show(&run, &out, asked.json)?;
+    if !run.summary.complete {
+        return Err(Failure::Interrupted);
+    }
+    if run.lateness.valid {
+        Ok(())
+    } else {
+        let faults = run.lateness.faults.join("; ");
+        Err(Failure::Live(format!(
+            "this run is not valid: {faults}. The record is kept, with \"valid\": false in live.json; run it on an idle machine, or allow more with \
+             --bound"
+        )))
+    }
+}
+
+fn show(Run { summary, lateness, .. }: &Run, out: &Folder, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::text(&summary.to_json_pretty());
+    }
+    let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
+    let failed: String = failed.map(|(name, why)| format!("{name}: {why}\n")).collect();
+    output::text(&format!(
+        "{} (seed {}), between sockets, {} to {} s\n\n{}{failed}\n{}\n{}\nrecord: {}\n",
+        summary.name,
+        summary.seed,
+        summary.interval.from,
+        summary.interval.to,
+        flow_table(summary),
+        link_table(summary),
+        table(&lateness.link),
+        out.0.display(),
+    ))
+}
+
+/// The scenario's link, and its flows.
+fn prepared(scenario: &Scenario, dtls: bool) -> Result<([Link; 2], Vec<Line>), LineError> {
+    let link = lines::link(scenario)?;
+    let lines = scenario.flows.iter().map(|flow| lines::line(scenario, flow, &link[0], dtls));
+    let lines = lines.collect::<Result<_, _>>()?;
+    Ok((link, lines))
+}
+
+/// The scenario's flows from its start to its end.
+fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, asked: &LiveOptions) -> Result<Run, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Live(error.to_string());
+    let loopback: SocketAddr = LOOPBACK.parse().map_err(|error| failed(&error))?;
+    let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
+    let (mut programs, mut carriers, mut ends, mut doors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for Line { program, clocks, endpoints, beside } in lines {
+        let carrier = Carrier::open(loopback, endpoints.as_deref()).map_err(|error| failed(&error))?;
+        doors.push((carrier.receiver().map_err(|error| failed(&error))?, beside));
+        ends.push(Ends::new(&measured, clocks, endpoints.is_some()));
+        carriers.push(carrier);
+        programs.push(program);
+    }
+    let [(to, beside), others @ ..] = &doors[..] else {
+        return Err(Failure::Live("there is no flow".to_owned()));
+    };
+    let configs = link.each_ref().map(|link| link.config(scenario.ties));
+    let named = [(link[0].name.as_str(), &configs[0]), (link[1].name.as_str(), &configs[1])];
+    let options = ProxyOptions { listen: loopback, to: *to, beside: Some(*beside), clients: 256, bound: asked.bound };
+    // The run begins here: its time is the link's.
+    let mut proxy = Proxy::new(options, named, scenario.seed).map_err(|error| failed(&error))?;
+    proxy.measure(&measured);
+    let mut fronts = vec![proxy.address().map_err(|error| failed(&error))?];
+    for (to, beside) in others {
+        fronts.push(proxy.open(loopback, *to, Some(*beside)).map_err(|error| failed(&error))?);
+    }
+    let time = Time::new(proxy.clock(), Instant::ZERO + scenario.duration);
+    let mut flows = Flows::new(programs.len(), &measured);
+    let flows_ends = FlowsEnds { programs, carriers: &carriers, ends: &ends, fronts: &fronts };
+    let progress = Progress::of_time(scenario.duration, asked.quiet || asked.json);
+    let (samples, sent) = everybody(&mut proxy, &mut flows, flows_ends, &time, scenario.series, &progress)?;
+    progress.finish();
+    let (end, complete) = (time.now().min(time.end), time.now() >= time.end && !interrupt::asked());
+    let held: Vec<_> = sent.iter().map(|sent| sent.held.clone()).collect();
+    let series = scenario.series.map(|_| series::series(scenario, link, &samples, &held));
+    Ok(Run {
+        summary: summary(scenario, link, &proxy, (&flows, &ends, &sent), end, complete),
+        lateness: lateness(scenario, proxy.report(), &ends, asked.bound),
+        series: series.transpose().map_err(|error| failed(&error))?,
+    })
+}
+
+/// Who talks over the link.
+struct FlowsEnds<'a> {
+    programs: Vec<Program>,
+    carriers: &'a [Carrier],
+    ends: &'a [Ends],
+    /// Where senders send to.
+    fronts: &'a [SocketAddr],
+}
+
+/// Runs all programs and the link, each in a thread of its own, until the run is over.
+#[expect(clippy::disallowed_methods, reason = "programs on both sides of a link run at once")]
+fn everybody(
+    proxy: &mut Proxy,
+    flows: &mut Flows,
+    ends: FlowsEnds<'_>,
+    time: &Time,
+    interval: Option<Duration>,
+    progress: &Progress,
+) -> Result<(Vec<Sample>, Vec<Sent>), Failure> {
+    let FlowsEnds { programs, carriers, ends, fronts } = ends;
+    let panicked = |_| Failure::Live("a thread has ended before its time".to_owned());
+    std::thread::scope(|scope| {
+        let link = scope.spawn(|| {
+            let served = link::serve(proxy, flows, time, interval);
+            if served.is_err() {
+                time.fail();
+            }
+            served
+        });
+        for (carrier, ends) in carriers.iter().zip(ends) {
+            scope.spawn(|| carrier.receive(ends, time));
+        }
+        let senders = programs.into_iter().zip(carriers).zip(ends.iter().zip(fronts));
+        let senders: Vec<_> = senders
+            .map(|((program, carrier), (ends, to))| scope.spawn(|| carrier.send(program, *to, ends, time, interval)))
+            .collect();
+        while time.sleep(time.now() + Duration::from_millis(100)) {
+            progress.at_real(time.now());
+        }
+        let samples = link.join().map_err(panicked)?.map_err(|error| Failure::Live(error.to_string()))?;
+        let sent = senders.into_iter().map(|sender| sender.join().map_err(panicked)).collect::<Result<_, _>>()?;
+        Ok((samples, sent))
+    })
+}
+
+fn summary(
+    scenario: &Scenario,
+    link: &[Link; 2],
+    proxy: &Proxy,
+    (flows, ends, sent): (&Flows, &[Ends], &[Sent]),
+    end: Instant,
+    complete: bool,
+) -> Summary {
+    let node = |node: usize| scenario.nodes[node].clone();
+    let of_flow = |(number, flow): (usize, &headway_scenario::Flow)| {
+        let (name, kind) = (flow.name.clone(), flow.transport.kind().to_owned());
+        let label = FlowLabel { name, from: node(flow.from), to: node(flow.to), kind };
+        let mut summary = ends[number].complete(flows.0[number].summary(label, end), end);
+        headway_sim::rate_speech(&mut summary, flow);
+        summary.connection_failure = sent[number].failure.clone();
+        summary
+    };
+    let flows: Vec<_> = scenario.flows.iter().enumerate().map(of_flow).collect();
+    let of_way = |(link, way): (&Link, Way)| {
+        let label = LinkLabel { name: link.name.clone(), from: node(link.from), to: node(link.to) };
+        proxy.link_summary(way, label, end)
+    };
+    Summary {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: scenario.name.clone(),
+        seed: scenario.seed,
+        complete,
+        interval: Interval {
+            from: scenario.measure_from.min(end.since(Instant::ZERO)).as_secs_f64(),
+            to: end.as_secs_f64(),
+        },
+        jain_index: Summary::fairness(&flows),
+        flows,
+        links: link.iter().zip(Way::BOTH).map(of_way).collect(),
+        hosts: Vec::new(),
+        attackers: Vec::new(),
+        packet_hops: Way::BOTH.map(|way| proxy.counts(way).delivered_packets).iter().sum(),
+        // No two runs have the same order of events.
+        fingerprint: String::new(),
+    }
+}
+
+fn lateness(scenario: &Scenario, link: Report, ends: &[Ends], bound: Duration) -> Lateness {
+    let source_error_s: Vec<_> = ends.iter().map(Ends::lateness).collect();
+    let late = scenario.flows.iter().zip(&source_error_s).filter_map(|(flow, error)| {
+        let p99 = error.as_ref()?.p99;
+        (p99 > bound.as_secs_f64()).then(|| {
+            let p99 = Duration::from_secs_f64(p99);
+            format!("the source of \"{}\" is {p99} late in its 99th percentile, above the bound of {bound}", flow.name)
+        })
+    });
+    let faults: Vec<String> = link.faults.iter().cloned().chain(late).collect();
+    Lateness { valid: faults.is_empty(), faults, source_error_s, link }
+}

@@ -1,0 +1,335 @@
+//! Each block of code in the book and the README files is run by a test, or is marked with what it needs.
+//!
+//! This test runs the blocks of kinds `console` and `sh`, a page after the other, as a reader would type them: each command succeeds, unless the page
+//! shows its error. A block whose fence names what it needs (`console,needs=minutes`) is not run; such blocks are listed and counted, and the options
+//! of their commands are checked. Blocks of the other kinds have tests of their own, see [`KINDS`].
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_types, reason = "a port that is free is found by binding it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Kinds of blocks, and which test runs them.
+const KINDS: [(&str, &str); 9] = [
+    ("console", "this one"),
+    ("sh", "this one"),
+    ("toml", "crates/simulator/scenario/tests/book.rs, and those of papers and rules"),
+    ("python", "python/tests/test_book.py"),
+    ("sql", "python/tests/test_book.py"),
+    ("rust", "the documentation tests of the crate, or crates/*/*/tests/book.rs"),
+    ("rust,ignore", "validation/adding/run, whose files it includes"),
+    ("mermaid", "mdBook, which draws it"),
+    ("text", "it is no code"),
+];
+
+/// What a block that is not run needs, and how many of them there are: one that is added or lost shows here.
+const NEEDS: &[(&str, usize)] = &[
+    ("cargo-mutants", 2),
+    ("cluster", 1),
+    ("ffmpeg", 1),
+    ("minutes", 5),
+    ("nightly", 1),
+    ("node", 1),
+    ("ns2", 1),
+    ("peer", 9),
+    ("pip", 1),
+];
+
+/// Scenarios that a page names: a text, and whether the first block of TOML on the page follows it.
+const FILES: &[(&str, &str, &str, bool)] = &[
+    ("README.md", "ftp.toml", "", true),
+    (
+        "docs/src/first-run.md",
+        "lan.toml",
+        "duration = \"1s\"\n\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\n    dealy = \"10ms\"\n",
+        false,
+    ),
+    ("docs/src/sweeps.md", "study.toml", STUDY, true),
+];
+
+const STUDY: &str = r#"
+duration = "0.1s"
+[[link]]
+name = "bottleneck"
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "5ms"
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+"#;
+
+/// Commands whose results a page uses without printing them.
+const BEFORE: &[(&str, &str)] = &[
+    ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/demo"),
+    ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/red --set record.distributions=true"),
+    ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/droptail --set record.distributions=true"),
+];
+
+/// `make demo` after its build: the recipe of the Makefile.
+const DEMO: &str = "headway run scenarios/demo.toml --out out/demo --again && headway plot out/demo";
+
+/// Time after which a command counts as stuck.
+const PATIENCE_MS: u64 = 120_000;
+const LOOK_MS: u64 = 20;
+
+/// Commands that run until a signal arrives.
+const SERVERS: [&str; 4] = ["view", "recv", "proxy", "relay"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
+}
+
+#[derive(Debug)]
+struct Block {
+    page: String,
+    line: usize,
+    kind: String,
+    text: String,
+}
+
+fn pages() -> Vec<PathBuf> {
+    fn below(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                below(&entry, found);
+            } else if entry.extension().is_some_and(|extension| extension == "md") {
+                found.push(entry);
+            }
+        }
+    }
+    let root = root();
+    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md"), root.join("python/README.md")];
+    below(&root.join("docs/src"), &mut found);
+    for layer in ["transport", "simulator", "apps", "research"] {
+        let crates = std::fs::read_dir(root.join("crates").join(layer)).unwrap();
+        found.extend(crates.map(|one| one.unwrap().path().join("README.md")).filter(|readme| readme.exists()));
+    }
+    found.sort();
+    found
+}
+
+fn blocks() -> Vec<Block> {
+    let (root, mut blocks) = (root(), Vec::new());
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let page = page.strip_prefix(&root).unwrap().display().to_string();
+        let mut open: Option<Block> = None;
+        for (number, line) in text.lines().enumerate() {
+            match (line.trim_start().strip_prefix("```"), &mut open) {
+                (Some(_), Some(_)) => blocks.extend(open.take()),
+                (Some(kind), None) => {
+                    let kind = kind.trim().to_owned();
+                    open = Some(Block { page: page.clone(), line: number + 1, kind, text: String::new() });
+                }
+                (None, Some(block)) => block.text += &format!("{line}\n"),
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "{page}: a block has no end");
+    }
+    blocks
+}
+
+impl Block {
+    /// The kind, and what the block needs in order to run.
+    fn needs(&self) -> (&str, Option<&str>) {
+        self.kind.split_once(",needs=").map_or((self.kind.as_str(), None), |(kind, needs)| (kind, Some(needs)))
+    }
+
+    /// Its commands, each with the output that the page shows.
+    fn commands(&self) -> Vec<(String, Vec<String>)> {
+        let is_shell = self.needs().0 == "sh";
+        let mut commands: Vec<(String, Vec<String>)> = Vec::new();
+        let mut continues = false;
+        for line in self.text.lines() {
+            let prompt = line.split_once("$ ").filter(|(host, _)| host.chars().all(char::is_alphanumeric));
+            let command = prompt.map(|(_, command)| command).or(is_shell.then_some(line));
+            match (commands.last_mut(), command) {
+                (Some((last, _)), _) if continues => *last += &format!("\n{line}"),
+                (_, Some(command)) => commands.push((command.to_owned(), Vec::new())),
+                (Some((_, output)), None) => output.push(line.to_owned()),
+                (None, None) => panic!("{}:{}: the block begins with no command", self.page, self.line),
+            }
+            continues = line.ends_with('\\');
+        }
+        commands
+    }
+}
+
+#[test]
+fn every_block_has_a_kind_that_a_test_runs() {
+    for block in blocks() {
+        let (kind, needs) = block.needs();
+        let place = format!("{}:{}", block.page, block.line);
+        assert!(KINDS.iter().any(|(known, _)| *known == kind), "{place}: no test runs blocks of kind \"{kind}\"");
+        assert!(needs.is_none() || ["console", "sh"].contains(&kind), "{place}: {kind} needs {needs:?}");
+    }
+}
+
+/// A block that is not run is marked, and counted here.
+#[test]
+fn blocks_that_are_not_run_say_what_they_need() {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for block in blocks() {
+        if let Some(needs) = block.needs().1 {
+            println!("{}:{} is not run: it needs {needs}", block.page, block.line);
+            *counts.entry(needs.to_owned()).or_default() += 1;
+        }
+    }
+    let expected: BTreeMap<String, usize> = NEEDS.iter().map(|(needs, count)| ((*needs).to_owned(), *count)).collect();
+    assert_eq!(counts, expected);
+}
+
+/// Every option in every command of the pages is one of that command's, also where the block is not run.
+#[test]
+fn options_of_commands_exist() {
+    let mut helps: BTreeMap<Vec<String>, String> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for block in blocks().iter().filter(|block| ["console", "sh"].contains(&block.needs().0)) {
+        for (command, _) in block.commands() {
+            let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "#").collect();
+            let Some(("headway" | "target/release/headway", rest)) =
+                words.split_first().map(|(name, rest)| (*name, rest))
+            else {
+                continue;
+            };
+            let of = if rest[0] == "papers" { &rest[..2] } else { &rest[..1] };
+            let of: Vec<String> = of.iter().map(|word| (*word).to_owned()).collect();
+            let help = helps.entry(of.clone()).or_insert_with(|| {
+                let help = Command::new(env!("CARGO_BIN_EXE_headway")).args(&of).arg("--help").output().unwrap();
+                assert!(help.status.success(), "{}:{}: there is no command {of:?}", block.page, block.line);
+                String::from_utf8(help.stdout).unwrap()
+            });
+            for option in rest.iter().filter(|word| word.starts_with("--")) {
+                let option = option.split('=').next().unwrap();
+                seen.insert(option.to_owned());
+                let known = help.split(|c: char| c.is_whitespace() || ",[=".contains(c)).any(|word| word == option);
+                assert!(known, "{}:{}: {of:?} has no {option}", block.page, block.line);
+            }
+        }
+    }
+    assert!(seen.len() > 20, "{seen:?}");
+}
+
+/// A folder in which the commands of a page run: `headway` is found, and so are the scenarios.
+fn place(page: &str) -> tempfile::TempDir {
+    let (place, root) = (tempfile::tempdir().unwrap(), root());
+    let link = |from: &Path, to: &str| {
+        let to = place.path().join(to);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(from, to).unwrap();
+    };
+    link(&root.join("scenarios"), "scenarios");
+    link(&root.join("validation"), "validation");
+    link(Path::new(env!("CARGO_BIN_EXE_headway")), "target/release/headway");
+    for (_, name, head, has_block) in FILES.iter().filter(|(of, ..)| *of == page) {
+        let own = blocks().into_iter().find(|block| block.page == page && block.kind == "toml");
+        let own = own.filter(|_| *has_block).map_or_else(String::new, |block| block.text);
+        std::fs::write(place.path().join(name), format!("{head}{own}")).unwrap();
+    }
+    place
+}
+
+/// Replaces fixed ports by free ones: tests run side by side.
+fn with_free_ports(command: &str) -> String {
+    let mut parts = command.split("127.0.0.1:");
+    let mut replaced = parts.next().unwrap().to_owned();
+    for part in parts {
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        replaced += &format!("127.0.0.1:{port}{}", part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    replaced
+}
+
+/// Runs a command, and returns whether it succeeded, and all that it printed. A server has to print its address, and to end at a signal.
+fn shell(place: &Path, command: &str) -> (Option<i32>, String) {
+    let command = if command.split(" #").next().unwrap().trim() == "make demo" { DEMO } else { command };
+    let is_server = SERVERS.iter().any(|server| command.contains(&format!("headway {server} ")));
+    let command = if is_server { format!("exec {}", with_free_ports(command)) } else { command.to_owned() };
+    let path = format!("{}:{}", place.join("target/release").display(), std::env::var("PATH").unwrap());
+    let printed = place.join("printed");
+    let file = std::fs::File::create(&printed).unwrap();
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &command]).current_dir(place).env("PATH", path).stdin(Stdio::null());
+    let mut child = bash.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
+    let said = || String::from_utf8_lossy(&std::fs::read(&printed).unwrap()).into_owned();
+    let mut is_asked = false;
+    for _ in 0..PATIENCE_MS / LOOK_MS {
+        if let Some(status) = child.try_wait().unwrap() {
+            // A signal that arrives before a server asks for signals ends it all the same.
+            return (status.code().or(is_server.then_some(0)), said());
+        }
+        if is_server && !is_asked && said().contains('\n') {
+            is_asked = true;
+            let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+            assert!(ended.success(), "{command}");
+        }
+        std::thread::park_timeout(Duration::from_millis(LOOK_MS));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (None, said())
+}
+
+/// The recipe of `make demo` is the one that this test runs.
+#[test]
+fn the_recipe_of_the_demo_is_known() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let recipe = makefile.split("\ndemo:").nth(1).unwrap().lines().skip(1).take_while(|line| line.starts_with('\t'));
+    let commands = recipe.map(str::trim).filter(|command| command.starts_with("$(HEADWAY)"));
+    let commands = commands.map(|command| command.replace("$(HEADWAY)", "headway").replace("$(DEMO)", "out/demo"));
+    assert_eq!(commands.collect::<Vec<_>>().join(" && "), DEMO);
+}
+
+/// A line without what depends on the width of its table.
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the page shows of a command that is not so.
+fn wrong(shown: &[String], status: Option<i32>, output: &str) -> Vec<String> {
+    let is_error = shown.iter().any(|line| line.contains(".toml:"));
+    let mut wrong = Vec::new();
+    if status != Some(i32::from(is_error)) {
+        wrong.push(format!("its exit status is {status:?}:\n{output}"));
+    }
+    let lines: BTreeSet<String> = output.lines().map(words).collect();
+    let shown = shown.iter().map(|line| words(line)).filter(|line| !line.is_empty() && line != "...");
+    wrong.extend(shown.filter(|line| !lines.contains(line)).map(|line| format!("it does not print: {line}")));
+    wrong
+}
+
+#[test]
+fn commands_do_what_the_pages_say() {
+    let all = blocks();
+    let runs = |block: &&Block| matches!(block.needs(), ("console" | "sh", None));
+    let pages: BTreeSet<&str> = all.iter().filter(runs).map(|block| block.page.as_str()).collect();
+    let (mut ran, mut mistakes) = (0, Vec::new());
+    for page in pages {
+        let place = place(page);
+        for (_, command) in BEFORE.iter().filter(|(of, _)| *of == page) {
+            let (status, output) = shell(place.path(), command);
+            assert_eq!(status, Some(0), "{page}: {command}\n{output}");
+        }
+        for block in all.iter().filter(runs).filter(|block| block.page == page) {
+            for (command, shown) in block.commands() {
+                println!("{page}:{}: {command}", block.line);
+                let (status, output) = shell(place.path(), &command);
+                let of = |mistake| format!("{page}:{}: {command}: {mistake}", block.line);
+                mistakes.extend(wrong(&shown, status, &output).into_iter().map(of));
+                ran += 1;
+            }
+        }
+    }
+    println!("{ran} commands ran");
+    assert!(ran > 15, "{ran}");
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}

@@ -1,0 +1,469 @@
+//! `headway papers` as its users run it, over one cheap cell.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::SystemTime;
+
+/// Three UDP clients: the cell that takes least.
+const CELL: &str = "droptail.udp.3";
+
+fn papers(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headway")).arg("papers").args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn written_at(path: &Path) -> SystemTime {
+    std::fs::metadata(path).unwrap().modified().unwrap()
+}
+
+#[test]
+fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let ran = papers(&["run", "lan-queues", "--full", "--cell", CELL, "--out", &out]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    for part in ["Table II", CELL, "30 seeds a cell", "results: "] {
+        assert!(text(&ran.stdout).contains(part), "{part}\n{}", text(&ran.stdout));
+    }
+    for name in ["tables.md", "verdicts.md", "pictures/delay.svg", "pictures/delay.png"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+    let results = |path: &Path| serde_json::from_str::<Value>(&read(path)).unwrap()["cells"][CELL].clone();
+    let stored = results(&root().join("papers/lan-queues/results.json"));
+    assert_eq!(results(&folder.path().join("results.json")), stored, "the stored numbers are stale: run `make papers`");
+
+    // Of four records one is kept, one is of another scenario, one of another build, one has another number: the last three
+    // run again, and no verdict is of what somebody has written.
+    let run = |seed: u32| folder.path().join(format!("runs/{CELL}/{seed}"));
+    let change = |file: PathBuf, from: &str, to: &str| {
+        let text = read(&file);
+        assert!(text.contains(from), "{}", file.display());
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    };
+    change(run(2).join("scenario.toml"), "limit = \"4packets\"", "limit = \"5packets\"");
+    change(run(3).join("timing.json"), "\"code\": \"", "\"code\": \"0");
+    change(run(4).join("summary.json"), "\"mean\": 0.0", "\"mean\": 9.0");
+    let before = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
+    let checked = papers(&["check", "lan-queues", "--cell", CELL, "--out", &out, "--json"]);
+    let after = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
+    assert_eq!([0, 1, 2, 3].map(|place| before[place] == after[place]), [true, false, false, false]);
+    let told = text(&checked.stderr);
+    assert!(told.contains("7 of 10 runs reused") && told.contains("2 run again, since their files are not"), "{told}");
+
+    let json: Value = serde_json::from_str(&text(&checked.stdout)).unwrap();
+    let claim = |id: &str| {
+        json["claims"].as_array().unwrap().iter().find(|claim| claim["id"] == id).unwrap_or_else(|| panic!("{id}"))
+    };
+    let delay = claim("lan.t2.droptail.udp.3");
+    assert_eq!(delay["verdict"], "reproduced");
+    assert_eq!(
+        (&delay["paper"], &delay["class"], &delay["kind"]),
+        (&"lan-queues".into(), &"contradictory".into(), &"number".into())
+    );
+    assert_eq!((&delay["paper_value"], &delay["runs"], &delay["fitted"]), (&13.3.into(), &10.into(), &true.into()));
+    assert!(delay["ns2_value"].is_f64() && delay["value"].is_f64() && delay["ci95"].is_f64());
+    assert!(delay["reason"].as_str().unwrap().contains("within 0.5 of 13.3"), "{delay}");
+    assert_eq!(claim("lan.t2.red.tcp.50")["verdict"], "not run");
+    assert_eq!(claim("lan.def.red")["verdict"], "tested");
+    assert_eq!(json["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 100);
+    assert_eq!((&json["papers"][0]["id"], &json["papers"][0]["profile"]["seeds"]), (&"lan-queues".into(), &10.into()));
+    // What was not run does not hold.
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stderr).contains("lan.t4.red.udp.8 is not run"), "{}", text(&checked.stderr));
+}
+
+#[test]
+fn papers_are_listed_with_what_they_leave_open() {
+    let listed = papers(&["list"]);
+    assert!(listed.status.success());
+    for part in [
+        "lan-queues: \"Performance Measurement",
+        "100 claims: 24 derivable",
+        "16 parameters are inferred",
+        "- TCP variant: Reno",
+    ] {
+        assert!(text(&listed.stdout).contains(part), "{part}");
+    }
+}
+
+/// Figures that no run gives: each has a separate file, and a line that names the file.
+#[test]
+fn figures_are_drawn_without_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let drawn = papers(&["figures", "udpm", "sfdps", "--out", &out]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    let said = text(&drawn.stdout);
+    for number in 1..=5 {
+        let path = folder.path().join(format!("udpm/drawings/fig{number}.svg"));
+        assert!(read(&path).starts_with("<svg ") && said.contains(&path.display().to_string()), "{said}");
+    }
+    assert!(said.contains("sfdps: all of its figures are of runs: headway papers run sfdps"), "{said}");
+}
+
+#[test]
+fn mistakes_are_sentences() {
+    for (arguments, part) in [
+        (vec!["run", "lan"], "there is no paper \"lan\", and no folder; known are lan-queues"),
+        (vec!["check", "lan-queues", "--cell", "droptail.tcp.4"], "there is no cell \"droptail.tcp.4\""),
+    ] {
+        let ran = papers(&arguments);
+        assert_eq!(ran.status.code(), Some(1));
+        assert!(text(&ran.stderr).contains(part), "{}", text(&ran.stderr));
+    }
+}
+
+const SCENARIO: &str = r#"
+duration = "4s"
+measure_from = "1s"
+
+[[link]]
+name = "bottleneck"
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "10packets" }
+
+[[flow]]
+name = "media"
+from = "a"
+to = "b"
+start = { uniform = ["0s", "0.1s"] }
+transport = { kind = "udp" }
+source = { kind = "trace", file = "media.txt" }
+
+[[flow]]
+name = "download"
+from = "a"
+to = "b"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+"#;
+
+const CLAIMS: &str = r#"
+title = "Short queues"
+source = "Somebody, 2026"
+about = "A download beside media in a short and in a long queue."
+
+[seeds]
+default = 10
+full = 12
+
+[[metric]]
+name = "download_kbps"
+unit = "kb/s"
+decimals = 1
+of = "flow[download].throughput_bps / 1e3"
+
+[[metric]]
+name = "media_delay_ms"
+unit = "ms"
+of = "1e3 * flow[med*].one_way_delay_s.mean"
+
+[[metric]]
+name = "dropped"
+of = "sum(link[a->*].dropped_packets)"
+
+[[cell]]
+name = "queue.{n=5|50}"
+scenario = "short.toml"
+set = ["link[bottleneck].queue.limit={n}packets"]
+
+[[claim]]
+id = "short.delay"
+class = "derivable"
+kind = "ordering"
+where = "Figure 1"
+statement = "A longer queue delays the media more."
+check = [{ metric = "media_delay_ms", cells = ["queue.50", "queue.5"], reduce = "difference", op = "above", value = 100 }]
+
+[[claim]]
+id = "short.drops"
+class = "derivable"
+kind = "number"
+where = "Table 1"
+statement = "Nothing is dropped in the short queue."
+paper = 0
+check = [{ metric = "dropped", cells = ["queue.5"], op = "within", tolerance = 0.5 }]
+
+[[table]]
+title = "Table 1"
+metric = "download_kbps"
+rows = "queue.{n=5|50}"
+columns = [{ title = "kb/s", cell = "queue.{n}", from = "headway" }]
+"#;
+
+/// A paper of one's own: a folder anywhere, and no line of Rust. Its metrics are expressions, its scenarios may name files.
+#[test]
+fn a_folder_is_a_paper() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("short queues");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    let media: String = (0..200)
+        .map(|n| {
+            format!(
+                "packet|codec_type=audio|stream_index=0|pts_time={0:.2}|dts_time={0:.2}|size=500|flags=K__\n",
+                f64::from(n) * 0.02
+            )
+        })
+        .collect();
+    write("scenarios/media.txt", &media);
+    write("scenarios/short.toml", SCENARIO);
+    write("claims.toml", CLAIMS);
+    let (paper, out) = (folder.display().to_string(), place.path().join("out").display().to_string());
+
+    let checked = papers(&["check", &paper, "--out", &out, "--json"]);
+    assert_eq!(checked.status.code(), Some(1), "one claim is wrong: {}", text(&checked.stderr));
+    let json: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let verdict = |n: usize| (json["claims"][n]["paper"].clone(), json["claims"][n]["verdict"].clone());
+    assert_eq!(verdict(0), ("short queues".into(), "reproduced".into()));
+    assert_eq!(verdict(1), ("short queues".into(), "not reproduced".into()));
+
+    let ran = papers(&["run", &paper, "--out", &out]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("20 of 20 runs reused"), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("Table 1"));
+    let copy = place.path().join("out/runs/queue.5/1/media.txt");
+    assert_eq!(read(&copy), media, "the record can be run again");
+
+    for (from, to, why) in [
+        (
+            "sum(link[a->*]",
+            "sum(link[bottle]",
+            "cell \"queue.5\": sum(link[bottle].dropped_packets): there is no link \"bottle\"",
+        ),
+        (".mean\"", ".meen\"", "there is no \"meen\" in one_way_delay_s; there are max, mean"),
+        ("\"sum(", "\"sun(", "there is no function \"sun\""),
+        ("metric = \"dropped\"", "metric = \"droped\"", "there is no metric \"droped\"; did you mean \"dropped\"?"),
+        ("name = \"dropped\"", "name = \"download_kbps\"", "there are two metrics called \"download_kbps\""),
+    ] {
+        write("claims.toml", &CLAIMS.replacen(from, to, 1));
+        let failed = papers(&["check", &paper, "--out", &out]);
+        let said = text(&failed.stderr);
+        assert!(!failed.status.success() && said.contains(why), "{from} {to}: {said}");
+    }
+    // Paths are those that the user wrote, whatever the folder is called, and types have no names of Rust.
+    std::fs::create_dir(place.path().join("w")).unwrap();
+    std::fs::rename(&folder, place.path().join("w/m2")).unwrap();
+    let checked = |claims: &str, ns2: &str| {
+        std::fs::write(place.path().join("w/m2/claims.toml"), claims).unwrap();
+        std::fs::write(place.path().join("w/m2/ns2.csv"), ns2).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        text(&command.args(["papers", "check", "w/m2"]).current_dir(place.path()).output().unwrap().stderr)
+    };
+    for (from, to, why) in [
+        (
+            "tolerance = 0.5",
+            "tolerance = \"0.5\"",
+            "w/m2/claims.toml:45:80: claim[1].check[0].tolerance: \"0.5\" is not a number",
+        ),
+        ("paper = 0", "papers = 0", "w/m2/claims.toml:44:1: claim[1]: unknown key \"papers\"; did you mean \"paper\"?"),
+        ("default = 10", "default = 0", "w/m2/claims.toml: seeds: default is 0: expected 1 or more"),
+        (
+            "default = 10",
+            "default = -1",
+            "w/m2/claims.toml:7:11: seeds.default: -1 is out of range: write a whole number",
+        ),
+        ("op = \"within\"", "op = \"between\"", "claim \"short.drops\": tolerance has no effect with op = \"between\""),
+        ("scenario = \"short.toml\"", "scenario = \"long.toml\"", "w/m2: cell \"queue.5\": there is no scenario"),
+        ("limit={n}packets", "limt={n}packets", "w/m2: cell \"queue.5\": "),
+    ] {
+        let said = checked(&CLAIMS.replacen(from, to, 1), "");
+        assert!(CLAIMS.contains(from) && said.contains(why), "{to}: {said}");
+    }
+    let said = checked(CLAIMS, "a\n");
+    assert!(said.starts_with("headway: w/m2/ns2.csv: line 1: "), "{said}");
+    std::fs::write(place.path().join("w/m2/scenarios/short.toml"), SCENARIO.replace("10ms", "10mss")).unwrap();
+    let said = checked(CLAIMS, "");
+    assert!(said.contains(": w/m2/scenarios/short.toml:9:9: link[0].delay: "), "{said}");
+    for (name, why) in [("nowhere", "no paper \"nowhere\", and no folder"), (&*out, "cannot read")] {
+        let failed = papers(&["check", name]);
+        assert!(!failed.status.success() && text(&failed.stderr).contains(why), "{}", text(&failed.stderr));
+    }
+}
+
+/// The report uses a run if there is one, else the repository's results, else the built-in ones. The error for a folder without results names
+/// the command that makes them.
+#[test]
+fn a_report_is_of_what_was_found_before() {
+    let place = tempfile::tempdir().unwrap();
+    let report = |at: &Path, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(["papers", "report"]).args(arguments).current_dir(at).output().unwrap()
+    };
+    let none = report(place.path(), &["--results", "nowhere"]);
+    assert!(!none.status.success() && !place.path().join("report.html").exists());
+    assert!(text(&none.stderr).contains("run `headway papers run lan-queues --full`"), "{}", text(&none.stderr));
+    let built_in = report(place.path(), &[]);
+    assert!(built_in.status.success(), "{}", text(&built_in.stderr));
+    assert!(text(&built_in.stdout).starts_with("281 claims of 5 papers, "), "{}", text(&built_in.stdout));
+    assert!(read(&place.path().join("report.html")).contains("<code>results that are built in</code>"));
+
+    let page = place.path().join("all.html");
+    let all = report(&root(), &["-o", &page.display().to_string()]);
+    assert!(all.status.success(), "{}", text(&all.stderr));
+    assert!(text(&all.stdout).starts_with("281 claims of 5 papers, "), "{}", text(&all.stdout));
+    let page = read(&page);
+    assert!(page.len() < 3_000_000 && page.contains("id=\"lan.fig3.a\"") && !page.contains("<script"));
+
+    let stored = root().join("papers/sfdps/results.json");
+    let ran = place.path().join("out/papers/sfdps");
+    std::fs::create_dir_all(&ran).unwrap();
+    std::fs::copy(&stored, ran.join("results.json")).unwrap();
+    let one = report(place.path(), &["sfdps"]);
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    assert!(text(&one.stdout).contains(" claims of 1 paper, "), "{}", text(&one.stdout));
+    let page = read(&place.path().join("report.html"));
+    assert!(page.contains("<code>out/papers/sfdps/results.json</code>") && !page.contains("lan-queues"));
+
+    let others = place.path().join("udpm");
+    std::fs::create_dir(&others).unwrap();
+    std::fs::copy(&stored, others.join("results.json")).unwrap();
+    let wrong = report(place.path(), &["udpm", "--results", "."]);
+    let said = text(&wrong.stderr);
+    assert!(!wrong.status.success() && said.contains("these are results of sfdps, not of udpm"), "{said}");
+    let cut = std::fs::read(&stored).unwrap();
+    std::fs::write(others.join("results.json"), &cut[..cut.len() / 2]).unwrap();
+    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    let why = ": the file is damaged or of another version; run `headway papers run udpm --out ./udpm` again";
+    assert!(said.contains(why) && said.contains("udpm/results.json: line "), "{said}");
+    std::fs::write(others.join("results.json"), "\"text\"").unwrap();
+    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    assert!(said.contains(why) && !said.contains("struct"), "{said}");
+    // Results of another version were used without a word. Those that the user names are refused, as by --onto; others are reported.
+    let old = |place: &Path| {
+        let text = read(&stored).replacen(
+            &format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION")),
+            "\"version\": \"9.9\"",
+            1,
+        );
+        assert!(text.contains("\"version\": \"9.9\""));
+        std::fs::write(place, text).unwrap();
+    };
+    old(&ran.join("results.json"));
+    let why = format!("the stored results have the version 9.9, and this program {}", env!("CARGO_PKG_VERSION"));
+    let refused = report(place.path(), &["sfdps", "--results", "out/papers"]);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains(&why), "{said}");
+    let warned = report(place.path(), &["sfdps"]);
+    let said = text(&warned.stderr);
+    assert!(
+        warned.status.success() && said.starts_with("warning: out/papers/sfdps/results.json: ") && said.contains(&why),
+        "{said}"
+    );
+    // `-` is standard output, as for other commands.
+    let printed = report(place.path(), &["SFDPS", "-o", "-"]);
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    assert!(text(&printed.stdout).starts_with("<!") && text(&printed.stdout).contains("sfdps"));
+    assert!(!place.path().join("-").exists());
+}
+
+/// From a paper's figure to its numbers, its verdicts and its command, in a folder that holds nothing.
+#[test]
+fn a_figure_is_shown_with_its_command() {
+    let place = tempfile::tempdir().unwrap();
+    let show = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(["papers", "show"]).args(arguments).current_dir(place.path()).output().unwrap()
+    };
+    for (arguments, parts) in [
+        (
+            vec!["uddj-tfrc", "fig6"],
+            vec![
+                "uddj-tfrc, Figure 6",
+                "uddj.f6.order is ",
+                "by reading: early: ",
+                "run it again: headway papers run uddj-tfrc --only fig6",
+                "as stored:    headway papers run uddj-tfrc --only fig6 --full",
+                "results: results that are built in",
+            ],
+        ),
+        (
+            vec!["lan-queues", "Table II"],
+            vec!["lan-queues, Table II", "13.246", "headway papers run lan-queues --only table2"],
+        ),
+        (vec!["sfdps", "sfdps.fig1"], vec!["sfdps.fig1 is ", "headway papers run sfdps --only sfdps.fig1"]),
+        (vec!["udpm"], vec!["| Figure 6 |", "`headway papers run udpm --only fig6`"]),
+    ] {
+        let shown = show(&arguments);
+        assert!(shown.status.success(), "{arguments:?}: {}", text(&shown.stderr));
+        for part in parts {
+            assert!(text(&shown.stdout).contains(part), "{arguments:?}: {part}\n{}", text(&shown.stdout));
+        }
+    }
+    let said = text(&show(&["uddj-tfrc", "fig66"]).stderr);
+    assert!(
+        said.contains("no figure, table or claim \"fig66\"; did you mean \"fig6\"? Figures and tables are fig"),
+        "{said}"
+    );
+    // Where no name is near, the figures and tables are listed, and not each claim.
+    let said = text(&show(&["uddj-tfrc", "nope"]).stderr);
+    assert!(said.contains("figures and tables are fig") && !said.contains("uddj.f4"), "{said}");
+    let wrong = show(&["uddj-tfrc", "fig77"]);
+    let said = text(&wrong.stderr);
+    assert!(
+        !wrong.status.success() && said.contains("no figure, table or claim \"fig77\"") && said.contains("fig6"),
+        "{said}"
+    );
+}
+
+/// A part runs its own cells; what it gives completes stored results, which keep all others.
+#[test]
+fn a_part_is_run_onto_stored_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let stored = root().join("papers/lan-queues/results.json");
+    let onto = stored.display().to_string();
+    let ran = papers(&[
+        "run",
+        "lan-queues",
+        "--full",
+        "--cell",
+        "droptail.udp.*3",
+        "--out",
+        &out,
+        "--onto",
+        &onto,
+        "--quiet",
+    ]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let runs: Vec<_> =
+        std::fs::read_dir(folder.path().join("runs")).unwrap().map(|run| run.unwrap().file_name()).collect();
+    assert_eq!(runs, [CELL]);
+    assert_eq!(
+        read(&folder.path().join("results.json")),
+        read(&stored),
+        "the stored numbers are stale: run `make papers`"
+    );
+    // A run of some cells cannot repair results that it has to complete.
+    std::fs::write(folder.path().join("results.json"), "{").unwrap();
+    let damaged = papers(&["run", "lan-queues", "--full", "--cell", CELL, "--out", &out, "--quiet"]);
+    assert!(
+        text(&damaged.stderr).contains("; run all cells, without --cell and --only, or name another folder with --out"),
+        "{}",
+        text(&damaged.stderr)
+    );
+    // Ten seeds are not thirty.
+    let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);
+    assert!(
+        text(&mixed.stderr).contains("these runs have the profile default, and the stored results full"),
+        "{}",
+        text(&mixed.stderr)
+    );
+    let tested = papers(&["run", "lan-queues", "--only", "fig1", "--out", &out]);
+    assert!(text(&tested.stderr).contains("fig1 needs no run"), "{}", text(&tested.stderr));
+}

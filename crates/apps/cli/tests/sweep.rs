@@ -1,0 +1,277 @@
+//! `headway sweep`: one command, one table, one dataset, whatever happens meanwhile.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(clippy::disallowed_methods, reason = "the program under test is another process")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// What a user writes for 3 bottlenecks, 2 queues, 3 round trips, 3 buffers and 3 numbers of flows.
+const STUDY: &str = r#"
+duration = "0.5s"
+link = [{ between = ["server", "client"], rate = "1Mbps", delay = "10ms", queue = { limit = "20packets", kind = "droptail" } }]
+[[flow]]
+name = "tcp"
+from = "server"
+to = "client"
+transport = { kind = "tcp-newreno" }
+source = { kind = "ftp" }
+start = { uniform = ["0s", "0.1s"] }
+[vary]
+"link[0].rate" = ["1Mbps", "2Mbps", "5Mbps"]
+"link[0].queue.kind" = ["droptail", "red"]
+"link[0].delay" = ["5ms", "20ms", "50ms"]
+"link[0].queue.limit" = ["10packets", "20packets", "50packets"]
+"flow[0].count" = [1, 2, 4]
+"#;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(scenario: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::write(place.path("study.toml"), scenario).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.current_dir(self.0.path()).args(words);
+        command
+    }
+
+    fn sweep(&self, words: &[&str]) -> Output {
+        self.command(&[&["sweep", "study.toml"], words].concat()).output().unwrap()
+    }
+
+    fn shows(&self, words: &[&str]) -> String {
+        let ran = self.sweep(words);
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    fn refuses(&self, words: &[&str], part: &str) {
+        let ran = self.sweep(words);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(!ran.status.success() && said.contains(part), "{words:?}: {said}");
+    }
+}
+
+fn dataset(folder: &Path) -> [Vec<u8>; 3] {
+    ["flows.parquet", "links.parquet", "runs.parquet"].map(|name| std::fs::read(folder.join(name)).unwrap())
+}
+
+/// 162 points, 20 seeds: 3240 runs.
+#[test]
+fn a_study_is_one_scenario_one_command_and_one_table() {
+    assert!(STUDY.trim().lines().count() < 20);
+    let place = Place::new(STUDY);
+    let shown = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--quiet"]);
+    let rows: Vec<&str> = shown.lines().filter(|line| line.contains('±') && line.contains("packets")).collect();
+    assert_eq!(rows.len(), 3 * 2 * 3 * 3 * 3, "{shown}");
+    assert!(shown.contains("dataset: out/study-sweep"), "{shown}");
+    let metric = ["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6"];
+    let drawn = place.shows(&[&metric[..], &["--plot", "rate", "--by", "kind"]].concat());
+    assert!(drawn.contains("picture: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
+    let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-rate.svg")).unwrap();
+    assert!(svg.contains("droptail") && svg.contains("rate (Mb/s)"), "{svg}");
+    // The metric's axis had no unit, and ticks such as 1e6 stood under a label in Mb/s.
+    let asked = [
+        "--seeds",
+        "20",
+        "--metric",
+        "goodput=sum(flow[*].goodput_bps)",
+        "--metric",
+        "delay=mean(flow[*].one_way_delay_s.mean)",
+    ];
+    place.shows(&[&asked[..], &["--plot", "rate"]].concat());
+    let picture = |name: &str| std::fs::read_to_string(place.path(&format!("out/study-sweep/{name}.svg"))).unwrap();
+    assert!(picture("goodput-over-rate").contains("goodput (Mb/s)"));
+    assert!(picture("delay-over-rate").contains("delay (ms)"));
+    place.shows(&[&asked[..], &["--plot", "rate", "--x-label", "Link rate (kb/s)"]].concat());
+    let labelled = picture("goodput-over-rate");
+    assert!(labelled.contains("Link rate (kb/s)") && labelled.contains("5000"), "{labelled}");
+    place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "what does: rate, kind, delay, limit, count");
+    let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);
+    assert_eq!(csv.lines().count(), 163);
+    assert!(
+        csv.starts_with("rate,kind,delay,limit,count,runs,Mb/s,Mb/s ci95\n1Mbps,droptail,5ms,10packets,1,20,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_sweep_that_is_killed_again_and_again_leaves_the_same_dataset() {
+    let place = Place::new(STUDY);
+    let words = ["sweep", "study.toml", "--seeds", "4", "--quiet", "--set", "flow[0].count=2"];
+    let whole = place.command(&[&words[..], &["--out", "whole"]].concat()).output().unwrap();
+    assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stderr));
+    for wait_ms in [1, 20, 60, 130, 90] {
+        let mut command = place.command(&[&words[..], &["--out", "killed"]].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let last = place.command(&[&words[..], &["--out", "killed", "--jobs", "1"]].concat()).output().unwrap();
+    assert!(last.status.success(), "{}", String::from_utf8_lossy(&last.stderr));
+    assert_eq!(dataset(&place.path("whole")), dataset(&place.path("killed")));
+    assert_eq!(whole.stdout.len() + 1, last.stdout.len(), "but for the name of the folder");
+}
+
+#[test]
+fn what_is_varied_and_asked_on_the_command_line_is_told_apart() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let words = ["--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "5", "--metric", "flow[tcp].loss_ratio"];
+    let shown = place.shows(&[&words[..], &["--against", "rate=1Mbps"]].concat());
+    assert!(shown.contains("less rate=1Mbps, 95 % interval (Welch)"), "{shown}");
+    let json: serde_json::Value = serde_json::from_str(&place.shows(&[&words[..], &["--json"]].concat())).unwrap();
+    assert_eq!((&json["keys"][0]["name"], &json["rows"][1]["values"][0]), (&"rate".into(), &"2Mbps".into()));
+    assert_eq!(json["rows"][1]["metrics"][0]["runs"], 5);
+    place.refuses(&[&words[..], &["--against", "rate=3Mbps"]].concat(), "rate=1Mbps, rate=2Mbps");
+    place.refuses(&["--metric", "flow[tcp].loss"], "there is no \"loss\"");
+    place.refuses(&["--metric", "1 +"], "--metric");
+    place.refuses(&["--vary", "link[0].rate"], "link[0].rate");
+    place.refuses(&["--vary", "link[7].rate=1Mbps"], "there is no link[7]");
+    place.refuses(&["--vary", "link[0].rate=1Mpbs"], "unknown unit \"Mpbs\"");
+}
+
+/// The command of a bug report: it printed `1.213 ± 0.000` and `-0.01749 ± 0.00000*`.
+#[test]
+fn equal_runs_have_neither_an_interval_nor_a_star() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/demo.toml");
+    let place = Place::new(STUDY);
+    let shows = |more: &[&str]| {
+        let vary = "link[bottleneck].queue.kind=droptail,codel";
+        let words = ["sweep", demo, "--vary", vary, "--seeds", "5", "--against", "kind=droptail", "--out", "out"];
+        let ran = place.command(&[&words[..], more].concat()).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    for more in [&[][..], &["--paired"]] {
+        let table = shows(more);
+        let numbers: Vec<&str> =
+            table.lines().filter(|line| line.starts_with("droptail") || line.starts_with("codel")).collect();
+        assert_eq!(numbers.len(), 3, "{table}");
+        assert!(numbers.iter().all(|line| !line.contains(['±', '*'])), "{table}");
+        assert!(table.contains("all seeds gave the same numbers"), "{table}");
+    }
+    let csv = shows(&["--csv"]);
+    let (head, codel) = (csv.lines().next().unwrap(), csv.lines().nth(2).unwrap());
+    let cells: Vec<(&str, &str)> = head.split(',').zip(codel.split(',')).collect();
+    assert!(cells.iter().all(|(head, cell)| head.ends_with(" ci95") == cell.is_empty()), "{cells:?}");
+    let json: serde_json::Value = serde_json::from_str(&shows(&["--json"])).unwrap();
+    assert!(
+        json["rows"][0]["metrics"][0]["ci95"].is_null() && json["against"]["rows"][0]["metrics"][0]["ci95"].is_null()
+    );
+}
+
+#[test]
+fn tables_are_called_by_labels_that_can_be_read_back() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let values = |varied: &str, against: &str| {
+        let shown = place.shows(&["--vary", varied, "--against", against, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        (json["against"]["value"][1].clone(), json["against"]["rows"][0]["values"][0].clone())
+    };
+    let alike = "link[0].queue={kind=\"codel\"}, {kind=\"codel\", limit=\"30packets\"}";
+    assert_eq!(values(alike, "queue={kind=codel}"), ("{kind=codel}".into(), "{kind=codel,limit=30packets}".into()));
+    let named =
+        "link[0].queue={label=\"plain\", kind=\"codel\"}, {label=\"short\", kind=\"codel\", limit=\"30packets\"}";
+    assert_eq!(values(named, "queue=short"), ("short".into(), "plain".into()));
+    // Without quotes, which a shell removes; and with keys in another order and another unit.
+    let unquoted = "link[0].queue={kind=codel},{kind=codel,limit=30kB}";
+    for against in ["queue={limit=30kB,kind=codel}", "queue={ limit = \"30000B\", kind = \"codel\" }"] {
+        assert_eq!(values(unquoted, against), ("{kind=codel,limit=30kB}".into(), "{kind=codel}".into()));
+    }
+    assert_eq!(values("link[0].rate=1000kbps,2Mbps", "rate=1Mbps"), ("1000kbps".into(), "2Mbps".into()));
+}
+
+#[test]
+fn what_contradicts_itself_or_has_no_value_is_refused() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    place.refuses(&["--metric", "x=1/0"], "--metric 1/0: it divides by 0");
+    for share in ["0%", "0", "100%"] {
+        place.refuses(&["--precision", share], "is out of range: write a share above 0% and below 100%");
+    }
+    place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is set already");
+    place.refuses(&["--set", "seed=3", "--seeds", "2"], "--seeds: a value of seed is set already");
+    let twice = ["--metric", "a=jain_index", "--metric", "a=2 * jain_index"];
+    place.refuses(&twice, "--metric a: an earlier metric has the same name");
+    place.refuses(&["--seeds", "3", "--precision", "5%", "--most", "2"], "write at least --most 3");
+    place.refuses(&["--seeds", "0"], "write a whole number from 1 to 100000");
+    place.refuses(&["--precision=-5%"], "write a share above 0% and below 100%");
+    place.refuses(&["--vary", "link[7].rate=1Mbps"], "--vary link[7].rate: there is no link[7]");
+    let ran = place.command(&["run", "study.toml", "--seed", "1", "--set", "seed=2"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && said.contains("--seed and --set seed=2 both set seed"), "{said}");
+}
+
+/// A wrong name was found after the last run, and a point that a picture cannot show was left out without a word: nothing is run.
+#[test]
+fn what_can_be_checked_is_checked_before_the_first_run() {
+    let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
+    let vary = ["--vary", "link[0].rate=1Mbps,2Mbps"];
+    let delay = ["--vary", "link[0].delay=0ms,5ms"];
+    let plot = ["--plot", "rate", "--log-x"];
+    for (words, part) in [
+        (
+            [&vary[..], &["--metric", "flow[tpc].loss_ratio"]].concat(),
+            "--metric flow[tpc].loss_ratio: there is no flow \"tpc\"; there are tcp",
+        ),
+        (
+            [&vary[..], &["--metric", "x=sum(link[client->serve].arrived_packets)"]].concat(),
+            "there are server->client, client->server",
+        ),
+        ([&vary[..], &["--metric", "flow[tcp].losses"]].concat(), "there is no \"losses\"; there are name, from, to,"),
+        (
+            [&vary[..], &["--metric", "host[client].delivered_packets"]].concat(),
+            "there is no list \"host\"; there are flow, link",
+        ),
+        (
+            [&delay[..], &["--plot", "delay", "--log-x"]].concat(),
+            "--log-x: delay has the value 0ms, and a logarithmic axis begins above 0",
+        ),
+        (
+            ["--vary", "link[0].queue.kind=droptail,red", "--plot", "kind", "--log-x"].to_vec(),
+            "--log-x: the values of kind are not numbers",
+        ),
+        ([&vary[..], &["--plot", "rate", "--by", "rate"]].concat(), "--by rate: this is the key of --plot"),
+        ([&vary[..], &plot, &["--boxes"]].concat(), "cannot be used with"),
+        ([&vary[..], &plot, &["--cdf"]].concat(), "cannot be used with"),
+    ] {
+        place.refuses(&words, part);
+        assert!(!place.path("out").exists(), "{words:?}");
+    }
+    // A name that only one point has is no mistake.
+    let count = ["--vary", "flow[0].count=1,2", "--metric", "flow[tcp2].loss_ratio", "--plot", "count"];
+    let ran = place.sweep(&count);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    let left_out = "the picture leaves out 1 of 2 points, where no run has a value: count=1\n";
+    assert!(said.contains(left_out), "{said}");
+}
+
+/// A metric that is a text or several numbers failed after all runs. It is refused before the first run, or, where only a run can show it, with the
+/// first run.
+#[test]
+fn a_wrong_metric_costs_one_run_at_most() {
+    let scenario = STUDY.split("[vary]").next().unwrap();
+    let place = Place::new(&scenario.replace("name = \"tcp\"", "name = \"tcp\"\ncount = 2"));
+    for (metric, part) in [
+        ("flow[*].throughput_bps", "these are 2 numbers where one is wanted"),
+        ("sum(flow[*].kind)", "\"kind\" is a text where a number is wanted"),
+    ] {
+        place.refuses(&["--metric", metric, "--seeds", "20", "--quiet", "--out", "none"], part);
+        assert!(!place.path("none").exists(), "{metric}: no run starts");
+    }
+    let words =
+        ["--metric", "flow[tcp1].rtt_s.p99", "--seeds", "40", "--records", "--jobs", "1", "--quiet", "--out", "one"];
+    place.refuses(&words, "there is no \"p99\"");
+    let runs = std::fs::read_dir(place.path("one")).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert!(runs.count() < 5, "the first run shows the mistake");
+}

@@ -1,0 +1,266 @@
+//! What stands in `papers/` fits together: claims, cells, metrics, tests, stored numbers.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_papers::{
+    Claim, Class, Kind, PAPERS, Part, Profile, Results, Verdict, charts, figures_markdown, inferred_markdown, markdown,
+    readings_markdown, verdicts_markdown,
+};
+use headway_scenario::NoFiles;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn every_cell_is_a_scenario() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap_or_else(|error| panic!("{}: {error}", paper.id));
+        for cell in &claims.cells {
+            for profile in [Profile::Default, Profile::Full] {
+                let loaded = cell.load(paper, profile, 7, &NoFiles).unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(loaded.warnings, [], "{}", cell.name);
+                assert_eq!(loaded.scenario.seed, 7);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_default_profile_judges_every_claim() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let run: BTreeSet<&str> = claims
+            .cells
+            .iter()
+            .filter(|cell| cell.belongs_to(Profile::Default))
+            .map(|cell| cell.name.as_str())
+            .collect();
+        for claim in &claims.claims {
+            let explained = claim.explain.iter().flat_map(|explain| &explain.checks);
+            for cell in claim.checks.iter().chain(&claim.trend).chain(explained).flat_map(|check| &check.cells) {
+                assert!(run.contains(cell.as_str()), "{}: {cell} is only in the full profile", claim.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn definitions_name_tests_that_there_are() {
+    for paper in PAPERS {
+        for claim in paper.claims().unwrap().claims {
+            for test in &claim.tests {
+                let (file, function) = test.split_once("::").unwrap();
+                let text = read(file);
+                let head = format!("fn {function}() {{");
+                let place = text.find(&head).unwrap_or_else(|| panic!("{}: {file} has no {function}", claim.id));
+                let before = text[..place].trim_end();
+                assert!(before.ends_with("#[test]"), "{}: {function} in {file} is no test", claim.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn ns2_has_numbers_of_known_cells_and_metrics() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let metrics: BTreeSet<&str> = claims.metrics.iter().map(|metric| metric.name).collect();
+        for (cell, metric, _) in paper.ns2().unwrap_or_else(|error| panic!("{}: {error}", paper.id)).iter() {
+            assert!(claims.cells.iter().any(|known| known.name == cell), "{}: {cell}", paper.id);
+            assert!(metrics.contains(metric), "{}: {metric}", paper.id);
+        }
+    }
+}
+
+/// Every claim that was found in a paper is there, under the class that it was given before anything was run.
+#[test]
+fn claims_and_their_classes_are_the_ledgers() {
+    let ledger: BTreeMap<&str, &str> = include_str!("data/ledger.csv")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+        .map(|line| line.split_once(',').unwrap())
+        .map(|(id, rest)| (id, rest.split_once(',').unwrap().0))
+        .collect();
+    assert_eq!(ledger.len(), 281);
+    let claims: Vec<Claim> = PAPERS.iter().flat_map(|paper| paper.claims().unwrap().claims).collect();
+    let classes: Vec<String> = claims.iter().map(|claim| serde_json::to_string(&claim.class).unwrap()).collect();
+    let ours: BTreeMap<&str, &str> =
+        claims.iter().zip(&classes).map(|(claim, class)| (claim.id.as_str(), class.trim_matches('"'))).collect();
+    assert_eq!(ours, ledger);
+}
+
+/// `explained` is of contradictory claims only, also in what is stored.
+#[test]
+fn only_contradictory_claims_are_explained() {
+    for paper in PAPERS {
+        let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
+        for judged in stored.claims.iter().filter(|judged| judged.verdict == Verdict::Explained) {
+            assert_eq!(judged.class, Class::Contradictory, "{}", judged.id);
+            assert!(judged.value.is_some(), "{} has no nearest feasible value", judged.id);
+        }
+    }
+}
+
+/// What a paper's folder shows is what `results.json` holds, drawn again.
+#[test]
+fn stored_pages_and_pictures_show_the_stored_numbers() {
+    for paper in PAPERS {
+        let folder = format!("papers/{}", paper.id);
+        let results: Results = serde_json::from_str(&read(&format!("{folder}/results.json"))).unwrap();
+        let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
+        let again = "run `make papers`";
+        assert_eq!((&results.paper[..], &results.combined), (&paper.id[..], &claims.combined()));
+        let readme = read(&format!("{folder}/README.md"));
+        for (mark, text) in [
+            ("summary", results.summary() + "\n"),
+            ("figures", figures_markdown(&paper.id, &claims, &results).unwrap()),
+            ("readings", readings_markdown(&claims, &results)),
+            ("inferred", inferred_markdown(&claims)),
+            ("tables", markdown(&claims, &ns2, &results).unwrap()),
+        ] {
+            let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
+            let shown = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end)).map(|(shown, _)| shown);
+            assert_eq!(shown, Some(text.as_str()), "{folder}/README.md, {mark}: {again}");
+        }
+        assert_eq!(
+            read(&format!("{folder}/verdicts.md")),
+            verdicts_markdown(&results),
+            "{folder}/verdicts.md: {again}"
+        );
+        for chart in charts(&claims, &ns2, &results, &results.cells.keys().cloned().collect()).unwrap() {
+            let path = format!("{folder}/pictures/{}.svg", chart.name);
+            assert!(read(&path) == chart.draw().unwrap().svg, "{path}: {again}");
+        }
+        // The claims may have been edited since: same names, same classes, same checks.
+        for (claim, judged) in claims.claims.iter().zip(&results.claims) {
+            assert_eq!((&claim.id, claim.class, claim.fitted), (&judged.id, judged.class, judged.fitted), "{again}");
+            let bounds: Vec<String> = judged.checks.iter().map(|finding| finding.bound.clone()).collect();
+            let explained = claim.explain.iter().flat_map(|explain| &explain.checks);
+            let written: Vec<String> =
+                claim.checks.iter().chain(explained).map(|check| check.bound.to_string()).collect();
+            assert!(bounds.iter().all(|bound| written.contains(bound)), "{}: {again}", claim.id);
+        }
+        assert_eq!(claims.claims.len(), results.claims.len());
+    }
+}
+
+/// A verdict of a measured claim names its reading, and the readings of a stored verdict are those of the claims.
+#[test]
+fn every_measured_verdict_names_its_reading() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        assert!(!claims.readings.is_empty(), "{} names no reading", paper.id);
+        assert!(claims.readings.iter().all(|reading| !reading.support.is_empty()), "{}", paper.id);
+        let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
+        for (claim, judged) in claims.claims.iter().zip(&stored.claims) {
+            // A setting that is read back is no result, and a definition is tested.
+            let is_measured = claim.kind != Kind::Input && (!claim.checks.is_empty() || claim.explain.is_some());
+            assert!(!is_measured || claim.reading.as_deref() == Some(judged.reading.as_str()), "{}", judged.id);
+            let written = claim.readings.iter().map(|under| under.reading.as_str());
+            assert!(written.eq(judged.readings.iter().map(|under| under.reading.as_str())), "{}", judged.id);
+            for under in &judged.readings {
+                assert_ne!(under.verdict, Verdict::NotRun, "{} under {}", judged.id, under.reading);
+            }
+        }
+    }
+}
+
+/// Every check of a claim that a reading changes is judged under this reading, and every result under other assumptions that it changes is
+/// measured. Explanations were judged under the first reading alone.
+#[test]
+fn every_check_that_a_reading_changes_is_judged_under_it() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
+        for (claim, judged) in claims.claims.iter().zip(&stored.claims) {
+            for (written, under) in claim.readings.iter().zip(&judged.readings) {
+                let explained = written.explain.iter().flat_map(|explain| &explain.checks);
+                let expected: Vec<_> = written.checks.iter().chain(explained).map(ToString::to_string).collect();
+                let found: Vec<_> = under.checks.iter().map(|finding| finding.what.clone()).collect();
+                assert_eq!(found, expected, "{} under {}", judged.id, under.reading);
+                let beside = written.beside.iter().flat_map(|beside| &beside.checks);
+                for check in beside.clone() {
+                    assert!(
+                        under.beside.contains(&format!("{check} is ")),
+                        "{} under {}: {check}",
+                        judged.id,
+                        under.reading
+                    );
+                }
+                assert_eq!(under.beside.is_empty(), beside.count() == 0, "{} under {}", judged.id, under.reading);
+            }
+        }
+    }
+}
+
+/// UDDJ's default is UDDJ: its first cell, and each of its scenarios that is not a TCP's, as it is written.
+#[test]
+fn the_default_cell_of_uddj_is_uddj() {
+    let paper = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap();
+    let claims = paper.claims().unwrap();
+    assert_eq!(claims.cells[0].name, "f4.uddj.0");
+    for entry in std::fs::read_dir(root().join("papers/uddj-tfrc/scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.contains("loss_filter = \"uddj\""), !name.ends_with("-tcp"), "{name}");
+    }
+    for cell in claims.cells.iter().filter(|cell| cell.name.split('.').any(|word| word == "tfrc")) {
+        let resolved = cell.load(paper, Profile::Full, 1, &NoFiles).unwrap().resolved_toml;
+        assert!(!resolved.contains("loss_filter"), "{}", cell.name);
+    }
+}
+
+/// Each figure and table that a page lists is found by the name in its command, and each of its cells exists.
+#[test]
+fn every_listed_part_is_found_by_its_name() {
+    for paper in PAPERS {
+        let claims = paper.claims().unwrap();
+        let cells: BTreeSet<&str> = claims.cells.iter().map(|cell| cell.name.as_str()).collect();
+        let parts = Part::all(&claims).unwrap();
+        assert!(parts.len() >= 5, "{}", paper.id);
+        for part in parts {
+            assert_eq!(Part::find(&claims, &part.name).unwrap(), part, "{}", paper.id);
+            let unknown: Vec<&String> = part.cells.iter().filter(|cell| !cells.contains(cell.as_str())).collect();
+            assert_eq!(unknown, [""; 0], "{} {}", paper.id, part.name);
+        }
+        let error = Part::find(&claims, "fig99").unwrap_err().to_string();
+        assert!(error.starts_with("there is no figure, table or claim \"fig99\""), "{error}");
+    }
+    let uddj = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap().claims().unwrap();
+    let six = Part::find(&uddj, "fig6").unwrap();
+    assert_eq!(six.command("uddj-tfrc"), "headway papers run uddj-tfrc --only fig6");
+    assert!(six.cells.contains("f6.path.6.uddj.0.01") && six.cells.contains("f6.hop.2.uddj.0.01"));
+    assert!(!six.cells.contains("f5.uddj.0.01"));
+}
+
+/// Two pictures of one paper have different titles, apart from the numbers of their figures. Five of sfdps had one title.
+#[test]
+fn pictures_have_titles_of_their_own() {
+    for paper in PAPERS {
+        let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
+        let results: Results = serde_json::from_slice(&paper.results().unwrap()).unwrap();
+        let cells = results.cells.keys().cloned().collect();
+        let charts = charts(&claims, &ns2, &results, &cells).unwrap();
+        let plain = |title: &str| title.split_once(": ").map_or(title, |(_, what)| what).to_owned();
+        let titles: BTreeSet<String> = charts.iter().map(|chart| plain(&chart.title)).collect();
+        assert_eq!(titles.len(), charts.len(), "{}: {titles:?}", paper.id);
+    }
+}
+
+/// `--only` with a claim runs what every reading of the claim needs. It ran the cells of the first reading alone.
+#[test]
+fn a_claim_is_run_under_each_of_its_readings() {
+    let uddj = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap().claims().unwrap();
+    let order = Part::find(&uddj, "uddj.f6.order").unwrap();
+    for cell in ["f6.path.6.uddj.0.01", "f6.path.6.uddj-hold.0.01", "f6.hop.2.uddj.0.01", "f6.hop.6.uddj-round.0.08"] {
+        assert!(order.cells.contains(cell), "{cell}: {:?}", order.cells);
+    }
+}

@@ -1,0 +1,148 @@
+//! Delays and shares of the LAN paper, worked by hand: three packets that meet at the router, and counts that were made up.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_papers::{Outcome, Paper, Values};
+use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};
+use headway_scenario::{NoFiles, Scenario, load};
+use headway_sim::Simulation;
+use headway_units::{DropCause, Instant};
+
+fn star(text: &str, set: &[&str]) -> Scenario {
+    let overrides: Vec<_> = set.iter().map(|set| set.parse().unwrap()).collect();
+    load("star.toml", text, &overrides, &NoFiles).unwrap().scenario
+}
+
+const UDP: &str = include_str!("../../../../papers/lan-queues/scenarios/udp.toml");
+const TCP: &str = include_str!("../../../../papers/lan-queues/scenarios/tcp.toml");
+
+fn run(scenario: &Scenario) -> Summary {
+    let mut simulation = Simulation::new(scenario, ()).unwrap();
+    while !simulation.run(u64::MAX).unwrap() {}
+    simulation.finish().summary
+}
+
+fn values(scenario: &Scenario, summary: &Summary) -> Values {
+    measure(&Outcome { scenario, summary, series: None })
+}
+
+fn measure(outcome: &Outcome<'_>) -> Values {
+    Paper::find("lan-queues").unwrap().claims().unwrap().metrics.of(outcome).unwrap()
+}
+
+fn close(values: &Values, expected: &[(&str, f64)]) {
+    for (name, expected) in expected {
+        let found = values[*name];
+        assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1e-3), "{name} is {found}, not {expected}");
+    }
+}
+
+/// Three clients write 1500 B at once, each 12 ms. Each packet needs 1.2 + 3 ms to the router. There the first goes on at once, the
+/// second waits 0.24 ms for it, the third 0.48 ms: 0.24 ms in the mean, above the 14.44 ms of an idle network. No packet waits at
+/// its client, so A is B; without acknowledgements, A is D; and C leaves out the client's 1.2 ms.
+#[test]
+fn three_packets_that_meet_wait_for_each_other() {
+    let three = star(UDP, &["flow[udp].start=0s", "flow[udp].source.rate=1Mbps", "duration=10s"]);
+    let found = values(&three, &run(&three));
+    let a = 14.44 + 0.24;
+    close(
+        &found,
+        &[("delay_a_ms", a), ("delay_b_ms", a), ("delay_c_ms", a - 1.2), ("delay_d_ms", a), ("loss_pct", 0.0)],
+    );
+}
+
+/// The same with room for one, which ns-2 calls a limit of two: the third packet is dropped, and of the two that leave one waited 0.24 ms.
+#[test]
+fn who_is_dropped_did_not_wait() {
+    let sets =
+        ["flow[udp].start=0s", "flow[udp].source.rate=1Mbps", "duration=10s", "link[uplink].queue.limit=2packets"];
+    let three = star(UDP, &sets);
+    let found = values(&three, &run(&three));
+    let a = 14.44 + 0.12;
+    close(&found, &[("delay_a_ms", a), ("delay_b_ms", a), ("delay_c_ms", a - 1.2)]);
+    // Of 834 packets a client the last meets nobody before the end.
+    assert!((found["loss_pct"] - 100.0 / 3.0).abs() < 0.05, "{}", found["loss_pct"]);
+}
+
+fn drops(count: u64) -> DropCounts {
+    let mut drops = DropCounts::default();
+    (0..count).for_each(|_| drops.add(DropCause::QueueFull));
+    drops
+}
+
+/// Two TCP clients over 20 s. Data: 100 packets that took 20 ms each and 300 that took 30 ms make 11 000 ms. Queues, as packets that
+/// wait times 20 000 ms: 8000 ms before the server, 200 ms before the router, 40 and 60 ms before the clients.
+/// C: 8000 ms over the 400 packets that left: 13.24 + 20. B: 1.2 ms more.
+/// D: 400 acknowledgements more, each 3 + 10 ms, 32 us and 6.4 us, and the waits of the way back:
+/// (11 000 + 400 x 13.0384 + 200 + 40 + 60) / 800 = 20.6442.
+/// Lost: of 520 data packets 120, with 410 acknowledgements sent and 10 of them lost 130 of 930.
+#[test]
+fn waits_and_losses_of_both_ways() {
+    let scenario = star(TCP, &["node[client].count=2", "duration=1s"]);
+    let mut summary = run(&scenario);
+    (summary.interval.from, summary.interval.to) = (5.0, 25.0);
+    for (flow, (sent, received, lost, mean, rate)) in
+        summary.flows.iter_mut().zip([(140, 100, 40, 0.020, 2e6), (380, 300, 80, 0.030, 6e6)])
+    {
+        (flow.sent_packets, flow.received_packets, flow.lost_packets) = (sent, received, drops(lost));
+        flow.one_way_delay_s = Some(DelaySummary { mean, p50: mean, p95: mean, p99: mean, max: mean });
+        flow.throughput_bps = rate;
+    }
+    for link in &mut summary.links {
+        let (arrived, dropped, waiting) = match (link.from.as_str(), link.to.as_str()) {
+            ("router", "server") => (520, 120, 0.4),
+            ("server", "router") => (410, 10, 0.01),
+            ("router", "client1") => (100, 0, 0.002),
+            ("router", "client2") => (300, 0, 0.003),
+            (_, "router") => (260, 0, 0.7),
+            (from, to) => panic!("{from} to {to}"),
+        };
+        (link.arrived_packets, link.dropped_packets, link.mean_queue_packets) = (arrived, drops(dropped), waiting);
+        link.utilisation = if link.to == "server" { 0.625 } else { 0.25 };
+    }
+    close(
+        &values(&scenario, &summary),
+        &[
+            ("delay_a_ms", 27.5),
+            ("delay_b_ms", 34.44),
+            ("delay_c_ms", 33.24),
+            ("delay_d_ms", 20.644_2),
+            ("throughput_kbps", 4000.0),
+            ("throughput_min_kbps", 2000.0),
+            ("throughput_max_kbps", 6000.0),
+            ("loss_pct", 100.0 * 120.0 / 520.0),
+            ("loss_all_pct", 100.0 * 130.0 / 930.0),
+            ("utilisation_pct", 62.5),
+            // Two clients have 25 Mb/s each of the bottleneck, and 10 Mb/s of their own.
+            ("fair_share_kbps", 10_000.0),
+            ("clients", 2.0),
+        ],
+    );
+}
+
+/// 50 Mb/s over ten clients.
+#[test]
+fn a_share_is_a_part_of_the_bottleneck_where_that_is_less() {
+    let ten = star(UDP, &["node[client].count=10", "duration=1s"]);
+    close(&values(&ten, &run(&ten)), &[("fair_share_kbps", 5_000.0)]);
+}
+
+/// Two clients that lose together before the measurement begins at 1 s, and by turns after it: of its two bins each loses in one,
+/// never in the other's, and the correlation is -1.
+#[test]
+fn only_measured_losses_correlate() {
+    let scenario = star(UDP, &["node[client].count=2", "duration=4s", "measure_from=1s"]);
+    let summary = run(&scenario);
+    let mut names = SeriesNames::default();
+    let ids: Vec<_> = summary.flows.iter().map(|flow| names.series(&flow.name, metric::LOSS)).collect();
+    let mut samples = names.samples();
+    for (id, lost) in ids.into_iter().zip([[0.0, 1.0, 1.0, 2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 2.0]]) {
+        for (half, total) in (0u64..).zip(lost) {
+            samples.push(id, Instant::from_millis(500 * half), total);
+        }
+    }
+    let mut bytes = Vec::new();
+    samples.finish(&mut bytes).unwrap();
+    let series = SeriesTable::from_ipc(&bytes).unwrap();
+    let run = Outcome { scenario: &scenario, summary: &summary, series: Some(&series) };
+    close(&measure(&run), &[("loss_correlation", -1.0)]);
+}

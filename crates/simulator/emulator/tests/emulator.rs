@@ -1,0 +1,266 @@
+//! The emulator beside the simulator: what comes to a link of a simulation, brought to the emulator at the same instants, leaves it at the same
+//! instants to the nanosecond, with the same marks, and the same packets are dropped for the same causes.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_emulator::{Emulator, MOST_HELD, Packet, Way};
+use headway_record::{LinkLabel, LinkSummary, Measured, Summary};
+use headway_scenario::{Files, Scenario, links, load};
+use headway_sim::{LinkEvent, Observer, Simulation};
+use headway_units::{DropCause, Duration, Ecn, Instant};
+use proptest::prelude::*;
+
+/// The only file there is: 1504 B thrice in 17 ms and twice in the next, 2.2 Mb/s.
+struct Capacity;
+
+impl Files for Capacity {
+    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        Ok(b"3\n3\n17\n25\n34\n".to_vec())
+    }
+}
+
+/// When a packet came out, which, and its field.
+type Left = (Instant, u64, Ecn);
+
+/// What a link of the simulation was offered, and what came out.
+#[derive(Default)]
+struct Seen {
+    offered: Vec<(Instant, Way, u64, u32, Ecn)>,
+    received: [Vec<Left>; 2],
+}
+
+impl Observer for Seen {
+    const WATCHES: bool = true;
+
+    fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &headway_sim::Packet) {
+        match event {
+            // The emulator makes its copies itself: they have the number of their packet and follow it.
+            LinkEvent::Enqueue | LinkEvent::Lost if self.offered.last().is_some_and(|last| last.2 == packet.uid) => {}
+            LinkEvent::Enqueue | LinkEvent::Lost => {
+                self.offered.push((now, Way::BOTH[link], packet.uid, packet.size, packet.ecn));
+            }
+            LinkEvent::Receive => self.received[link].push((now, packet.uid, packet.ecn)),
+            LinkEvent::Dequeue | LinkEvent::Drop => {}
+        }
+    }
+}
+
+/// Two Mb/s and what is written of the link, with bursts that fill it both ways, and a TFRC flow that uses ECN.
+///
+/// A byte takes 4000 ns, so that what a nanosecond hides of a start changes no end; and neither sources nor round trips are in step with the transmissions, where the
+/// simulator knows who comes first within a nanosecond and the emulator cannot.
+fn text(link: &str, ties: &str, seed: u64) -> String {
+    let rate = if link.contains("capacity") { "" } else { "rate = \"2Mbps\"" };
+    format!(
+        r#"
+        duration = "20s"
+        seed = {seed}
+        ties = "{ties}"
+        [[link]]
+        between = ["a", "b"]
+        {rate}
+        {link}
+        [[flow]]
+        name = "bursts"
+        from = "a"
+        to = "b"
+        transport = {{ kind = "udp" }}
+        source = {{ kind = "exponential", rate = "4100009bps", size = "700B", burst_time = "100ms", idle_time = "200ms" }}
+        [[flow]]
+        name = "back"
+        from = "b"
+        to = "a"
+        transport = {{ kind = "udp" }}
+        source = {{ kind = "pareto", rate = "5300017bps", size = "1200B" }}
+        [[flow]]
+        name = "tfrc"
+        from = "b"
+        to = "a"
+        transport = {{ kind = "tfrc", ecn = true }}
+        source = {{ kind = "ftp" }}
+        "#
+    )
+}
+
+fn simulated(scenario: &Scenario) -> (Summary, Seen) {
+    let mut simulation = Simulation::new(scenario, Seen::default()).unwrap();
+    while !simulation.run(u64::MAX).unwrap() {}
+    let record = simulation.finish();
+    (record.summary, record.observer)
+}
+
+/// The same packets through the emulator, asked each time something is due, or only when a packet comes: `lazily`.
+fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u64>, [Vec<Left>; 2]) {
+    let links = links("x.toml", text, &[], &Capacity).unwrap();
+    let [there, back] = links.duplex(None).unwrap();
+    let configs = [there, back].map(|link| link.config(links.ties));
+    let mut link = Emulator::new([(&there.name, &configs[0]), (&back.name, &configs[1])], links.seed);
+    link.measure(&Measured::between(Instant::ZERO, end));
+    let mut out: [Vec<_>; 2] = Default::default();
+    let mut fetch = |link: &mut Emulator<u64>, now| {
+        while let Some(departure) = link.poll_transmit(now) {
+            assert!(departure.at <= now, "early");
+            out[departure.way as usize].push((departure.at, departure.packet.payload, departure.packet.ecn));
+        }
+    };
+    for (now, way, uid, size, ecn) in &seen.offered {
+        while let Some(due) = link.poll_timeout()
+            && due < *now
+            && !lazily
+        {
+            fetch(&mut link, due);
+        }
+        link.handle(*now, *way, Packet { size: *size, ecn: *ecn, flow: 0, payload: *uid });
+    }
+    // What happens at the very end is no longer part of a run.
+    fetch(&mut link, end.checked_sub(Duration::from_nanos(1)).unwrap());
+    (link, out)
+}
+
+/// Returns what the two links tell.
+fn same(link: &str, ties: &str, seed: u64) -> Vec<LinkSummary> {
+    let text = text(link, ties, seed);
+    let scenario = load("x.toml", &text, &[], &Capacity).unwrap().scenario;
+    let (summary, seen) = simulated(&scenario);
+    for lazily in [false, true] {
+        let (emulator, out) = emulated(&text, &seen, Instant::ZERO + scenario.duration, lazily);
+        for way in Way::BOTH {
+            let (simulated, emulated) = (&seen.received[way as usize], &out[way as usize]);
+            let differs = simulated.iter().zip(emulated).position(|(one, other)| one != other);
+            assert_eq!(differs.map(|at| (simulated[at], emulated[at])), None, "{way:?}, {link}, seed {seed}");
+            assert_eq!(simulated.len(), emulated.len(), "{way:?}, {link}, seed {seed}");
+            let (counts, link) = (emulator.counts(way), &summary.links[way as usize]);
+            assert_eq!(
+                (counts.arrived_packets, counts.dropped_packets, counts.marked_packets),
+                (link.arrived_packets, link.dropped_packets, link.marked_packets)
+            );
+            assert_eq!(
+                (counts.duplicated_packets, counts.reordered_packets),
+                (link.duplicated_packets, link.reordered_packets)
+            );
+            assert_eq!(
+                counts.arrived_packets + counts.duplicated_packets,
+                counts.delivered_packets + counts.dropped_packets.total() + counts.held_packets
+            );
+            let label = LinkLabel { name: link.name.clone(), from: link.from.clone(), to: link.to.clone() };
+            assert_eq!(&emulator.summary(way, label, Instant::ZERO + scenario.duration), link, "{text}");
+        }
+    }
+    summary.links
+}
+
+/// Each with what it is meant to drop or mark.
+#[test]
+fn every_kind_of_queue_and_loss_does_what_it_does_in_the_simulator() {
+    let dropped = |cause| move |link: &LinkSummary| link.dropped_packets.of(cause) > 10;
+    let lossy = |loss: &str| format!("delay = \"30000457ns\"\nloss = {{ kind = {loss} }}");
+    same("delay = \"457ns\"", "drawn", 1).iter().for_each(|link| assert!(dropped(DropCause::QueueFull)(link)));
+    let of = |text: &str, what: fn(&LinkSummary) -> bool| {
+        for ties in ["drawn", "scheduled"] {
+            let links = same(text, ties, 5);
+            assert!(links.iter().any(what), "{text}: {links:?}");
+        }
+    };
+    of("delay = \"7000457ns\"\nqueue = { kind = \"droptail\", limit = \"9000B\", drop = \"front\" }", |link| {
+        link.dropped_packets.of(DropCause::QueueFull) > 10
+    });
+    of("delay = \"7000457ns\"\nqueue = { kind = \"red\" }", |link| link.dropped_packets.of(DropCause::Early) > 10);
+    of("delay = \"7000457ns\"\nqueue = { kind = \"red\", ecn = true }", |link| link.marked_packets > 10);
+    of("delay = \"7000457ns\"\npolicer = { rate = \"1Mbps\", burst = \"20kB\" }", |link| {
+        link.dropped_packets.of(DropCause::Policer) > 10
+    });
+    let full = |link: &LinkSummary| link.dropped_packets.of(DropCause::QueueFull) > 10;
+    of("delay = \"7000457ns\"\ncapacity = \"trace\"", full);
+    of("delay = \"7000457ns\"\ncapacity = \"trace\"\nqueue = { kind = \"droptail\", drop = \"front\" }", full);
+    let line = |keys: &str| format!("delay = \"7000457ns\"\n{keys}");
+    of(&line("queue = { kind = \"droptail\", limit = \"12packets\", counts = \"in-flight\" }"), full);
+    of(
+        &line(
+            r#"shaper = { rate = "1Mbps", burst = "20kB", changes = [{ at = "3s", rate = "300kbps" }, { at = "7s", rate = "1500kbps" }] }"#,
+        ),
+        full,
+    );
+    let changes = r#"changes = [{ at = "3s", rate = "1Mbps", delay = "31ms" }, { at = "9s", rate = "2Mbps", delay = "5000457ns" }]"#;
+    for rate in ["", changes, "capacity = \"trace\""] {
+        of(&line(&format!("{rate}\nshaper = {{ rate = \"1Mbps\", burst = \"20kB\" }}")), full);
+        of(&line(&format!("{rate}\njitter = {{ kind = \"exponential\", mean = \"9ms\" }}")), |link| {
+            link.reordered_packets == 0
+        });
+        let free = "jitter = { kind = \"normal\", mean = \"9ms\", deviation = \"8ms\", keeps_order = false }";
+        let held = "reorder = { kind = \"held-back\", probability = 0.05, by = \"23ms\" }";
+        of(&line(&format!("{rate}\n{free}")), |link| link.reordered_packets > 100);
+        of(&line(&format!("{rate}\n{held}\nqueue = {{ kind = \"codel\" }}")), |link| link.reordered_packets > 100);
+        of(&line(&format!("{rate}\n{held}\nduplicate = {{ probability = 0.05 }}")), |link| {
+            link.duplicated_packets > 100
+        });
+    }
+    let channel = |link: &LinkSummary| link.dropped_packets.of(DropCause::Channel) > 10;
+    of(&lossy("\"bernoulli\", probability = 0.05"), channel);
+    of(&lossy("\"bernoulli\", probability = 0.05, place = \"after-transmission\""), channel);
+    of(&lossy("\"gilbert-elliott\", mean = 0.05, run = 4"), channel);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Any seed, delay, queue and loss.
+    #[test]
+    fn any_link_does_what_it_does_in_the_simulator(
+        seed in 0u64..1000,
+        delay in 0u32..200,
+        limit in 1u32..60,
+        kind in prop_oneof![Just("droptail"), Just("red"), Just("codel"), Just("pie")],
+        probability in 0f64..0.3,
+        place in prop_oneof![Just("before-queue"), Just("after-transmission")],
+        ties in prop_oneof![Just("drawn"), Just("scheduled")],
+    ) {
+        let link = format!(
+            "delay = \"{delay}.000457ms\"\nqueue = {{ kind = \"{kind}\", limit = \"{limit}packets\" }}\n\
+             loss = {{ kind = \"bernoulli\", probability = {probability}, place = \"{place}\" }}"
+        );
+        same(&link, ties, seed);
+    }
+
+    /// Packets of any size at any instants, in any order of calls: none leaves before it could, all are accounted for, and what is due is fetched at
+    /// the instant that was told.
+    #[test]
+    fn nothing_leaves_early_and_nothing_is_lost_sight_of(
+        packets in prop::collection::vec((0u64..20_000_000, 1u32..70_000, any::<bool>()), 1..200),
+        delay in 0u64..50,
+    ) {
+        let text = format!("[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"20Mbps\"\ndelay = \"{delay}ms\"");
+        let links = links("x.toml", &text, &[], &Capacity).unwrap();
+        let config = links.links[0].config(links.ties);
+        let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
+        let mut now = Instant::ZERO;
+        let mut out = Vec::new();
+        for (number, (wait, size, back)) in packets.iter().enumerate() {
+            now += Duration::from_nanos(*wait);
+            while let Some(due) = link.poll_timeout() && due <= now {
+                let departure = link.poll_transmit(due).unwrap();
+                prop_assert_eq!(departure.at, due);
+                out.push(departure);
+            }
+            let packet = Packet { size: *size, ecn: Ecn::NotEct, flow: number as u64 % 3, payload: (number, now) };
+            link.handle(now, Way::BOTH[usize::from(*back)], packet);
+        }
+        while let Some(due) = link.poll_timeout() {
+            out.extend(link.poll_transmit(due));
+        }
+        prop_assert!(out.is_sorted_by_key(|departure| departure.at));
+        for departure in &out {
+            let (_, came) = departure.packet.payload;
+            // 8 bits at 20 Mb/s are 400 ns.
+            let least = Duration::from_millis(delay) + Duration::from_nanos(400 * u64::from(departure.packet.size));
+            prop_assert!(departure.at >= came + least);
+        }
+        for way in Way::BOTH {
+            let numbers = out.iter().filter(|departure| departure.way == way).map(|departure| departure.packet.payload.0);
+            prop_assert!(numbers.is_sorted());
+        }
+        let counts = Way::BOTH.map(|way| link.counts(way));
+        let ended = |counts: &headway_emulator::WayCounts| counts.delivered_packets + counts.dropped_packets.total();
+        prop_assert_eq!(counts.iter().map(ended).sum::<u64>(), packets.len() as u64);
+        prop_assert!(counts.iter().all(|counts| counts.no_room_packets == 0 && counts.held_packets == 0));
+        prop_assert!(MOST_HELD > 70_000 * 200);
+    }
+}

@@ -1,0 +1,93 @@
+//! What several tests need: the shipped scenarios and their files.
+#![allow(dead_code, reason = "each test uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
+
+use headway_scenario::{Files, Loaded, load};
+use std::path::{Path, PathBuf};
+
+/// The folder of shipped scenarios.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios")
+}
+
+/// Every shipped scenario: its name below the folder, and its text.
+pub(crate) fn shipped() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for below in ["", "calibration"] {
+        for entry in std::fs::read_dir(folder().join(below)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let name = path.strip_prefix(folder()).unwrap().display().to_string();
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Files below a folder.
+pub(crate) struct Below(pub(crate) PathBuf);
+
+impl Files for Below {
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        // The book names a capture; none is shipped, as it is no text.
+        if path == "call.pcapng" {
+            return Ok(capture("frames"));
+        }
+        let path = self.0.join(path);
+        let length = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        if length > limit {
+            return Err(format!("it has {length} bytes"));
+        }
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+}
+
+/// Returns a capture of `crates/transport/media/tests/data/captures.txt`, which describes how each was made.
+pub(crate) fn capture(name: &str) -> Vec<u8> {
+    let all = include_str!("../../../../transport/media/tests/data/captures.txt");
+    let line = all.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+    let digits = line.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+    digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
+
+/// One short trace, whatever is asked for.
+pub(crate) struct OneTrace;
+
+impl Files for OneTrace {
+    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        Ok(b"packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
+             packet|codec_type=video|dts_time=0.04|size=900|flags=__\n"
+            .to_vec())
+    }
+}
+
+/// A small scenario that is right: what tests change.
+pub(crate) const SMALL: &str = r#"name = "small"
+duration = "10s"
+
+[[link]]
+between = ["a", "b"]
+rate = "2Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "20packets" }
+
+[[flow]]
+name = "ftp"
+from = "a"
+to = "b"
+transport = { kind = "tcp-newreno", window = "15packets" }
+source = { kind = "ftp" }
+"#;
+
+/// Loads [`SMALL`] with `from` replaced by `to`, which must be there.
+pub(crate) fn changed(from: &str, to: &str) -> Result<Loaded, String> {
+    assert!(SMALL.contains(from), "{from}");
+    load("small.toml", &SMALL.replace(from, to), &[], &OneTrace).map_err(|error| error.to_string())
+}
+
+/// [`SMALL`] with `text` behind it.
+pub(crate) fn with(text: &str) -> Result<Loaded, String> {
+    load("small.toml", &format!("{SMALL}{text}"), &[], &OneTrace).map_err(|error| error.to_string())
+}

@@ -1,0 +1,104 @@
+//! What the tests share: scenarios by name, stored data by name.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+pub mod columns;
+pub mod hops;
+pub mod means;
+pub mod product;
+
+use headway_scenario::Scenario;
+use headway_sim::{Observer, Record, Simulation};
+use std::path::{Path, PathBuf};
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+/// A shipped scenario, by its path below `scenarios/`.
+pub fn shipped(path: &str) -> Scenario {
+    let file = root().join("scenarios").join(path);
+    parse(&std::fs::read_to_string(&file).unwrap(), &file)
+}
+
+pub fn calibration(case: &str) -> Scenario {
+    shipped(&format!("calibration/{case}.toml"))
+}
+
+/// A scenario from text.
+pub fn scenario(text: &str) -> Scenario {
+    parse(text, Path::new("test.toml"))
+}
+
+/// A scenario from text that stands, as it were, among the shipped ones.
+pub fn scenario_beside_shipped(text: &str) -> Scenario {
+    parse(text, &root().join("scenarios/test.toml"))
+}
+
+pub fn run<O: Observer>(scenario: &Scenario, observer: O) -> Record<O> {
+    let mut simulation = Simulation::new(scenario, observer).unwrap();
+    while !simulation.run(u64::MAX).unwrap() {}
+    simulation.finish()
+}
+
+pub fn link(scenario: &Scenario, name: &str) -> usize {
+    scenario.links.iter().position(|link| link.name == name).unwrap()
+}
+
+pub fn bottleneck(scenario: &Scenario) -> usize {
+    link(scenario, "n1->n2")
+}
+
+/// A file of `tests/data`.
+pub fn data(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+}
+
+/// The rows of a CSV text without its comments.
+pub fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect())
+}
+
+/// A row of `ns2-calibration/summary.csv`.
+pub struct Row {
+    names: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Row {
+    fn text(&self, name: &str) -> &str {
+        &self.values[self.names.iter().position(|n| n == name).unwrap()]
+    }
+    pub fn count(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap()
+    }
+    pub fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap()
+    }
+}
+
+pub fn summary_of(case: &str) -> Row {
+    let text = data("ns2-calibration/summary.csv");
+    let owned = |row: Vec<&str>| row.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let mut rows = fields(&text);
+    let names = owned(rows.next().unwrap());
+    let values = owned(rows.find(|row| row[0] == case).unwrap());
+    Row { names, values }
+}
+
+/// Files beside the scenario, as the command line reads them.
+struct Beside<'a>(&'a Path);
+
+impl headway_scenario::Files for Beside<'_> {
+    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        std::fs::read(self.0.join(path)).map_err(|error| error.to_string())
+    }
+}
+
+fn parse(text: &str, file: &Path) -> Scenario {
+    let files = Beside(file.parent().unwrap());
+    match headway_scenario::load(&file.display().to_string(), text, &[], &files) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+#![deny(unsafe_code)]
+
+mod breaker;
+mod clock;
+mod connection;
+mod driver;
+mod encoder;
+mod endpoint;
+mod entropy;
+mod lead;
+mod mailbox;
+mod media;
+mod options;
+mod outbox;
+mod schemes;
+mod secure;
+mod socket;
+mod wait;
+mod watched;
+mod wire;
+
+pub use breaker::Tripped;
+pub use clock::Clock;
+pub use connection::{Connection, SendError};
+pub use driver::{Refused, SocketCounters};
+pub use encoder::{EncoderOptions, EncoderRate};
+pub use endpoint::{Endpoint, EndpointError};
+pub use headway_dccp::{DropCode, Fate, Reset, ResetCode, Status};
+pub use headway_media::QueueMethod;
+pub use headway_rate::{ControllerOptions, LossFilterKind, OneWayDelay, Scale, UddjOptions, UdpmOptions};
+pub use headway_units::{Duration, MediaKind, Rate, SendDrop};
+pub use mailbox::{Closed, Event};
+pub use media::Media;
+pub use options::Options;
+pub use schemes::Spacing;
+pub use secure::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};
+pub use secure::{Secure, SecureError, SecureEvent};
+pub use wire::Wire;

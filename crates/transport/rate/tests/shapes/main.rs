@@ -1,0 +1,90 @@
+//! Controllers of every shape that the contract is there for, as files that `docs/src/adding.md` would have one write: `validation/adding/run`
+//! puts the same ones into the crate. Here each of them drives a path with a bottleneck, by the carrier's two halves and nothing else.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(dead_code, unreachable_pub, reason = "in the crate, scenarios and carriers read all of it")]
+
+mod bottleneck;
+
+/// The crate as its own files see it.
+mod contract {
+    pub(crate) use headway_rate::{
+        Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
+        Timing,
+    };
+}
+mod report {
+    pub(crate) use headway_rate::{Feedback, Own, Report, ReportForm, TimedReport};
+}
+mod toolbox {
+    pub(crate) use headway_rate::toolbox::{Flight, News, Pacer, Rto, RtoRules};
+}
+
+#[path = "../../../../../validation/adding/announced.rs"]
+mod announced;
+#[path = "../../../../../validation/adding/counted.rs"]
+mod counted;
+#[path = "../../../../../validation/adding/one_way.rs"]
+mod one_way;
+#[path = "../../../../../validation/adding/timed_window.rs"]
+mod timed_window;
+
+use announced::{AnnouncedOptions, AnnouncedReceiver, AnnouncedSender};
+use bottleneck::{Outcome, SIZE, run};
+use contract::{Need, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf};
+use counted::{CountedOptions, CountedReceiver, CountedSender};
+use headway_units::{Dialect, Instant, Options, Random, Rate};
+use one_way::{OneWayOptions, OneWayReceiver, OneWaySender};
+use timed_window::{TimedWindowOptions, TimedWindowReceiver, TimedWindowSender};
+
+fn contexts() -> (SenderContext, ReceiverContext) {
+    let mut sender = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "shapes"));
+    sender.line_rate = Some(Rate::from_bits_per_second(10_000_000));
+    (sender, ReceiverContext::new(Instant::ZERO, SIZE))
+}
+
+/// It fills most of the link, and loses little.
+fn fits(name: &str, outcome: Outcome, least: f64, most_lost: f64) {
+    println!("{name}: {outcome:?}");
+    assert!(outcome.used >= least && outcome.used <= 1.0, "{name}: {outcome:?}");
+    assert!(outcome.lost <= most_lost, "{name}: {outcome:?}");
+}
+
+#[test]
+fn a_receiver_that_announces_the_rate() {
+    let (sender, receiver) = contexts();
+    let options = AnnouncedOptions::preset(Dialect::Rfc);
+    options.check().unwrap();
+    let halves = (AnnouncedSender::new(&options, sender), AnnouncedReceiver::new(&options, receiver));
+    fits("announced", run(halves.0, halves.1), 0.5, 0.1);
+}
+
+#[test]
+fn gaps_by_what_was_counted() {
+    assert_eq!(<CountedSender as SenderHalf>::NEEDS, [Need::LineRate]);
+    let (sender, receiver) = contexts();
+    let options = CountedOptions::preset(Dialect::Rfc);
+    options.check().unwrap();
+    let halves = (CountedSender::new(&options, sender), CountedReceiver::new(&options, receiver));
+    fits("counted", run(halves.0, halves.1), 0.5, 0.1);
+}
+
+/// 10 ms of queue are a quarter of what the link holds: nothing is lost once the first seconds are over.
+#[test]
+fn one_way_delays_at_the_receiver() {
+    assert_eq!(<OneWayReceiver as ReceiverHalf>::NEEDS, [Need::SenderClock, Need::RoundTrip]);
+    let (sender, receiver) = contexts();
+    let options = OneWayOptions::preset(Dialect::Rfc);
+    options.check().unwrap();
+    let halves = (OneWaySender::new(&options, sender), OneWayReceiver::new(&options, receiver));
+    fits("one-way", run(halves.0, halves.1), 0.8, 0.001);
+}
+
+/// The same at the sender, by when each packet came.
+#[test]
+fn a_window_and_a_rate_by_arrivals_with_times() {
+    let (sender, receiver) = contexts();
+    let options = TimedWindowOptions::preset(Dialect::Rfc);
+    options.check().unwrap();
+    let halves = (TimedWindowSender::new(&options, sender), TimedWindowReceiver::new(&options, receiver));
+    fits("timed-window", run(halves.0, halves.1), 0.85, 0.001);
+}
