@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
-mod common;
-
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -594,7 +592,7 @@ fn a_connection_is_shown_as_it_goes_on() {
     let receiver = Receiver::new(&["--insecure", "--once"]);
     let model = "kind = \"cbr\", rate = \"200kbps\", size = \"500B\"";
     let mut command = receiver.sender(&["--model", model, "--duration", "4s", "--view"]);
-    if !common::has_viewer() {
+    if !crate::common::has_viewer() {
         let refused = command.output().unwrap();
         assert!(text(&refused.stderr).contains("make viewer"), "{}", text(&refused.stderr));
         return drop(receiver.end(Some("-INT")));

@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![expect(clippy::disallowed_types, reason = "it is asked by HTTP")]
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -118,7 +116,7 @@ fn a_run_under_way_is_listed_as_such() {
     let record = record(place.path());
     let summary = std::fs::read(record.join("summary.json")).unwrap();
     std::fs::remove_file(record.join("summary.json")).unwrap();
-    if !common::has_viewer() {
+    if !crate::common::has_viewer() {
         let refused = headway().arg("view").arg(&record).output().unwrap();
         assert!(String::from_utf8_lossy(&refused.stderr).contains("its run was killed"));
         return;

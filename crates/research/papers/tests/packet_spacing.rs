@@ -1,9 +1,7 @@
 //! The packet-spacing paper: what its runs are given, and its sums by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
-
-use common::link;
+use crate::common::link;
 use headway_papers::{Outcome, Paper};
 use headway_record::Summary;
 use headway_scenario::{NoFiles, Scenario, load};
@@ -16,7 +14,7 @@ fn paper() -> &'static Paper {
 
 /// The scenarios of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
-    common::scenarios(paper(), prefix)
+    crate::common::scenarios(paper(), prefix)
 }
 
 const PAPERS_CELLS: [&str; 7] = ["p", "t1", "t2", "t4", "t8", "d2", "e2"];

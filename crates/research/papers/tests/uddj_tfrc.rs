@@ -1,9 +1,7 @@
 //! The UDDJ-TFRC paper: what its runs are given; and what the guarded filter, which is not the paper's, is held to in the stored results.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
-
-use common::link;
+use crate::common::link;
 use headway_media::SourceOptions;
 use headway_papers::{Number, Paper, Results};
 use headway_scenario::{Flow, Scenario};
@@ -16,7 +14,7 @@ fn paper() -> &'static Paper {
 
 /// The scenarios of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
-    common::scenarios(paper(), prefix)
+    crate::common::scenarios(paper(), prefix)
 }
 
 fn mbps(rate: u64) -> Rate {

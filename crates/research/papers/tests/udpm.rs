@@ -1,9 +1,7 @@
 //! The UDPm paper: what its runs are given, and its sums by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
-
-use common::link;
+use crate::common::link;
 use headway_media::SourceOptions;
 use headway_papers::{Outcome, Paper, UDPM_RECEIVER, UDPM_SENDER};
 use headway_record::{SeriesNames, SeriesTable, Summary, metric};
@@ -17,7 +15,7 @@ fn paper() -> &'static Paper {
 
 /// The scenarios of the cells whose name begins so.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
-    common::scenarios(paper(), prefix)
+    crate::common::scenarios(paper(), prefix)
 }
 
 fn scenario(name: &str) -> Scenario {

@@ -1,9 +1,7 @@
 //! Every block of TOML in README and the book is a scenario, or a part of one that loads in a small scenario.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
-mod common;
-
-use common::{Below, folder};
+use crate::common::{Below, folder};
 use headway_scenario::{load, plan};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
 //! What is wrong is said with file, line, column and key, and with what would be right.
 
-mod common;
-
-use common::{OneTrace, SMALL, changed, with};
+use crate::common::{OneTrace, SMALL, changed, with};
 use headway_scenario::{Files, NoFiles, Override, load};
 
 /// The first line of the error.

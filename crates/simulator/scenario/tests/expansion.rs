@@ -1,9 +1,7 @@
 //! Replicas, presets, overrides and `[vary]`: from what is written to what runs.
 #![allow(clippy::unwrap_used, reason = "a wrong override is a failed test")]
 
-mod common;
-
-use common::{OneTrace, SMALL, changed, with};
+use crate::common::{OneTrace, SMALL, changed, with};
 use headway_engine::Ties;
 use headway_scenario::{Loaded, NoFiles, Override, Scenario, Start, Transport, load, plan};
 use headway_units::{Duration, Instant, Registry};

@@ -1,9 +1,7 @@
 //! What a `[[link]]` has around its queue: `loss`, `policer`, and what of that is otherwise on the way back: `reverse`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
-
-use common::{OneTrace, SMALL, changed};
+use crate::common::{OneTrace, SMALL, changed};
 use headway_link::{LossOptions, LossTrace};
 use headway_scenario::{Files, Loaded, load};
 use headway_units::{Bytes, Probability, Registry};

@@ -1,8 +1,6 @@
 //! Any text, and any change of a right one, is read or refused: no panic, no hang, no growth without bound.
 
-mod common;
-
-use common::{OneTrace, SMALL, shipped};
+use crate::common::{OneTrace, SMALL, shipped};
 use headway_scenario::{Override, load, plan};
 use proptest::prelude::*;
 

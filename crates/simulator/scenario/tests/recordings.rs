@@ -1,9 +1,7 @@
 //! Packet captures as sources of a scenario, and the codec by which speech is rated.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-mod common;
-
-use common::{SMALL, capture};
+use crate::common::{SMALL, capture};
 use headway_media::Trace;
 use headway_scenario::{EModelOptions, Files, Loaded, SpeechCodec, load};
 use headway_units::{Bytes, Duration, MediaKind};

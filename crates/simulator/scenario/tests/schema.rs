@@ -1,9 +1,7 @@
 //! The JSON Schema says what the reader says.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a schema with another shape is a failed test")]
 
-mod common;
-
-use common::{SMALL, changed, shipped, with};
+use crate::common::{SMALL, changed, shipped, with};
 use serde_json::{Value, json};
 
 /// Every reason why `value` is not what the schema asks for. Knows the keywords that the schema uses, and refuses others.

@@ -1,9 +1,7 @@
 //! Sources of sessions: what is wrong is said with its key, and with what would be right.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a scenario that is not read is a failed test")]
 
-mod common;
-
-use common::SMALL;
+use crate::common::SMALL;
 use headway_media::{LognormalSizes, ObjectCounts, PagesOptions, SessionSizes, SourceOptions};
 use headway_scenario::{NoFiles, load};
 use headway_units::{Bytes, Dialect, Options as _};

@@ -1,8 +1,6 @@
 //! Every scenario that comes with Headway is right, and can be written out and read back.
 
-mod common;
-
-use common::{Below, folder, shipped};
+use crate::common::{Below, folder, shipped};
 use headway_scenario::{NoFiles, Override, Transport, load, plan};
 use headway_units::{Bytes, Duration, Registry};
 

@@ -1,0 +1,18 @@
+//! The tests of this crate in one program. `cargo test -p headway-cli --test all MODULE` runs one module.
+
+mod attacks;
+mod book;
+mod command;
+mod common;
+mod dependencies;
+mod folders;
+mod live;
+mod output;
+mod papers;
+mod papers_parts;
+mod proxy;
+mod queues;
+mod relay;
+mod sockets;
+mod sweep;
+mod view;

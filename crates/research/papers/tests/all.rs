@@ -1,0 +1,18 @@
+//! The tests of this crate in one program. `cargo test -p headway-papers --test all MODULE` runs one module.
+
+mod agreement;
+mod book;
+mod can_fail;
+mod claims;
+mod common;
+mod lan_queues;
+mod lan_sums;
+mod metric_sums;
+mod packet_spacing;
+mod report;
+mod rerun;
+mod scorecard;
+mod sfdps;
+mod sfdps_sums;
+mod uddj_tfrc;
+mod udpm;

@@ -1,0 +1,19 @@
+//! The tests of this crate in one program. `cargo test -p headway-scenario --test all MODULE` runs one module.
+
+mod alone;
+mod attackers;
+mod book;
+mod clocks;
+mod common;
+mod controllers;
+mod errors;
+mod expansion;
+mod hosts;
+mod links;
+mod links_alone;
+mod mutation;
+mod recordings;
+mod schema;
+mod sessions;
+mod shipped;
+mod sweeps;
