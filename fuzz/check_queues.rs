@@ -91,28 +91,20 @@ pub(crate) fn check(bytes: &[u8]) {
     let around = choices.byte();
     let ties = if around & 1 == 0 { Ties::Drawn } else { Ties::Scheduled };
     let has = |bit: u8| around >> bit & 1 == 1;
+    let rate = choices.one(&["64kbps", "1Mbps", "10Mbps", "10Gbps"]).parse().expect("a rate");
+    let delay = Duration::from_millis(u64::from(choices.byte()));
     let config = Config {
-        rate: choices.one(&["64kbps", "1Mbps", "10Mbps", "10Gbps"]).parse().expect("a rate"),
-        delay: Duration::from_millis(u64::from(choices.byte())),
-        mtu: None,
-        overhead: Bytes::new(0),
-        queue,
-        loss: None,
-        policer: None,
         shaper: has(1).then(|| shaper(has(7))),
         jitter: has(2).then(|| jitter(has(3))),
         reorder: has(4).then(|| reorder(has(5))),
         duplicate: has(6).then(|| DuplicateOptions { probability: part(0.2), correlation: part(0.1) }),
-        capacity: None,
-        changes: None,
-        two_events: false,
-        ties,
+        ..Config::new(rate, delay, queue)
     };
     let keeps_order = !config.overtakes();
     let fates = Fates { keeps_order, last: [0; 256], offered: 0, ended: 0 };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(ties, &measured, fates);
-    link.add(config, 1, "fuzz", false);
+    link.add(&config.into(), 1, "fuzz", false);
     link.set_hosts(&(0..32).map(|flow| (flow % 3, 3 + flow % 2)).collect());
     let mut run = Run { link, now: Instant::from_millis(1), most, slack };
     while let Some(step) = choices.step() {

@@ -23,7 +23,7 @@ pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
         "[[link]]\nbetween = [\"client\", \"server\"]\nrate = \"1Gbps\"\ndelay = \"20ms\"\nloss = {{ kind = \"bernoulli\", probability = \"{loss_pct}%\" }}\n"
     );
     let links = headway_scenario::links("link", &text, &[], &headway_scenario::NoFiles).expect("the link is right");
-    let config = links.links[0].config(links.ties);
+    let config = &links.links[0].config;
     let options = ProxyOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
         to: server,
@@ -31,7 +31,7 @@ pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
         clients: 256,
         bound: Duration::from_millis(1),
     };
-    let mut proxy = Proxy::new(options, [("a", &config), ("b", &config)], seed).unwrap();
+    let mut proxy = Proxy::new(options, links.ties, [("a", config), ("b", config)], seed).unwrap();
     let address = proxy.address().unwrap();
     std::thread::spawn(move || while proxy.turn(Duration::from_millis(100)).is_ok() {});
     address

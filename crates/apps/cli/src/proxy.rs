@@ -34,13 +34,12 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
     interrupt::listen();
     let ways = links.duplex(asked.link.as_deref()).map_err(Failure::Proxy)?;
-    let configs = ways.map(|link| link.config(links.ties));
-    let named = [(ways[0].name.as_str(), &configs[0]), (ways[1].name.as_str(), &configs[1])];
+    let named = ways.map(|way| (way.name.as_str(), &way.config));
     let failed = |error: headway_emulator::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&asked.listen)?, destination(&asked.to)?);
     check_not_own(listen, "--to", to)?;
     let options = ProxyOptions { listen, to, beside: None, clients: asked.max_clients, bound: asked.bound };
-    let mut proxy = Proxy::new(options, named, links.seed).map_err(failed)?;
+    let mut proxy = Proxy::new(options, links.ties, named, links.seed).map_err(failed)?;
     let front = proxy.address().map_err(failed)?;
     // The system may have chosen this port for --listen with port 0.
     check_not_own(front, "--to", to)?;

@@ -1,6 +1,5 @@
 //! Attacks of a local process without the token, and of strangers on the network: an honest client is answered all the same.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "attackers and clients have sockets")]
 
 use serde_json::Value;

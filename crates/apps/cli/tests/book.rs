@@ -4,7 +4,6 @@
 //! shows its error. A block whose fence names what it needs (`console,needs=minutes`) is not run; such blocks are listed and counted, and the options
 //! of their commands are checked. Blocks of the other kinds have tests of their own, see [`KINDS`].
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "a port that is free is found by binding it")]
 
 use std::collections::{BTreeMap, BTreeSet};

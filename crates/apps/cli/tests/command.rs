@@ -1,5 +1,4 @@
 //! The program as its users run it.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use std::path::Path;
 use std::process::{Command, Output};

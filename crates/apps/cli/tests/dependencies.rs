@@ -1,5 +1,4 @@
 //! The crates of Headway use only the crates that `crates/dependencies.toml` lists for them.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -41,7 +40,10 @@ fn crates() -> Vec<Crate> {
                 layer,
                 name: short(&package["name"]).unwrap(),
                 description: text(&package["description"]),
-                uses: dependencies.filter(|used| used["kind"] != "dev").filter_map(|used| short(&used["name"])).collect(),
+                uses: dependencies
+                    .filter(|used| used["kind"] != "dev")
+                    .filter_map(|used| short(&used["name"]))
+                    .collect(),
             }
         })
         .collect()
@@ -101,10 +103,13 @@ fn the_book_has_the_table_of_crates() {
 /// A program that sends real-time media compiles no simulator, no Arrow and no charts, and at most 80 crates in all.
 #[test]
 fn a_program_that_uses_sockets_compiles_few_crates() {
-    let arguments = ["tree", "--package", "headway-net", "--edges", "normal", "--prefix", "none", "--locked", "--offline"];
+    let arguments =
+        ["tree", "--package", "headway-net", "--edges", "normal", "--prefix", "none", "--locked", "--offline"];
     let tree = cargo(&arguments);
     let crates: BTreeSet<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    for heavy in ["arrow-array", "plotters", "schemars", "statrs", "lz4_flex", "serde_json", "headway-engine", "headway-link"] {
+    for heavy in
+        ["arrow-array", "plotters", "schemars", "statrs", "lz4_flex", "serde_json", "headway-engine", "headway-link"]
+    {
         assert!(!crates.contains(heavy), "headway-net uses {heavy}");
     }
     assert!(crates.contains("quinn-udp") && crates.len() <= 80, "{} crates: {crates:?}", crates.len());

@@ -1,5 +1,4 @@
 //! What runs do with folders: nothing that no run has left is lost, and nothing is taken for a record that is none.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

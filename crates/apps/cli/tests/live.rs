@@ -1,6 +1,5 @@
 //! `headway live` as its users run it. Nothing here asks how fast anything is: a busy machine is late, and an hour late is early enough.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use serde_json::Value;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Readers that do not read, full disks, refused senders: what a command does with its data, and what its exit status reports.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
 use serde_json::Value;

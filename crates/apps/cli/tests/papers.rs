@@ -1,5 +1,4 @@
 //! `headway papers` as its users run it, over one cheap cell.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Runs of a part of a paper, and figures that no run gives.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use serde_json::Value;
 use std::path::Path;

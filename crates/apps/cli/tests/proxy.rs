@@ -1,6 +1,5 @@
 //! `headway proxy` as its users run it.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides of the proxy have sockets")]
 
 use serde_json::Value;

@@ -1,5 +1,4 @@
 //! `headway queues` as its users run it.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use serde_json::Value;
 use std::path::Path;

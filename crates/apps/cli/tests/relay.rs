@@ -1,5 +1,4 @@
 //! `headway relay` as its users run it.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
 use std::io::{BufRead, BufReader, Read};

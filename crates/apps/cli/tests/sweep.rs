@@ -1,5 +1,4 @@
 //! `headway sweep`: one command, one table, one dataset, whatever happens meanwhile.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_methods, reason = "the program under test is another process")]
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! `headway view` answers its own page and nobody else; `headway report` is one file.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![expect(clippy::disallowed_types, reason = "it is asked by HTTP")]
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -156,7 +156,7 @@ fn loss(run: &Outcome<'_>) -> Option<f64> {
 
 /// The packets of RED's average are of `mean_packet` where it counts bytes.
 fn red_unit(run: &Outcome<'_>) -> Option<f64> {
-    match &*bottleneck_link(run)?.queue {
+    match &bottleneck_link(run)?.queue {
         QueueOptions::Red(red) if red.in_bytes => Some(red.mean_packet.count() as f64 / PACKET_BYTES),
         QueueOptions::Red(_) => Some(1.0),
         _ => None,

@@ -1,5 +1,4 @@
 //! Agreement with ns-2, worked by hand; and how many runs stand behind a number of several points.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Bound, Check, Measured, Paper, Profile, Reduce, Reference, Results, Share, ShareOf, Values};
 use std::collections::BTreeMap;

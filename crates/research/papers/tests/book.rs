@@ -1,5 +1,4 @@
 //! Numbers in README and the book, each compared with what it counts or with the stored file it is taken from.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{PAPERS, Paper};
 use std::collections::BTreeSet;

@@ -1,14 +1,14 @@
 //! Checks that once could not fail, or tested less than their claim says: each fails when the number that it is about moves.
 //!
 //! The numbers are the stored means; the case sets one of them, in one cell, to a value that the claim excludes.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Measured, Paper, Profile, Results, Values, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 fn stored(paper: &Paper) -> Results {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../papers").join(paper.id.as_ref()).join("results.json");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../papers").join(paper.id.as_ref()).join("results.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -1,5 +1,4 @@
 //! What stands in `papers/` fits together: claims, cells, metrics, tests, stored numbers.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{
     Claim, Class, Kind, PAPERS, Part, Profile, Results, Verdict, charts, figures_markdown, inferred_markdown, markdown,

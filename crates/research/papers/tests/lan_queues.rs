@@ -1,5 +1,4 @@
 //! Definitions and metrics of the LAN paper, each against a sum that can be done by hand.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values, Verdict};
 use headway_record::{LinkLabel, LinkMeter, SeriesNames, SeriesTable, Summary, metric};

@@ -1,5 +1,4 @@
 //! Delays and shares of the LAN paper, worked by hand: three packets that meet at the router, and counts that were made up.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};

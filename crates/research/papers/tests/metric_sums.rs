@@ -1,5 +1,4 @@
 //! Every metric of the papers on packet spacing, UDPm and UDDJ-TFRC, and of the LAN's network: worked by hand from counts that were made up.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{

@@ -1,5 +1,4 @@
 //! The packet-spacing paper: what its runs are given, and its sums by hand.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common::link;
 use headway_papers::{Outcome, Paper};
@@ -26,7 +25,7 @@ fn figure_5_is_the_network() {
         let trunk = link(&scenario, "middle", "sink");
         assert_eq!(trunk.rate, Rate::from_bits_per_second(155_000_000), "{name}");
         assert_eq!(trunk.delay, Duration::from_millis(40), "{name}");
-        let queue = serde_json::to_value(&*trunk.queue).unwrap();
+        let queue = serde_json::to_value(&trunk.queue).unwrap();
         assert_eq!((&queue["kind"], &queue["limit"]), (&"droptail".into(), &"10packets".into()), "{name}");
         for flow in &scenario.flows {
             let access = link(&scenario, &scenario.nodes[flow.from], "middle");

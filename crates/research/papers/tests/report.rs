@@ -1,5 +1,4 @@
 //! The report of the stored results: it says what they say, all of it, and loads nothing.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Claims, PAPERS, Paper, Reference, Reported, Results, charts, report};
 use serde_json::Value;

@@ -5,7 +5,6 @@
 //! The sample holds cheap cells: all five papers together take less than a minute of CPU. The sample of a paper runs each of its
 //! scenario files, and each transport, CCID, loss filter, send queue, queue and other option that one of its cells names by a word.
 //! [`the_sample_runs_every_scenario_and_every_word`] lists what is too expensive. `make papers` runs all cells again.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Cell, Claims, Measured, Number, Outcome, PAPERS, Paper, Profile, Results};
 use headway_record::SeriesTable;
@@ -183,7 +182,8 @@ fn differences(cell: &str, stored: &Numbers, computed: &Numbers) -> Vec<String> 
 }
 
 fn stored(paper: &Paper) -> Results {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../papers").join(paper.id.as_ref()).join("results.json");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../papers").join(paper.id.as_ref()).join("results.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -1,5 +1,4 @@
 //! The book's page of all papers tells what their stored results say.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Class, PAPERS, Results, by_reading_markdown, scorecard, scorecard_markdown};
 use serde_json::json;

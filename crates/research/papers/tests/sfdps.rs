@@ -1,5 +1,4 @@
 //! The SFDPS paper: its claims are all there, and its method is what is run.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::{Media, SendQueue, SourceOptions};
 use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values};

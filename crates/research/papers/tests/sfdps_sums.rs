@@ -1,5 +1,4 @@
 //! Metrics of the SFDPS paper, each asked of counts that were made up.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, RttSummary, SendQueueSummary, SeriesNames, SeriesTable, Summary, metric};

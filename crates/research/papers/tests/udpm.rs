@@ -1,5 +1,4 @@
 //! The UDPm paper: what its runs are given, and its sums by hand.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common::link;
 use headway_media::SourceOptions;
@@ -47,7 +46,7 @@ fn the_dumbbell_is_the_papers() {
             assert_eq!(access.rate, Rate::from_bits_per_second(rate * 1_000_000), "{name}");
             assert_eq!(access.delay, Duration::from_millis(delay), "{name}");
         }
-        let queue = serde_json::to_value(&*bottleneck.queue).unwrap();
+        let queue = serde_json::to_value(&bottleneck.queue).unwrap();
         assert_eq!((&queue["kind"], &queue["limit"]), (&"red".into(), &"20packets".into()), "{name}");
         if name.contains("stated") {
             assert_eq!(queue["min_threshold"], "5packets", "{name}");

@@ -6,8 +6,9 @@ use super::report::Report;
 use super::socket::{Socket, ecn};
 use super::waiter::Waiter;
 use super::watch::{Seen, Watch};
-use headway_net::Clock;
+use headway_engine::Ties;
 use headway_link::{Config, PortSample};
+use headway_net::Clock;
 use headway_record::{Histogram, LinkLabel, LinkSummary, Measured};
 use headway_units::{Duration, Instant};
 use quinn_udp::RecvMeta;
@@ -98,11 +99,16 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Listens, with an idle link: the way to the server and the way back, each with its name, as [`Emulator::new`] takes them.
+    /// Listens, with an idle link; `ties`, `ways` and `seed` are those of [`Emulator::new`].
     ///
     /// # Errors
     /// The address may be taken, or not be ours.
-    pub fn new(options: ProxyOptions, ways: [(&str, &Config); 2], seed: u64) -> Result<Self, ProxyError> {
+    pub fn new(
+        options: ProxyOptions,
+        ties: Ties,
+        ways: [(&str, &Arc<Config>); 2],
+        seed: u64,
+    ) -> Result<Self, ProxyError> {
         let mut proxy = Self {
             options,
             clock: Clock::new(),
@@ -110,7 +116,7 @@ impl Proxy {
             ready: Vec::new(),
             doors: Vec::new(),
             clients: Clients::new(options.clients as usize),
-            link: Emulator::new(ways, seed),
+            link: Emulator::new(ties, ways, seed),
             buffers: vec![0; BUFFERS * BUFFER],
             release_error: Histogram::default(),
             intake_error: Histogram::default(),

@@ -177,14 +177,14 @@ impl<T: Default + Clone> Handler<Packet<T>> for Fates<T> {
 }
 
 impl<T: Default + Clone> Emulator<T> {
-    /// An idle link at time zero: the way to the server, then the way back, each with its name in the scenario. The names and the seed give the
-    /// random streams.
+    /// Creates an idle link at time zero: the path to the server, then the reverse path, each with its name in the scenario.
+    /// The names and the seed determine the random streams.
     #[must_use]
-    pub fn new(ways: [(&str, &Config); 2], seed: u64) -> Self {
+    pub fn new(ties: Ties, ways: [(&str, &Arc<Config>); 2], seed: u64) -> Self {
         let measured = &Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
         let fates = Fates { counts: [WayCounts::default(); 2], held: 0, dropped: None };
-        let mut ports = Ports::new(ways[0].1.ties, measured, fates);
-        ways.into_iter().for_each(|(name, config)| ports.add(config.clone(), seed, name, false));
+        let mut ports = Ports::new(ties, measured, fates);
+        ways.into_iter().for_each(|(name, config)| ports.add(config, seed, name, false));
         Self { ports, now: Instant::ZERO, due: VecDeque::new() }
     }
 
@@ -286,24 +286,9 @@ mod tests {
     use headway_link::QueueOptions;
     use headway_units::{Dialect, Duration, QueueSize, Registry};
 
-    fn config(rate: &str, delay: Duration) -> Config {
-        Config {
-            rate: rate.parse().unwrap(),
-            delay,
-            mtu: None,
-            overhead: headway_units::Bytes::new(0),
-            queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap(),
-            loss: None,
-            policer: None,
-            shaper: None,
-            jitter: None,
-            reorder: None,
-            duplicate: None,
-            capacity: None,
-            changes: None,
-            two_events: false,
-            ties: Ties::Drawn,
-        }
+    fn config(rate: &str, delay: Duration) -> Arc<Config> {
+        let queue = QueueOptions::preset("droptail", Dialect::Rfc).unwrap();
+        Config::new(rate.parse().unwrap(), delay, queue).into()
     }
 
     fn packet(size: u32, payload: u32) -> Packet<u32> {
@@ -315,7 +300,7 @@ mod tests {
     #[test]
     fn a_long_way_does_not_delay_the_way_back() {
         let [there, back] = [1000, 1].map(|millis| config("8Mbps", Duration::from_millis(millis)));
-        let mut link = Emulator::new([("a->b", &there), ("b->a", &back)], 1);
+        let mut link = Emulator::new(Ties::Drawn, [("a->b", &there), ("b->a", &back)], 1);
         let ms = Instant::from_millis;
         let mut due = VecDeque::new();
         for millis in (0..3000).step_by(5) {
@@ -339,7 +324,7 @@ mod tests {
     #[test]
     fn packets_leave_by_rate_and_delay_and_never_before() {
         let config = config("2Mbps", Duration::from_millis(10));
-        let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
+        let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
         assert_eq!((link.poll_timeout(), link.poll_transmit(Instant::ZERO)), (None, None));
         for number in 0..3 {
             link.handle(Instant::ZERO, Way::ToServer, packet(1000, number));
@@ -364,7 +349,7 @@ mod tests {
     #[test]
     fn a_late_caller_changes_nothing() {
         let config = config("2Mbps", Duration::from_millis(10));
-        let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
+        let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
         link.handle(Instant::ZERO, Way::ToServer, packet(1000, 0));
         link.handle(Instant::from_millis(500), Way::ToServer, packet(1000, 1));
         let late = Instant::from_secs(5);
@@ -380,9 +365,9 @@ mod tests {
     #[test]
     fn what_is_held_has_a_bound() {
         let mut config = config("8Gbps", Duration::from_secs(3600));
-        let QueueOptions::DropTail(queue) = &mut config.queue else { unreachable!() };
+        let QueueOptions::DropTail(queue) = &mut Arc::make_mut(&mut config).queue else { unreachable!() };
         queue.limit = QueueSize::Packets(u64::MAX);
-        let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
+        let mut link = Emulator::new(Ties::Drawn, [("a->b", &config), ("b->a", &config)], 1);
         let most = MOST_HELD / cost(64_000);
         for number in 0..most + 5 {
             link.handle(Instant::ZERO, Way::BOTH[(number % 2) as usize], packet(64_000, 0));

@@ -92,8 +92,7 @@ fn simulated(scenario: &Scenario) -> (Summary, Seen) {
 fn emulated(text: &str, seen: &Seen, end: Instant, lazily: bool) -> (Emulator<u64>, [Vec<Left>; 2]) {
     let links = links("x.toml", text, &[], &Capacity).unwrap();
     let [there, back] = links.duplex(None).unwrap();
-    let configs = [there, back].map(|link| link.config(links.ties));
-    let mut link = Emulator::new([(&there.name, &configs[0]), (&back.name, &configs[1])], links.seed);
+    let mut link = Emulator::new(links.ties, [(&there.name, &there.config), (&back.name, &back.config)], links.seed);
     link.measure(&Measured::between(Instant::ZERO, end));
     let mut out: [Vec<_>; 2] = Default::default();
     let mut fetch = |link: &mut Emulator<u64>, now| {
@@ -229,8 +228,8 @@ proptest! {
     ) {
         let text = format!("[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"20Mbps\"\ndelay = \"{delay}ms\"");
         let links = links("x.toml", &text, &[], &Capacity).unwrap();
-        let config = links.links[0].config(links.ties);
-        let mut link = Emulator::new([("a->b", &config), ("b->a", &config)], 1);
+        let config = &links.links[0].config;
+        let mut link = Emulator::new(links.ties, [("a->b", config), ("b->a", config)], 1);
         let mut now = Instant::ZERO;
         let mut out = Vec::new();
         for (number, (wait, size, back)) in packets.iter().enumerate() {

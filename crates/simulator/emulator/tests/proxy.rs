@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
-use headway_net::Clock;
 use headway_emulator::{Emulator, Packet, Proxy, ProxyOptions, Seen, Watch, Way};
+use headway_net::Clock;
 use headway_scenario::{Links, NoFiles, links};
 use headway_units::{DropCause, Duration, Ecn, Instant};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -64,10 +64,9 @@ fn link(keys: &str) -> Links {
 
 fn proxy(links: &Links, to: SocketAddr) -> Proxy {
     let ways = links.duplex(None).unwrap();
-    let configs = ways.map(|link| link.config(links.ties));
     let bound = Duration::from_secs(3600);
     let options = ProxyOptions { listen: ([127, 0, 0, 1], 0).into(), to, beside: None, clients: 256, bound };
-    Proxy::new(options, [(&ways[0].name, &configs[0]), (&ways[1].name, &configs[1])], links.seed).unwrap()
+    Proxy::new(options, links.ties, ways.map(|way| (&way.name[..], &way.config)), links.seed).unwrap()
 }
 
 /// Runs the proxy until this holds; that it never does is a failure, after half a minute.
@@ -124,8 +123,8 @@ fn all_come_in_order_and_none_too_early() {
 fn those_are_lost_that_the_seed_says() {
     const COUNT: u32 = 500;
     let links = link("rate = \"1Gbps\"\ndelay = \"1ms\"\nloss = { kind = \"bernoulli\", probability = 0.2 }");
-    let config = links.links[0].config(links.ties);
-    let mut emulator = Emulator::new([("a->b", &config), ("b->a", &config)], links.seed);
+    let config = &links.links[0].config;
+    let mut emulator = Emulator::new(links.ties, [("a->b", config), ("b->a", config)], links.seed);
     for number in 0..COUNT {
         let now = Instant::from_millis(u64::from(number));
         emulator.handle(now, Way::ToServer, Packet { size: 32, ecn: Ecn::NotEct, flow: 0, payload: number });

@@ -131,26 +131,10 @@ impl Handler<Packet> for Printer {
 
 /// The queue of a link.
 fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
-    let config = Config {
-        rate,
-        delay: Duration::from_millis(1),
-        mtu: None,
-        overhead: Bytes::new(0),
-        queue,
-        loss: None,
-        policer: None,
-        shaper: None,
-        jitter: None,
-        reorder: None,
-        duplicate: None,
-        capacity: None,
-        changes: None,
-        two_events: true,
-        ties: Ties::Drawn,
-    };
+    let config = Config { two_events: true, ..Config::new(rate, Duration::from_millis(1), queue) };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(Ties::Drawn, &measured, Printer::default());
-    link.add(config, seed, "link", false);
+    link.add(&config.into(), seed, "link", false);
     link.set_hosts(&hosts());
     let arrivals = lines.into_iter().map(|line| match line {
         Line::Comes(at, packet, _) => (at, packet),

@@ -46,26 +46,15 @@ fn main() {
     };
     let delay = Duration::from_millis(1);
     let limit: QueueSize = limit.parse().expect("the size of a queue");
+    let queue = QueueOptions::DropTail(droptail::Options { limit, ..droptail::Options::preset(Dialect::Rfc) });
     let config = Config {
-        rate: rate.parse().expect("a rate"),
-        delay,
-        mtu: None,
         overhead: overhead.parse().expect("bytes"),
-        queue: QueueOptions::DropTail(droptail::Options { limit, ..droptail::Options::preset(Dialect::Rfc) }),
-        loss: None,
-        policer: None,
         shaper: Some(serde_json::from_str(shaper).expect("a shaper in JSON")),
-        jitter: None,
-        reorder: None,
-        duplicate: None,
-        capacity: None,
-        changes: None,
-        two_events: false,
-        ties: Ties::Drawn,
+        ..Config::new(rate.parse().expect("a rate"), delay, queue)
     };
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
     let mut link = Ports::new(Ties::Drawn, &measured, Nothing);
-    link.add(config, 1, "link", false);
+    link.add(&config.into(), 1, "link", false);
     let mut offered: Vec<_> = std::io::read_to_string(std::io::stdin()).expect("a text").lines().map(packet).collect();
     offered.reverse();
     loop {

@@ -1,79 +1,17 @@
 //! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
 
-use crate::capacity::CapacityTrace;
-use crate::changes::LinkChanges;
-use crate::duplicate::{Duplicate, DuplicateOptions};
+use crate::config::Config;
+use crate::duplicate::Duplicate;
 use crate::in_flight::InFlight;
-use crate::jitter::JitterOptions;
-use crate::loss::{Loss, LossOptions, Place};
-use crate::policer::{Policer, PolicerOptions};
+use crate::loss::{Loss, Place};
+use crate::policer::Policer;
 use crate::pool::Handle;
-use crate::queue::{Arrival, Backlog, Decision, Discipline, Hosts, LinkFacts, QueueOptions, Verdict, droptail};
-use crate::reorder::{self, ReorderOptions};
-use crate::shaper::ShaperOptions;
+use crate::queue::{Arrival, Backlog, Decision, Discipline, Hosts, LinkFacts, Verdict};
 use crate::unmarked::Unmarked;
 use crate::varying::Varying;
 use headway_engine::Ties;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step};
 use std::collections::VecDeque;
-use std::sync::Arc;
-
-/// What a link is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// Transmission rate; not zero.
-    pub rate: Rate,
-    /// When it transmits instead, if that was measured; `rate` is then what queues take for it.
-    pub capacity: Option<Arc<CapacityTrace>>,
-    /// How its rate and its delay change, from `rate` and `delay` on, which queues take for it; of one whose capacity was measured there are none.
-    pub changes: Option<Arc<LinkChanges>>,
-    /// Propagation delay. Zero only if a packet takes a nanosecond to transmit: else the order of what happens at one
-    /// instant is not defined.
-    pub delay: Duration,
-    /// Largest packet, in IP bytes; larger ones are dropped.
-    pub mtu: Option<Bytes>,
-    /// Bytes of lower layers that each packet costs on the wire. They take time, but no room in the queue.
-    pub overhead: Bytes,
-    /// The queue in front of the transmitter.
-    pub queue: QueueOptions,
-    /// What the channel loses.
-    pub loss: Option<LossOptions>,
-    /// What is dropped before the queue for its rate.
-    pub policer: Option<PolicerOptions>,
-    /// What delays transmissions for its rate. Packets above its burst are dropped.
-    pub shaper: Option<ShaperOptions>,
-    /// How much longer than `delay` packets take.
-    pub jitter: Option<JitterOptions>,
-    /// Which of them overtake others.
-    pub reorder: Option<ReorderOptions>,
-    /// Which packets are duplicated.
-    pub duplicate: Option<DuplicateOptions>,
-    /// Forces an event at the end of each transmission even where none is needed.
-    pub two_events: bool,
-    /// Who comes first of what is alike to the last bit.
-    pub ties: Ties,
-}
-
-impl Config {
-    /// Whether links of this configuration may share their state: neither their queue nor their channel keeps any.
-    #[must_use]
-    pub fn may_be_shared(&self) -> bool {
-        let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();
-        let bare = bare && InFlight::new(&self.queue).is_none();
-        let varies = self.capacity.is_some() || self.changes.is_some() || self.shaper.is_some();
-        let bare = bare && !varies && self.jitter.is_none() && self.reorder.is_none();
-        match &self.queue {
-            QueueOptions::DropTail(options) => options.drop == droptail::Victim::Tail && bare,
-            _ => false,
-        }
-    }
-
-    /// Whether packets may overtake one another on their way: such a link takes two events.
-    #[must_use]
-    pub fn overtakes(&self) -> bool {
-        reorder::overtakes(self.jitter.as_ref(), self.reorder.as_ref())
-    }
-}
 
 /// What a packet of some size takes.
 #[derive(Clone, Copy, Debug)]
@@ -131,8 +69,9 @@ pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
 
 impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
-    pub(crate) fn new(config: &Config, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, two_events, ties, .. } = config;
+    /// `two_events` forces an event at the end of each transmission.
+    pub(crate) fn new(config: &Config, ties: Ties, two_events: bool, seed: u64, name: &str) -> Self {
+        let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, .. } = config;
         // Behind a shaper the queue is served no faster than it lets.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
         let facts = LinkFacts { rate: served, delay: *delay };
@@ -154,8 +93,8 @@ impl Common {
             varying: Varying::new(config, seed, name).map(Box::new),
             mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
             overhead: overhead.count(),
-            ties: *ties,
-            two_events: *two_events || *ties == Ties::Scheduled || !queue.decides_at_arrival() || config.overtakes(),
+            ties,
+            two_events: two_events || ties == Ties::Scheduled || config.needs_two_events(),
             paces: [nothing; 2],
             discipline: Discipline::new(queue, facts),
             holds,

@@ -4,7 +4,8 @@
 //! events, which [`Ports::departed`] and [`Ports::arrived`] handle. A port meters its packets and schedules its events itself. The [`Handler`] of the
 //! owner is notified of marks, drops and, optionally, of other events.
 
-use crate::common::{Common, Config};
+use crate::common::Common;
+use crate::config::Config;
 use crate::pool::{Handle, Item, Pool};
 use crate::port::{Ctx, Delivery, Offer, Port, Transmission};
 use crate::queue::{Decision, Hosts};
@@ -95,7 +96,7 @@ pub struct Ports<T, H> {
     ports: Vec<Port>,
     commons: Vec<Common>,
     /// The newest configurations, with the numbers of their [`Common`]s.
-    latest: Vec<(Config, u32)>,
+    latest: Vec<(Arc<Config>, u32)>,
     /// Whether any port has ends of transmissions as events.
     departures: bool,
     /// Whether any port duplicates packets.
@@ -127,18 +128,18 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
     }
 
     /// Adds an idle port; its number is how many there were. `name` and `seed` give its random streams. `by_flow` counts packets by flow.
-    pub fn add(&mut self, mut config: Config, seed: u64, name: &str, by_flow: bool) {
-        config.two_events |= H::WATCHES;
+    pub fn add(&mut self, config: &Arc<Config>, seed: u64, name: &str, by_flow: bool) {
         // Replicas follow one another.
-        let equal = self.latest.iter().rev().take(LATEST).find(|(other, _)| *other == config);
+        let equal =
+            self.latest.iter().rev().take(LATEST).find(|(other, _)| Arc::ptr_eq(other, config) || other == config);
         let number = equal.map_or(self.commons.len() as u32, |(_, number)| *number);
         if equal.is_none() {
-            let common = Common::new(&config, seed, name);
+            let common = Common::new(config, self.events.ties, H::WATCHES, seed, name);
             self.departures |= common.two_events;
             self.duplicates |= common.duplicates();
             self.commons.push(common);
             if config.may_be_shared() {
-                self.latest.push((config, number));
+                self.latest.push((Arc::clone(config), number));
             }
         }
         let meter = if by_flow { LinkMeter::counting_by_flow() } else { LinkMeter::default() };

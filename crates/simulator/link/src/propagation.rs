@@ -1,7 +1,8 @@
 //! When packets arrive whose delay is not always the same: it changes, has a jitter, or is another for some of them.
 
 use crate::changes::LinkChanges;
-use crate::common::{Config, random};
+use crate::common::random;
+use crate::config::Config;
 use crate::jitter::Jitter;
 use crate::reorder::Reorder;
 use headway_units::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::changes::Changing;
-use crate::common::Config;
+use crate::config::Config;
 use crate::overtaking::Overtaking;
 use crate::propagation::Propagation;
 use crate::shaper::Shaper;

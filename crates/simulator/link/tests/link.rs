@@ -15,23 +15,7 @@ use headway_units::{
 use proptest::prelude::*;
 
 fn config(rate: &str, queue: QueueOptions) -> Config {
-    Config {
-        rate: rate.parse().unwrap(),
-        delay: Duration::from_millis(10),
-        mtu: None,
-        overhead: Bytes::new(0),
-        queue,
-        loss: None,
-        policer: None,
-        shaper: None,
-        jitter: None,
-        reorder: None,
-        duplicate: None,
-        capacity: None,
-        changes: None,
-        two_events: false,
-        ties: Ties::Drawn,
-    }
+    Config::new(rate.parse().unwrap(), Duration::from_millis(10), queue)
 }
 
 fn droptail(limit: u64) -> QueueOptions {
@@ -156,10 +140,10 @@ impl<const HOPS: bool> Handler<Numbered> for Notes<HOPS> {
 type Link<const HOPS: bool> = Ports<Numbered, Notes<HOPS>>;
 
 /// An idle port. It is not plain if it counts by flow.
-fn start<const HOPS: bool>(config: &Config, by_flow: bool) -> Link<HOPS> {
+fn start<const HOPS: bool>(ties: Ties, config: &Config, by_flow: bool) -> Link<HOPS> {
     let measured = Measured::between(Instant::ZERO, Instant::FAR_FUTURE);
-    let mut link = Ports::new(config.ties, &measured, Notes::default());
-    link.add(config.clone(), 1, "test", by_flow);
+    let mut link = Ports::new(ties, &measured, Notes::default());
+    link.add(&config.clone().into(), 1, "test", by_flow);
     link
 }
 
@@ -174,12 +158,12 @@ fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
 }
 
 fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
-    drive_after(config, 0, packets)
+    drive_after(Ties::Drawn, config, 0, packets)
 }
 
 /// So many places in the order of scheduling have been taken before.
-fn drive_after(config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
-    drive_link(start::<true>(config, false), places, packets)
+fn drive_after(ties: Ties, config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
+    drive_link(start::<true>(ties, config, false), places, packets)
 }
 
 fn drive_link<const HOPS: bool>(mut link: Link<HOPS>, places: u64, packets: &[(Moment, u64)]) -> Seen {
@@ -269,7 +253,7 @@ fn meters_what_it_did<const HOPS: bool>(link: &mut Link<HOPS>, now: Instant) {
 
 /// Four packets of this size at time zero.
 fn offer_four(config: &Config, bytes: u32) -> Link<false> {
-    let mut link = start(config, true);
+    let mut link = start(Ties::Drawn, config, true);
     for id in 0..4 {
         let packet = link.packets.insert(Numbered { id, size: bytes });
         link.offer(when(ms(0), Class::Source), 0, packet);
@@ -367,8 +351,8 @@ fn drawn_a_transmitter_is_busy_to_the_end() {
 /// queue of one full; one that was scheduled after it does not.
 #[test]
 fn scheduled_first_is_served_first() {
-    let config = Config { ties: Ties::Scheduled, ..config("2Mbps", droptail(1)) };
-    let mut link = start::<false>(&config, false);
+    let config = config("2Mbps", droptail(1));
+    let mut link = start::<false>(Ties::Scheduled, &config, false);
     let now = Moment::scheduled(0.0, link.events.places.next());
     for id in 0..2 {
         let packet = link.packets.insert(Numbered { id, size: 1000 });
@@ -379,10 +363,10 @@ fn scheduled_first_is_served_first() {
     assert_eq!(next(), Some((Moment::scheduled(0.014, 2), Class::Arrival)));
     for (place, waiting, drops) in [(1, (1, 1000), 1), (4, (0, 0), 0)] {
         let at = |millis: u64, place| (Moment::scheduled(millis as f64 / 1e3, place), 1000);
-        let seen = drive_after(&config, 1, &[at(0, 1), at(4, place)]);
+        let seen = drive_after(Ties::Scheduled, &config, 1, &[at(0, 1), at(4, place)]);
         assert_eq!(seen.waiting[1], waiting, "{place}");
         assert_eq!(seen.delivered, [(ms(14), 0), (ms(18), 1)]);
-        let seen = drive_after(&config, 1, &[at(0, 1), at(0, 1), at(4, place)]);
+        let seen = drive_after(Ties::Scheduled, &config, 1, &[at(0, 1), at(0, 1), at(4, place)]);
         assert_eq!(seen.drops.len(), drops, "{place}");
     }
 }
@@ -400,7 +384,7 @@ fn packets_are_counted_off_when_they_must_be() {
         let config = config("2Mbps", droptail(limit));
         let exact = drive_moments(&config, &packets);
         let peak = exact.waiting.iter().map(|(packets, _)| *packets).max().unwrap();
-        let mut seen = drive_link(start::<false>(&config, true), 0, &packets);
+        let mut seen = drive_link(start::<false>(Ties::Drawn, &config, true), 0, &packets);
         let bounds = std::mem::replace(&mut seen.waiting, exact.waiting.clone());
         for (bound, waiting) in bounds.iter().zip(&exact.waiting) {
             assert!(bound.0 == waiting.0 || bound.0 > waiting.0 && bound.0 <= peak, "{bound:?} {waiting:?}");
@@ -1066,7 +1050,7 @@ proptest! {
     /// The plain path gives the drops, the arrivals and the metered sums of the general one.
     #[test]
     fn a_plain_link_does_what_any_link_does(config in plain_strategy(), packets in moments_strategy()) {
-        let (plain, general) = (start::<false>(&config, false), start::<false>(&config, true));
+        let (plain, general) = (start::<false>(Ties::Drawn, &config, false), start::<false>(Ties::Drawn, &config, true));
         prop_assert!(plain.get(0).unwrap().is_plain() && !general.get(0).unwrap().is_plain());
         let plain = drive_link(plain, 0, &packets);
         prop_assert_eq!(&plain, &drive_link(general, 0, &packets));
@@ -1201,7 +1185,7 @@ proptest! {
             (moment, *size)
         }).collect();
         let mut config = Config { two_events: true, ..config("1Mbps", queue) };
-        config.ties = if scheduled { Ties::Scheduled } else { Ties::Drawn };
+        let ties = if scheduled { Ties::Scheduled } else { Ties::Drawn };
         config.shaper = shaped.then(|| ShaperOptions { rate: "900kbps".parse().unwrap(), burst: Bytes::new(2000), changes: Vec::new() });
         // Whole nanoseconds there too.
         let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
@@ -1211,8 +1195,8 @@ proptest! {
             place: loss::Place::AfterTransmission,
             changes: Vec::new(),
         }));
-        let plain = drive_moments(&config, &moments);
-        let seen = drive_moments(&Config { jitter, reorder, ..config }, &moments);
+        let plain = drive_after(ties, &config, 0, &moments);
+        let seen = drive_after(ties, &Config { jitter, reorder, ..config }, 0, &moments);
         prop_assert_eq!((&seen.transmissions, &seen.drops, &seen.waiting), (&plain.transmissions, &plain.drops, &plain.waiting));
         prop_assert_eq!(seen.delivered.len() + seen.lost.len() + seen.drops.len(), packets.len());
         prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));

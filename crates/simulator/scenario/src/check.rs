@@ -1,12 +1,12 @@
 //! What must hold between the tables of a scenario.
 
 use crate::document::{Data, Value};
-use crate::expand::Expanded;
-use crate::model::{Flow, Scenario};
+use crate::flow::Flow;
 use crate::path::Path;
 use crate::problem::Problems;
 use crate::reach::{Trip, Way, ways};
 use crate::reader::Reader;
+use crate::scenario::{Expanded, Scenario};
 use headway_media::{Context, Source, SourceOptions, WriteSize};
 use headway_units::{Bytes, Duration, Instant, Random, Registry};
 

@@ -1,13 +1,12 @@
 //! The links of a text that need not be a whole scenario.
 
-use crate::expand;
 use crate::files::{Files, Traces};
+use crate::link::Link;
 use crate::load::document;
-use crate::model::Link;
 use crate::overrides::Override;
 use crate::problem::{Problems, ScenarioError};
-use crate::read;
 use crate::reader::Reader;
+use crate::scenario;
 use headway_engine::Ties;
 
 /// Links, and what all of them go by.
@@ -65,7 +64,7 @@ pub fn links(file: &str, text: &str, overrides: &[Override], files: &dyn Files) 
         return Err(problems.into_error(file, text));
     };
     let mut reader = Reader::new(&root);
-    let links =
-        read::links(&mut reader).and_then(|tables| expand::links_alone(&mut reader, &tables, &mut Traces::new(files)));
+    let links = scenario::read_links(&mut reader)
+        .and_then(|tables| scenario::expand_links(&mut reader, &tables, &mut Traces::new(files)));
     links.ok_or_else(|| reader.problems.into_error(file, text))
 }

@@ -2,16 +2,14 @@
 
 use crate::check;
 use crate::document::{self, Value};
-use crate::expand;
 use crate::files::{Files, Traces};
 use crate::limits::LONGEST_NAME;
-use crate::model::Scenario;
 use crate::overrides::Override;
 use crate::path::Path;
 use crate::plan::Run;
 use crate::problem::{Problem, Problems, ScenarioError};
-use crate::read;
 use crate::reader::Reader;
+use crate::scenario::{self, Scenario, ScenarioTable};
 
 /// A scenario that was read and found right.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,8 +66,8 @@ impl<'a> Document<'a> {
         let mut reader = Reader::new(root);
         let mut traces = Traces::new(files);
         let mut read = |reader: &mut Reader<'_>| {
-            let tables = read::scenario(reader, &default_name(file))?;
-            let expanded = expand::scenario(reader, &tables, &mut traces)?;
+            let tables = scenario::read(reader, &default_name(file))?;
+            let expanded = scenario::expand(reader, &tables, &mut traces)?;
             check::scenario(reader, &expanded);
             let resolved_toml = resolved(reader, &tables);
             Some((expanded, resolved_toml))
@@ -127,7 +125,7 @@ fn default_name(file: &str) -> String {
     if name.is_empty() { "scenario".to_owned() } else { name }
 }
 
-fn resolved(reader: &mut Reader<'_>, tables: &crate::tables::ScenarioTable) -> String {
+fn resolved(reader: &mut Reader<'_>, tables: &ScenarioTable) -> String {
     let text = toml::to_string(tables).map_err(|error| error.to_string());
     let checked = text.and_then(|text| document::check_size(&text).map(|()| text));
     checked.unwrap_or_else(|message| {

@@ -1,10 +1,11 @@
 //! What a scenario calls its nodes, and which replicas a name stands for.
 
-use crate::limits::MOST_REPLICAS;
+use crate::limits::{LONGEST_NAME, MOST_REPLICAS};
+use crate::link::LinkTable;
+use crate::node::NodeTable;
 use crate::path::Path;
-use crate::reader::Reader;
+use crate::reader::{Open, Reader};
 use crate::suggest::{hint, quoted};
-use crate::tables::{LinkTable, NodeTable};
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,4 +140,44 @@ pub(crate) fn numbered(name: &str, replica: u64) -> String {
 
 fn twice(reader: &mut Reader<'_>, path: &Path, name: &str) {
     reader.wrong(path, format!("two nodes are called \"{name}\""));
+}
+
+/// Returns how many replicas a table with these two nodes makes.
+pub(crate) fn pairs(reader: &mut Reader<'_>, path: &Path, ends: [Named; 2], names: &[String; 2]) -> Option<usize> {
+    match ends.map(Named::count) {
+        [Some(a), Some(b)] if a != b => {
+            let message = format!(
+                "\"{}\" has {a} replicas and \"{}\" has {b}: they go in pairs, so write the same count",
+                names[0], names[1]
+            );
+            reader.wrong(path, message);
+            None
+        }
+        [a, b] => Some(a.or(b).unwrap_or(1)),
+    }
+}
+
+/// Reads the number of replicas.
+pub(crate) fn count(open: &mut Open<'_, '_>) -> Option<u64> {
+    open.within("count", 1..=MOST_REPLICAS, &format!("from 1 to {MOST_REPLICAS}"))
+}
+
+/// Checks the key `name`: names are parts of paths, tables and file names.
+pub(crate) fn check_name(open: &mut Open<'_, '_>, name: &str, also: fn(char) -> bool) {
+    // A missing name has been reported.
+    if open.value("name").is_some() {
+        check_text(open, "name", name, also);
+    }
+}
+
+pub(crate) fn check_text(open: &mut Open<'_, '_>, key: &str, name: &str, also: fn(char) -> bool) {
+    let right = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') || also(c);
+    if name.is_empty() || name.chars().count() > LONGEST_NAME || !name.chars().all(right) {
+        let blanks = if also(' ') { ", blanks" } else { "" };
+        let message = format!(
+            "\"{}\" is not a name: write 1 to {LONGEST_NAME} letters, digits{blanks} and _ - . :",
+            quoted(name)
+        );
+        open.wrong(key, message);
+    }
 }

@@ -104,7 +104,7 @@ fn missing_table(path: &[Step], origin: Origin) -> Value {
     if let [Step::Key(links), Step::Element(_), Step::Key(queue)] = path
         && (links.as_str(), queue.as_str()) == ("link", "queue")
     {
-        let kind = Value { origin: origin.clone(), data: Data::Text(crate::tables::DEFAULT_QUEUE.to_owned()) };
+        let kind = Value { origin: origin.clone(), data: Data::Text(crate::link::DEFAULT_QUEUE.to_owned()) };
         table.insert("kind".to_owned(), Entry { key: origin.clone(), value: kind });
     }
     Value { origin, data: Data::Table(table) }

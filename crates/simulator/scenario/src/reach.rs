@@ -1,6 +1,6 @@
 //! Whether packets can get from one node to another at all.
 
-use crate::model::Link;
+use crate::link::Link;
 use std::collections::VecDeque;
 
 /// The most steps that are spent on looking, a second or so. A star needs one search, of a step a link; networks whose
@@ -108,29 +108,14 @@ fn search(nodes: usize, end: usize, incoming: &Incoming, from: impl Fn(usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::LinkOptions;
-    use headway_link::QueueOptions;
+    use headway_link::{Config, QueueOptions};
     use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
 
     fn link(from: usize, to: usize, mtu: Option<u64>) -> Link {
-        let options = LinkOptions {
-            rate: Rate::from_bits_per_second(1),
-            capacity: None,
-            changes: None,
-            delay: Duration::ZERO,
-            mtu: mtu.map(Bytes::new),
-            overhead: Bytes::new(0),
-            queue: QueueOptions::preset("droptail", Dialect::Rfc).unwrap().into(),
-            loss: None,
-            policer: None,
-            shaper: None,
-            jitter: None,
-            reorder: None,
-            duplicate: None,
-            two_events: false,
-            by_flow: false,
-        };
-        Link { name: format!("{from}->{to}"), from, to, options: options.into() }
+        let queue = QueueOptions::preset("droptail", Dialect::Rfc).unwrap();
+        let config = Config::new(Rate::from_bits_per_second(1), Duration::ZERO, queue);
+        let config = Config { mtu: mtu.map(Bytes::new), ..config }.into();
+        Link { name: format!("{from}->{to}"), from, to, by_flow: false, config }
     }
 
     fn way(links: &[Link], from: usize, to: usize, size: u64) -> Way {

@@ -1,5 +1,6 @@
 //! Reads one table after the other, and goes on after what is wrong, so that all of it is told at once.
 
+use crate::chosen::Chosen;
 use crate::de::{self, Fault};
 use crate::document::{self, Data, Origin, Table, Value};
 use crate::key_range;
@@ -7,7 +8,6 @@ use crate::off::{Keys, Off};
 use crate::path::{Path, Step};
 use crate::problem::Problems;
 use crate::suggest::{choices, hint, quoted};
-use crate::tables::Chosen;
 use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, OptionError, SchemaRegistry};
 use serde::de::DeserializeOwned;

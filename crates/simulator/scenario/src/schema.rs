@@ -3,7 +3,7 @@
 /// The JSON Schema (2020-12) of a scenario file: every table, key, kind and option with its description.
 #[must_use]
 pub fn schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(crate::tables::ScenarioTable).to_value();
+    let mut schema = schemars::schema_for!(crate::scenario::ScenarioTable).to_value();
     schema["title"] = "Headway scenario".into();
     // TOML has no null: what is absent is left out.
     schema.as_object_mut().into_iter().for_each(crate::off::no_null);

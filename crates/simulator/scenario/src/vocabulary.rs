@@ -1,8 +1,8 @@
 //! Which keys each table may have. `vocabulary.txt` lists them, for the JSON Schema takes ten times longer than reading a scenario. A test compares the
 //! list with the schema, and writes it if `UPDATE_VOCABULARY` is set.
 
+use crate::chosen::Chosen;
 use crate::off::{Key, Keys};
-use crate::tables::Chosen;
 use headway_units::SchemaRegistry;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -123,14 +123,17 @@ fn keys(schema: &serde_json::Value) -> Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attacker::AttackerTable;
     use crate::clock::ClockOptions;
     use crate::design::DesignTable;
     use crate::dscp::KindsTable;
     use crate::e_model::EModelOptions;
+    use crate::flow::{FlowTable, UniformTable};
+    use crate::link::{Direction, LinkTable};
+    use crate::node::NodeTable;
     use crate::range::RangeTable;
-    use crate::tables::{
-        AttackerTable, FlowTable, LinkTable, NodeTable, RecordTable, ReverseTable, ScenarioTable, UniformTable,
-    };
+    use crate::record::RecordTable;
+    use crate::scenario::ScenarioTable;
     use crate::transport::Transport;
     use crate::vary::SeedsTable;
     use headway_attack::AttackOptions;
@@ -177,7 +180,7 @@ mod tests {
         table::<PolicerOptions>(&mut text, "policer");
         table::<ShaperOptions>(&mut text, "shaper");
         table::<DuplicateOptions>(&mut text, "duplicate");
-        table::<ReverseTable>(&mut text, "reverse");
+        table::<Direction>(&mut text, "reverse");
         table::<FlowTable>(&mut text, "flow");
         table::<AttackerTable>(&mut text, "attacker");
         table::<EModelOptions>(&mut text, "e_model");

@@ -1,5 +1,4 @@
 //! Texts in a scenario's words that are no scenario.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::SourceOptions;
 use headway_scenario::{kind, table};

@@ -1,5 +1,4 @@
 //! `[[attacker]]`: what is wrong is told with its place, and what is right is written out.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_scenario::{Loaded, NoFiles, ScenarioError};
 use headway_units::{Duration, Instant, Registry};

@@ -1,5 +1,4 @@
 //! Every block of TOML in README and the book is a scenario, or a part of one that loads in a small scenario.
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use crate::common::{Below, folder};
 use headway_scenario::{load, plan};

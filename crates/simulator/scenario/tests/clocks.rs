@@ -1,5 +1,4 @@
 //! `clock = { .. }` of a node.
-#![allow(clippy::unwrap_used, reason = "a scenario that is not read is a failed test")]
 
 use headway_scenario::{ClockOptions, Loaded, NoFiles, ScenarioError, Spread, load};
 use headway_units::{Drift, Duration, Offset, Skew};

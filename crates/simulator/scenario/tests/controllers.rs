@@ -1,5 +1,4 @@
 //! Transports with a rate controller: its options stand in a table of their own.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::ControllerOptions;
 use headway_scenario::{Loaded, NoFiles, Scenario, Transport};

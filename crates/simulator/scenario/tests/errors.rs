@@ -137,7 +137,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
-            "link[0].events: this queue decides about packets that it has let in: its link needs events = \"two\"",
+            "link[0].events: this queue drops or marks packets that wait: its link needs events = \"two\"",
         ),
         (
             "20packets",
@@ -737,14 +737,17 @@ fn files_that_cannot_be_read_are_told() {
 #[test]
 fn a_link_whose_queue_changes_its_mind_needs_two_events() {
     let front = "\"droptail\", drop = \"front\",";
-    assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].two_events);
+    assert!(changed("\"droptail\",", front).unwrap().scenario.links[0].needs_two_events());
     // Those that decide at departure do in any case.
     for kind in ["codel", "pie", "fq-codel", "dualpi2", "drr", "priority", "cake"] {
-        assert!(changed("\"droptail\",", &format!("\"{kind}\",")).unwrap().scenario.links[0].two_events, "{kind}");
+        assert!(
+            changed("\"droptail\",", &format!("\"{kind}\",")).unwrap().scenario.links[0].needs_two_events(),
+            "{kind}"
+        );
     }
     let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
-    assert!(error.contains("link[0].events: this queue decides about packets that it has let in"), "{error}");
+    assert!(error.contains("link[0].events: this queue drops or marks packets that wait"), "{error}");
 }
 
 #[test]

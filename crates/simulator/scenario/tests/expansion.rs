@@ -1,5 +1,4 @@
 //! Replicas, presets, overrides and `[vary]`: from what is written to what runs.
-#![allow(clippy::unwrap_used, reason = "a wrong override is a failed test")]
 
 use crate::common::{OneTrace, SMALL, changed, with};
 use headway_engine::Ties;

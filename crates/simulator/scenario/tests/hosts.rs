@@ -1,5 +1,4 @@
 //! `host` of a `[[node]]`: what receiving costs there.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_scenario::{Loaded, NoFiles, Override, ScenarioError};
 use headway_units::{Duration, QueueSize};

@@ -1,9 +1,8 @@
 //! What a `[[link]]` has around its queue: `loss`, `policer`, and what of that is otherwise on the way back: `reverse`.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common::{OneTrace, SMALL, changed};
 use headway_link::{LossOptions, LossTrace};
-use headway_scenario::{Files, Loaded, load};
+use headway_scenario::{Files, Link, Loaded, load};
 use headway_units::{Bytes, Probability, Registry};
 
 const POLICED: &str = "\"10ms\"\npolicer = { rate = \"1Mbps\", burst = \"15kB\" }";
@@ -88,14 +87,14 @@ const TRACE: &str = "{ kind = \"trace\", file = \"losses.txt\" }";
 fn a_loss_trace_is_read_beside_the_scenario() {
     let loaded = with_loss(TRACE, "001\n").unwrap();
     for link in &loaded.scenario.links {
-        let Some(LossOptions::Trace(options)) = link.loss.as_deref() else { panic!("{:?}", link.loss) };
+        let Some(LossOptions::Trace(options)) = link.loss.as_ref() else { panic!("{:?}", link.loss) };
         assert_eq!(options.trace.as_deref(), Some(&LossTrace::Packets(vec![false, false, true])));
     }
     assert!(loaded.resolved_toml.contains("file = \"losses.txt\""), "{}", loaded.resolved_toml);
     let again = load("resolved.toml", &loaded.resolved_toml, &[], &Losses("001\n")).unwrap();
     assert_eq!(again.scenario, loaded.scenario);
     let steps = with_loss(TRACE, "1,0.25\n").unwrap();
-    let Some(LossOptions::Trace(options)) = steps.scenario.links[0].loss.as_deref() else { panic!("another kind") };
+    let Some(LossOptions::Trace(options)) = steps.scenario.links[0].loss.as_ref() else { panic!("another kind") };
     let Some(LossTrace::Steps(steps)) = options.trace.as_deref() else { panic!("{options:?}") };
     assert_eq!(steps[0].1, Probability::new(0.25).unwrap());
 }
@@ -124,7 +123,7 @@ fn both_ways(lines: &str) -> [(Option<&'static str>, Option<u64>); 2] {
     let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
     [there, back].map(|link| {
         let rate = link.policer.map(|policer| policer.rate.bits_per_second() / 1_000_000);
-        (link.loss.as_deref().map(Registry::kind), rate)
+        (link.loss.as_ref().map(Registry::kind), rate)
     })
 }
 
@@ -151,10 +150,34 @@ fn each_direction_may_have_its_own_loss_and_policer() {
     }
 }
 
+/// `reverse` sets any key of a direction; absent keys are those of the link.
+#[test]
+fn each_direction_may_have_its_own_rate_delay_and_queue() {
+    const CHANGES: &str = "changes = [{ at = \"1s\", rate = \"1Mbps\" }]";
+    let all = "mtu = \"1500B\"\noverhead = \"38B\"";
+    let reverse = "reverse = { rate = \"50Mbps\", delay = \"2ms\", queue = { kind = \"codel\" }, overhead = \"0B\" }";
+    let loaded = changed("\"10ms\"", &format!("\"10ms\"\n{all}\n{CHANGES}\n{reverse}")).unwrap();
+    let again = load("resolved.toml", &loaded.resolved_toml, &[], &OneTrace).unwrap();
+    assert_eq!((&again.scenario, &again.resolved_toml), (&loaded.scenario, &loaded.resolved_toml));
+    let [there, back] = &loaded.scenario.links[..] else { panic!("a duplex link") };
+    let of =
+        |link: &Link| (link.rate.bits_per_second(), link.delay.as_nanos(), link.queue.kind(), link.overhead.count());
+    assert_eq!(of(there), (2_000_000, 10_000_000, "droptail", 38));
+    assert_eq!(of(back), (50_000_000, 2_000_000, "codel", 0));
+    assert_eq!((there.mtu, back.mtu.map(Bytes::count)), (back.mtu, Some(1500)));
+    // The changes are those of the link's rate.
+    assert!(there.changes.is_some() && back.changes.is_none());
+    let equal = changed("\"10ms\"", &format!("\"10ms\"\n{CHANGES}\nreverse = {{ mtu = \"9kB\" }}")).unwrap();
+    assert!(equal.scenario.links.iter().all(|link| link.changes.is_some()));
+}
+
 #[test]
 fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
     for (lines, expected) in [
-        ("one_way = true\nreverse = { loss = false }", "link[0].reverse: a link with one_way = true has no way back"),
+        (
+            "one_way = true\nreverse = { loss = false }",
+            "link[0].reverse: a link with one_way = true has no reverse direction",
+        ),
         ("reverse = { los = false }", "link[0].reverse: unknown key \"los\"; did you mean \"loss\"?"),
         ("reverse = { loss = true }", "link[0].reverse.loss: true is not a table: the loss is a table"),
         (
@@ -171,14 +194,24 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
         ),
         (
             "reverse = true",
-            "link[0].reverse: true is not a table: write one with the keys capacity, changes, duplicate, jitter, loss, policer, reorder, shaper",
+            "link[0].reverse: true is not a table: write one with the keys capacity, changes, delay, duplicate, jitter, loss, mtu, overhead, policer, queue, rate, reorder, shaper",
         ),
         // The message said neither what was given nor what is allowed.
         ("reverse = { changes = false }", "link[0].reverse.changes: false is not an array: write [] for none"),
         ("changes = false", "link[0].changes: false is not an array: write [] for none"),
+        ("policer = true", "link[0].policer: true is not a table: write one with the keys burst, rate"),
+        ("reverse = { rate = \"0bps\" }", "link[0].reverse.rate: a link of 0bps passes nothing"),
         (
-            "policer = false",
-            "link[0].policer: false is not a table: write one with the keys burst, rate, or leave it out for none",
+            "reverse = { capacity = \"x\", rate = \"1Mbps\" }",
+            "link[0].reverse.rate: capacity determines how fast this link is: leave one of the two out",
+        ),
+        (
+            "reverse = { rate = \"9Gbps\", delay = \"0s\" }",
+            "link[0].reverse.delay: a link of 0s transmits at 8Gbps at most",
+        ),
+        (
+            "policer = { rate = \"1Mbps\", burst = \"15kB\" }\nmtu = \"1500B\"\nreverse = { mtu = \"20kB\" }",
+            "link[0].reverse.mtu: the policer of the link does not fit it: burst: a packet of 20kB",
         ),
     ] {
         let error = changed("\"10ms\"", &format!("\"10ms\"\n{lines}")).unwrap_err();
@@ -236,7 +269,7 @@ fn a_capacity_is_there_each_way_and_may_be_another_on_the_way_back() {
 fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
     let with = |keys: &str| changed("rate = \"2Mbps\"", &format!("rate = \"2Mbps\"\n{keys}"));
     let changes = |loaded: &Loaded| {
-        let count = |link: &headway_scenario::Link| link.changes.as_ref().map_or(0, |changes| changes.as_slice().len());
+        let count = |link: &Link| link.changes.as_ref().map_or(0, |changes| changes.as_slice().len());
         loaded.scenario.links.iter().map(count).collect::<Vec<_>>()
     };
     let outage = "changes = [{ at = \"1s\", rate = \"0bps\" }, { at = \"2s\", rate = \"1Mbps\", delay = \"5ms\" }]";
@@ -288,9 +321,7 @@ fn what_delays_reorders_and_copies_is_there_each_way() {
         loaded.scenario.links
     };
     let links_of = links("");
-    let of = |link: &headway_scenario::Link| {
-        (link.shaper.clone(), link.jitter.clone(), link.reorder.clone(), link.duplicate)
-    };
+    let of = |link: &Link| (link.shaper.clone(), link.jitter.clone(), link.reorder.clone(), link.duplicate);
     assert_eq!(of(&links_of[0]), of(&links_of[1]));
     assert!(links_of[0].shaper.is_some() && links_of[0].duplicate.is_some() && links_of[0].reorder.is_some());
     let none = links("reverse = { shaper = false, jitter = false, reorder = false, duplicate = false }");

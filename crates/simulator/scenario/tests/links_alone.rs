@@ -1,5 +1,4 @@
 //! Links read without the scenario around them.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_scenario::{NoFiles, links, load};
 

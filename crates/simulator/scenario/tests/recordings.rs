@@ -1,5 +1,4 @@
 //! Packet captures as sources of a scenario, and the codec by which speech is rated.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common::{SMALL, capture};
 use headway_media::Trace;

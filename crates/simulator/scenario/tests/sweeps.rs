@@ -1,5 +1,4 @@
 //! What varies: the forms of `[vary]` and `--vary`, and the typed columns that they give.
-#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_scenario::{Cell, NoFiles, Override, Plan, Vary, load, plan};
 use proptest::prelude::*;

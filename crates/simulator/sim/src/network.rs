@@ -41,7 +41,7 @@ impl<O: Observer> Network<O> {
         let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
         let mut ports = Ports::new(scenario.ties, &measured, Fates::new(scenario, &measured, observer));
         for link in &scenario.links {
-            ports.add(link.config(scenario.ties), scenario.seed, &link.name, link.by_flow);
+            ports.add(&link.config, scenario.seed, &link.name, link.by_flow);
         }
         ports.set_hosts(&scenario.flows.iter().map(|flow| (flow.from as u32, flow.to as u32)).collect());
         let dscp: Vec<_> = scenario.flows.iter().map(|flow| flow.dscp).collect();

@@ -228,7 +228,7 @@ impl Metrics {
 
 impl More {
     fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames, scenario: &Scenario) -> Option<Box<Self>> {
-        let keeps_average = matches!(*link.queue, headway_link::QueueOptions::Red(_));
+        let keeps_average = matches!(link.queue, headway_link::QueueOptions::Red(_));
         let average = keeps_average.then(|| entity.series(names.metric(metric::RED_AVERAGE)));
         let varying = Varying::new(link, entity, names);
         let mut of_flow = |flow: &headway_scenario::Flow| {

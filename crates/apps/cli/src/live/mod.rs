@@ -155,11 +155,10 @@ fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, asked: &LiveOpti
     let [(to, beside), others @ ..] = &doors[..] else {
         return Err(Failure::Live("there is no flow".to_owned()));
     };
-    let configs = link.each_ref().map(|link| link.config(scenario.ties));
-    let named = [(link[0].name.as_str(), &configs[0]), (link[1].name.as_str(), &configs[1])];
+    let named = link.each_ref().map(|link| (link.name.as_str(), &link.config));
     let options = ProxyOptions { listen: loopback, to: *to, beside: Some(*beside), clients: 256, bound: asked.bound };
     // The run begins here: its time is the link's.
-    let mut proxy = Proxy::new(options, named, scenario.seed).map_err(|error| failed(&error))?;
+    let mut proxy = Proxy::new(options, scenario.ties, named, scenario.seed).map_err(|error| failed(&error))?;
     proxy.measure(&measured);
     let mut fronts = vec![proxy.address().map_err(|error| failed(&error))?];
     for (to, beside) in others {

@@ -53,7 +53,7 @@ fn columns(scenario: &Scenario) -> Vec<usize> {
 
 /// Describes a queue, such as `red 20packets`.
 fn queue(link: &Link) -> String {
-    let queue = serde_json::to_value(&*link.queue).unwrap_or_default();
+    let queue = serde_json::to_value(&link.queue).unwrap_or_default();
     let limit = queue["limit"].as_str().unwrap_or_default();
     format!("{} {limit}", link.queue.kind())
 }

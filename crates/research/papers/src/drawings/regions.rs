@@ -16,7 +16,7 @@ const COLOURS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
 
 /// Draws the first link with RED, if the scenario has one.
 pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
-    let (options, facts) = scenario.links.iter().find_map(|link| match &*link.queue {
+    let (options, facts) = scenario.links.iter().find_map(|link| match &link.queue {
         QueueOptions::Red(options) => Some((options, LinkFacts { rate: link.rate, delay: link.delay })),
         _ => None,
     })?;

@@ -1,6 +1,5 @@
 //! What several tests need: the shipped scenarios and their files.
 #![allow(dead_code, reason = "each test uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use headway_scenario::{Files, Loaded, load};
 use std::path::{Path, PathBuf};

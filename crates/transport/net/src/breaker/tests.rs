@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::Options;
-use headway_emulator::{Emulator, Packet, Way};
 use headway_dccp::{ConnectionHandle, Endpoint, MediaOutbox, Path};
-use headway_link::Config;
+use headway_emulator::{Emulator, Packet, Way};
 use headway_scenario::{NoFiles, links};
 use headway_units::Random;
 use proptest::prelude::*;
@@ -221,8 +220,8 @@ struct World {
 fn emulator(keys: &str, seed: u64) -> Emulator<Vec<u8>> {
     let text = format!("seed = 3\n[[link]]\nbetween = [\"a\", \"b\"]\n{keys}");
     let links = links("link.toml", &text, &[], &NoFiles).unwrap();
-    let configs: [Config; 2] = links.duplex(None).unwrap().map(|link| link.config(links.ties));
-    Emulator::new([("a->b", &configs[0]), ("b->a", &configs[1])], seed)
+    let [there, back] = links.duplex(None).unwrap();
+    Emulator::new(links.ties, [("a->b", &there.config), ("b->a", &back.config)], seed)
 }
 
 fn paths() -> [Path; 2] {

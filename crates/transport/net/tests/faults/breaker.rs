@@ -20,7 +20,6 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
     let links = links("link.toml", LINK, &[], &NoFiles).unwrap();
     let ways = links.duplex(None).unwrap();
-    let configs = ways.map(|link| link.config(links.ties));
     let listen = ProxyOptions {
         listen: ([127, 0, 0, 1], 0).into(),
         to: server.local_addr(),
@@ -28,8 +27,7 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
         clients: 256,
         bound: Duration::from_secs(3600),
     };
-    let mut proxy =
-        Proxy::new(listen, [(&ways[0].name, &configs[0]), (&ways[1].name, &configs[1])], links.seed).unwrap();
+    let mut proxy = Proxy::new(listen, links.ties, ways.map(|way| (&way.name[..], &way.config)), links.seed).unwrap();
     let (address, over) = (proxy.address().unwrap(), Arc::new(AtomicBool::new(false)));
     let stop = Arc::clone(&over);
     let carrier = Builder::new().spawn(move || {

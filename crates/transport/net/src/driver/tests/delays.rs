@@ -43,8 +43,8 @@ fn received(
     let text = [text(link[0], "\"a\", \"b\""), text(link[1], "\"b\", \"a\"")].concat();
     let links = links("x.toml", &text, &[], &NoFiles).unwrap();
     let [forth, back] = links.duplex(None).unwrap();
-    let configs = [forth, back].map(|link| link.config(links.ties));
-    let mut emulator = Emulator::new([(&forth.name, &configs[0]), (&back.name, &configs[1])], links.seed);
+    let mut emulator =
+        Emulator::new(links.ties, [(&forth.name, &forth.config), (&back.name, &back.config)], links.seed);
     let (mut server, mut client) = (End::server(of_server), End::new(2, of_client));
     let clocks = [clock("-1h", "100ppm"), clock("3s", "-100ppm")];
     let (key, _) = client.connect(clocks[1].read(at(0)), &server);

@@ -1,6 +1,7 @@
-//! `changes` of a `[[link]]`, and of its way back.
+//! `changes` of one direction of a link.
 
-use crate::read::{FASTEST_WITHOUT_DELAY, LONGEST_RUN};
+use super::direction::FASTEST_WITHOUT_DELAY;
+use crate::limits::LONGEST_RUN;
 use crate::reader::Open;
 use headway_link::{LinkChange, LinkChanges};
 use headway_units::{Duration, Rate};

@@ -1,6 +1,6 @@
-//! `policer` of a `[[link]]`: what is dropped before the queue for its rate.
+//! `policer` of a `[[link]]`: drops packets above a rate before the queue.
 
-use crate::read::RATE_ALLOWED;
+use super::direction::RATE_ALLOWED;
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
 use headway_link::{LARGEST_BURST, LARGEST_PACKET, PolicerOptions};

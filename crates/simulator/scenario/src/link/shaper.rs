@@ -1,4 +1,4 @@
-//! `shaper` of a `[[link]]`: what delays transmissions for its rate.
+//! `shaper` of a `[[link]]`: delays transmissions above a rate.
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
@@ -13,7 +13,7 @@ pub(crate) fn read(table: &mut Open<'_, '_>, mtu: Option<Bytes>) -> Option<Shape
     let value = table.value("shaper")?;
     let path = table.path.key("shaper");
     let mut table = table.reader.open(value, &path, &VOCABULARY.shaper)?;
-    let (rate, burst) = crate::policer::bucket(&mut table, mtu);
+    let (rate, burst) = super::policer::bucket(&mut table, mtu);
     let changes: Vec<ShaperChange> = table.optional("changes").unwrap_or_default();
     if changes.len() > MOST_CHANGES {
         table.wrong("changes", format!("there are {} of them: expected {MOST_CHANGES} at most", changes.len()));

@@ -1,4 +1,4 @@
-//! `duplicate` of a `[[link]]`: which packets come twice.
+//! `duplicate` of a `[[link]]`: packets that are duplicated.
 
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;

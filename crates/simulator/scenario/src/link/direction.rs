@@ -1,0 +1,274 @@
+//! One direction of a link: its keys, their checks, and the configuration that they give.
+
+use super::{changes, duplicate, policer, shaper};
+use crate::chosen::Chosen;
+use crate::document::Data;
+use crate::files::Traces;
+use crate::limits::LONGEST_RUN;
+use crate::path::Path;
+use crate::reader::{Open, Reader};
+use crate::vocabulary::VOCABULARY;
+use headway_link::{
+    CapacityTrace, Config, DuplicateOptions, JitterOptions, LinkChange, LinkChanges, LossOptions, PolicerOptions,
+    QueueOptions, ReorderOptions, ShaperOptions,
+};
+use headway_units::{Bytes, Dialect, Duration, Rate, Registry};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The queue of a link that names none.
+pub(crate) const DEFAULT_QUEUE: &str = "droptail";
+/// A byte takes a nanosecond at this rate. A faster link without propagation delay could deliver a packet at the time at
+/// which it was offered, and the order of events at that time would be undefined.
+pub(super) const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
+/// The rates of a link, a policer or a shaper.
+pub(super) const RATE_ALLOWED: &str = "write a rate above 0bps and at most 18446744Tbps, such as \"2Mbps\"";
+/// More lower-layer bytes a packet than any link has.
+const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
+
+/// One direction of a link. In `reverse`, absent keys are those of the link.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Direction {
+    /// Transmission rate, above 0bps; the mean of capacity, where that is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<Rate>,
+    /// A file of transmission opportunities in Mahimahi's format, in place of rate: a time in ms a line, each for 1504B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<String>,
+    /// Changes of rate and delay during the run, in order of time; `[]` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<LinkChange>>,
+    /// Propagation delay; at least 1ns where the rate is above 8Gbps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<Duration>,
+    /// The largest packet, headers included, at least 1B; larger packets are dropped. Any size if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtu: Option<Bytes>,
+    /// Lower-layer bytes of each packet, at most 64KiB. If absent: 4B with capacity, as mm-link counts, else 0B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overhead: Option<Bytes>,
+    /// The queue in front of the transmitter; droptail if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<Chosen<QueueOptions>>,
+    /// Losses of the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<Instead<Chosen<LossOptions>>>,
+    /// Drops packets above a rate before the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policer: Option<Instead<PolicerOptions>>,
+    /// Delays transmissions above a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shaper: Option<Instead<ShaperOptions>>,
+    /// Delay in addition to delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter: Option<Instead<Chosen<JitterOptions>>>,
+    /// Packets that overtake others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reorder: Option<Instead<Chosen<ReorderOptions>>>,
+    /// Packets that are duplicated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<Instead<DuplicateOptions>>,
+}
+
+/// An option, or `false` for none.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Instead<T> {
+    /// None.
+    Off(bool),
+    /// This.
+    Is(T),
+}
+
+impl<T> Instead<T> {
+    /// Returns what this gives: `inherited` where nothing is written.
+    fn or<U>(instead: Option<&Self>, inherited: Option<&U>, of: impl FnOnce(&T) -> U) -> Option<U>
+    where
+        U: Clone,
+    {
+        match instead {
+            None => inherited.cloned(),
+            Some(Self::Off(_)) => None,
+            Some(Self::Is(this)) => Some(of(this)),
+        }
+    }
+
+    /// Reads `false`, or what `read` reads.
+    fn read<'r, 'a>(
+        table: &mut Open<'r, 'a>,
+        key: &str,
+        read: impl FnOnce(&mut Open<'r, 'a>) -> Option<T>,
+    ) -> Option<Self> {
+        match table.value(key)?.data {
+            Data::Boolean(false) => Some(Self::Off(false)),
+            _ => read(table).map(Self::Is),
+        }
+    }
+}
+
+/// Reads the keys of a direction; of `reverse`, if `forward` is the other direction.
+pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&Direction>) -> Direction {
+    let capacity: Option<String> = open.optional("capacity");
+    let own_rate: Option<Rate> = open.within("rate", .., RATE_ALLOWED);
+    if capacity.is_some() && own_rate.is_some() {
+        open.wrong("rate", "capacity determines how fast this link is: leave one of the two out");
+    }
+    if own_rate.is_some_and(Rate::is_zero) {
+        open.wrong("rate", "a link of 0bps passes nothing: write a rate such as \"2Mbps\"");
+    }
+    let allowed = format!("from 0s to {LONGEST_RUN}");
+    let own_delay: Option<Duration> = open.within("delay", Duration::ZERO..=LONGEST_RUN, &allowed);
+    if forward.is_none() {
+        if capacity.is_none() && open.value("rate").is_none() {
+            open.missing("rate", "\"2Mbps\"");
+        }
+        if open.value("delay").is_none() {
+            open.missing("delay", "\"10ms\"");
+        }
+    }
+    let rate = own_rate.or_else(|| forward.filter(|_| capacity.is_none()).and_then(|forward| forward.rate));
+    let delay = own_delay.or_else(|| forward.and_then(|forward| forward.delay));
+    if (own_rate.is_some() || own_delay.is_some())
+        && delay.is_some_and(Duration::is_zero)
+        && let Some(rate) = rate
+        && rate > FASTEST_WITHOUT_DELAY
+    {
+        let message = format!(
+            "a link of 0s transmits at {FASTEST_WITHOUT_DELAY} at most, where one byte takes 1ns, and not at {rate}: \
+             write a delay of at least \"1ns\", or a lower rate"
+        );
+        open.wrong(if own_delay.is_some() { "delay" } else { "rate" }, message);
+    }
+    let changes = changes::read(open, rate, delay, capacity.is_some());
+    let allowed = "write at least \"1B\" and at most \"18446744073GB\", or leave mtu out";
+    let own_mtu: Option<Bytes> = open.within("mtu", .., allowed);
+    if own_mtu.is_some_and(|mtu| mtu.count() == 0) {
+        open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
+    }
+    let mtu = own_mtu.or_else(|| forward.and_then(|forward| forward.mtu));
+    let queue = match (open.value("queue"), forward) {
+        (None, None) => QueueOptions::preset(DEFAULT_QUEUE, dialect).map(Chosen::preset),
+        _ => open.options("queue", dialect, &VOCABULARY.queue),
+    };
+    let direction = Direction {
+        rate: own_rate,
+        capacity,
+        changes,
+        delay: own_delay,
+        mtu: own_mtu,
+        overhead: open.within("overhead", Bytes::new(0)..=MOST_OVERHEAD, &format!("from 0B to {MOST_OVERHEAD}")),
+        queue,
+        loss: Instead::read(open, "loss", |open| open.options("loss", dialect, &VOCABULARY.loss)),
+        policer: Instead::read(open, "policer", |open| policer::read(open, mtu)),
+        shaper: Instead::read(open, "shaper", |open| shaper::read(open, mtu)),
+        jitter: Instead::read(open, "jitter", |open| open.options("jitter", dialect, &VOCABULARY.jitter)),
+        reorder: Instead::read(open, "reorder", |open| open.options("reorder", dialect, &VOCABULARY.reorder)),
+        duplicate: Instead::read(open, "duplicate", duplicate::read),
+    };
+    if let (Some(forward), true) = (forward, own_mtu.is_some()) {
+        forward.check_bursts(open, &direction, mtu);
+    }
+    direction
+}
+
+impl Direction {
+    /// Reports policers and shapers that `reverse` inherits and that are too small for its own MTU.
+    fn check_bursts(&self, open: &mut Open<'_, '_>, reverse: &Self, mtu: Option<Bytes>) {
+        let policer = match (&self.policer, &reverse.policer) {
+            (Some(Instead::Is(policer)), None) => policer.check(mtu).err(),
+            _ => None,
+        };
+        let shaper = match (&self.shaper, &reverse.shaper) {
+            (Some(Instead::Is(shaper)), None) => shaper.check(mtu).err(),
+            _ => None,
+        };
+        for (kind, error) in [("policer", policer), ("shaper", shaper)] {
+            if let Some(error) = error {
+                open.wrong("mtu", format!("the {kind} of the link does not fit it: {}: {}", error.key, error.message));
+            }
+        }
+    }
+
+    /// Returns the configuration of this direction; `None` if a file cannot be read, which is reported. In `reverse`,
+    /// `forward` is the other direction.
+    pub(super) fn config(
+        &self,
+        reader: &mut Reader<'_>,
+        path: &Path,
+        forward: Option<(&Self, &Config)>,
+        traces: &mut Traces<'_>,
+    ) -> Option<Config> {
+        let inherited = forward.map(|(_, config)| config);
+        let (rate, capacity) = match (&self.capacity, self.rate, inherited) {
+            (Some(file), ..) => {
+                let trace = traces.capacity(reader, &path.key("capacity"), file)?;
+                (trace.rate(), Some(trace))
+            }
+            (None, Some(rate), _) => (rate, None),
+            (None, None, inherited) => (inherited?.rate, inherited?.capacity.clone()),
+        };
+        // The changes of the link are those of its rate and its delay.
+        let is_own = self.rate.is_some() || self.capacity.is_some() || self.delay.is_some();
+        let changes = match &self.changes {
+            Some(changes) => changes_of(changes),
+            None => inherited.filter(|_| !is_own).and_then(|config| config.changes.clone()),
+        };
+        let default_overhead = if capacity.is_some() { CapacityTrace::HEADER } else { Bytes::new(0) };
+        let overhead = self.overhead.or_else(|| forward.and_then(|(forward, _)| forward.overhead));
+        let queue = self.queue.as_ref().map(|queue| &queue.options).or_else(|| inherited.map(|config| &config.queue));
+        let inherited = inherited.as_ref();
+        Some(Config {
+            rate,
+            capacity,
+            changes,
+            delay: self.delay.or_else(|| inherited.map(|config| config.delay))?,
+            mtu: self.mtu.or_else(|| inherited.and_then(|config| config.mtu)),
+            overhead: overhead.unwrap_or(default_overhead),
+            queue: queue?.clone(),
+            loss: Instead::or(self.loss.as_ref(), inherited.and_then(|config| config.loss.as_ref()), |loss| {
+                loss_of(reader, &path.key("loss"), &loss.options, traces)
+            }),
+            policer: Instead::or(
+                self.policer.as_ref(),
+                inherited.and_then(|config| config.policer.as_ref()),
+                PolicerOptions::clone,
+            ),
+            shaper: Instead::or(
+                self.shaper.as_ref(),
+                inherited.and_then(|config| config.shaper.as_ref()),
+                ShaperOptions::clone,
+            ),
+            jitter: Instead::or(self.jitter.as_ref(), inherited.and_then(|config| config.jitter.as_ref()), |jitter| {
+                jitter.options.clone()
+            }),
+            reorder: Instead::or(
+                self.reorder.as_ref(),
+                inherited.and_then(|config| config.reorder.as_ref()),
+                |reorder| reorder.options.clone(),
+            ),
+            duplicate: Instead::or(
+                self.duplicate.as_ref(),
+                inherited.and_then(|config| config.duplicate.as_ref()),
+                DuplicateOptions::clone,
+            ),
+            two_events: false,
+        })
+    }
+}
+
+/// Returns the loss options with the trace that they name; an unreadable trace is reported.
+fn loss_of(reader: &mut Reader<'_>, path: &Path, written: &LossOptions, traces: &mut Traces<'_>) -> LossOptions {
+    let mut loss = written.clone();
+    if let LossOptions::Trace(options) = &mut loss {
+        options.trace = traces.loss(reader, &path.key("file"), &options.file);
+    }
+    loss
+}
+
+/// Returns the changes; `None` if there are none. Wrong changes have been reported.
+fn changes_of(changes: &[LinkChange]) -> Option<Arc<LinkChanges>> {
+    let changes = LinkChanges::new(changes.to_vec()).ok()?;
+    (!changes.as_slice().is_empty()).then(|| Arc::new(changes))
+}

@@ -1,0 +1,40 @@
+//! `[[node]]`: a node, or many alike.
+
+use crate::clock::ClockOptions;
+use crate::document::Value;
+use crate::names::{check_name, count};
+use crate::path::Path;
+use crate::reader::Reader;
+use crate::vocabulary::VOCABULARY;
+use headway_link::HostOptions;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A node, or many alike.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NodeTable {
+    /// Letters, digits and _ - . : up to 64.
+    pub(crate) name: String,
+    /// How many there are, called name1, name2 and so on.
+    #[schemars(range(min = 1, max = 100_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<u64>,
+    /// What receiving costs there, each replica for itself; nothing if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host: Option<HostOptions>,
+    /// A clock of its own; the true time if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<ClockOptions>,
+}
+
+/// Reads a `[[node]]`.
+pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<NodeTable> {
+    let mut open = reader.open(value, path, &VOCABULARY.node)?;
+    let name: String = open.required("name", "\"client\"").unwrap_or_default();
+    check_name(&mut open, &name, |_| false);
+    let count = count(&mut open);
+    let host = crate::host::read(&mut open);
+    let clock = crate::clock::read(&mut open);
+    Some(NodeTable { name, count, host, clock })
+}

@@ -1,0 +1,55 @@
+//! `record` of a scenario: what is recorded besides the summary.
+
+use crate::document::{Data, Value};
+use crate::path::Path;
+use crate::reader::Reader;
+use crate::vocabulary::VOCABULARY;
+use headway_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is recorded besides the summary.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct RecordTable {
+    /// The interval of the series; false or 0s for none.
+    #[schemars(default, with = "Series")]
+    pub(crate) series: Duration,
+    /// Whether to keep how long each packet and frame took, and not only mean and percentiles.
+    #[schemars(default)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) distributions: bool,
+}
+
+impl Default for RecordTable {
+    fn default() -> Self {
+        Self { series: Duration::from_millis(100), distributions: false }
+    }
+}
+
+/// An interval, or `false` for none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "the schema's; reading tells the two apart itself")]
+pub(crate) enum Series {
+    /// The time from one sample to the next.
+    Every(Duration),
+    /// No series.
+    Off(bool),
+}
+
+/// Reads the table `record`.
+pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<RecordTable> {
+    let mut open = reader.open(value, &Path::default().key("record"), &VOCABULARY.record)?;
+    let series = match open.value("series").map(|value| &value.data) {
+        None => RecordTable::default().series,
+        Some(Data::Boolean(false)) => Duration::ZERO,
+        Some(Data::Boolean(true)) => {
+            open.wrong("series", "true does not say how often: write an interval such as \"100ms\", or false");
+            Duration::ZERO
+        }
+        Some(_) => open.optional("series").unwrap_or_default(),
+    };
+    let distributions = open.optional("distributions").unwrap_or_default();
+    Some(RecordTable { series, distributions })
+}
