@@ -27,6 +27,53 @@ impl FlowClocks {
     }
 }
 
+/// The clocks by which the ends of a flow live.
+pub(crate) trait Clocks: Copy {
+    /// Returns the clock of the sending end, unless it shows the true time.
+    fn sender(&self) -> Option<&Clock>;
+    /// Returns the clock of the receiving end, unless it shows the true time.
+    fn receiver(&self) -> Option<&Clock>;
+}
+
+/// Both ends use the clock of the simulator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrueTime;
+
+impl Clocks for TrueTime {
+    #[inline(always)]
+    fn sender(&self) -> Option<&Clock> {
+        None
+    }
+    #[inline(always)]
+    fn receiver(&self) -> Option<&Clock> {
+        None
+    }
+}
+
+impl Clocks for Option<FlowClocks> {
+    fn sender(&self) -> Option<&Clock> {
+        self.as_ref().map(|clocks| &clocks.sender)
+    }
+    fn receiver(&self) -> Option<&Clock> {
+        self.as_ref().map(|clocks| &clocks.receiver)
+    }
+}
+
+/// Returns the time that a clock shows.
+#[inline(always)]
+pub(crate) fn local(clock: Option<&Clock>, at: Instant) -> Instant {
+    clock.map_or(at, |clock| clock.read(at))
+}
+
+/// Returns the first true time at which a clock shows a deadline: a function of the deadline alone, so that no error adds up.
+#[inline(always)]
+pub(crate) fn true_time(clock: Option<&Clock>, due: Option<Instant>) -> Option<Instant> {
+    match clock {
+        None => due,
+        Some(clock) => due.map(|due| clock.when_read(due)),
+    }
+}
+
 /// A node's own clock. What is drawn is the same for all of the node's flows.
 fn clock(scenario: &Scenario, node: usize) -> Option<Clock> {
     let options = (*scenario.clocks.get(node)?)?;
@@ -60,13 +107,8 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Of an end by the simulator's clock.
-    #[inline]
-    pub(crate) fn new(flow: &'a mut FlowMeter) -> Self {
-        Self { flow, clock: None }
-    }
-
-    /// Of an end by this clock.
+    /// Creates the meter of an end with this clock.
+    #[inline(always)]
     pub(crate) fn by(flow: &'a mut FlowMeter, clock: Option<&'a Clock>) -> Self {
         Self { flow, clock }
     }

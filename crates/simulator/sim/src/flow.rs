@@ -2,7 +2,7 @@
 
 pub(crate) mod struck;
 
-use crate::clocks::{FlowClocks, Meter};
+use crate::clocks::{Clocks, Meter, local, true_time};
 use crate::frames::Frames;
 use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
@@ -64,28 +64,28 @@ impl Flow {
 
     /// Arms the timers of the flow's start.
     pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
-        self.driver.set_off(&self.transport, events);
+        with_ends!(&self.transport, ends, (ends, clocks) => self.driver.set_off(ends, clocks, events));
     }
 
     /// Handles the timer of the source, which was due at `due`.
     pub(crate) fn on_source<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
-        with_ends!(&mut self.transport, ends => self.driver.on_source(ends, now, due, network));
+        with_ends!(&mut self.transport, ends_mut, (ends, clocks) => self.driver.on_source(ends, clocks, now, due, network));
     }
 
     /// Handles the timer of the sender, which was due at `due`.
     pub(crate) fn on_sender_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
-        with_ends!(&mut self.transport, ends => self.driver.on_sender_timer(ends, now, due, network));
+        with_ends!(&mut self.transport, ends_mut, (ends, clocks) => self.driver.on_sender_timer(ends, clocks, now, due, network));
     }
 
     /// Handles the timer of the sink, which was due at `due`.
     pub(crate) fn on_sink_timer<O: Observer>(&mut self, now: Moment, due: Instant, network: &mut Network<O>) {
-        with_ends!(&mut self.transport, ends => self.driver.on_sink_timer(ends, now, due, network));
+        with_ends!(&mut self.transport, ends_mut, (ends, clocks) => self.driver.on_sink_timer(ends, clocks, now, due, network));
     }
 
     /// Handles a packet that arrives at one of the ends.
     #[inline(always)]
     pub(crate) fn on_packet<O: Observer>(&mut self, now: Moment, handle: Handle, network: &mut Network<O>) {
-        with_ends!(&mut self.transport, ends => self.driver.on_packet(ends, now, handle, network));
+        with_ends!(&mut self.transport, ends_mut, (ends, clocks) => self.driver.on_packet(ends, clocks, now, handle, network));
     }
 }
 
@@ -96,10 +96,10 @@ impl Driver {
 
     /// Sets the timers of the flow's start, and takes the places of start and stop, which ns-2's scripts schedule in the
     /// order of their flows.
-    fn set_off(&mut self, ends: &impl Ends, events: &mut EventQueue) {
+    fn set_off<E: Ends + ?Sized, C: Clocks>(&mut self, ends: &E, clocks: C, events: &mut EventQueue) {
         let place = events.places.next();
         self.stop_place = events.places.next();
-        if let Some(due) = self.source_due(ends, None) {
+        if let Some(due) = self.source_due(ends, clocks, None) {
             self.source_timer.arm_at(due, place, self.owner(Class::Source), events);
         }
         if ends.connects() {
@@ -111,38 +111,38 @@ impl Driver {
     /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
     /// stop, whatever its source.
     #[inline]
-    fn source_due(&self, ends: &impl Ends, now: Option<Instant>) -> Option<Instant> {
+    fn source_due<E: Ends + ?Sized, C: Clocks>(&self, ends: &E, clocks: C, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
         match self.source.backlog() {
-            Backlog::None if ends.connects() => match (self.poll_source(ends), stop) {
+            Backlog::None if ends.connects() => match (self.poll_source(clocks), stop) {
                 (Some(due), Some(stop)) => Some(due.min(stop)),
                 (due, stop) => due.or(stop),
             },
-            Backlog::None => self.poll_source(ends),
+            Backlog::None => self.poll_source(clocks),
             _ if now.is_none() => Some(self.start),
             _ => stop,
         }
     }
 
-    /// The source's own time, by the clock of its node.
+    /// Returns when the source is due by the clock of its node.
     #[inline(always)]
-    fn poll_source(&self, ends: &impl Ends) -> Option<Instant> {
-        let due = self.source.poll_timeout();
-        if let Some(clocks) = ends.clocks() { self.by_clock(clocks, due) } else { due }
+    fn poll_source<C: Clocks>(&self, clocks: C) -> Option<Instant> {
+        let due = true_time(clocks.sender(), self.source.poll_timeout());
+        // Two times may be one nanosecond of a slow clock.
+        if clocks.sender().is_some() { due.map(|due| due.max(self.start)) } else { due }
     }
 
-    /// When a deadline of the source's is due, out of the way of runs without clocks.
-    #[cold]
-    #[inline(never)]
-    fn by_clock(&self, clocks: &FlowClocks, due: Option<Instant>) -> Option<Instant> {
-        // Two instants may be one nanosecond of a slow clock.
-        due.map(|due| clocks.sender.when_read(due).max(self.start))
-    }
-
-    fn on_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, due: Instant, network: &mut Network<O>) {
+    fn on_source<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        due: Instant,
+        network: &mut Network<O>,
+    ) {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
         let scheduled = network.events().ties == Ties::Scheduled;
-        let by_clock = scheduled && ends.clocks().is_some();
+        let by_clock = scheduled && clocks.sender().is_some();
         // By a clock each deadline is what it is, and no sum.
         let base = Moment { at: due, sum_s: if by_clock { due.as_secs_f64() } else { now.sum_s }, ..now };
         let source = self.owner(Class::Source);
@@ -151,16 +151,16 @@ impl Driver {
             // The stop has cancelled the timer.
             Backlog::None if stopped && !Self::paced(ends) => return,
             Backlog::None => {
-                if self.take_burst(ends, now, due.max(now.at), network) {
+                if self.take_burst(ends, clocks, now, due.max(now.at), network) {
                     self.source_timer.arm(base, Some(due), source, network.events());
                 }
             }
-            backlog => ends.set_backlog(now.at, if stopped { Backlog::None } else { backlog }),
+            backlog => ends.set_backlog(local(clocks.sender(), now.at), if stopped { Backlog::None } else { backlog }),
         }
         if stopped {
-            ends.close(now.at);
+            ends.close(local(clocks.sender(), now.at));
         }
-        match self.source_due(ends, Some(now.at)) {
+        match self.source_due(ends, clocks, Some(now.at)) {
             Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || Self::paced(ends)) => {
                 self.source_timer.arm_at(stop, self.stop_place, source, network.events());
             }
@@ -173,26 +173,27 @@ impl Driver {
                 self.source_timer.arm_after(base, next, wait_s, source, network.events());
             }
         }
-        self.transmit(ends, now, network);
+        self.transmit(ends, clocks, now, network);
     }
 
     /// Whether a rate controller paces it.
-    fn paced(ends: &mut impl Ends) -> bool {
+    fn paced<E: Ends + ?Sized>(ends: &mut E) -> bool {
         ends.send_queue().is_some()
     }
 
     /// Passes to the transport up to [`BURST`] writes that the source has made by `due`. Returns whether there may be more.
-    fn take_burst<E: Ends, O: Observer>(
+    fn take_burst<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
+        clocks: C,
         now: Moment,
         due: Instant,
         network: &mut Network<O>,
     ) -> bool {
         let mut more = true;
         for _ in 0..BURST {
-            let meter = &mut Meter::new(network.flow_meter(self.id));
-            match ends.take(now.at, due, &mut self.source, meter) {
+            let meter = &mut Meter::by(network.flow_meter(self.id), clocks.sender());
+            match ends.take(local(clocks.sender(), now.at), local(clocks.sender(), due), &mut self.source, meter) {
                 Taken::Nothing => {
                     more = false;
                     break;
@@ -205,43 +206,53 @@ impl Driver {
         more
     }
 
-    fn on_sender_timer<E: Ends, O: Observer>(
+    fn on_sender_timer<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
+        clocks: C,
         now: Moment,
         due: Instant,
         network: &mut Network<O>,
     ) {
         // ns-2's sum may be a nanosecond before the deadline.
         let at = now.at.max(due);
-        ends.handle_sender_timeout(at);
-        self.transmit_at(ends, now, at, network);
+        ends.handle_sender_timeout(local(clocks.sender(), at));
+        self.transmit_at(ends, clocks, now, at, network);
         if O::TELLS {
             self.tell_setbacks(ends, now.at, None, network);
         }
     }
 
-    fn on_sink_timer<E: Ends, O: Observer>(
+    fn on_sink_timer<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
+        clocks: C,
         now: Moment,
         due: Instant,
         network: &mut Network<O>,
     ) {
         let at = now.at.max(due);
-        ends.handle_receiver_timeout(at);
-        self.answer_at(ends, now, at, network);
+        ends.handle_receiver_timeout(local(clocks.receiver(), at));
+        self.answer_at(ends, clocks, now, at, network);
     }
 
     #[inline(always)]
-    fn on_packet<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, handle: Handle, network: &mut Network<O>) {
+    fn on_packet<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        handle: Handle,
+        network: &mut Network<O>,
+    ) {
         let packet = network.packet(handle);
         if packet.forward {
             if network.fates().judges() {
                 self.tell_losses(ends, network);
             }
             let packet = network.packet(handle);
-            let goodput = ends.deliver(now.at, packet.sent, packet);
+            let (at, sent) = (local(clocks.receiver(), now.at), local(clocks.sender(), packet.sent));
+            let goodput = ends.deliver(at, sent, packet);
             if goodput > 0 {
                 let complete = self.completed_by(ends, packet, network.copies());
                 self.count_frames(ends, now.at, complete, network);
@@ -250,13 +261,14 @@ impl Driver {
                 self.hear_judgements(ends, now.at, network);
             }
             network.delivered(now.at, handle, goodput);
-            self.answer_at(ends, now, now.at, network);
+            self.answer_at(ends, clocks, now, now.at, network);
         } else {
-            if let Some(trip) = ends.hear(now.at, packet.sent, packet) {
+            let (at, sent) = (local(clocks.sender(), now.at), local(clocks.receiver(), packet.sent));
+            if let Some(trip) = ends.on_feedback(at, sent, packet) {
                 network.round_trip(now.at, self.id, trip);
             }
             network.delivered(now.at, handle, 0);
-            self.transmit(ends, now, network);
+            self.transmit(ends, clocks, now, network);
             // A TCP's show in what it sends again.
             if O::TELLS && ends.tcp().is_none() {
                 self.tell_setbacks(ends, now.at, None, network);
@@ -266,7 +278,7 @@ impl Driver {
 
     /// The receiver hears which packets the channel has taken, if it may know.
     #[cold]
-    fn tell_losses<E: Ends, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
+    fn tell_losses<E: Ends + ?Sized, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
         while let Some(number) = network.fates().untold(self.id) {
             ends.on_channel_loss(number);
         }
@@ -274,7 +286,7 @@ impl Driver {
 
     /// What the receiver has made of losses.
     #[cold]
-    fn hear_judgements<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
+    fn hear_judgements<E: Ends + ?Sized, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
         while let Some(judgement) = ends.poll_judgement() {
             network.fates().judged(now, self.id, judgement);
         }
@@ -282,7 +294,7 @@ impl Driver {
 
     /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
     #[inline(always)]
-    fn completed_by(&mut self, ends: &mut impl Ends, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
+    fn completed_by<E: Ends + ?Sized>(&mut self, ends: &mut E, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
         match &packet.body {
             Body::Tcp(_) => ends.poll_frame(),
             // Where nobody makes copies of it.
@@ -296,7 +308,7 @@ impl Driver {
 
     /// Counts a frame that is complete. Over TCP several may end where a gap is filled.
     #[inline(always)]
-    fn count_frames<E: Ends, O: Observer>(
+    fn count_frames<E: Ends + ?Sized, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Instant,
@@ -312,19 +324,32 @@ impl Driver {
 
     /// Sends what the sender may send now.
     #[inline]
-    fn transmit<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, network: &mut Network<O>) {
-        self.transmit_at(ends, now, now.at, network);
+    fn transmit<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        network: &mut Network<O>,
+    ) {
+        self.transmit_at(ends, clocks, now, now.at, network);
     }
 
     /// Sends what the sender may send when its clock shows `at`, and arms its timer. Ends without answers have sent everything when it was written.
-    fn transmit_at<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
+    fn transmit_at<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        at: Instant,
+        network: &mut Network<O>,
+    ) {
         if !ends.answers() {
             return;
         }
         let mut room = BURST;
         while room > 0 {
-            let meter = &mut Meter::new(network.flow_meter(self.id));
-            let Some(envelope) = ends.poll_transmit(at, meter) else { break };
+            let meter = &mut Meter::by(network.flow_meter(self.id), clocks.sender());
+            let Some(envelope) = ends.poll_transmit(local(clocks.sender(), at), meter) else { break };
             room -= 1;
             if O::TELLS
                 && let Body::Tcp(tcp) = &envelope.body
@@ -343,32 +368,46 @@ impl Driver {
             network.observer().window(now.at, self.id.0 as usize, sender);
         }
         if ends.has_ended() {
-            self.tell_source(ends, now, at, network);
+            self.notify_source(ends, clocks, now, at, network);
         }
         let set = ends.place_sender_timers(now, network.events());
-        let due = ends.poll_sender_timeout();
+        let due = true_time(clocks.sender(), ends.poll_sender_timeout());
         let owner = self.owner(Class::SenderTimer);
         if set.is_some() {
             self.sender_timer.arm_set(now, due, set, owner, network.events());
         } else {
-            let gap_s = if network.events().ties == Ties::Scheduled { ends.gap_s() } else { None };
+            // The deadline of an end with its own clock is no sum of gaps.
+            let sums = network.events().ties == Ties::Scheduled && clocks.sender().is_none();
+            let gap_s = if sums { ends.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, network.events());
         }
     }
 
-    /// What has ended lets the source go on, at another time than before.
+    /// Notifies the source of what has ended, which changes its next deadline.
     #[cold]
     #[inline(never)]
-    fn tell_source<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
-        let meter = &mut Meter::new(network.flow_meter(self.id));
-        ends.tell_source(at, &mut self.source, meter);
-        let due = self.source_due(ends, Some(now.at));
+    fn notify_source<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        at: Instant,
+        network: &mut Network<O>,
+    ) {
+        let meter = &mut Meter::by(network.flow_meter(self.id), clocks.sender());
+        ends.notify_source(local(clocks.sender(), at), &mut self.source, meter);
+        let due = self.source_due(ends, clocks, Some(now.at));
         self.source_timer.arm(now, due, self.owner(Class::Source), network.events());
     }
 
     /// Tells what the send queue has thrown away since it was told last.
     #[inline(always)]
-    pub(crate) fn tell_unsent<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
+    pub(crate) fn tell_unsent<E: Ends + ?Sized, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Instant,
+        network: &mut Network<O>,
+    ) {
         if O::TELLS
             && let Some(untold) = ends.send_queue().and_then(SendQueue::untold)
         {
@@ -378,7 +417,7 @@ impl Driver {
 
     /// Tells what has set the sender back since it was told last.
     #[inline(never)]
-    pub(crate) fn tell_setbacks<E: Ends, O: Observer>(
+    pub(crate) fn tell_setbacks<E: Ends + ?Sized, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Instant,
@@ -394,18 +433,25 @@ impl Driver {
     }
 
     /// Sends what the receiving end may send when its clock shows `at`, and arms its timer.
-    fn answer_at<E: Ends, O: Observer>(&mut self, ends: &mut E, now: Moment, at: Instant, network: &mut Network<O>) {
+    fn answer_at<E: Ends + ?Sized, C: Clocks, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        clocks: C,
+        now: Moment,
+        at: Instant,
+        network: &mut Network<O>,
+    ) {
         if !ends.answers() {
             return;
         }
-        while let Some(envelope) = ends.poll_answer(at) {
+        while let Some(envelope) = ends.poll_answer(local(clocks.receiver(), at)) {
             network.inject(now, self.id, self.reverse, false, envelope);
         }
-        while let Some((route, envelope)) = ends.poll_aside(at) {
+        while let Some((route, envelope)) = ends.poll_aside(local(clocks.receiver(), at)) {
             network.inject(now, self.id, route, false, envelope);
         }
         let set = ends.place_receiver_timers(now, network.events());
-        let due = ends.poll_receiver_timeout();
+        let due = true_time(clocks.receiver(), ends.poll_receiver_timeout());
         self.sink_timer.arm_set(now, due, set, self.owner(Class::SinkTimer), network.events());
     }
 }

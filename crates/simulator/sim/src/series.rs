@@ -3,7 +3,6 @@
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::observe::Observer;
-use crate::transport::Ends;
 use headway_engine::Moment;
 use headway_link::Port;
 use headway_rate::Status;
@@ -102,9 +101,9 @@ impl Series {
             let series = FlowSeries {
                 bytes_before: 0,
                 entity: names.entity(&described.name),
-                has_window: flow.transport.tcp().is_some(),
-                has_sessions: flow.transport.open_sessions().is_some(),
-                has_controller: flow.transport.status().is_some(),
+                has_window: flow.transport.ends().tcp().is_some(),
+                has_sessions: flow.transport.ends().open_sessions().is_some(),
+                has_controller: flow.transport.ends().status().is_some(),
             };
             metrics.add_flow(&series, &mut names);
             series
@@ -151,14 +150,14 @@ impl Series {
             let entity = series.entity;
             push(writer, entity, metrics.throughput, rate(meter.total_received_bytes(), &mut series.bytes_before));
             push(writer, entity, metrics.loss, meter.total_lost_packets() as f64);
-            if let (true, Some(sender)) = (series.has_window, flow.transport.tcp()) {
+            if let (true, Some(sender)) = (series.has_window, flow.transport.ends().tcp()) {
                 push(writer, entity, metrics.cwnd, sender.cwnd());
                 push(writer, entity, metrics.ssthresh, sender.ssthresh());
             }
-            if let (true, Some(open)) = (series.has_sessions, flow.transport.open_sessions()) {
+            if let (true, Some(open)) = (series.has_sessions, flow.transport.ends().open_sessions()) {
                 push(writer, entity, metrics.open_sessions, open as f64);
             }
-            if let (true, Some(status)) = (series.has_controller, flow.transport.status()) {
+            if let (true, Some(status)) = (series.has_controller, flow.transport.ends().status()) {
                 let Status { target_rate, rtt, loss_event_rate, .. } = status;
                 let values = [
                     (metrics.allowed_rate, target_rate.map(|rate| rate.bits_per_second() as f64)),

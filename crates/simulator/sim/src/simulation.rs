@@ -13,7 +13,6 @@ use crate::network::{MOST_PACKETS, Network};
 use crate::observe::Observer;
 use crate::packet::Body;
 use crate::series::Series;
-use crate::transport::Ends;
 use headway_engine::{Actor, Class, Moment};
 use headway_link::Handle;
 use headway_record::SeriesWriter;
@@ -60,7 +59,7 @@ pub struct Simulation<'a, O = ()> {
 impl<'a, O: Observer> Simulation<'a, O> {
     /// The backlog of the flow with this number consists of packets of these sizes, again and again.
     pub(crate) fn set_backlog_sizes(&mut self, flow: usize, sizes: Vec<Bytes>) {
-        if let Some(queue) = self.flows.get_mut(flow).and_then(|flow| flow.transport.send_queue()) {
+        if let Some(queue) = self.flows.get_mut(flow).and_then(|flow| flow.transport.ends_mut().send_queue()) {
             queue.set_backlog_sizes(sizes);
         }
     }
@@ -273,7 +272,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     /// What senders count by themselves is counted from here on.
     fn begin_measurement(&mut self) {
         for flow in &mut self.flows {
-            if let Some(counters) = flow.transport.counters() {
+            if let Some(counters) = flow.transport.ends().counters() {
                 flow.driver.counted_before = counters;
             }
         }

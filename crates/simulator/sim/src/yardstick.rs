@@ -7,7 +7,6 @@ use crate::opportunities::Opportunities;
 use crate::send_queue::tell_round_trip;
 use crate::simulation::setup::{SetupError, start};
 use crate::simulation::{RunError, Simulation};
-use crate::transport::Ends;
 use crate::transport::{Setup, Transport, stream};
 use headway_bound::{Packet, Replayed, Sender, Slot, Slots, UnitBound, replay, unit_bound};
 use headway_media::{
@@ -234,7 +233,7 @@ impl Sender for Replay<'_> {
 /// How the flow's writes are cut, if it has a send queue.
 fn cut(flow: &Flow) -> Option<UdpOptions> {
     let setup = Setup { flow, id: FlowId(0), starts: [Instant::ZERO; 2], clocks_agree: true, seed: 0 };
-    Transport::new(&setup).send_queue().map(|queue| queue.cut().clone())
+    Transport::new(&setup).ends_mut().send_queue().map(|queue| queue.cut().clone())
 }
 
 /// What counts of what the flow's application hands over, packet by packet, until `take` has enough.

@@ -62,7 +62,6 @@ behind_a_pointer! {
     /// Any [`SenderHalf`].
     AnySenderHalf for SenderHalf as ExternalSender;
     fn poll_send([&mut] self, now: Instant, next: &Next) -> Permit;
-    fn gap_s([&] self) -> Option<f64>;
     fn on_send([&mut] self, now: Instant, sending: &Sending) -> Stamp;
     fn on_application_limited([&mut] self, now: Instant);
     fn on_feedback([&mut] self, now: Instant, feedback: &Feedback<'_>);

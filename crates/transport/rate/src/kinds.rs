@@ -163,9 +163,6 @@ impl SenderHalf for Sender {
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit {
         each_sender!(self, sender => sender.poll_send(now, next))
     }
-    fn gap_s(&self) -> Option<f64> {
-        each_sender!(self, sender => sender.gap_s())
-    }
     #[inline]
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         each_sender!(self, sender => sender.on_send(now, sending))

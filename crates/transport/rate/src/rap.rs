@@ -288,6 +288,12 @@ impl RapSender {
     fn is_healthy(&self) -> bool {
         self.between_losses.unwrap_or(0.0).max(self.undisturbed as f64) * HEALTHY_LOSS >= 1.0
     }
+
+    /// Returns the time from the last packet to the next, in s.
+    #[must_use]
+    pub fn last_gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s().filter(|_| !self.put_off)
+    }
 }
 
 impl SenderHalf for RapSender {
@@ -315,10 +321,6 @@ impl SenderHalf for RapSender {
             self.pacer.on_send(now, self.wait_s(now));
         }
         self.pacer.permit(now)
-    }
-
-    fn gap_s(&self) -> Option<f64> {
-        self.pacer.last_gap_s().filter(|_| !self.put_off)
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {

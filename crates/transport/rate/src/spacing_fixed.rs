@@ -87,6 +87,12 @@ impl SpacingFixedSender {
             Apart::Period => self.spacing_s.max(tx_s),
         }
     }
+
+    /// Returns the time from the last packet to the next, in s.
+    #[must_use]
+    pub fn last_gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s()
+    }
 }
 
 impl SenderHalf for SpacingFixedSender {
@@ -94,10 +100,6 @@ impl SenderHalf for SpacingFixedSender {
 
     fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
-    }
-
-    fn gap_s(&self) -> Option<f64> {
-        self.pacer.last_gap_s()
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {

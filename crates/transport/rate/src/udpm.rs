@@ -212,15 +212,17 @@ impl UdpmSender {
         let longest = (round.max(round_trip) * 4).max(SHORTEST_SILENCE);
         self.reported_at.is_some_and(|last| now.since(last) > longest)
     }
+
+    /// Returns the time from the last packet to the next, in s.
+    #[must_use]
+    pub fn last_gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s()
+    }
 }
 
 impl SenderHalf for UdpmSender {
     fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
-    }
-
-    fn gap_s(&self) -> Option<f64> {
-        self.pacer.last_gap_s()
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {

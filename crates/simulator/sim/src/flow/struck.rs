@@ -1,11 +1,11 @@
 //! A flow's ends under attack.
 
 use super::{BURST, Flow};
-use crate::clocks::Meter;
+use crate::clocks::{Clocks, Meter, local};
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Body, Envelope, RawEnd};
-use crate::transport::{Ends, Verdict};
+use crate::transport::Verdict;
 use headway_engine::Moment;
 use headway_link::Handle;
 
@@ -45,11 +45,12 @@ impl Flow {
         handle: Handle,
         network: &mut Network<O>,
     ) -> Option<Struck> {
-        let Self { transport: ends, driver } = self;
+        let Self { transport, driver } = self;
+        let clocks = transport.clocks();
+        let ends = transport.ends_mut();
         let packet = network.packet(handle);
-        let sender_clock = ends.clocks().map(|clocks| clocks.sender);
-        let at_client = sender_clock.map_or(now.at, |clock| clock.read(now.at));
-        let at_server = ends.clocks().map_or(now.at, |clocks| clocks.receiver.read(now.at));
+        let at_client = local(clocks.sender(), now.at);
+        let at_server = local(clocks.receiver(), now.at);
         let (Body::Raw(raw), Some((client, server))) = (&packet.body, ends.connection()) else { return None };
         let (to, ecn) = (raw.to, packet.ecn);
         let (mut goodput, mut trip) = (0, None);
@@ -91,17 +92,17 @@ impl Flow {
                 }
                 struck.connections = strangers.len() as u64;
             }
-            driver.answer_at(ends, now, now.at, network);
+            driver.answer_at(ends, clocks, now, now.at, network);
         } else {
             for _ in 0..BURST {
-                let mut meter = Meter::by(network.flow_meter(driver.id), sender_clock.as_ref());
+                let mut meter = Meter::by(network.flow_meter(driver.id), clocks.sender());
                 let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
                 struck.count(&envelope);
                 client.queue.tell(at_client, &mut meter);
                 network.inject(now, driver.id, driver.forward, true, envelope);
             }
             // That tells what was thrown away, too.
-            driver.transmit(ends, now, network);
+            driver.transmit(ends, clocks, now, network);
         }
         Some(struck)
     }

@@ -8,7 +8,6 @@ use crate::network::accounts::Conservation;
 use crate::observe::Observer;
 use crate::series::Series;
 use crate::speech::rate_speech;
-use crate::transport::Ends;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Registry};
@@ -42,7 +41,7 @@ impl<O: Observer> Simulation<'_, O> {
         if O::TELLS {
             self.flows
                 .iter_mut()
-                .for_each(|flow| flow.driver.tell_setbacks(&mut flow.transport, end, None, &mut self.network));
+                .for_each(|flow| flow.driver.tell_setbacks(flow.transport.ends_mut(), end, None, &mut self.network));
         }
         self.network.observer().ended(end);
         let conservation = self.conservation();
@@ -87,16 +86,16 @@ impl<O: Observer> Simulation<'_, O> {
                     kind: described.transport.kind().to_owned(),
                 };
                 let mut summary = self.network.flow_meters()[flow.driver.id.0 as usize].summary(label, end);
-                if let Some(counters) = flow.transport.counters() {
+                if let Some(counters) = flow.transport.ends().counters() {
                     let before = flow.driver.counted_before;
                     summary.retransmitted_packets = Some(counters.retransmitted - before.retransmitted);
                     summary.timeouts = Some(counters.timeouts - before.timeouts);
-                    summary.stuck = flow.transport.tcp().is_some_and(headway_tcp::Sender::is_stuck);
+                    summary.stuck = flow.transport.ends().tcp().is_some_and(headway_tcp::Sender::is_stuck);
                 }
-                summary.connection_failure = flow.transport.failure();
+                summary.connection_failure = flow.transport.ends().failure();
                 rate_speech(&mut summary, described);
                 summary.losses_judged = self.network.judged_summary(flow.driver.id);
-                if flow.transport.open_sessions().is_some() {
+                if flow.transport.ends().open_sessions().is_some() {
                     // Also if none has come yet.
                     summary.sessions.get_or_insert_default();
                 }

@@ -10,7 +10,7 @@ use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
-use crate::transport::{Ends, Setup, Strangers, Transport, answers, stream};
+use crate::transport::{Setup, Strangers, Transport, answers, stream};
 use headway_attack::AttackOptions;
 use headway_engine::{Actor, Class, MAX_ACTORS, Moment, Ties, Timer};
 use headway_media::{Context, Source};
@@ -80,7 +80,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
             if O::TELLS
-                && let Some(queue) = flow.transport.send_queue()
+                && let Some(queue) = flow.transport.ends_mut().send_queue()
             {
                 queue.tells_unsent();
             }
@@ -136,7 +136,7 @@ fn attackers<O: Observer>(
         let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
         // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
         let floods = matches!(described.attack, AttackOptions::Flood(_));
-        if let Some((_, server)) = flow.transport.connection()
+        if let Some((_, server)) = flow.transport.ends_mut().connection()
             && (floods || server.strangers.is_none())
         {
             let [client, own] = [described_flow.from, described_flow.to].map(address);

@@ -3,6 +3,7 @@
 
 use super::carrier::{Carrier, Setup, Taken};
 use super::ends::Ends;
+use super::ns2_gap::ns2_gap_s;
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Numbered, Packet, ReportBody, ReportNumbers, TfrcNumbers};
@@ -52,7 +53,7 @@ impl Ends for Agent {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn on_feedback(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Report(report) = &packet.body else { return None };
         Some(self.sender.handle(now, sent, report))
     }
@@ -75,7 +76,7 @@ impl Ends for Agent {
     }
 
     fn gap_s(&self) -> Option<f64> {
-        self.sender.outbound.gap_s()
+        ns2_gap_s(&self.sender.outbound)
     }
 
     #[inline]

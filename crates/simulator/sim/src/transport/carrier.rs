@@ -9,8 +9,10 @@ use headway_units::{FlowId, Instant, Random};
 
 /// The two ends of a flow, as a scenario describes them.
 pub(crate) trait Carrier: Ends + Sized {
-    /// What the scenario says.
+    /// The options of the scenario.
     type Options;
+    /// Whether the receiving end sends packets, as [`Ends::answers`] returns.
+    const ANSWERS: bool = true;
     /// Both ends.
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self;
 

@@ -41,7 +41,10 @@ impl Carrier for Dccp {
 }
 
 impl Ends for Dccp {
-    const CONNECTS: bool = true;
+    #[inline(always)]
+    fn connects(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
@@ -60,7 +63,7 @@ impl Ends for Dccp {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, _: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn on_feedback(&mut self, now: Instant, _: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Dccp(dccp) = &packet.body else { return None };
         self.client.handle(now, packet.ecn, dccp)
     }

@@ -2,7 +2,7 @@
 
 use super::Taken;
 use super::dccp::ends::{Client, Server};
-use crate::clocks::{FlowClocks, Meter};
+use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Envelope, Packet};
 use crate::send_queue::SendQueue;
@@ -15,52 +15,47 @@ use headway_units::Instant;
 
 /// The two ends of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, which is chosen once for each event.
 ///
-/// After each call that may act, poll an end until it has no more packets, and then for its next deadline. All instants are of the clock of the
-/// end that receives them.
+/// After each call that may act, poll an end until it has no more packets, and then for its next deadline. All times are those of
+/// the clock of the end that receives them: [`Driver`](crate::flow::Driver) translates them.
 pub(crate) trait Ends {
-    /// Whether the receiving end sends packets.
-    const ANSWERS: bool = true;
-    /// Whether the sending end opens a connection when the flow starts, and closes it when the flow stops.
-    const CONNECTS: bool = false;
-
-    /// Returns [`ANSWERS`](Self::ANSWERS) of the ends that it holds.
+    /// Returns whether the receiving end sends packets.
     #[inline(always)]
     fn answers(&self) -> bool {
-        Self::ANSWERS
+        true
     }
 
-    /// Returns [`CONNECTS`](Self::CONNECTS) of the ends that it holds.
+    /// Returns whether the sending end opens a connection when the flow starts, and closes it when the flow stops.
     #[inline(always)]
     fn connects(&self) -> bool {
-        Self::CONNECTS
-    }
-
-    /// Returns the clocks of the ends, unless both use the simulator's.
-    #[inline(always)]
-    fn clocks(&self) -> Option<&FlowClocks> {
-        None
+        false
     }
 
     /// Accepts the next write that the source has made by `due`.
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken;
 
     /// Sets how much data the source has from now on.
-    fn set_backlog(&mut self, now: Instant, backlog: Backlog);
+    fn set_backlog(&mut self, _now: Instant, _backlog: Backlog) {}
 
     /// Closes the connection when the flow stops.
     fn close(&mut self, _now: Instant) {}
 
     /// Handles a packet that arrives at the sending end. `sent` is by the clock of the receiving end. Returns the measured round trip, if any.
-    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip>;
+    fn on_feedback(&mut self, _now: Instant, _sent: Instant, _packet: &Packet) -> Option<RoundTrip> {
+        None
+    }
 
     /// Handles the deadline of the sending end.
-    fn handle_sender_timeout(&mut self, now: Instant);
+    fn handle_sender_timeout(&mut self, _now: Instant) {}
 
     /// Returns the next packet that the sending end sends now, if any.
-    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope>;
+    fn poll_transmit(&mut self, _now: Instant, _meter: &mut Meter<'_>) -> Option<Envelope> {
+        None
+    }
 
     /// Returns the next deadline of the sending end.
-    fn poll_sender_timeout(&self) -> Option<Instant>;
+    fn poll_sender_timeout(&self) -> Option<Instant> {
+        None
+    }
 
     /// Returns the time from the last packet to that deadline, in s, if nanoseconds would round it.
     fn gap_s(&self) -> Option<f64> {
@@ -84,10 +79,12 @@ pub(crate) trait Ends {
     }
 
     /// Handles the deadline of the receiving end.
-    fn handle_receiver_timeout(&mut self, now: Instant);
+    fn handle_receiver_timeout(&mut self, _now: Instant) {}
 
     /// Returns the next packet that the receiving end sends now, if any.
-    fn poll_answer(&mut self, now: Instant) -> Option<Envelope>;
+    fn poll_answer(&mut self, _now: Instant) -> Option<Envelope> {
+        None
+    }
 
     /// Returns the next packet that the receiving end sends now to another host than the sender, and the start of its route.
     fn poll_aside(&mut self, _now: Instant) -> Option<(u32, Envelope)> {
@@ -95,7 +92,9 @@ pub(crate) trait Ends {
     }
 
     /// Returns the next deadline of the receiving end.
-    fn poll_receiver_timeout(&self) -> Option<Instant>;
+    fn poll_receiver_timeout(&self) -> Option<Instant> {
+        None
+    }
 
     /// Records that the changed deadlines of a sending end with many deadlines were set now. Returns when its next deadline was set.
     #[inline]
@@ -144,7 +143,7 @@ pub(crate) trait Ends {
     }
 
     /// Notifies the source of sessions that have ended.
-    fn tell_source(&mut self, _now: Instant, _source: &mut Source, _meter: &mut Meter<'_>) {}
+    fn notify_source(&mut self, _now: Instant, _source: &mut Source, _meter: &mut Meter<'_>) {}
 
     /// Returns the number of open sessions, if the source makes sessions.
     fn open_sessions(&self) -> Option<usize> {

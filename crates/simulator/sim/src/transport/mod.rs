@@ -2,9 +2,9 @@
 
 mod agent;
 mod carrier;
-mod clocked;
 pub(crate) mod dccp;
 mod ends;
+mod ns2_gap;
 mod sessions;
 mod tcp;
 mod udp;
@@ -13,19 +13,11 @@ pub(crate) use carrier::{Setup, Taken, stream};
 pub(crate) use dccp::{SERVICE, Strangers, Verdict};
 pub(crate) use ends::Ends;
 
-use crate::clocks::{FlowClocks, Meter};
-use crate::observe::{RoundTrip, Setbacks};
-use crate::packet::{Envelope, Packet};
-use crate::send_queue::SendQueue;
+use crate::clocks::FlowClocks;
 use carrier::Carrier;
-use clocked::Clocked;
-use dccp::ends::{Client, Server};
-use headway_engine::{EventQueue, Moment};
-use headway_media::{Backlog, Source, SourceOptions};
-use headway_rate::{Judgement, Status};
-use headway_record::{WrittenFrame, ns2::PacketType};
+use headway_media::SourceOptions;
+use headway_record::ns2::PacketType;
 use headway_scenario::Transport as Options;
-use headway_units::Instant;
 use sessions::Sessions;
 
 /// Makes of the lines below what carries a flow, with static dispatch.
@@ -39,13 +31,18 @@ macro_rules! transports {
             Clocked(Box<Clocked>),
         }
 
-        /// Does the same with the ends of any transport, by static dispatch.
+        /// Evaluates the expression with the ends of any transport, by static dispatch, and with their clocks. Ends with clocks of
+        /// their own are the trait object that `$object` returns.
         macro_rules! with_ends {
-            ($value:expr, $name:ident => $body:expr) => {
+            ($value:expr, $object:ident, ($name:ident, $clocks:ident) => $body:expr) => {
                 match $value {
-                    $( $crate::transport::Transport::$Variant($name) => $body, )+
-                    $crate::transport::Transport::Sessions($name) => $body,
-                    $crate::transport::Transport::Clocked($name) => $body,
+                    $( $crate::transport::Transport::$Variant($name) => { let $clocks = $crate::clocks::TrueTime; $body } )+
+                    $crate::transport::Transport::Sessions($name) => { let $clocks = $crate::clocks::TrueTime; $body }
+                    $crate::transport::Transport::Clocked(inner) => {
+                        let $clocks = Some(inner.clocks);
+                        let $name = inner.transport.$object();
+                        $body
+                    }
                 }
             };
         }
@@ -64,9 +61,9 @@ macro_rules! transports {
             }
         }
 
-        /// See [`Ends::ANSWERS`].
+        /// See [`Carrier::ANSWERS`].
         pub(crate) const fn answers(options: &Options) -> bool {
-            match options { $( Options::$Variant(_) => <$carrier as Ends>::ANSWERS ),+ }
+            match options { $( Options::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
         }
 
         /// See [`Carrier::ns2_types`].
@@ -81,8 +78,8 @@ macro_rules! transports {
     };
 }
 
-// It lies within its flow: the ends themselves are elsewhere. A TCP whose source makes sessions is `Sessions`. Where an end has a clock of
-// its own, any of them is in a `Clocked`.
+// The enum is part of its flow, and the ends are boxed. A TCP whose source makes sessions is `Sessions`. If an end has a clock of its own,
+// `Clocked` holds the transport.
 transports! {
     Udp(Box<udp::Udp>),
     Tcp(tcp::Tcp),
@@ -91,108 +88,35 @@ transports! {
 }
 
 impl Transport {
-    /// The same with ends that live by these clocks.
+    /// Lets the ends use these clocks.
     pub(crate) fn clocked(self, clocks: FlowClocks) -> Self {
-        Self::Clocked(Box::new(Clocked::new(self, clocks)))
+        Self::Clocked(Box::new(Clocked { transport: self, clocks }))
+    }
+
+    /// Returns the ends, for calls that are not made for each packet.
+    pub(crate) fn ends(&self) -> &dyn Ends {
+        with_ends!(self, ends, (ends, _clocks) => ends)
+    }
+
+    /// Returns the ends, for calls that are not made for each packet.
+    pub(crate) fn ends_mut(&mut self) -> &mut dyn Ends {
+        with_ends!(self, ends_mut, (ends, _clocks) => ends)
+    }
+
+    /// Prefetches the end at which a packet will arrive.
+    pub(crate) fn fetch(&self, receiving: bool) {
+        with_ends!(self, ends, (ends, _clocks) => ends.fetch(receiving));
+    }
+
+    /// Returns the clocks of the ends, unless both use the simulator's.
+    pub(crate) fn clocks(&self) -> Option<FlowClocks> {
+        if let Self::Clocked(inner) = self { Some(inner.clocks) } else { None }
     }
 }
 
-/// For what happens to a flow now and then: what happens to each packet chooses once, by [`with_ends`].
-impl Ends for Transport {
-    fn answers(&self) -> bool {
-        with_ends!(self, ends => ends.answers())
-    }
-    fn connects(&self) -> bool {
-        with_ends!(self, ends => ends.connects())
-    }
-    fn clocks(&self) -> Option<&FlowClocks> {
-        with_ends!(self, ends => ends.clocks())
-    }
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        with_ends!(self, ends => ends.take(now, due, source, meter))
-    }
-    fn set_backlog(&mut self, now: Instant, backlog: Backlog) {
-        with_ends!(self, ends => ends.set_backlog(now, backlog));
-    }
-    fn close(&mut self, now: Instant) {
-        with_ends!(self, ends => ends.close(now));
-    }
-    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
-        with_ends!(self, ends => ends.hear(now, sent, packet))
-    }
-    fn handle_sender_timeout(&mut self, now: Instant) {
-        with_ends!(self, ends => ends.handle_sender_timeout(now));
-    }
-    fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
-        with_ends!(self, ends => ends.poll_transmit(now, meter))
-    }
-    fn poll_sender_timeout(&self) -> Option<Instant> {
-        with_ends!(self, ends => ends.poll_sender_timeout())
-    }
-    fn gap_s(&self) -> Option<f64> {
-        with_ends!(self, ends => ends.gap_s())
-    }
-    fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
-        with_ends!(self, ends => ends.deliver(now, sent, packet))
-    }
-    fn on_channel_loss(&mut self, number: u64) {
-        with_ends!(self, ends => ends.on_channel_loss(number));
-    }
-    fn poll_judgement(&mut self) -> Option<Judgement> {
-        with_ends!(self, ends => ends.poll_judgement())
-    }
-    fn poll_frame(&mut self) -> Option<WrittenFrame> {
-        with_ends!(self, ends => ends.poll_frame())
-    }
-    fn handle_receiver_timeout(&mut self, now: Instant) {
-        with_ends!(self, ends => ends.handle_receiver_timeout(now));
-    }
-    fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
-        with_ends!(self, ends => ends.poll_answer(now))
-    }
-    fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
-        with_ends!(self, ends => ends.poll_aside(now))
-    }
-    fn poll_receiver_timeout(&self) -> Option<Instant> {
-        with_ends!(self, ends => ends.poll_receiver_timeout())
-    }
-    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
-        with_ends!(self, ends => ends.place_sender_timers(now, events))
-    }
-    fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
-        with_ends!(self, ends => ends.place_receiver_timers(now, events))
-    }
-    fn fetch(&self, receiving: bool) {
-        with_ends!(self, ends => ends.fetch(receiving));
-    }
-    fn send_queue(&mut self) -> Option<&mut SendQueue> {
-        with_ends!(self, ends => ends.send_queue())
-    }
-    fn status(&self) -> Option<Status> {
-        with_ends!(self, ends => ends.status())
-    }
-    fn tcp(&self) -> Option<&headway_tcp::Sender> {
-        with_ends!(self, ends => ends.tcp())
-    }
-    fn counters(&self) -> Option<headway_tcp::Counters> {
-        with_ends!(self, ends => ends.counters())
-    }
-    fn setbacks(&self) -> Setbacks {
-        with_ends!(self, ends => ends.setbacks())
-    }
-    fn open_sessions(&self) -> Option<usize> {
-        with_ends!(self, ends => ends.open_sessions())
-    }
-    fn has_ended(&self) -> bool {
-        with_ends!(self, ends => ends.has_ended())
-    }
-    fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
-        with_ends!(self, ends => ends.tell_source(now, source, meter));
-    }
-    fn connection(&mut self) -> Option<(&mut Client, &mut Server)> {
-        with_ends!(self, ends => ends.connection())
-    }
-    fn failure(&self) -> Option<String> {
-        with_ends!(self, ends => ends.failure())
-    }
+/// A transport whose ends have clocks of their own.
+#[derive(Debug)]
+pub(crate) struct Clocked {
+    pub(crate) transport: Transport,
+    pub(crate) clocks: FlowClocks,
 }

@@ -13,7 +13,7 @@ use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
 use deadlines::Deadlines;
 use headway_engine::{EventQueue, Moment};
-use headway_media::{Backlog, PageEvent, Source, SourceOptions, WriteSize};
+use headway_media::{PageEvent, Source, SourceOptions, WriteSize};
 use headway_record::ns2::PacketType;
 use headway_tcp::{Counters, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Duration, Instant, Random};
@@ -177,10 +177,7 @@ impl Ends for Box<Sessions> {
         Taken::Kept
     }
 
-    // A source of sessions has none.
-    fn set_backlog(&mut self, _: Instant, _: Backlog) {}
-
-    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn on_feedback(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Tcp(tcp) = &packet.body else { return None };
         let Sending { sender, .. } = self.senders.get_mut(&tcp.session)?;
         self.talking.push_back(tcp.session);
@@ -281,7 +278,7 @@ impl Ends for Box<Sessions> {
         self.ended.as_ref().is_some_and(|ended| !ended.is_empty())
     }
 
-    fn tell_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+    fn notify_source(&mut self, now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
         if let Source::Pages(pages) = source {
             self.ended.iter_mut().flat_map(|ended| ended.drain(..)).for_each(|write| pages.ended(now, write, false));
         }

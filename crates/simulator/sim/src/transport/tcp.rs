@@ -74,7 +74,7 @@ impl Ends for Tcp {
     }
 
     #[inline]
-    fn hear(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
+    fn on_feedback(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Tcp(tcp) = &packet.body else { return None };
         let segment = tcp.stamped(packet, sent);
         let before = self.sender.acknowledged();

@@ -4,9 +4,8 @@ use super::carrier::{Carrier, Setup, Taken};
 use super::ends::Ends;
 use crate::clocks::Meter;
 use crate::network::unless_far;
-use crate::observe::RoundTrip;
 use crate::packet::{Body, Data, Datagram, Envelope, Packet};
-use headway_media::{Backlog, Datagrams, Framing, Source, SourceOptions, UdpOptions, Write, datagrams};
+use headway_media::{Datagrams, Framing, Source, SourceOptions, UdpOptions, Write, datagrams};
 use headway_record::ns2::PacketType;
 use headway_units::{Ecn, Instant};
 
@@ -53,6 +52,7 @@ impl Udp {
 }
 
 impl Carrier for Box<Udp> {
+    const ANSWERS: bool = false;
     type Options = UdpOptions;
 
     fn new(options: &UdpOptions, _: &Setup<'_>) -> Self {
@@ -71,7 +71,10 @@ impl Carrier for Box<Udp> {
 }
 
 impl Ends for Box<Udp> {
-    const ANSWERS: bool = false;
+    #[inline(always)]
+    fn answers(&self) -> bool {
+        false
+    }
 
     #[inline(always)]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
@@ -87,35 +90,8 @@ impl Ends for Box<Udp> {
         Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
 
-    /// A scenario with one is refused.
-    fn set_backlog(&mut self, _: Instant, _: Backlog) {}
-
-    fn hear(&mut self, _: Instant, _: Instant, _: &Packet) -> Option<RoundTrip> {
-        None
-    }
-
-    fn handle_sender_timeout(&mut self, _: Instant) {}
-
-    fn poll_transmit(&mut self, _: Instant, _: &mut Meter<'_>) -> Option<Envelope> {
-        None
-    }
-
-    fn poll_sender_timeout(&self) -> Option<Instant> {
-        None
-    }
-
     #[inline]
     fn deliver(&mut self, _: Instant, _: Instant, packet: &Packet) -> u32 {
         if let Body::Datagram(datagram) = &packet.body { datagram.data.payload } else { 0 }
-    }
-
-    fn handle_receiver_timeout(&mut self, _: Instant) {}
-
-    fn poll_answer(&mut self, _: Instant) -> Option<Envelope> {
-        None
-    }
-
-    fn poll_receiver_timeout(&self) -> Option<Instant> {
-        None
     }
 }

@@ -289,14 +289,6 @@ impl<S: SenderHalf> Outbound<S> {
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// How long after the last packet [`poll_timeout`](Self::poll_timeout) is, in s, where the next one waits for no more than its gap.
-    #[must_use]
-    pub fn gap_s(&self) -> Option<f64> {
-        let controller = self.controller.as_ref()?;
-        let at = Some(self.pacing.at).filter(|_| !self.pacing.empty);
-        controller.gap_s().filter(|_| at.is_some() && at == self.poll_timeout())
-    }
-
     /// When the next packet may go, if one waits and the controller has said when.
     #[must_use]
     pub fn permitted(&self) -> Option<Instant> {

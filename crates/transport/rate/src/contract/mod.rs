@@ -26,12 +26,6 @@ pub trait SenderHalf {
     /// Whether a data packet may go at `now`.
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit;
 
-    /// How long after the last packet the instant of [`Permit::At`] is, in s, if that is no whole number of nanoseconds. A simulator whose order
-    /// of events hangs on it, as ns-2's does, adds it up; nobody else needs it.
-    fn gap_s(&self) -> Option<f64> {
-        None
-    }
-
     /// A packet goes now: what is to be written on it. Packets without data are told too, where they take numbers from
     /// the same count (RFC 4340 section 7).
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp;

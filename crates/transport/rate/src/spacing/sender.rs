@@ -143,6 +143,12 @@ impl SpacingSender {
         let bits = self.size.count() as f64 * 8.0;
         Rate::from_bits_per_second((bits / (self.tx_s(self.size) + self.rule.gap_s()).max(1e-9)) as u64)
     }
+
+    /// Returns the time from the last packet to the next, in s.
+    #[must_use]
+    pub fn last_gap_s(&self) -> Option<f64> {
+        self.pacer.last_gap_s()
+    }
 }
 
 impl SenderHalf for SpacingSender {
@@ -150,10 +156,6 @@ impl SenderHalf for SpacingSender {
 
     fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         if self.set_up.is_some() { Permit::Blocked } else { self.pacer.permit(now) }
-    }
-
-    fn gap_s(&self) -> Option<f64> {
-        self.pacer.last_gap_s()
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
