@@ -76,10 +76,11 @@ mod udp;
 
 pub use ack_vector_buffer::AckVectorBuffer;
 pub use arrivals::{Arrivals, arrivals};
+pub use ccid::CcidController;
 pub use checksum::{Addresses, CsCov, Network};
 pub use connection::{
-    CcidController, Closed, Connection, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,
-    NoData, Outbox, Outcome, Outgoing, Ports, State, Status, refusal,
+    Closed, Connection, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener, NoData, Outbox,
+    Outcome, Outgoing, State, Status, refusal,
 };
 pub use crc32c::crc32c;
 pub use endpoint::{
@@ -97,7 +98,7 @@ pub use options::{
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;
-pub use path::Path;
+pub use path::{Path, Ports};
 pub use reset::{Reset, ResetCode};
 pub use service_code::ServiceCode;
 pub use udp::{UDP_HEADER_LEN, UDP_PORT, UdpPorts};

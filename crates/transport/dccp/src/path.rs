@@ -1,14 +1,29 @@
 //! Where packets come from and go to below DCCP.
 
-use crate::UDP_HEADER_LEN;
 use crate::checksum::{Addresses, Network};
-use crate::connection::Ports;
+use crate::{Packet, UDP_HEADER_LEN};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A kind, two addresses with ports and scopes, two DCCP ports.
 const PEER: usize = 1 + 2 * (16 + 2 + 4) + 4;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
+
+/// The DCCP ports of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ports {
+    /// This end's.
+    pub local: u16,
+    /// The other end's.
+    pub remote: u16,
+}
+
+impl Ports {
+    /// Those of the end that a packet comes to.
+    pub(crate) const fn of_receiver<N>(packet: &Packet<'_, N>) -> Self {
+        Self { local: packet.destination_port, remote: packet.source_port }
+    }
+}
 
 /// Both ends' addresses below DCCP. With the DCCP ports they tell a connection from all others: the four-tuple of RFC 4340
 /// section 4.4, in UDP the six-tuple of RFC 6773 section 3.8, by which one pair of UDP ports carries any number of connections.

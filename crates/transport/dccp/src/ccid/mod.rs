@@ -7,15 +7,34 @@ mod said;
 mod tfrc;
 mod timed;
 
-use crate::connection::CcidController;
 use crate::feature::{Ccid, Feature};
 use crate::{OptionFault, OptionWriter, PacketType, RawOption};
-use headway_rate::{Need, Report, ReportForm, Run};
+use headway_rate::{ControllerOptions, Need, Report, ReportForm, Run};
 pub(crate) use on_data::OnData;
 pub(crate) use said::Said;
 
 /// The first option that an HC-Receiver may send (RFC 4340 section 10.3). Those of experiments have one.
 const REPORT: u8 = 192;
+
+/// A CCID that this end can carry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CcidController {
+    /// The CCID, by which both ends name it.
+    pub ccid: Ccid,
+    /// Its controller.
+    pub controller: ControllerOptions,
+    /// Whether its data receiver must send Ack Vectors: what a controller that is told of arrivals needs.
+    pub ack_vectors: bool,
+}
+
+impl CcidController {
+    /// With Ack Vectors if the controller is told of arrivals.
+    #[must_use]
+    pub const fn new(ccid: Ccid, controller: ControllerOptions) -> Self {
+        let ack_vectors = matches!(controller.reports(), ReportForm::Arrivals);
+        Self { ccid, controller, ack_vectors }
+    }
+}
 
 /// What the two halves of a CCID say to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +160,7 @@ impl Room {
 mod tests {
     use super::*;
     use crate::{DccpOption, OptionArea};
-    use headway_rate::{ControllerOptions, Own, TimedArrival, TimedReport};
+    use headway_rate::{Own, TimedArrival, TimedReport};
     use headway_units::{Dialect, Duration, Ecn, Instant, Registry};
 
     fn row(ccid: u8, kind: &str) -> CcidController {

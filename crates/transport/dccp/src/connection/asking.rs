@@ -4,12 +4,7 @@
 //! why: section 14.1 has padded ones measure the path. It takes a number and carries nothing, so that it asks nothing of either
 //! controller. What it shows is that both directions of a path carry packets between these two ends.
 
-use super::Connection;
-use super::event::Event;
-use super::state::State;
-use super::timers::Timer;
-use super::transmit::Control;
-use headway_units::{Duration, Instant, Seq48};
+use headway_units::{Duration, Seq48};
 
 /// The first repetition of a question, unless two round trips are longer; each next one waits twice as long.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -32,49 +27,26 @@ impl Asking {
         *sent = Some(seq);
         Some(*id)
     }
-}
 
-impl Connection {
-    /// Asks the peer whether it is there: the next packet that [`poll_transmit`](Self::poll_transmit) hands out is a Sync, and once its SyncAck
-    /// has come, [`Event::ProbeAnswered`] tells the number that this returns. `None` unless the connection is OPEN.
-    ///
-    /// A driver that wants to know whether the peer is at another address sends that one packet there, which [`Outgoing`](super::Outgoing) and
-    /// [`Transmit`](crate::Transmit) mark, and all others where they went before: an answer shows that who has the peer's numbers is there (section 7.5.5 on guessing them), without DTLS that is whoever can
-    /// see them. A new probe takes the place of one without an answer. Nothing is repeated, and nothing depends on the answer: who asks
-    /// sets a limit, and asks seldom.
-    pub fn probe(&mut self) -> Option<u64> {
-        if self.machine.state() != State::Open {
-            return None;
-        }
-        let id = self.asking.probes;
-        self.asking.probes += 1;
-        self.asking.probe = Some((id, None));
-        self.pending.push_first(Control::Probe);
-        Some(id)
+    /// The driver probes. Returns the number of the probe.
+    pub(super) fn probe(&mut self) -> u64 {
+        let id = self.probes;
+        self.probes += 1;
+        self.probe = Some((id, None));
+        id
     }
-
-    /// A SyncAck has come, which names our Sync.
-    pub(super) fn on_answer(&mut self, ack: Seq48) {
-        if let Some((id, _)) = self.asking.probe.take_if(|(_, sent)| *sent == Some(ack)) {
-            self.events.push_back(Event::ProbeAnswered(id));
-        }
+    /// A SyncAck names our Sync `ack`. Returns the probe that it answers, if any.
+    pub(super) fn answered(&mut self, ack: Seq48) -> Option<u64> {
+        self.probe.take_if(|(_, sent)| *sent == Some(ack)).map(|(id, _)| id)
     }
-
-    /// So much time has passed since something came, or since that was asked last. While packets come nothing is said.
-    pub(super) fn on_quiet(&mut self, now: Instant) {
-        let Some(longest) = self.options.keep_alive else { return };
-        let wait = match self.last_valid.map(|heard| heard + longest).filter(|until| *until > now) {
-            Some(until) => {
-                self.asking.wait = None;
-                until.since(now)
-            }
-            None => {
-                self.pending.push(Control::Sync { ack: self.windows.gsr() });
-                let first = FIRST_WAIT.max(self.rtt() * 2);
-                let wait = self.asking.wait.map_or(first, |wait| wait * 2).min((longest / 2).max(first));
-                *self.asking.wait.insert(wait)
-            }
-        };
-        self.timers.set(Timer::KeepAlive, now + wait);
+    /// A packet has arrived within `keep_alive`.
+    pub(super) const fn forget_wait(&mut self) {
+        self.wait = None;
+    }
+    /// Nothing has arrived for `keep_alive`, and a Sync asks again. Returns how long it waits for its answer.
+    pub(super) fn ask(&mut self, keep_alive: Duration, rtt: Duration) -> Duration {
+        let first = FIRST_WAIT.max(rtt * 2);
+        let wait = self.wait.map_or(first, |wait| wait * 2).min((keep_alive / 2).max(first));
+        *self.wait.insert(wait)
     }
 }

@@ -184,8 +184,8 @@ fn tag(key: Key, peer: &Peer, iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Ports;
     use crate::path::Path;
+    use crate::path::Ports;
     use headway_units::Random;
     use proptest::prelude::*;
 

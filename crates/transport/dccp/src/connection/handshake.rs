@@ -2,13 +2,12 @@
 
 use super::event::{Closed, Event};
 use super::options::ConnectionOptions;
-use super::pending::Due;
+use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
-use super::transmit::Control;
-use super::{Connection, Ports, wishes};
-use crate::{Body, Packet, PacketType, Reset, ResetCode, ServiceCode};
+use super::{Connection, wishes};
+use crate::{Body, Packet, PacketType, Ports, Reset, ResetCode, ServiceCode};
 use headway_units::{Entropy, Instant, Seq48};
 use std::sync::Arc;
 

@@ -5,6 +5,7 @@
 //! which costs nothing until the handshake ends: under a flood of Requests the clients that follow the RFC are served, and
 //! the others once the flood is over. [`InitCookies`] chooses otherwise.
 
+use super::Connection;
 use super::cookie::CookieKeys;
 use super::event::{Delivery, Ignored, Outgoing};
 use super::handshake::{Kept, follows_response};
@@ -13,8 +14,7 @@ use super::rate_limit::RateLimit;
 use super::refusal::refusal;
 use super::state::State;
 use super::transitions::Cause;
-use super::{Connection, Ports};
-use crate::path::{Path, Peer};
+use crate::path::{Path, Peer, Ports};
 use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
 use headway_units::{Ecn, Entropy, Instant, Seq48};
 use std::sync::Arc;

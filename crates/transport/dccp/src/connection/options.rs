@@ -1,8 +1,8 @@
 //! What a connection is told, and its presets.
 
-use crate::ccid::Room;
+use crate::ccid::{CcidController, Room};
 use crate::feature::Ccid;
-use headway_rate::{ControllerOptions, Need, ReportForm};
+use headway_rate::{ControllerOptions, Need};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range, unused_unless};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
@@ -124,26 +124,6 @@ pub struct ConnectionOptions {
     pub cookie_lifetime: Duration,
     /// Resets a second that a listener answers with, at most (section 8.1.3).
     pub refusals_per_second: u32,
-}
-
-/// A CCID that this end can carry.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CcidController {
-    /// The CCID, by which both ends name it.
-    pub ccid: Ccid,
-    /// Its controller.
-    pub controller: ControllerOptions,
-    /// Whether its data receiver must send Ack Vectors: what a controller that is told of arrivals needs.
-    pub ack_vectors: bool,
-}
-
-impl CcidController {
-    /// With Ack Vectors if the controller is told of arrivals.
-    #[must_use]
-    pub const fn new(ccid: Ccid, controller: ControllerOptions) -> Self {
-        let ack_vectors = matches!(controller.reports(), ReportForm::Arrivals);
-        Self { ccid, controller, ack_vectors }
-    }
 }
 
 /// When a listener answers a Request with an Init Cookie instead of keeping the connection in RESPOND.

@@ -1,13 +1,32 @@
 //! What goes as soon as it is asked for, and how long what has gone waits for its answer.
 
-use super::transmit::Control;
-use headway_units::{Duration, Instant};
+use crate::Reset;
+use headway_units::{Duration, Instant, Seq48};
 use std::collections::VecDeque;
 
 /// The longest wait between two retransmissions of anything.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(64);
 /// Answers to other packets that wait at most. The driver drains them after each packet.
 const MOST_CONTROL: usize = 16;
+
+/// A packet that answers another and waits for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Control {
+    Sync {
+        ack: Seq48,
+    },
+    SyncAck {
+        ack: Seq48,
+    },
+    /// A Sync of which the driver wants to know whether it is answered.
+    Probe,
+    /// `ack` absent: GSR. `seq` absent: the connection's own numbers.
+    Reset {
+        reset: Reset,
+        ack: Option<Seq48>,
+        seq: Option<Seq48>,
+    },
+}
 
 /// A packet that is due.
 #[derive(Clone, Copy, Debug)]

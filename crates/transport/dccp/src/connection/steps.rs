@@ -5,12 +5,11 @@
 use super::Connection;
 use super::event::{Closed, Delivery, Event, Ignored, Step};
 use super::heard::Heard;
-use super::pending::Due;
+use super::pending::{Control, Due};
 use super::refusal;
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
-use super::transmit::Control;
 use crate::{Body, Decoded, DropCode, Packet, PacketType, Reset, ResetCode, crc32c};
 use headway_rate::{Received, Timing};
 use headway_units::{Bytes, Ecn, Instant};
@@ -334,7 +333,11 @@ impl Connection {
                     }
                     self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
                 }
-                None => self.on_answer(ack),
+                None => {
+                    if let Some(id) = self.asking.answered(ack) {
+                        self.events.push_back(Event::ProbeAnswered(id));
+                    }
+                }
             },
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use super::event::Event;
-use super::pending::Due;
+use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
 use super::transitions::Cause;
@@ -91,6 +91,22 @@ impl Connection {
             Some(until) => self.timers.set(Timer::Idle, until),
             None => self.give_up(now),
         }
+    }
+
+    /// So much time has passed since something came, or since that was asked last. While packets come nothing is said.
+    fn on_quiet(&mut self, now: Instant) {
+        let Some(longest) = self.options.keep_alive else { return };
+        let wait = match self.last_valid.map(|heard| heard + longest).filter(|until| *until > now) {
+            Some(until) => {
+                self.asking.forget_wait();
+                until.since(now)
+            }
+            None => {
+                self.pending.push(Control::Sync { ack: self.windows.gsr() });
+                self.asking.ask(longest, self.rtt())
+            }
+        };
+        self.timers.set(Timer::KeepAlive, now + wait);
     }
 
     /// After anything that may have moved a deadline.

@@ -3,10 +3,10 @@
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
 use super::outbox::{NoData, Outbox};
-use super::pending::Due;
+use super::pending::{Control, Due};
 use super::state::State;
 use super::timers::Timer;
-use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset, crc32c};
+use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, crc32c};
 use headway_rate::{Next, Stamp};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
@@ -16,25 +16,6 @@ static PADDING: [u8; 9216] = [0; 9216];
 const LONGEST_DATAGRAM: Bytes = Bytes::new(65_535 - 28 - 1020);
 /// Datagrams at once that are too long for any packet.
 const MOST_THROWN_AWAY: usize = 64;
-
-/// A packet that answers another and waits for nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Control {
-    Sync {
-        ack: Seq48,
-    },
-    SyncAck {
-        ack: Seq48,
-    },
-    /// A Sync of which the driver wants to know whether it is answered.
-    Probe,
-    /// `ack` absent: GSR. `seq` absent: the connection's own numbers.
-    Reset {
-        reset: Reset,
-        ack: Option<Seq48>,
-        seq: Option<Seq48>,
-    },
-}
 
 /// Where a packet's data comes from.
 enum Source {

@@ -17,7 +17,8 @@ pub use receive::Datagram;
 pub use slots::ConnectionHandle;
 pub use transmit::Transmit;
 
-use crate::connection::{Ports, RateLimit};
+use crate::connection::RateLimit;
+use crate::path::Ports;
 use crate::{Connection, ConnectionOptions, Event, Listener, Outbox, Path, Reset, ServiceCode, State};
 use deadlines::Deadlines;
 use headway_units::{Duration, Entropy, Instant, Options};

@@ -1,7 +1,8 @@
 //! What comes: to its connection, or to the listener of its port (RFC 4340 section 8.5 steps 1 to 3; RFC 6773 section 3.8).
 
 use super::{Dropped, Endpoint, Entry};
-use crate::connection::{Ports, refusal};
+use crate::connection::refusal;
+use crate::path::Ports;
 use crate::{
     Closed, Connection, ConnectionHandle, Decoded, Delivery, Event, Ignored, Outbox, Outcome, Packet, PacketType, Path,
     Reset, ResetCode, State,
