@@ -163,7 +163,6 @@ fn options(choice: u8, more: u8) -> ConnectionOptions {
         loss_event_rate: more & 32 != 0,
         send_coverage: more >> 6 & 1,
         minimum_coverage: more >> 6 & 1,
-        deliver_corrupt: more & 128 != 0,
         backlog: 4,
         ..ConnectionOptions::preset(dialect)
     }

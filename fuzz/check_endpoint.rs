@@ -58,15 +58,15 @@ pub(crate) fn check(bytes: &[u8]) {
     let first = choices.byte();
     let cookies = [InitCookies::WhenBusy, InitCookies::Always, InitCookies::Never][usize::from(first % 3)];
     let ccid = [2, 3, 4][usize::from(first >> 2) % 3];
-    let rules = ConnectionOptions {
+    let mut rules = ConnectionOptions {
         init_cookies: cookies,
         backlog: 3,
         handshake_data: first & 32 != 0,
-        time_wait: Duration::from_secs(2),
         send_ccids: vec![ccid],
         receive_ccids: vec![ccid],
         ..ConnectionOptions::preset(Dialect::Rfc)
     };
+    rules.expert.time_wait = Duration::from_secs(2);
     let mut now = Instant::from_secs(1);
     let bounds = EndpointOptions {
         connections: CONNECTIONS,

@@ -79,7 +79,6 @@ impl Victim {
             data_checksum: more & 4 != 0,
             loss_event_rate: more & 8 != 0,
             probe_mtu: more & 16 != 0,
-            deliver_corrupt: more & 32 != 0,
             minimum_coverage: more >> 6 & 1,
             ..ConnectionOptions::preset(dialect)
         };

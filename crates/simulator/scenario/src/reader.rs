@@ -7,7 +7,7 @@ use crate::key_range;
 use crate::off::{Keys, Off};
 use crate::path::{Path, Step};
 use crate::problem::Problems;
-use crate::suggest::{choices, hint, quoted};
+use crate::suggest::{EXPERT, choices, place, quoted};
 use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, OptionError, SchemaRegistry};
 use serde::de::DeserializeOwned;
@@ -55,7 +55,8 @@ impl<'a> Reader<'a> {
             if self.problems.is_full() {
                 return;
             }
-            let hint = hint(key, known.keys().map(String::as_str));
+            let expert = known.get(EXPERT).map(|expert| expert.table.keys().map(String::as_str));
+            let hint = place(key, known.keys().map(String::as_str), expert);
             let Some(kind) = kind.filter(|_| !entry.is_overridden()) else {
                 self.problems.key(self.root, path, key, format!("unknown key \"{}\"{hint}", quoted(key)));
                 continue;

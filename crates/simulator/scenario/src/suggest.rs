@@ -29,6 +29,22 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 const RENAMED: [(&str, &str); 3] =
     [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
 
+/// Keys that were removed from tables that have a table [`EXPERT`].
+const REMOVED: [&str; 9] = [
+    "cookie_lifetime",
+    "default_rtt",
+    "delayed_ack",
+    "deliver_corrupt",
+    "dither",
+    "packets_per_ack",
+    "partopen_timeout",
+    "refusals_per_second",
+    "reports_per_rtt",
+];
+
+/// The table of options that only dialects set.
+pub(crate) const EXPERT: &str = "expert";
+
 /// Candidates that a message lists, at most: all options of any controller, or the first of many names.
 const LISTED: usize = 100;
 
@@ -38,6 +54,20 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     match nearest(word, candidates.clone()) {
         Some(near) => format!("; did you mean \"{near}\"?"),
         None => format!("; {}", known(candidates)),
+    }
+}
+
+/// Returns the end of a sentence about a key that is not among the keys of its table: what became of it, or a [`hint`]. `expert` are the keys
+/// of the table [`EXPERT`] in this table, if it has one.
+pub(crate) fn place<'a>(
+    key: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+    expert: Option<impl Iterator<Item = &'a str>>,
+) -> String {
+    match expert.map(|mut keys| keys.any(|moved| moved == key)) {
+        Some(true) => format!("; it is in the table \"{EXPERT}\" now"),
+        Some(false) if REMOVED.contains(&key) => "; it was removed".to_owned(),
+        _ => hint(key, known),
     }
 }
 

@@ -36,20 +36,21 @@ fn agent(scenario: &Scenario) -> &headway_scenario::Controlled<headway_scenario:
 
 #[test]
 fn what_is_not_written_is_the_presets_also_in_the_table_within() {
-    let loaded = load(&scenario(r#"{ kind = "tcp-like", header = "40B", controller = { initial_rto = "2s" } }"#));
+    let loaded =
+        load(&scenario(r#"{ kind = "tcp-like", header = "40B", controller = { expert = { initial_rto = "2s" } } }"#));
     let agent = agent(&loaded.scenario);
     assert_eq!((agent.carrier.header, agent.carrier.datagram), (Bytes::new(40), Bytes::new(1500)));
     let ControllerOptions::TcpLike(options) = &agent.controller else { panic!("{agent:?}") };
-    assert_eq!(options.initial_rto, Duration::from_secs(2));
-    assert_eq!(options.max_rto, Duration::from_secs(60));
+    assert_eq!(options.expert.initial_rto, Duration::from_secs(2));
+    assert_eq!(options.expert.max_rto, Duration::from_secs(60));
 }
 
 /// TOML has no null: `false` takes away what a preset has, and the resolved scenario says so.
 #[test]
 fn an_option_within_may_be_off() {
-    let loaded = load(&scenario(r#"{ kind = "tcp-like", controller = { delayed_ack = false } }"#));
+    let loaded = load(&scenario(r#"{ kind = "tcp-like", controller = { expert = { delayed_ack = false } } }"#));
     let ControllerOptions::TcpLike(options) = &agent(&loaded.scenario).controller else { panic!() };
-    assert_eq!(options.delayed_ack, None);
+    assert_eq!(options.expert.delayed_ack, None);
     assert!(loaded.resolved_toml.contains("delayed_ack = false"), "{}", loaded.resolved_toml);
     assert_eq!(load(&loaded.resolved_toml).scenario, loaded.scenario);
 }
@@ -58,16 +59,16 @@ fn an_option_within_may_be_off() {
 fn what_is_wrong_within_is_named_with_its_place() {
     for (transport, message) in [
         (
-            r#"{ kind = "tcp-like", controller = { delayd_ack = "1s" } }"#,
-            r#"10:49: flow[0].transport.controller: unknown key "delayd_ack"; did you mean "delayed_ack"?"#,
+            r#"{ kind = "tcp-like", controller = { expert = { delayd_ack = "1s" } } }"#,
+            r#"10:60: flow[0].transport.controller.expert: unknown key "delayd_ack"; did you mean "delayed_ack"?"#,
         ),
         (
-            r#"{ kind = "tcp-like", controller = { delayed_ack = 7 } }"#,
-            r"10:63: flow[0].transport.controller.delayed_ack: ",
+            r#"{ kind = "tcp-like", controller = { expert = { delayed_ack = 7 } } }"#,
+            r"10:74: flow[0].transport.controller.expert.delayed_ack: ",
         ),
         (
-            r#"{ kind = "tcp-like", controller = { slow_start_packets = 0 } }"#,
-            r"10:70: flow[0].transport.controller.slow_start_packets: 0 packets would open the window",
+            r#"{ kind = "tcp-like", controller = { expert = { slow_start_packets = 0 } } }"#,
+            r"10:81: flow[0].transport.controller.expert.slow_start_packets: 0 packets would open the window",
         ),
         (r#"{ kind = "tcp-like", controller = 7 }"#, r"10:47: flow[0].transport.controller: "),
         (r#"{ kind = "none" }"#, r#"unknown transport "none""#),
@@ -144,11 +145,11 @@ fn a_key_without_effect_is_refused_with_what_it_needs() {
             "no effect without silence above 0",
         ),
         (
-            of("tfrc", "discounting = false, discount_threshold = 0.5"),
-            "controller.discount_threshold",
+            of("tfrc", "discounting = false, expert = { discount_threshold = 0.5 }"),
+            "controller.expert.discount_threshold",
             "no effect without discounting = true",
         ),
-        (of("tfrc-sp", "tcp_tick = \"1ms\""), "controller.tcp_tick", "no effect without t_rto = \"tcp\""),
+        (of("tfrc-sp", "tcp_tick = \"1ms\""), "controller.tcp_tick", "no effect without expert.t_rto = \"tcp\""),
         (
             "{ kind = \"spacing-equation\", line_rate = \"1Gbps\" }".to_owned(),
             "line_rate",

@@ -498,25 +498,35 @@ fn keys_of_sources_without_effect_are_errors() {
     }
 }
 
+/// Keys that moved to the table `expert`, or were removed, are answered with what became of them.
 #[test]
-fn keys_of_dccp_connections_without_effect_are_errors() {
-    let dccp = |keys: &str| format!("{{ kind = \"dccp\", ccid = 2, connection = {{ {keys} }} }}");
-    let cookies = "init_cookies = \"always\" or \"when-busy\"";
-    for (key, refused, needs, accepted) in [
+fn moved_and_removed_keys_are_named() {
+    for (transport, table, message) in [
         (
-            "deliver_corrupt",
-            "deliver_corrupt = true",
-            "data_checksum = true",
-            "deliver_corrupt = true, data_checksum = true",
+            "tfrc\", controller = { t_gran = \"1ms\" }",
+            "controller",
+            "unknown key \"t_gran\"; it is in the table \"expert\" now",
+        ),
+        ("tfrc\", controller = { dither = 0.1 }", "controller", "unknown key \"dither\"; it was removed"),
+        (
+            "tcp-like\", controller = { delayed_ack = false }",
+            "controller",
+            "unknown key \"delayed_ack\"; it is in the table \"expert\" now",
         ),
         (
-            "cookie_lifetime",
-            "init_cookies = \"never\", cookie_lifetime = \"10s\"",
-            cookies,
-            "cookie_lifetime = \"10s\"",
+            "dccp\", ccid = 3, connection = { delayed_ack = \"1ms\" }",
+            "connection",
+            "unknown key \"delayed_ack\"; it was removed",
+        ),
+        (
+            "dccp\", ccid = 3, connection = { tail_ack = \"1ms\" }",
+            "connection",
+            "unknown key \"tail_ack\"; it is in the table \"expert\" now",
         ),
     ] {
-        refuses("flow[0].transport.connection", TCP, &[(key, &dccp(refused), needs, &dccp(accepted))]);
+        let text = SMALL.replacen(TCP, &format!("{{ kind = \"{transport} }}"), 1);
+        let error = load("small.toml", &text, &[], &NoFiles).unwrap_err().to_string();
+        assert!(error.contains(&format!("flow[0].transport.{table}: {message}")), "{transport}:\n{error}");
     }
 }
 
@@ -587,18 +597,17 @@ fn durations_of_transports_have_sensible_ranges() {
         (tcp("syn_loss_rto = \"0s\""), "0s is out of range: from 1ms to 60s"),
         (tfrc("probe_interval = \"1ns\""), "1ns is out of range: from 1ms to 64s"),
         (tfrc("probe_interval = \"100s\""), "100s is out of range: from 1ms to 64s"),
-        (tfrc("t_gran = \"100s\""), "100s is out of range: from 0s to 1s"),
+        (tfrc("expert = { t_gran = \"100s\" }"), "100s is out of range: from 0s to 1s"),
         (tfrc("tcp_tick = \"0s\""), "0s is out of range: from 1ns to 1s"),
-        (tfrc("min_interval = \"1h\""), "3600s is out of range: from 0s to 64s"),
+        (tfrc("expert = { min_interval = \"1h\" }"), "3600s is out of range: from 0s to 64s"),
         (dccp("longest_change_wait = \"0s\""), "0s is out of range: from 1ms to 64s"),
         (dccp("longest_change_wait = \"1h\""), "3600s is out of range: from 1ms to 64s"),
-        (dccp("default_rtt = \"0s\""), "0s is out of range: from 1ms to 64s"),
-        (dccp("tail_ack = \"0s\""), "0s is out of range: from 1ms to 64s"),
-        (dccp("request_timeout = \"1ns\""), "1ns is out of range: from 1ms to 1000000s"),
-        (dccp("request_give_up = \"0s\""), "0s is out of range: from 1ms to 1000000s"),
-        (dccp("time_wait = \"0s\""), "0s is out of range: from 1ms to 1000000s"),
+        (dccp("expert = { tail_ack = \"0s\" }"), "0s is out of range: from 1ms to 64s"),
+        (dccp("expert = { request_timeout = \"1ns\" }"), "1ns is out of range: from 1ms to 1000000s"),
+        (dccp("expert = { request_give_up = \"0s\" }"), "0s is out of range: from 1ms to 1000000s"),
+        (dccp("expert = { time_wait = \"0s\" }"), "0s is out of range: from 1ms to 1000000s"),
         (
-            "{ kind = \"tcp-like\", controller = { granularity = \"5s\" } }".to_owned(),
+            "{ kind = \"tcp-like\", controller = { expert = { granularity = \"5s\" } } }".to_owned(),
             "5s is out of range: from 0s to 1s",
         ),
         (

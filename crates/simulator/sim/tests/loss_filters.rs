@@ -124,7 +124,7 @@ fn near(a: f64, b: f64, within: f64, what: &str) {
 /// A loss that is declared after the end of the run, or of a packet that went before it was measured, is not in both counts.
 #[test]
 fn the_oracle_is_never_wrong() {
-    let transport = filtered("loss_filter = \"oracle\", max_rate = \"3Mbps\"");
+    let transport = filtered("loss_filter = \"oracle\", expert = { max_rate = \"3Mbps\" }");
     let flow = Path { loss: 0.03, transport: &transport, ..WIRELESS }.run();
     let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
     assert_eq!((lost.queue_full, judged.channel_counted, judged.queue_counted, judged.queue_filtered), (0, 0, 0, 0));

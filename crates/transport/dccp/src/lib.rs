@@ -17,7 +17,7 @@
 //! expiry.
 //!
 //! ```
-//! use headway_dccp::{Connection, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
+//! use headway_dccp::{Connection, ConnectionExpert, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
 //! use headway_units::{Dialect, Ecn, Instant, Options, Random};
 //!
 //! let (now, service) = (Instant::ZERO, ServiceCode::from_ascii("RTPV").unwrap_or_default());
@@ -79,8 +79,8 @@ pub use arrivals::{Arrivals, arrivals};
 pub use ccid::CcidController;
 pub use checksum::{Addresses, CsCov, Network};
 pub use connection::{
-    Closed, Connection, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener, NoData, Outbox,
-    Outcome, Outgoing, State, Status, refusal,
+    Closed, Connection, ConnectionExpert, ConnectionOptions, Counters, Delivery, Event, Ignored, InitCookies, Listener,
+    NoData, Outbox, Outcome, Outgoing, State, Status, refusal,
 };
 pub use crc32c::crc32c;
 pub use endpoint::{

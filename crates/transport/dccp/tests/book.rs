@@ -19,13 +19,17 @@ fn keys_of_connection() {
         let (controllers, send_ccids, receive_ccids) = Default::default();
         let preset = ConnectionOptions { controllers, send_ccids, receive_ccids, ..ConnectionOptions::preset(dialect) };
         let mut told = serde_json::to_value(&preset).unwrap();
-        let keys: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
-        assert!(keys.len() > 20, "{told}");
-        for key in keys {
-            let row = page.lines().find(|line| line.starts_with(&format!("| `{key}` |")));
-            let row = row.unwrap_or_else(|| panic!("no row for {key}"));
+        let keys = |table: &Value| table.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let expert = keys(&told["expert"]);
+        let paths = keys(&told).into_iter().filter(|key| key != "expert").map(|key| (key.clone(), key, false));
+        let paths: Vec<_> = paths.chain(expert.into_iter().map(|key| (format!("expert.{key}"), key, true))).collect();
+        assert!(paths.len() > 20, "{told}");
+        for (path, key, is_expert) in paths {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{path}` |")));
+            let row = row.unwrap_or_else(|| panic!("no row for {path}"));
             let cells: Vec<_> = row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
-            told[key] = value(if cells[column + 1] == "same" { cells[1] } else { cells[column + 1] });
+            let table = if is_expert { &mut told["expert"] } else { &mut told };
+            table[key] = value(if cells[column + 1] == "same" { cells[1] } else { cells[column + 1] });
         }
         assert_eq!(serde_json::from_value::<ConnectionOptions>(told).unwrap(), preset, "{dialect}");
     }

@@ -176,7 +176,8 @@ fn what_the_feedback_of_tfrc_tells() {
 #[test]
 fn a_vector_too_long_for_the_path_is_cut() {
     let rules = rules(Dialect::Rfc, Ccid::TCP_LIKE);
-    let rules = ConnectionOptions { mtu: Bytes::new(576), lower_headers: Bytes::new(48), ..rules };
+    let mut rules = ConnectionOptions { mtu: Bytes::new(576), ..rules };
+    rules.expert.lower_headers = Bytes::new(48);
     let mut server = Dialogue::server(&rules);
     server.send(0, "Request 1000", &[changes(&rules), vec![34, 4, 6, 1]].concat(), b"");
     server.send(10, "Ack 1001 (0)", &[], b"");

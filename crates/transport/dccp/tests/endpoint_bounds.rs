@@ -33,7 +33,8 @@ fn shown(datagrams: &[Sent]) -> Vec<String> {
 /// Thousands at once through one pair of UDP ports, and none is left behind.
 #[test]
 fn thousands_of_connections() {
-    let rules = ConnectionOptions { time_wait: SECOND * 2, ..options() };
+    let mut rules = options();
+    rules.expert.time_wait = SECOND * 2;
     let mut world = World::new(EndpointOptions { connections: 3000, ..EndpointOptions::default() }, &rules, perfect());
     for _ in 0..2 {
         let mut handles = BTreeSet::new();

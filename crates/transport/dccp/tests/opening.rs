@@ -248,11 +248,8 @@ mod partopen {
     /// The same on the smallest path: cookies that are longer than a packet may be go on an Ack all the same.
     #[test]
     fn cookies_longer_than_the_path() {
-        let rules = ConnectionOptions {
-            mtu: headway_units::Bytes::new(576),
-            lower_headers: headway_units::Bytes::new(48),
-            ..options()
-        };
+        let mut rules = ConnectionOptions { mtu: headway_units::Bytes::new(576), ..options() };
+        rules.expert.lower_headers = headway_units::Bytes::new(48);
         let mut client = Dialogue::client(&rules);
         client.next(0);
         let cookies = [vec![36, 252], vec![7; 250]].concat().repeat(3);

@@ -30,8 +30,8 @@ fn talk(call: &mut Call, seconds: u64) {
 /// RFC 8899 section 4.4: what security adds below DCCP is part of the size that is probed, so that 1280 B are those of the IP packet.
 #[test]
 fn security_takes_its_part_of_every_size() {
-    let rules =
-        ConnectionOptions { secure_headers: Bytes::new(37), mtu: Bytes::new(1280), ..ConnectionOptions::real() };
+    let mut rules = ConnectionOptions { mtu: Bytes::new(1280), ..ConnectionOptions::real() };
+    rules.expert.secure_headers = Bytes::new(37);
     let largest = |rules: &ConnectionOptions| {
         let mut call = Call::new(rules, rules, &queue("fifo", false), lossy(Duration::from_millis(15), 0));
         call.run(Duration::from_secs(3));

@@ -12,7 +12,7 @@ use headway_units::Duration;
 /// With reports so far apart, and a nofeedback timer as Linux's, which waits for 200 ms at least.
 fn rules(gap: Option<u64>) -> ConnectionOptions {
     let mut rules = tfrc_with_vectors();
-    rules.report_gap = gap.map(Duration::from_millis);
+    rules.expert.report_gap = gap.map(Duration::from_millis);
     for row in &mut rules.controllers {
         if let ControllerOptions::Tfrc(tfrc) = &mut row.controller {
             tfrc.nofeedback = Nofeedback::FourRttBounded;
@@ -58,7 +58,8 @@ fn reports_are_thinned() {
 #[test]
 fn the_last_packets_are_told_of() {
     for tail in [None, Some(Duration::from_millis(50))] {
-        let rules = ConnectionOptions { tail_ack: tail, ..tfrc_with_vectors() };
+        let mut rules = tfrc_with_vectors();
+        rules.expert.tail_ack = tail;
         let mut call = Call::new(&rules, &rules, &queue("fifo", false), lossy(Duration::from_millis(10), 0));
         call.run(Duration::from_secs(2));
         let mut told = 0;

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let patience = Duration::from_secs(number("--patience", 45)?);
     options.connection.idle_give_up = Some(patience);
     options.connection.keep_alive = Some(patience / 3);
-    options.connection.close_give_up = patience;
+    options.connection.expert.close_give_up = patience;
     let size = usize::try_from(number("--size", 200)?)?;
     let plan = Plan { interval: Duration::from_millis(number("--interval", 10)?), size, counts: Arc::default() };
     if role == "server" {

@@ -99,9 +99,9 @@ impl Options {
         Self::with(None, ConnectionOptions::real())
     }
 
-    fn with(dtls: Option<DtlsOptions>, connection: ConnectionOptions) -> Self {
+    fn with(dtls: Option<DtlsOptions>, mut connection: ConnectionOptions) -> Self {
         // A user who waits for a call wants to know sooner than after the three minutes of RFC 4340 section 8.1.1.
-        let connection = ConnectionOptions { request_give_up: Duration::from_secs(10), ..connection };
+        connection.expert.request_give_up = Duration::from_secs(10);
         let mut queue = SendQueueOptions::preset("sfdps2", Dialect::default())
             .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
         queue.rules.limit = QueueSize::Packets(256);
@@ -177,7 +177,7 @@ impl Options {
             let row = CcidController::new(Ccid(number), controller);
             self.connection.controllers = vec![CcidController { ack_vectors: true, ..row }];
             // They may wait for a report each round trip.
-            self.connection.report_gap = None;
+            self.connection.expert.report_gap = None;
         }
         Ok(self)
     }

@@ -221,8 +221,8 @@ fn what_no_packet_can_carry_does_not_go_first() {
 #[test]
 fn nobody_answers() {
     let mut options = Options::insecure();
-    options.connection.request_give_up = Duration::from_millis(300);
-    options.connection.request_timeout = Duration::from_millis(100);
+    options.connection.expert.request_give_up = Duration::from_millis(300);
+    options.connection.expert.request_timeout = Duration::from_millis(100);
     let silent = Endpoint::client(&options).unwrap();
     let client = Endpoint::client(&options).unwrap();
     let nobody = SocketAddr::new([127, 0, 0, 1].into(), silent.local_addr().port());
@@ -375,7 +375,7 @@ fn a_client_that_is_not_trusted_is_turned_away() {
 fn security_is_not_left_out() {
     let (_server, address) = server(&Options::server().unwrap());
     let mut options = Options::insecure();
-    options.connection.request_give_up = Duration::from_millis(500);
+    options.connection.expert.request_give_up = Duration::from_millis(500);
     let client = Endpoint::client(&options).unwrap();
     assert_eq!(client.connect(address).unwrap().connected(), Err(Closed::NoAnswer));
 }

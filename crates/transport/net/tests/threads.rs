@@ -29,8 +29,8 @@ fn server() -> (Endpoint, SocketAddr) {
 #[test]
 fn what_another_thread_does_is_heard() {
     let mut options = Options::insecure();
-    options.connection.request_timeout = Duration::from_secs(120);
-    options.connection.request_give_up = Duration::from_secs(600);
+    options.connection.expert.request_timeout = Duration::from_secs(120);
+    options.connection.expert.request_give_up = Duration::from_secs(600);
     let silent = std::net::UdpSocket::bind(LOOPBACK).unwrap();
     let client = Endpoint::client(&options).unwrap();
     let connection = Arc::new(client.connect(silent.local_addr().unwrap()).unwrap());

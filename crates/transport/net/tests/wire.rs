@@ -93,8 +93,8 @@ fn an_agent_that_is_gone() {
     let (out, gone) = mpsc::channel();
     drop(gone);
     let mut options = Options::insecure();
-    options.connection.request_give_up = headway_net::Duration::from_millis(300);
-    options.connection.request_timeout = headway_net::Duration::from_millis(100);
+    options.connection.expert.request_give_up = headway_net::Duration::from_millis(300);
+    options.connection.expert.request_timeout = headway_net::Duration::from_millis(100);
     let endpoint = Endpoint::over(Arc::new(Agent { name: name(1), out }), false, &options).unwrap();
     let connection = endpoint.connect(name(2)).unwrap();
     assert_eq!(connection.connected(), Err(Closed::NoAnswer));

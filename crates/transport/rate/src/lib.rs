@@ -41,11 +41,13 @@ pub use report::{
 pub use spacing::{Damping, Shorten, SpacingOptions, SpacingReceiver, SpacingRtt, SpacingSender, WhenLimited};
 pub use spacing_equation::SpacingEquationOptions;
 pub use spacing_fixed::{Apart, SpacingFixedOptions, SpacingFixedSender};
-pub use tcp_like::{AckRatioRule, Restart, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow};
+pub use tcp_like::{
+    AckRatioRule, Restart, TcpLikeExpert, TcpLikeOptions, TcpLikeReceiver, TcpLikeSender, UnusedWindow,
+};
 pub use tfrc::{
     CounterSamples, DiscountKept, FeedbackClock, FirstInterval, Idle, Increase, InitialWindow, LossEvents, Nofeedback,
-    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcOptions, TfrcReceiver,
-    TfrcSender,
+    OpenInterval, Pacing, ReceiveLimit, RtoRule, Segment, SlowStart, TfrcContext, TfrcExpert, TfrcOptions,
+    TfrcReceiver, TfrcSender,
 };
 pub use tfrc_filtered::TfrcFilteredOptions;
 pub use tfrc_sp::TfrcSpOptions;

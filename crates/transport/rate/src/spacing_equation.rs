@@ -5,7 +5,7 @@
 //! ps = s / T - tx     T the rate of TFRC; from the end of a packet to the start of the next, never less than nothing
 //! ```
 
-use crate::tfrc::{Pacing, SlowStart, TfrcOptions};
+use crate::tfrc::{Pacing, SlowStart, TfrcExpert, TfrcOptions};
 use headway_units::{Dialect, Duration, OptionError, Options};
 use std::ops::Deref;
 
@@ -25,8 +25,10 @@ impl Options for SpacingEquationOptions {
     /// A step of slow start that is spread over the next packets would leave the gap before the first of them as long as it was, be it minutes.
     fn preset(dialect: Dialect) -> Self {
         let tfrc = TfrcOptions::preset(dialect);
-        let slow_start = if tfrc.slow_start == SlowStart::Spread { SlowStart::Stepwise } else { tfrc.slow_start };
-        Self(TfrcOptions { pacing: Pacing::Even, t_gran: Duration::ZERO, slow_start, ..tfrc })
+        let before = tfrc.expert.slow_start;
+        let slow_start = if before == SlowStart::Spread { SlowStart::Stepwise } else { before };
+        let expert = TfrcExpert { pacing: Pacing::Even, t_gran: Duration::ZERO, slow_start, ..tfrc.expert };
+        Self(TfrcOptions { expert, ..tfrc })
     }
 
     fn check(&self) -> Result<(), OptionError> {

@@ -6,7 +6,7 @@
 //! an interval of N packets, K of them lost, that lasted two round trips at most is N / K long
 //! ```
 
-use crate::tfrc::TfrcOptions;
+use crate::tfrc::{TfrcExpert, TfrcOptions};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options};
 use std::ops::Deref;
 
@@ -25,13 +25,15 @@ impl Deref for TfrcSpOptions {
 impl Options for TfrcSpOptions {
     /// RFC 5622. ns-2's `voip_` counts 32 B of headers; Linux 6.1 has no CCID 4, its preset is its TFRC with these rules.
     fn preset(dialect: Dialect) -> Self {
-        Self(TfrcOptions {
+        let tfrc = TfrcOptions::preset(dialect);
+        let expert = TfrcExpert {
             nominal_segment: Some(Bytes::new(1460)),
             header: Bytes::new(if dialect == Dialect::Ns2 { 32 } else { 36 }),
             min_interval: Duration::from_millis(10),
             short_intervals: true,
-            ..TfrcOptions::preset(dialect)
-        })
+            ..tfrc.expert
+        };
+        Self(TfrcOptions { expert, ..tfrc })
     }
 
     fn check(&self) -> Result<(), OptionError> {

@@ -120,7 +120,7 @@ fn rfc5348_to_the_letter() {
 /// halved again and again for want of reports. Without its ticks of 4 ms, which are not the equation's.
 #[test]
 fn linux() {
-    let options = |_| options("tfrc", Dialect::Linux, |o| o.t_gran = Duration::ZERO);
+    let options = |_| options("tfrc", Dialect::Linux, |o| o.expert.t_gran = Duration::ZERO);
     let ks = [2, 3, 5, 10, 20, 50, 100, 1000];
     table("linux", options, (Form::Counter, LossForm::EventRate), &ks, |k, ratio| match k {
         2 | 3 | 5 => ratio > 0.05 && ratio < 1.001,

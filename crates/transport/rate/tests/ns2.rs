@@ -105,7 +105,7 @@ fn lost_reports() {
 #[test]
 fn slow_start() {
     for (slow_increase, rule) in [(1.0, SlowStart::Spread), (0.0, SlowStart::Stepwise)] {
-        let mut path = calibration(|o| o.slow_start = rule);
+        let mut path = calibration(|o| o.expert.slow_start = rule);
         for row in rows(include_str!("data/ns2-tfrc-slow-start.csv")).iter().filter(|row| row[0] == slow_increase) {
             path.run(at(row[1]));
             near("allowed rate", row[1], path.allowed() / 1000.0, row[2], 0.002);

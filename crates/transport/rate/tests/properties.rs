@@ -220,28 +220,28 @@ fn presets() {
 
 #[test]
 fn a_wrong_key_or_value_is_named() {
-    let with = |key: &str, value: serde_json::Value| {
+    let with = |path: &str, value: serde_json::Value| {
         let mut text = serde_json::to_value(ControllerOptions::preset("tfrc", Dialect::Rfc).unwrap()).unwrap();
         text.as_object_mut().unwrap().remove("kind");
-        text[key] = value;
+        match path.split_once('.') {
+            Some((table, key)) => text[table][key] = value,
+            None => text[path] = value,
+        }
         ControllerOptions::deserialize("tfrc", text)
     };
-    assert!(with("loss_afer", 3.into()).unwrap_err().to_string().contains("loss_afer"));
-    assert!(with("pacing", "sometimes".into()).unwrap_err().to_string().contains("sometimes"));
+    assert!(with("expert.loss_afer", 3.into()).unwrap_err().to_string().contains("loss_afer"));
+    assert!(with("expert.pacing", "sometimes".into()).unwrap_err().to_string().contains("sometimes"));
     for (key, value) in [
-        ("discount_threshold", serde_json::json!(0.0)),
-        ("discount_threshold", serde_json::json!(1.5)),
-        ("rtt_filter", serde_json::json!(1.0)),
-        ("dither", serde_json::json!(-0.1)),
-        ("loss_after", serde_json::json!(0)),
-        ("reports_per_rtt", serde_json::json!(0)),
-        ("packets_per_ack", serde_json::json!(0)),
+        ("expert.discount_threshold", serde_json::json!(0.0)),
+        ("expert.discount_threshold", serde_json::json!(1.5)),
+        ("expert.rtt_filter", serde_json::json!(1.0)),
+        ("expert.loss_after", serde_json::json!(0)),
         ("tcp_tick", serde_json::json!("0s")),
-        ("max_rate", serde_json::json!("0bps")),
-        ("start_rate", serde_json::json!("0bps")),
-        ("nominal_segment", serde_json::json!("0B")),
+        ("expert.max_rate", serde_json::json!("0bps")),
+        ("expert.start_rate", serde_json::json!("0bps")),
+        ("expert.nominal_segment", serde_json::json!("0B")),
     ] {
         let error = with(key, value.clone()).unwrap().check().unwrap_err();
-        assert_eq!(error.key, key, "{value}");
+        assert_eq!(error.tables.into_iter().chain([error.key]).collect::<Vec<_>>().join("."), key, "{value}");
     }
 }

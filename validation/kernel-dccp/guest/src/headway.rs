@@ -81,7 +81,9 @@ const fn limit() -> u64 {
 pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     let mut options = serde_json::to_value(ConnectionOptions::preset(dialect(&spec.dialect)?))?;
     if let Value::Object(keys) = &mut options {
-        keys.insert("lower_headers".into(), if spec.address.is_ipv4() { "20B" } else { "40B" }.into());
+        if let Some(Value::Object(expert)) = keys.get_mut("expert") {
+            expert.insert("lower_headers".into(), if spec.address.is_ipv4() { "20B" } else { "40B" }.into());
+        }
         keys.extend(spec.options.clone());
     }
     let read: ConnectionOptions = serde_json::from_value(options)?;
@@ -329,7 +331,7 @@ impl End {
             _ => return,
         };
         match (delivery, decoded) {
-            (Delivery::Data | Delivery::CorruptData, Decoded::Long(packet)) => {
+            (Delivery::Data, Decoded::Long(packet)) => {
                 self.tally.count(packet.data);
                 if self.spec.echo {
                     self.data.send_back(packet.data);

@@ -5,6 +5,7 @@ use crate::keys::{Pair, pairs};
 use headway_net::{ControllerOptions, Options};
 use headway_scenario::choices;
 use headway_units::{OptionError, Registry as _};
+use serde_json::Value;
 
 /// Gives both directions of each connection the controller of this text.
 pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, Failure> {
@@ -26,11 +27,21 @@ pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> 
     let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
     if let Some(table) = all.as_object_mut() {
         table.remove("kind");
-        table.extend(keys.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    }
+    for (path, value) in keys {
+        let (table, key) = match path.rsplit_once('.') {
+            Some((table, key)) => (all.get_mut(table), key),
+            None => (Some(&mut all), path),
+        };
+        let table = table.and_then(Value::as_object_mut).ok_or_else(|| format!("unknown key \"{path}\""))?;
+        if !table.contains_key(key) && table.get("expert").is_some_and(|expert| expert.get(key).is_some()) {
+            return Err(format!("unknown key \"{key}\"; it is called \"expert.{key}\" now"));
+        }
+        table.insert(key.to_owned(), value);
     }
     let controller: ControllerOptions = headway_scenario::options(controller.kind(), all)?;
     controller.check().map_err(|error| sentence(&error))?;
-    match controller.unused().iter().find(|error| written.iter().any(|key| key == error.key)) {
+    match controller.unused().iter().find(|error| written.contains(&path(error))) {
         Some(error) => Err(sentence(error)),
         None => Ok(controller),
     }
@@ -41,19 +52,23 @@ pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> 
 const LINE_RATE: &str = "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \
      \"ip route get ADDRESS\" prints the interface towards the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
 
+/// The key of an option, with the tables in which it is.
+fn path(error: &OptionError) -> String {
+    error.tables.iter().chain([&error.key]).copied().collect::<Vec<_>>().join(".")
+}
+
 /// The sentence about an option of the library, which may have another name here.
 pub(super) fn sentence(error: &OptionError) -> String {
     match error.key {
         "line_rate" => LINE_RATE.to_owned(),
         "controller" | "loss_filter" => error.message.clone(),
-        key => format!("{key}: {}", error.message),
+        _ => format!("{}: {}", path(error), error.message),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn udpm(text: &str) -> Result<Value, String> {
         let options = with_controller(Options::insecure(), text).map_err(|error| error.to_string())?;
@@ -83,10 +98,11 @@ mod tests {
                 "step: \"1e30bps\" is out of range: a rate is more than 0bps; the greatest rate is at most 100Gbps",
             ),
             ("udpm,interval=1s,decide=packet", "interval: this key has no effect without decide = \"interval\""),
-            ("tfrc,loss_after=-1", "loss_after: -1 is out of range: write more than 0; at most 255"),
+            ("tfrc,loss_after=3", "unknown key \"loss_after\"; it is called \"expert.loss_after\" now"),
+            ("tfrc,expert.loss_after=-1", "expert.loss_after: -1 is out of range: write more than 0; at most 255"),
             (
-                "tfrc,discounting=false,discount_threshold=0.5",
-                "discount_threshold: this key has no effect without discounting = true",
+                "tfrc,discounting=false,expert.discount_threshold=0.5",
+                "expert.discount_threshold: this key has no effect without discounting = true",
             ),
             ("udpm,levels=5,ladder=[64kbps]", "levels: a ladder has all rates, so that levels has no effect"),
             ("udpm,halve=once,halve=each-loss", "halve: this key has two values"),
@@ -114,9 +130,9 @@ mod tests {
             let row = options.connection.controllers.iter().find(|row| row.ccid.0 == 3).unwrap().clone();
             (serde_json::to_value(&row.controller).unwrap(), row.ack_vectors)
         };
-        let ((usual, vectors), (mut other, other_vectors)) = (of("tfrc"), of("tfrc,t_gran=1ms"));
-        assert_eq!((&usual["t_gran"], &other["t_gran"]), (&"100us".into(), &"1ms".into()));
-        other["t_gran"] = usual["t_gran"].clone();
+        let ((usual, vectors), (mut other, other_vectors)) = (of("tfrc"), of("tfrc,expert.t_gran=1ms"));
+        assert_eq!((&usual["expert"]["t_gran"], &other["expert"]["t_gran"]), (&"100us".into(), &"1ms".into()));
+        other["expert"]["t_gran"] = usual["expert"]["t_gran"].clone();
         assert_eq!((usual, vectors), (other, other_vectors));
     }
 }

@@ -136,8 +136,7 @@ impl TransportOptions for Controlled<DccpOptions> {
     }
 
     fn unused(&self) -> Vec<OptionError> {
-        let of_connection = self.carrier.connection.unused().into_iter().map(|error| error.within("connection"));
-        of_connection.chain(self.unused_of_both(&["connection"])).collect()
+        self.unused_of_both(&["connection"])
     }
 
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -41,8 +41,8 @@ impl Connection {
         let mut client = Self::new(now, options, ports, service, random, iss, false);
         client.go(Cause::ActiveOpen);
         client.pending.owe(Due::Request);
-        client.pending.begin_wait(client.options.request_timeout);
-        let give_up = client.options.request_give_up;
+        client.pending.begin_wait(client.options.expert.request_timeout);
+        let give_up = client.options.expert.request_give_up;
         client.timers.set(Timer::GiveUp, now + give_up);
         client
     }
@@ -61,7 +61,7 @@ impl Connection {
     /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
     pub(crate) fn set_path(&mut self, path: Path) {
         self.settled = Instant::FAR_FUTURE;
-        self.mtu.leave(path.lower_headers() + self.options.secure_headers.count() as usize);
+        self.mtu.leave(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
     }
 
     /// The newest round trip measured since the last call, for statistics.

@@ -96,8 +96,6 @@ pub enum Closed {
 pub enum Delivery {
     /// It is for the application.
     Data,
-    /// It is for the application, which asked for corrupt data too.
-    CorruptData,
     /// The packet is valid and carries none.
     Nothing,
     /// The packet, or its data, goes no further.

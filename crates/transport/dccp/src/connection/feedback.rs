@@ -44,7 +44,7 @@ impl Connection {
         let marked = ecn == Ecn::Ce && !packet.kind().is_data();
         let (upcoming, room) = (self.windows.upcoming_number(), self.agreed.sending);
         let ack = Ack { seq, number, upcoming, at_once, marked, room };
-        let outcome = self.forward.on_ack(now, &ack, heard, self.options.default_rtt, || self.seen.take_lost());
+        let outcome = self.forward.on_ack(now, &ack, heard, || self.seen.take_lost());
         self.widen_for_the_rate();
         if outcome.stops {
             self.events.push_back(Event::PeerNotListening);

@@ -8,6 +8,8 @@ use crate::{Arrivals, DropCode, Elapsed, Timestamp};
 use headway_rate::{Acknowledged, Arrival, Next, Outbound, Scale, Sender, Setbacks, Stamp, Status, Trip};
 use headway_units::{Bytes, Duration, Entropy, Instant, Rate, Seq48};
 
+/// Round trip while none is measured (RFC 4340 section 3.4).
+pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// Packets for which there is room from the beginning, if the window has as many.
 const REMEMBERED: u64 = 256;
 
@@ -223,14 +225,12 @@ impl Forward {
         self.controller_mut().handle_timeout(now)
     }
 
-    /// A valid packet acknowledges ours. `lost_acks`: how many acknowledgements were lost since that was asked; `default_rtt`: as long as no
-    /// round trip is known.
+    /// A valid packet acknowledges ours. `lost_acks`: how many acknowledgements were lost since that was asked.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
         ack: &Ack,
         heard: &Heard,
-        default_rtt: Duration,
         lost_acks: impl FnOnce() -> u64,
     ) -> Outcome {
         self.moved = true;
@@ -241,7 +241,7 @@ impl Forward {
         self.controller.on_lost_acks(u64::from(ack.marked));
         if heard.slow_receiver {
             self.controller.on_slow_receiver();
-            self.slow_receiver_until = Some(now + self.round_trip().unwrap_or(default_rtt));
+            self.slow_receiver_until = Some(now + self.round_trip().unwrap_or(DEFAULT_RTT));
         }
         let known = ack.number.saturating_add(1);
         let told: u64 = self.lists.runs.iter().map(|run| run.packets).fold(0, u64::saturating_add);

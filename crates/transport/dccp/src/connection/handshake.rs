@@ -8,8 +8,11 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use super::{Connection, wishes};
 use crate::{Body, Packet, PacketType, Ports, Reset, ResetCode, ServiceCode};
-use headway_units::{Entropy, Instant, Seq48};
+use headway_units::{Duration, Entropy, Instant, Seq48};
 use std::sync::Arc;
+
+/// The first retransmission of an Ack in PARTOPEN (RFC 4340 section 8.1.5).
+pub(super) const PARTOPEN_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// A server's end in RESPOND (step 3), to which the Request is then handed.
@@ -68,7 +71,7 @@ impl Connection {
         iss: Seq48,
     ) -> Self {
         let ports = Ports::of_receiver(packet);
-        let give_up = options.respond_give_up;
+        let give_up = options.expert.respond_give_up;
         let mut server = Self::new(now, options, ports, service, random, iss, true);
         server.go(Cause::PassiveOpen);
         server.timers.set(Timer::GiveUp, now + give_up);
@@ -96,8 +99,8 @@ impl Connection {
     /// REQUEST is over: the Ack that completes the handshake goes.
     pub(super) fn enter_partopen(&mut self, now: Instant) {
         self.timers.stop(Timer::Request);
-        self.timers.set(Timer::GiveUp, now + self.options.partopen_give_up);
-        self.pending.begin_wait(self.options.partopen_timeout);
+        self.timers.set(Timer::GiveUp, now + self.options.expert.partopen_give_up);
+        self.pending.begin_wait(PARTOPEN_TIMEOUT);
         self.pending.owe(Due::Ack);
         self.apply_features(now);
         self.run_controllers(now);
@@ -155,8 +158,8 @@ impl Connection {
         // No more data goes, so that its controller has nothing to do.
         self.forward.stop();
         self.pending.owe(Due::Close);
-        self.pending.begin_wait(self.options.close_timeout.unwrap_or(self.rtt() * 2));
-        self.timers.set(Timer::GiveUp, now + self.options.close_give_up);
+        self.pending.begin_wait(self.options.expert.close_timeout.unwrap_or(self.rtt() * 2));
+        self.timers.set(Timer::GiveUp, now + self.options.expert.close_give_up);
     }
 
     /// Resets the connection, whatever its state (section 8.3.1).
@@ -190,7 +193,7 @@ impl Connection {
     /// Step 9: the other end has torn the connection down.
     pub(super) fn enter_time_wait(&mut self, now: Instant, reset: Reset) {
         self.tear_down();
-        self.timers.set(Timer::TimeWait, now + self.options.time_wait);
+        self.timers.set(Timer::TimeWait, now + self.options.expert.time_wait);
         self.events.push_back(Event::Closed(Closed::ByPeer(reset)));
     }
 

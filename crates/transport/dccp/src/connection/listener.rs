@@ -16,11 +16,16 @@ use super::state::State;
 use super::transitions::Cause;
 use crate::path::{Path, Peer, Ports};
 use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, ServiceCode};
-use headway_units::{Ecn, Entropy, Instant, Seq48};
+use headway_units::{Duration, Ecn, Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 /// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
 const AMPLIFICATION: usize = 3;
+
+/// How long a key makes cookies, which are valid for twice as long.
+const COOKIE_LIFETIME: Duration = Duration::from_secs(240);
+/// Resets per second of a listener, at most (RFC 4340 section 8.1.3).
+const REFUSALS_PER_SECOND: u32 = 1024;
 
 /// A port on which a server listens.
 #[derive(Debug)]
@@ -67,14 +72,14 @@ impl Listener {
         services: &[ServiceCode],
         mut random: Box<dyn Entropy>,
     ) -> Self {
-        let keys = CookieKeys::new(now, options.cookie_lifetime, random.stream("cookies"));
+        let keys = CookieKeys::new(now, COOKIE_LIFETIME, random.stream("cookies"));
         Self {
             options: Arc::new(options.clone()),
             services: services.to_vec(),
             random,
             keys,
             backlog: Arc::new(()),
-            refusals: RateLimit::new(options.refusals_per_second),
+            refusals: RateLimit::new(REFUSALS_PER_SECOND),
             stateless: None,
         }
     }

@@ -58,7 +58,7 @@ mod without_data;
 
 pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
 pub use listener::{Listener, Outcome};
-pub use options::{ConnectionOptions, InitCookies};
+pub use options::{ConnectionExpert, ConnectionOptions, InitCookies};
 pub use outbox::{NoData, Outbox};
 pub(crate) use rate_limit::RateLimit;
 pub use refusal::refusal;
@@ -151,7 +151,7 @@ impl Connection {
             wishes::for_ccids(&mut negotiation, &options);
         }
         let windows = SeqWindows::new(iss);
-        let lower_headers = (options.lower_headers.count() + options.secure_headers.count()) as usize;
+        let lower_headers = (options.expert.lower_headers.count() + options.expert.secure_headers.count()) as usize;
         let mtu = PathMtu::new(options.mtu.count() as usize, lower_headers, options.probe_mtu);
         Self {
             ports,
@@ -163,7 +163,7 @@ impl Connection {
             negotiation,
             timers: Timers::new(),
             forward: Forward::new(windows.local_window, options.passed_over_interval),
-            reverse: Reverse::new(options.report_gap),
+            reverse: Reverse::new(options.expert.report_gap),
             running: Running::default(),
             seen: Seen::new(windows.remote_window),
             without_data: WithoutData::default(),
@@ -189,7 +189,7 @@ impl Connection {
     /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
     /// nothing is no wait.
     fn rtt(&self) -> Duration {
-        self.forward.round_trip().unwrap_or(self.options.default_rtt).max(LEAST_RTT)
+        self.forward.round_trip().unwrap_or(forward::DEFAULT_RTT).max(LEAST_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {

@@ -3,7 +3,7 @@
 use crate::ccid::{CcidController, Room};
 use crate::feature::Ccid;
 use headway_rate::{ControllerOptions, Need};
-use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range, unused_unless};
+use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,28 +45,10 @@ pub struct ConnectionOptions {
     pub minimum_coverage: u8,
     /// Put a Data Checksum on each packet of data, and require the peer to check them (section 9.3).
     pub data_checksum: bool,
-    /// Deliver data that its Data Checksum says is corrupt, with a note.
-    pub deliver_corrupt: bool,
     /// Send the first datagram on the Request or Response (section 8.1.1).
     pub handshake_data: bool,
     /// Accept data on a Request or Response.
     pub accept_handshake_data: bool,
-
-    /// The first retransmission of a Request; each next one waits twice as long, up to 64 s.
-    pub request_timeout: Duration,
-    /// After this long a client gives up.
-    pub request_give_up: Duration,
-    /// A server in RESPOND gives up; 8 min or more.
-    pub respond_give_up: Duration,
-    /// The first retransmission of an Ack in PARTOPEN.
-    pub partopen_timeout: Duration,
-    /// A client in PARTOPEN gives up.
-    pub partopen_give_up: Duration,
-    /// The first retransmission of a Close or CloseReq; absent: two round trips.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub close_timeout: Option<Duration>,
-    /// An end whose Close or CloseReq has no answer gives up.
-    pub close_give_up: Duration,
     /// An open end that has heard nothing for so long gives up; absent: never. The RFC has no such timer: without `keep_alive` an application
     /// that may be silent for longer says something now and then.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -76,24 +58,9 @@ pub struct ConnectionOptions {
     /// enough for `idle_give_up`. Of two ends one need do it. While packets come it costs nothing. 15 s or more (RFC 8085 section 3.5).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub keep_alive: Option<Duration>,
-    /// How long TIMEWAIT lasts: two segment lifetimes.
-    pub time_wait: Duration,
-    /// A round trip, as long as none is measured (section 3.4).
-    pub default_rtt: Duration,
     /// The longest wait before a Change of the Sequence Window without an answer is repeated, from 1ms to 64s, or a round trip if that
     /// is longer (section 6.6.3). Each repetition waits twice as long as the one before it.
     pub longest_change_wait: Duration,
-    /// How long Data Dropped waits for a packet to ride on (section 11.3).
-    pub delayed_ack: Duration,
-    /// The least time between two reports of a receiver under CCID 3 or 4; absent: none. Where the round trip is below the gap between
-    /// packets, RFC 5348 section 6 would have each of them reported, which tells a sender no more. Both ends' controllers must live with it:
-    /// a sender whose nofeedback timer waits for four round trips only (`nofeedback = "four-rtt"`) takes thinned reports for lost ones.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub report_gap: Option<Duration>,
-    /// Data of which no acknowledgement has told for so long, and for two round trips, gets an Ack with its Ack Vector, where the peer asks for
-    /// those; absent: none. A receiver under CCID 3 or 4 reports when the next packet comes, so that nobody tells of the last ones.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub tail_ack: Option<Duration>,
     /// A server closes with Close and keeps TIMEWAIT itself, instead of CloseReq.
     pub server_time_wait: bool,
     /// Syncs a second that answer invalid packets, at most (section 7.5.4).
@@ -109,10 +76,6 @@ pub struct ConnectionOptions {
     pub line_rate: Option<Rate>,
     /// The interface's MTU: what a packet may have with its IP header.
     pub mtu: Bytes,
-    /// IP's header, and UDP's below DCCP in UDP: 20, 28, 40 or 48 bytes.
-    pub lower_headers: Bytes,
-    /// What security between UDP and DCCP adds to each packet, such as DTLS's record header and tag: up to 256 bytes.
-    pub secure_headers: Bytes,
     /// Begin with a small path MTU and probe upwards with padded Syncs (section 14.1).
     pub probe_mtu: bool,
 
@@ -120,10 +83,48 @@ pub struct ConnectionOptions {
     pub init_cookies: InitCookies,
     /// Connections in RESPOND at most.
     pub backlog: usize,
-    /// How long a cookie's key makes cookies; they are good for twice as long.
-    pub cookie_lifetime: Duration,
-    /// Resets a second that a listener answers with, at most (section 8.1.3).
-    pub refusals_per_second: u32,
+
+    /// Timers and headers that presets set.
+    pub expert: ConnectionExpert,
+}
+
+/// The table `expert` of [`ConnectionOptions`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields),
+    schemars(inline)
+)]
+pub struct ConnectionExpert {
+    /// The first retransmission of a Request; each next one waits twice as long, up to 64 s.
+    pub request_timeout: Duration,
+    /// After this long a client gives up.
+    pub request_give_up: Duration,
+    /// A server in RESPOND gives up; 8 min or more.
+    pub respond_give_up: Duration,
+    /// A client in PARTOPEN gives up.
+    pub partopen_give_up: Duration,
+    /// The first retransmission of a Close or CloseReq; absent: two round trips.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub close_timeout: Option<Duration>,
+    /// An end whose Close or CloseReq has no answer gives up.
+    pub close_give_up: Duration,
+    /// How long TIMEWAIT lasts: two segment lifetimes.
+    pub time_wait: Duration,
+    /// The least time between two reports of a receiver under CCID 3 or 4; absent: none. Where the round trip is below the gap between
+    /// packets, RFC 5348 section 6 would have each of them reported, which tells a sender no more. Both ends' controllers must live with it:
+    /// a sender whose nofeedback timer waits for four round trips only (`nofeedback = "four-rtt"`) takes thinned reports for lost ones.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub report_gap: Option<Duration>,
+    /// Data of which no acknowledgement has told for so long, and for two round trips, gets an Ack with its Ack Vector, where the peer asks for
+    /// those; absent: none. A receiver under CCID 3 or 4 reports when the next packet comes, so that nobody tells of the last ones.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub tail_ack: Option<Duration>,
+    /// IP's header, and UDP's below DCCP in UDP: 20, 28, 40 or 48 bytes.
+    pub lower_headers: Bytes,
+    /// What security between UDP and DCCP adds to each packet, such as DTLS's record header and tag: up to 256 bytes.
+    pub secure_headers: Bytes,
 }
 
 /// When a listener answers a Request with an Init Cookie instead of keeping the connection in RESPOND.
@@ -174,36 +175,32 @@ impl Options for ConnectionOptions {
             send_coverage: 0,
             minimum_coverage: 0,
             data_checksum: false,
-            deliver_corrupt: false,
             handshake_data: false,
             accept_handshake_data: true,
-            request_timeout: Duration::from_secs(1),
-            request_give_up: Duration::from_secs(180),
-            respond_give_up: Duration::from_secs(480),
-            partopen_timeout: Duration::from_millis(200),
-            partopen_give_up: Duration::from_secs(480),
-            close_timeout: None,
-            close_give_up: Duration::from_secs(480),
             idle_give_up: None,
             keep_alive: None,
-            time_wait: Duration::from_secs(240),
-            default_rtt: Duration::from_millis(200),
             longest_change_wait: Duration::from_secs(64),
-            delayed_ack: Duration::from_millis(200),
-            report_gap: None,
-            tail_ack: None,
             server_time_wait: false,
             syncs_per_second: 8,
             passed_over_interval: 0,
             line_rate: None,
             mtu: Bytes::new(1500),
-            lower_headers: Bytes::new(20),
-            secure_headers: Bytes::new(0),
             probe_mtu: false,
             init_cookies: InitCookies::WhenBusy,
             backlog: 128,
-            cookie_lifetime: Duration::from_secs(240),
-            refusals_per_second: 1024,
+            expert: ConnectionExpert {
+                request_timeout: Duration::from_secs(1),
+                request_give_up: Duration::from_secs(180),
+                respond_give_up: Duration::from_secs(480),
+                partopen_give_up: Duration::from_secs(480),
+                close_timeout: None,
+                close_give_up: Duration::from_secs(480),
+                time_wait: Duration::from_secs(240),
+                report_gap: None,
+                tail_ack: None,
+                lower_headers: Bytes::new(20),
+                secure_headers: Bytes::new(0),
+            },
         };
         match dialect {
             Dialect::Rfc | Dialect::Ns3 => rfc,
@@ -214,9 +211,12 @@ impl Options for ConnectionOptions {
                 send_ccids: vec![2, 3],
                 receive_ccids: vec![2, 3],
                 loss_event_rate: true,
-                request_timeout: Duration::from_secs(3),
-                request_give_up: Duration::from_secs(75),
-                respond_give_up: Duration::from_secs(75),
+                expert: ConnectionExpert {
+                    request_timeout: Duration::from_secs(3),
+                    request_give_up: Duration::from_secs(75),
+                    respond_give_up: Duration::from_secs(75),
+                    ..rfc.expert
+                },
                 ..rfc
             },
             // As measured with Linux 6.1: seven Requests, Close again after 3 s, one CCID offered, no ECN.
@@ -226,10 +226,13 @@ impl Options for ConnectionOptions {
                 ecn: false,
                 loss_event_rate: true,
                 timestamps: true,
-                request_timeout: Duration::from_secs(3),
-                request_give_up: Duration::from_secs(221),
-                close_timeout: Some(Duration::from_secs(3)),
                 init_cookies: InitCookies::Never,
+                expert: ConnectionExpert {
+                    request_timeout: Duration::from_secs(3),
+                    request_give_up: Duration::from_secs(221),
+                    close_timeout: Some(Duration::from_secs(3)),
+                    ..rfc.expert
+                },
                 ..rfc
             },
         }
@@ -279,53 +282,40 @@ impl Options for ConnectionOptions {
         if !(576..=9216).contains(&self.mtu.count()) {
             return wrong("mtu", "an MTU is from 576B to 9216B");
         }
-        if ![20, 28, 40, 48].contains(&self.lower_headers.count()) {
-            return wrong(
-                "lower_headers",
-                "headers below DCCP are 20 or 40 bytes of IP, and 8 more of UDP: 20, 28, 40 or 48",
-            );
-        }
-        if self.secure_headers.count() > 256 {
-            return wrong("secure_headers", "security adds from 0B to 256B to a packet");
-        }
-        for (key, time) in [
-            ("default_rtt", Some(self.default_rtt)),
-            ("longest_change_wait", Some(self.longest_change_wait)),
-            ("tail_ack", self.tail_ack),
-        ] {
-            check_range(key, time.unwrap_or(LONGEST_WAIT), SHORTEST_WAIT..=LONGEST_WAIT)?;
-        }
+        check_range("longest_change_wait", self.longest_change_wait, SHORTEST_WAIT..=LONGEST_WAIT)?;
         self.controllers
             .iter()
             .try_for_each(|row| row.controller.check_terms())
             .map_err(|error| error.within("controllers"))?;
-        check_range("delayed_ack", self.delayed_ack, Duration::ZERO..=LONGEST_WAIT)?;
+        self.expert.check().map_err(|error| error.within("expert"))
+    }
+}
+
+impl ConnectionExpert {
+    fn check(&self) -> Result<(), OptionError> {
+        if ![20, 28, 40, 48].contains(&self.lower_headers.count()) {
+            return Err(OptionError::new(
+                "lower_headers",
+                "headers below DCCP are 20 or 40 bytes of IP, and 8 more of UDP: 20, 28, 40 or 48",
+            ));
+        }
+        if self.secure_headers.count() > 256 {
+            return Err(OptionError::new("secure_headers", "security adds from 0B to 256B to a packet"));
+        }
+        check_range("tail_ack", self.tail_ack.unwrap_or(LONGEST_WAIT), SHORTEST_WAIT..=LONGEST_WAIT)?;
         check_range("report_gap", self.report_gap.unwrap_or_default(), Duration::ZERO..=LONGEST_WAIT)?;
         for (key, time) in [
             ("request_timeout", self.request_timeout),
-            ("partopen_timeout", self.partopen_timeout),
-            ("close_timeout", self.close_timeout.unwrap_or(self.default_rtt)),
+            ("close_timeout", self.close_timeout.unwrap_or(SHORTEST_WAIT)),
             ("request_give_up", self.request_give_up),
             ("respond_give_up", self.respond_give_up),
             ("partopen_give_up", self.partopen_give_up),
             ("close_give_up", self.close_give_up),
             ("time_wait", self.time_wait),
-            ("cookie_lifetime", self.cookie_lifetime),
         ] {
             check_range(key, time, SHORTEST_WAIT..=LONGEST_LIFE)?;
         }
         Ok(())
-    }
-
-    fn unused(&self) -> Vec<OptionError> {
-        let cookies = "init_cookies = \"always\" or \"when-busy\"";
-        [
-            unused_unless(self.data_checksum, "deliver_corrupt", "data_checksum = true"),
-            unused_unless(self.init_cookies != InitCookies::Never, "cookie_lifetime", cookies),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
     }
 }
 
@@ -402,7 +392,6 @@ mod tests {
             ),
             (ConnectionOptions { passed_over_interval: 19, ..rfc() }, "passed_over_interval"),
             (ConnectionOptions { passed_over_interval: 20, loss_event_rate: true, ..rfc() }, "passed_over_interval"),
-            (ConnectionOptions { default_rtt: Duration::ZERO, ..rfc() }, "default_rtt"),
         ] {
             assert_eq!(wrong.check().unwrap_err().key, key);
         }

@@ -1,6 +1,6 @@
 //! What ends of real paths begin with. Dialects are for comparing: RFC 4340's initial values, ns-2's, Linux's.
 
-use super::options::ConnectionOptions;
+use super::options::{ConnectionExpert, ConnectionOptions};
 use headway_rate::{ControllerOptions, Nofeedback, TfrcSpOptions};
 use headway_units::{Dialect, Duration, Options};
 
@@ -25,27 +25,31 @@ impl ConnectionOptions {
     /// - **Reports** are 10 ms apart at least, and TFRC's nofeedback timer waits for 200 ms at least, as Linux's.
     #[must_use]
     pub fn real() -> Self {
+        let preset = Self::preset(Dialect::default());
         let mut options = Self {
             send_ccids: vec![3, 2, 4],
             receive_ccids: vec![3, 2, 4],
             sequence_window: 1 << 14,
             idle_give_up: Some(Duration::from_secs(45)),
-            respond_give_up: Duration::from_secs(45),
-            partopen_give_up: Duration::from_secs(45),
-            close_give_up: Duration::from_secs(45),
             keep_alive: Some(Duration::from_secs(15)),
-            report_gap: Some(Duration::from_millis(10)),
-            tail_ack: Some(Duration::from_millis(50)),
             probe_mtu: true,
             ndp_counts: true,
-            ..Self::preset(Dialect::default())
+            expert: ConnectionExpert {
+                respond_give_up: Duration::from_secs(45),
+                partopen_give_up: Duration::from_secs(45),
+                close_give_up: Duration::from_secs(45),
+                report_gap: Some(Duration::from_millis(10)),
+                tail_ack: Some(Duration::from_millis(50)),
+                ..preset.expert
+            },
+            ..preset
         };
         for row in &mut options.controllers {
             row.ack_vectors = true;
             match &mut row.controller {
                 ControllerOptions::Tfrc(tfrc) | ControllerOptions::TfrcSp(TfrcSpOptions(tfrc)) => {
                     tfrc.nofeedback = Nofeedback::FourRttBounded;
-                    tfrc.t_gran = Duration::from_micros(100);
+                    tfrc.expert.t_gran = Duration::from_micros(100);
                 }
                 _ => {}
             }
@@ -64,14 +68,18 @@ impl ConnectionOptions {
     ///   of initial number anew. What is left is to answer a Close whose Reset was lost, and that goes again after two round trips.
     #[must_use]
     pub fn under_dtls() -> Self {
+        let real = Self::real();
         Self {
             sequence_window: 1 << 16,
             syncs_per_second: 1000,
             send_coverage: 1,
             minimum_coverage: 1,
-            request_timeout: Duration::from_millis(200),
-            time_wait: Duration::from_secs(4),
-            ..Self::real()
+            expert: ConnectionExpert {
+                request_timeout: Duration::from_millis(200),
+                time_wait: Duration::from_secs(4),
+                ..real.expert
+            },
+            ..real
         }
     }
 }

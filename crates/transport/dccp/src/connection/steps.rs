@@ -31,7 +31,7 @@ impl Connection {
             Decoded::Short(_) => drop_packet(Ignored::ShortNumbers),
         };
         match delivery {
-            Delivery::Data | Delivery::CorruptData => {
+            Delivery::Data => {
                 self.counters.delivered_packets += 1;
                 if let Decoded::Long(packet) = packet {
                     self.counters.delivered_data += packet.data.len() as u64;
@@ -366,8 +366,6 @@ impl Connection {
             (DropCode::APPLICATION_NOT_LISTENING, Delivery::Dropped(Ignored::NotListening))
         } else if intact {
             return Delivery::Data;
-        } else if self.options.deliver_corrupt {
-            (DropCode::DELIVERED_CORRUPT, Delivery::CorruptData)
         } else {
             (DropCode::CORRUPT, Delivery::Dropped(Ignored::Corrupt))
         };

@@ -11,6 +11,9 @@ use headway_units::{Duration, Instant};
 /// A padded Sync whose answer takes longer was too large, or lost.
 const LEAST_PROBE_WAIT: Duration = Duration::from_secs(1);
 
+/// How long Data Dropped waits for a packet to ride on (RFC 4340 section 11.3).
+const DELAYED_ACK: Duration = Duration::from_millis(200);
+
 impl Connection {
     /// The instant of [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -62,7 +65,7 @@ impl Connection {
     /// Data has come: an acknowledgement will tell of it.
     pub(super) fn await_tail(&mut self, now: Instant) {
         self.acknowledge.on_data(now);
-        let wanted = self.options.tail_ack.filter(|_| self.agreed.we_send_vectors);
+        let wanted = self.options.expert.tail_ack.filter(|_| self.agreed.we_send_vectors);
         if let Some(longest) = wanted.filter(|_| !self.timers.is_running(Timer::TailAck)) {
             self.timers.set(Timer::TailAck, now + self.tail(longest));
         }
@@ -75,7 +78,7 @@ impl Connection {
     }
 
     fn on_tail(&mut self, now: Instant) {
-        let Some((longest, since)) = self.options.tail_ack.zip(self.acknowledge.data_since()) else { return };
+        let Some((longest, since)) = self.options.expert.tail_ack.zip(self.acknowledge.data_since()) else { return };
         let until = since + self.tail(longest);
         if until > now {
             self.timers.set(Timer::TailAck, until);
@@ -166,7 +169,7 @@ impl Connection {
             let soonest = if patient { now + rtt } else { now };
             self.timers.set(Timer::DelayedAck, self.pending.negotiate(soonest, rtt));
         } else if self.acknowledge.has_news_of_drops() {
-            self.timers.set(Timer::DelayedAck, now + self.options.delayed_ack);
+            self.timers.set(Timer::DelayedAck, now + DELAYED_ACK);
         }
         if self.timers.take(Timer::DelayedAck, now) {
             self.pending.owe(Due::Ack);

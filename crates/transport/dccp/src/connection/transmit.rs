@@ -2,6 +2,7 @@
 
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
+use super::handshake::PARTOPEN_TIMEOUT;
 use super::outbox::{NoData, Outbox};
 use super::pending::{Control, Due};
 use super::state::State;
@@ -228,7 +229,7 @@ impl Connection {
         // A server that keeps nothing needs the cookies on every packet (section 8.1.5). Data beside which they find no room wait for
         // the answer to the first Ack. Where that does not come, since a server with nothing to say need not answer, they go in
         // fragments.
-        if self.least_options() > room && self.pending.wait() <= self.options.partopen_timeout {
+        if self.least_options() > room && self.pending.wait() <= PARTOPEN_TIMEOUT {
             return due.then_some(Plan::bare(Body::Ack { ack }));
         }
         if due && room < self.options_needed() {

@@ -17,8 +17,6 @@ pub struct Datagram<'a> {
     pub handle: ConnectionHandle,
     /// Its packet's number, by which [`Connection::report_dropped`] names it.
     pub seq: Seq48,
-    /// Its Data Checksum is wrong, and the application asked for such data too.
-    pub corrupt: bool,
     /// Its one-way delay, where the connection measures it ([`Connection::one_way_delay`]).
     pub one_way_delay: Option<OneWayDelay>,
     /// What it says: a part of the bytes that came.
@@ -50,16 +48,15 @@ impl<O: Outbox + Default> Endpoint<O> {
             Some(index) => self.known(now, index, ecn, &packet)?,
             None => self.unknown(now, path, ports, ecn, &packet)?,
         };
-        let corrupt = match delivery {
-            Delivery::Data => false,
-            Delivery::CorruptData => true,
+        match delivery {
+            Delivery::Data => {}
             Delivery::Nothing => return Ok(None),
             Delivery::Dropped(why) => return Err(Dropped::Ignored(why)),
-        };
+        }
         Ok(match packet {
             Decoded::Long(Packet { seq, data, .. }) => {
                 let one_way_delay = self.slots.get(index).and_then(|entry| entry.connection.one_way_delay());
-                Some(Datagram { handle: self.slots.handle(index), seq, corrupt, one_way_delay, data })
+                Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, data })
             }
             // No connection takes one.
             Decoded::Short(_) => None,

@@ -230,7 +230,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
                 Outcome::Ignored(why) => Delivery::Dropped(why),
             },
         };
-        if matches!(delivery, Delivery::Data | Delivery::CorruptData) {
+        if delivery == Delivery::Data {
             end.delivered.push(long.data.to_vec());
         }
         if let Some((ecn, bytes)) = reply {

@@ -150,7 +150,7 @@ impl Driver {
         bounds.segments = bounds.segments.min(socket.segments());
         let mut common = common;
         if let Some(secure) = &secure {
-            common.connection.secure_headers = Bytes::new(secure.overhead() as u64);
+            common.connection.expert.secure_headers = Bytes::new(secure.overhead() as u64);
         }
         let batch = if socket.io().is_some() { Batch::new() } else { Batch::default() };
         let calls = Calls::default();

@@ -12,7 +12,7 @@ fn impatient(both: Both) -> Both {
     with(both, |options| {
         options.connection.keep_alive = Some(Duration::from_millis(500));
         options.connection.idle_give_up = Some(Duration::from_secs(2));
-        options.connection.close_give_up = Duration::from_millis(500);
+        options.connection.expert.close_give_up = Duration::from_millis(500);
     })
 }
 

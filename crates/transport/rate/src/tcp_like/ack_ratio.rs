@@ -37,7 +37,7 @@ impl AckRatio {
 
     /// A report acknowledged `acked` data packets, and told of acknowledgements lost.
     pub(super) fn on_report(&mut self, options: &TcpLikeOptions, cwnd: u64, acked: u64, lost: bool) {
-        match options.ack_ratio {
+        match options.expert.ack_ratio {
             AckRatioRule::Losses => self.follow_losses(cwnd, acked, lost),
             AckRatioRule::Count if acked > 0 => match cwnd / self.r {
                 20.. => self.r *= 2,
@@ -71,8 +71,8 @@ impl AckRatio {
 
     /// Brings the ratio within what the window allows.
     pub(super) fn fit(&mut self, options: &TcpLikeOptions, cwnd: u64) {
-        let most = cwnd.div_ceil(2).max(if options.ack_ratio_of_two { 2 } else { 1 });
-        let least = if options.ack_ratio == AckRatioRule::Losses && cwnd >= 4 { 2 } else { 1 };
+        let most = cwnd.div_ceil(2).max(if options.expert.ack_ratio_of_two { 2 } else { 1 });
+        let least = if options.expert.ack_ratio == AckRatioRule::Losses && cwnd >= 4 { 2 } else { 1 };
         self.r = self.r.clamp(least, most);
     }
 }

@@ -25,6 +25,6 @@ mod sender;
 mod tests;
 mod window;
 
-pub use options::{AckRatioRule, Restart, TcpLikeOptions, UnusedWindow};
+pub use options::{AckRatioRule, Restart, TcpLikeExpert, TcpLikeOptions, UnusedWindow};
 pub use receiver::TcpLikeReceiver;
 pub use sender::TcpLikeSender;

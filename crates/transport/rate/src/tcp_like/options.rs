@@ -29,7 +29,33 @@ pub struct TcpLikeOptions {
     pub initial_ssthresh: Option<QueueSize>,
     /// The least that a loss or a timeout makes of ssthresh.
     pub min_ssthresh: QueueSize,
+    /// What becomes of a window that the application does not fill.
+    pub unused_window: UnusedWindow,
+    /// What is left of the window after a silence longer than the timeout.
+    pub restart_after_idle: Restart,
 
+    /// The first report after a silence restarts the flow: slow start from the initial window.
+    pub silence_restarts: bool,
+    /// Slow start after a silence ends at the window from before it (RFC 5681 section 3.1); false: only at a loss.
+    pub remembers_rate: bool,
+    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    pub silent_samples: bool,
+    /// Each timeout of a silence doubles the next (RFC 6298 section 5.5); false: only after a minute of it.
+    pub silence_backs_off: bool,
+
+    /// Rules that dialects set.
+    pub expert: TcpLikeExpert,
+}
+
+/// The table `expert` of [`TcpLikeOptions`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields),
+    schemars(inline)
+)]
+pub struct TcpLikeExpert {
     /// Acknowledged data packets that add one to the window in slow start.
     pub slow_start_packets: u32,
     /// Whether the data packets that one acknowledgement may count in slow start, as many as the Ack Ratio, are rounded
@@ -37,11 +63,6 @@ pub struct TcpLikeOptions {
     pub slow_start_rounds_up: bool,
     /// Whether what was sent before a congestion event was detected opens the window when it is acknowledged after.
     pub grow_in_recovery: bool,
-    /// What becomes of a window that the application does not fill.
-    pub unused_window: UnusedWindow,
-    /// What is left of the window after a silence longer than the timeout.
-    pub restart_after_idle: Restart,
-
     /// What `min_rto` is the least of.
     pub rto_floor: RtoFloor,
     /// The least timeout, or the least that is added to the round trip. It must leave time for `delayed_ack`, because
@@ -60,22 +81,11 @@ pub struct TcpLikeOptions {
     /// What was sent before a timeout is forgotten (RFC 4340 section 11.4.1 allows it): when it is acknowledged after
     /// all, that neither opens the window nor holds the timer.
     pub timeout_forgets: bool,
-
-    /// The first report after a silence restarts the flow: slow start from the initial window.
-    pub silence_restarts: bool,
-    /// Slow start after a silence ends at the window from before it (RFC 5681 section 3.1); false: only at a loss.
-    pub remembers_rate: bool,
-    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
-    pub silent_samples: bool,
-    /// Each timeout of a silence doubles the next (RFC 6298 section 5.5); false: only after a minute of it.
-    pub silence_backs_off: bool,
-
     /// What moves the Ack Ratio.
     pub ack_ratio: AckRatioRule,
     /// Ack Ratio 2 is always allowed (RFC 4341 section 6.1.2), however small the window: two packets or the receiver's
     /// timer make an acknowledgement.
     pub ack_ratio_of_two: bool,
-
     /// The receiver acknowledges what has come at the latest after this long, at most 500ms (RFC 5681 section 4.2);
     /// absent: it waits for as many as the Ack Ratio says.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -156,6 +166,13 @@ impl Options for TcpLikeOptions {
                 );
             }
         }
+        self.expert.check().map_err(|error| error.within("expert"))
+    }
+}
+
+impl TcpLikeExpert {
+    fn check(&self) -> Result<(), OptionError> {
+        let error = |key, message: String| Err(OptionError::new(key, message));
         if self.slow_start_packets == 0 {
             return error(
                 "slow_start_packets",
@@ -176,6 +193,16 @@ impl Options for TcpLikeOptions {
         check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=LONGEST_DELAYED_ACK)?;
         check_range("granularity", self.granularity, Duration::ZERO..=COARSEST_CLOCK)
     }
+    /// The rules of the timeout.
+    pub(crate) const fn rto(&self) -> RtoRules {
+        RtoRules {
+            initial: self.initial_rto,
+            least: self.min_rto,
+            floor: self.rto_floor,
+            most: self.max_rto,
+            granularity: self.granularity,
+        }
+    }
 }
 
 impl TcpLikeOptions {
@@ -186,31 +213,33 @@ impl TcpLikeOptions {
             initial_window_bytes: Some(Bytes::new(4380)),
             initial_ssthresh: None,
             min_ssthresh: QueueSize::Packets(2),
-            slow_start_packets: 2,
-            slow_start_rounds_up: false,
-            grow_in_recovery: false,
             unused_window: UnusedWindow::Holds,
             // RFC 2861 remembers the window in ssthresh; RFC 2581, the other choice, goes back to the first packets with each burst, for
             // ever, since ssthresh is never raised.
             restart_after_idle: Restart::Decay,
-            // "DCCP does not require TCP's recommended minimum timeout of one second", but the last odd packet of a burst
-            // is acknowledged 0.2 s late, and that must not look like a loss.
-            rto_floor: RtoFloor::Variance,
-            min_rto: Duration::from_millis(300),
-            max_rto: Duration::from_secs(60),
-            initial_rto: Duration::from_secs(1),
-            granularity: Duration::from_millis(1),
-            sample_once_a_window: true,
-            sending_restarts_timer: false,
-            timeout_forgets: true,
             silence_restarts: false,
             remembers_rate: false,
             silent_samples: true,
             silence_backs_off: true,
-            ack_ratio: AckRatioRule::Losses,
-            ack_ratio_of_two: true,
-            delayed_ack: Some(Duration::from_millis(200)),
-            immediate_acks: true,
+            expert: TcpLikeExpert {
+                slow_start_packets: 2,
+                slow_start_rounds_up: false,
+                grow_in_recovery: false,
+                // "DCCP does not require TCP's recommended minimum timeout of one second", but the last odd packet of a burst
+                // is acknowledged 0.2 s late, and that must not look like a loss.
+                rto_floor: RtoFloor::Variance,
+                min_rto: Duration::from_millis(300),
+                max_rto: Duration::from_secs(60),
+                initial_rto: Duration::from_secs(1),
+                granularity: Duration::from_millis(1),
+                sample_once_a_window: true,
+                sending_restarts_timer: false,
+                timeout_forgets: true,
+                ack_ratio: AckRatioRule::Losses,
+                ack_ratio_of_two: true,
+                delayed_ack: Some(Duration::from_millis(200)),
+                immediate_acks: true,
+            },
         }
     }
 
@@ -230,57 +259,54 @@ impl TcpLikeOptions {
 
     /// ns-2.35, Agent/DCCP/TCPlike: tcl/lib/ns-default.tcl and dccp/dccp_tcplike.cc.
     fn ns2() -> Self {
+        let rfc = Self::rfc();
         Self {
             initial_window: QueueSize::Packets(3),
             initial_window_bytes: None,
             initial_ssthresh: Some(QueueSize::Packets(65_535)),
             min_ssthresh: QueueSize::Packets(1),
-            slow_start_packets: 1,
-            grow_in_recovery: true,
             unused_window: UnusedWindow::Grows,
             restart_after_idle: Restart::Keep,
-            rto_floor: RtoFloor::Rto,
-            min_rto: Duration::from_secs(1),
-            max_rto: Duration::from_secs(1_000_000), // there is none
-            initial_rto: Duration::from_secs(3),
-            granularity: Duration::from_millis(10),
-            sample_once_a_window: false,
-            timeout_forgets: false,
-            ack_ratio_of_two: false,
-            immediate_acks: false,
-            ..Self::rfc()
+            expert: TcpLikeExpert {
+                slow_start_packets: 1,
+                grow_in_recovery: true,
+                rto_floor: RtoFloor::Rto,
+                min_rto: Duration::from_secs(1),
+                max_rto: Duration::from_secs(1_000_000), // there is none
+                initial_rto: Duration::from_secs(3),
+                granularity: Duration::from_millis(10),
+                sample_once_a_window: false,
+                timeout_forgets: false,
+                ack_ratio_of_two: false,
+                immediate_acks: false,
+                ..rfc.expert
+            },
+            ..rfc
         }
     }
 
     /// Linux, net/dccp/ccids/ccid2.c, as read in a 4.x kernel and in a later derivative; not compared with 6.1 line by line.
     fn linux() -> Self {
+        let rfc = Self::rfc();
         Self {
-            slow_start_rounds_up: true,
-            grow_in_recovery: true,
             unused_window: UnusedWindow::Decays,
             restart_after_idle: Restart::Decay,
-            min_rto: Duration::from_millis(200),
-            max_rto: Duration::from_secs(64),
-            initial_rto: Duration::from_secs(3),
-            granularity: Duration::from_millis(4),
-            sample_once_a_window: false,
-            sending_restarts_timer: true,
-            ack_ratio: AckRatioRule::Count,
-            ack_ratio_of_two: false,
-            delayed_ack: None,
-            immediate_acks: false,
-            ..Self::rfc()
-        }
-    }
-
-    /// The rules of the timeout.
-    pub(crate) const fn rto(&self) -> RtoRules {
-        RtoRules {
-            initial: self.initial_rto,
-            least: self.min_rto,
-            floor: self.rto_floor,
-            most: self.max_rto,
-            granularity: self.granularity,
+            expert: TcpLikeExpert {
+                slow_start_rounds_up: true,
+                grow_in_recovery: true,
+                min_rto: Duration::from_millis(200),
+                max_rto: Duration::from_secs(64),
+                initial_rto: Duration::from_secs(3),
+                granularity: Duration::from_millis(4),
+                sample_once_a_window: false,
+                sending_restarts_timer: true,
+                ack_ratio: AckRatioRule::Count,
+                ack_ratio_of_two: false,
+                delayed_ack: None,
+                immediate_acks: false,
+                ..rfc.expert
+            },
+            ..rfc
         }
     }
 
@@ -322,7 +348,8 @@ mod tests {
     fn wrong_values_are_named() {
         let wrong = |key: &str, value: serde_json::Value| {
             let mut options = serde_json::to_value(TcpLikeOptions::preset(Dialect::Rfc)).unwrap();
-            options[key] = value;
+            let table = if options["expert"].get(key).is_some() { &mut options["expert"] } else { &mut options };
+            table[key] = value;
             serde_json::from_value::<TcpLikeOptions>(options).unwrap().check().unwrap_err().key
         };
         for (key, value) in [

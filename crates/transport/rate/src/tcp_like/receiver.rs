@@ -30,8 +30,8 @@ pub struct TcpLikeReceiver {
 impl TcpLikeReceiver {
     pub(crate) fn new(options: &TcpLikeOptions, _: ReceiverContext) -> Self {
         Self {
-            delayed_ack: options.delayed_ack,
-            immediate_acks: options.immediate_acks,
+            delayed_ack: options.expert.delayed_ack,
+            immediate_acks: options.expert.immediate_acks,
             ack_ratio: 2,
             unreported: 0,
             due: false,

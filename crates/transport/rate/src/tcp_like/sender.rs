@@ -76,7 +76,7 @@ struct Pace {
 impl TcpLikeSender {
     pub(crate) fn new(options: &TcpLikeOptions, context: SenderContext) -> Self {
         let window = Window::new(options, context.packet_size, context.now);
-        let mut rto = Rto::new(options.rto());
+        let mut rto = Rto::new(options.expert.rto());
         if let Some(rtt) = context.rtt {
             rto.sample(rtt);
         }
@@ -170,7 +170,7 @@ impl TcpLikeSender {
     }
 
     fn on_sample(&mut self, acknowledged: u64, rtt: Duration) {
-        if self.options.sample_once_a_window {
+        if self.options.expert.sample_once_a_window {
             if acknowledged < self.sample_from {
                 return;
             }
@@ -227,7 +227,7 @@ impl SenderHalf for TcpLikeSender {
             let rto = self.rto.timeout();
             self.window.on_send(&self.options, now, self.pipe, rto);
             self.ack_ratio.fit(&self.options, self.window.cwnd);
-            if self.timer.is_none() || self.options.sending_restarts_timer {
+            if self.timer.is_none() || self.options.expert.sending_restarts_timer {
                 self.timer = Some(now + rto);
             }
         }
@@ -253,7 +253,7 @@ impl SenderHalf for TcpLikeSender {
         let runs = if let Report::Arrivals(runs) = feedback.report { runs } else { &[] };
 
         let (mut come, mut left, mut growing, mut congestion) = (0, 0, 0, false);
-        let grow_from = if self.options.grow_in_recovery { 0 } else { self.event_end };
+        let grow_from = if self.options.expert.grow_in_recovery { 0 } else { self.event_end };
         let grow_to = if self.options.unused_window == UnusedWindow::Holds { self.filled } else { u64::MAX };
         self.flight.report(feedback.acknowledged, runs, |told| {
             let Told { number, news, .. } = told;
@@ -304,7 +304,7 @@ impl SenderHalf for TcpLikeSender {
         self.setbacks.timeouts += 1;
         self.ack_ratio.fit(&self.options, self.window.cwnd);
         (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
-        if self.options.timeout_forgets {
+        if self.options.expert.timeout_forgets {
             self.flight.clear();
         }
     }

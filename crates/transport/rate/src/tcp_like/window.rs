@@ -88,9 +88,9 @@ impl Window {
 
     /// A report acknowledged `acked` data packets that count.
     pub(super) fn grow(&mut self, options: &TcpLikeOptions, acked: u64, ack_ratio: u64) {
-        let per_packet = u64::from(options.slow_start_packets.max(1));
+        let per_packet = u64::from(options.expert.slow_start_packets.max(1));
         if self.cwnd < self.ssthresh {
-            let most = if options.slow_start_rounds_up { ack_ratio.next_multiple_of(2) } else { ack_ratio };
+            let most = if options.expert.slow_start_rounds_up { ack_ratio.next_multiple_of(2) } else { ack_ratio };
             self.credit += acked.min(most);
             let steps = (self.credit / per_packet).min(self.ssthresh - self.cwnd);
             self.credit -= steps * per_packet;

@@ -86,15 +86,15 @@ pub(crate) struct Allowed {
 
 impl Allowed {
     pub(crate) fn new(options: &TfrcOptions, s: f64) -> Self {
-        let x = options.start_rate.map_or(s, |rate| rate.bits_per_second() as f64 / 8.0);
+        let x = options.expert.start_rate.map_or(s, |rate| rate.bits_per_second() as f64 / 8.0);
         Self {
-            slow_start: options.slow_start,
+            slow_start: options.expert.slow_start,
             increase: options.increase,
             receive_limit: options.receive_limit,
             idle: options.idle,
-            minimum_rate: options.minimum_rate,
+            minimum_rate: options.expert.minimum_rate,
             restart: options.faster_restart.then(FasterRestart::new),
-            starts_by_option: options.start_rate.is_some(),
+            starts_by_option: options.expert.start_rate.is_some(),
             x,
             x_bps: f64::INFINITY,
             p: 0.0,

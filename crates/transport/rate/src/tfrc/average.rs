@@ -69,9 +69,9 @@ impl Average {
         Self {
             weights: weights(options),
             discounting: options.discounting,
-            threshold: options.discount_threshold,
-            whole: options.whole_intervals,
-            kept: options.discount_kept,
+            threshold: options.expert.discount_threshold,
+            whole: options.expert.whole_intervals,
+            kept: options.expert.discount_kept,
             last: 1.0,
             discounts: Vec::new(),
             spare: Vec::new(),
@@ -280,11 +280,8 @@ mod tests {
             discounting in prop::bool::ANY,
             threshold in 0.05..1.0f64,
         ) {
-            let options = TfrcOptions {
-                discounting,
-                discount_threshold: threshold,
-                ..TfrcOptions::preset(Dialect::Rfc)
-            };
+            let mut options = TfrcOptions { discounting, ..TfrcOptions::preset(Dialect::Rfc) };
+            options.expert.discount_threshold = threshold;
             let mut average = Average::new(&options);
             let mut literal = Literal { i: vec![0.0, first], df_i: vec![1.0; 2], df: 1.0, threshold };
             let mut starts = vec![0u64, u64::MAX];
@@ -323,7 +320,8 @@ mod tests {
             (DiscountKept::Closed, [1900.0 / 13.0, (500.0 + 800.0 / 3.0) / (2.0 + 8.0 / 3.0)]),
         ] {
             for (newer, mean) in [&[0.0, 300.0][..], &[0.0, 200.0, 300.0]].into_iter().zip(expected) {
-                let options = TfrcOptions { discount_kept: kept, ..TfrcOptions::preset(Dialect::Ns2) };
+                let mut options = TfrcOptions::preset(Dialect::Ns2);
+                options.expert.discount_kept = kept;
                 let mut average = Average::new(&options);
                 average.loss_event_rate(&list(&[250.0]), true);
                 let p = average.loss_event_rate(&list(newer), true);

@@ -3,18 +3,17 @@
 //! ```text
 //!                                  s
 //! X_Bps = --------------------------------------------------------
-//!          R sqrt(2bp/3) + t_RTO (3 sqrt(3bp/8)) p (1 + 32 p^2)
+//!          R sqrt(2p/3) + t_RTO (3 sqrt(3p/8)) p (1 + 32 p^2)
 //! ```
-//! s in bytes, R and t_RTO in seconds, X_Bps in bytes a second, p the loss event rate from 0 to 1, b the packets that one
-//! acknowledgement covers.
+//! s in bytes, R and t_RTO in seconds, X_Bps in bytes a second, p the loss event rate from 0 to 1; one
+//! acknowledgement covers one packet (b = 1).
 
 use super::options::TfrcOptions;
 
 /// The equation with what options leave open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Equation {
-    b: f64,
-    /// `3 sqrt(3bp/8)` is 1 at most.
+    /// `3 sqrt(3p/8)` is 1 at most.
     bounded: bool,
     tabled: bool,
     /// The greatest answer, in bytes/s.
@@ -24,10 +23,9 @@ pub(crate) struct Equation {
 impl Equation {
     pub(crate) fn new(options: &TfrcOptions) -> Self {
         Self {
-            b: f64::from(options.packets_per_ack),
-            bounded: options.bounded_timeout_term,
-            tabled: options.tabled_equation,
-            max: options.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64 / 8.0),
+            bounded: options.expert.bounded_timeout_term,
+            tabled: options.expert.tabled_equation,
+            max: options.expert.max_rate.map_or(f64::INFINITY, |rate| rate.bits_per_second() as f64 / 8.0),
         }
     }
 
@@ -37,11 +35,11 @@ impl Equation {
     }
 
     fn exact(&self, s: f64, r: f64, t_rto: f64, p: f64) -> f64 {
-        let mut timeouts = 3.0 * (3.0 * self.b * p / 8.0).sqrt();
+        let mut timeouts = 3.0 * (3.0 * p / 8.0).sqrt();
         if self.bounded {
             timeouts = timeouts.min(1.0);
         }
-        let per_packet = r * (2.0 * self.b * p / 3.0).sqrt() + t_rto * timeouts * p * (1.0 + 32.0 * p * p);
+        let per_packet = r * (2.0 * p / 3.0).sqrt() + t_rto * timeouts * p * (1.0 + 32.0 * p * p);
         if per_packet > 0.0 { (s / per_packet).min(self.max) } else { self.max }
     }
 

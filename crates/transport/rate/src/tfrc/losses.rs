@@ -106,8 +106,8 @@ impl LossHistory {
     pub(crate) fn new(options: &TfrcOptions, rule: LossEvents) -> Self {
         Self {
             rule,
-            loss_after: options.loss_after,
-            late_arrivals_fill: options.late_arrivals_fill,
+            loss_after: options.expert.loss_after,
+            late_arrivals_fill: options.expert.late_arrivals_fill,
             open: options.open_interval,
             first: 0,
             highest: None,

@@ -20,95 +20,37 @@ const COARSEST_CLOCK: Duration = Duration::from_secs(1);
     serde(deny_unknown_fields)
 )]
 pub struct TfrcOptions {
-    /// Packets that must come after a hole before it counts as lost (NDUPACK of RFC 5348 section 5.1; ns-2 `numPkts_`).
-    pub loss_after: u8,
-    /// Whether a packet that comes after it was declared lost fills its hole again (RFC 5348 section 5.1).
-    pub late_arrivals_fill: bool,
-    /// What decides whether two losses belong to one loss event. Without the sender's clock on data packets it is always
-    /// the window counter.
-    pub loss_events: LossEvents,
     /// How far the open loss interval reaches.
     pub open_interval: OpenInterval,
     /// The length of the interval before the first loss.
     pub first_interval: FirstInterval,
     /// History discounting (RFC 5348 section 5.5; ns-2 `discount_`). Off: section 5.4.
     pub discounting: bool,
-    /// The least general discount factor (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`), up to 1.
-    pub discount_threshold: f64,
-    /// What of a closed interval's discount factor stays with those before it.
-    pub discount_kept: DiscountKept,
     /// The average is a moving one, in which the newest interval weighs so much, from 0.01 to 1; absent: the weights of RFC 5348 section 5.4.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub moving_average: Option<f64>,
-    /// The average loss interval loses its fraction, as in Linux.
-    pub whole_intervals: bool,
     /// When the receiver reports. Without the sender's clock on data packets it is always the window counter.
     pub feedback: FeedbackClock,
-    /// How often the receiver's round trip is sampled from window counters.
-    pub counter_samples: CounterSamples,
-    /// Reports in a round trip, for both of the other ways (k of RFC 5348 section 6; ns-2 `NumFeedback_`).
-    pub reports_per_rtt: u8,
     /// Which losses count; absent: all of them. It needs the sender's clock on data packets.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub loss_filter: Option<LossFilterKind>,
     /// For `loss_filter = "uddj"`; absent: as the paper has it.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub uddj: Option<UddjOptions>,
-
-    /// What s is.
-    pub segment: Segment,
-    /// What the old average weighs in R and `R_sqmean` (q of RFC 5348 section 4.3; ns-2 `df_`), below 1.
-    pub rtt_filter: f64,
-    /// A round trip that the handshake measured is the old average of the first sample, which replaces it otherwise (RFC
-    /// 5348 section 4.3).
-    pub handshake_rtt_counts: bool,
-    /// What `t_RTO` is.
-    pub t_rto: RtoRule,
     /// The least `t_RTO` in the equation (RFC 5348 section 3.1 allows 1 s; ns-2 `minrto_`), up to 64s.
     pub min_rto: Duration,
     /// The clock of [`RtoRule::Tcp`] (ns-2 `tcp_tick_`), up to 1s.
     pub tcp_tick: Duration,
-    /// `min(1, 3 sqrt(3bp/8))` in the equation, as in its source (Padhye et al. 1998) and ns-2; it acts for p > 8/27.
-    pub bounded_timeout_term: bool,
-    /// The equation is read from a table, in steps of p of 0.01 % up to 5 % and of 0.2 % above: a rate from the entry below,
-    /// the inverse from the one above (Linux).
-    pub tabled_equation: bool,
-    /// Packets that one TCP acknowledgement covers in the equation (b of RFC 5348 section 3.1; ns-2 `bval_`).
-    pub packets_per_ack: u8,
-    /// The most that the equation answers (ns-2's `MAXRATE`); absent: no limit.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub max_rate: Option<Rate>,
-    /// The rate before anything is known of the round trip (ns-2 `InitRate_`); absent: one packet a second.
-    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub start_rate: Option<Rate>,
-    /// `W_init`, what may be sent in the first round trip whose length is known.
-    pub initial_window: InitialWindow,
-    /// How the rate grows before the first loss.
-    pub slow_start: SlowStart,
-    /// How the rate grows after it. It always falls at once.
+    /// How the rate grows after the first loss. It always falls at once.
     pub increase: Increase,
     /// How the receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
-    /// The rate never falls below one packet in 64 s (`t_mbi` of RFC 5348 section 4.3).
-    pub minimum_rate: bool,
     /// When the nofeedback timer expires.
     pub nofeedback: Nofeedback,
     /// What its expiry does, above all after an idle time.
     pub idle: Idle,
-    /// The rate gives way to a growing round trip at once (RFC 5348 section 4.5; ns-2 `ca_`).
-    pub reduce_oscillations: bool,
-    /// When the next packet may go.
-    pub pacing: Pacing,
     /// What a packet takes of the rate.
     pub paced: Paced,
-    /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3). At most
-    /// 1s.
-    pub t_gran: Duration,
-    /// After a report on a packet, the window counter of later ones is four above that packet's at least (RFC 4342 section
-    /// 8.1).
-    pub counter_keeps_up: bool,
-    /// Gaps vary uniformly by this fraction up and down (ns-2 `overhead_`), up to 1.
-    pub dither: f64,
     /// Faster Restart after idle and data-limited times (draft-ietf-dccp-tfrc-faster-restart-06).
     pub faster_restart: bool,
 
@@ -127,6 +69,70 @@ pub struct TfrcOptions {
     /// Consecutive losses may be several loss events, although no report could leave between them.
     pub events_in_a_gap: bool,
 
+    /// Rules that dialects set, and rules for small packets.
+    pub expert: TfrcExpert,
+}
+
+/// The table `expert` of [`TfrcOptions`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields),
+    schemars(inline)
+)]
+pub struct TfrcExpert {
+    /// Packets that must come after a hole before it counts as lost (NDUPACK of RFC 5348 section 5.1; ns-2 `numPkts_`).
+    pub loss_after: u8,
+    /// Whether a packet that comes after it was declared lost fills its hole again (RFC 5348 section 5.1).
+    pub late_arrivals_fill: bool,
+    /// What decides whether two losses belong to one loss event. Without the sender's clock on data packets it is always
+    /// the window counter.
+    pub loss_events: LossEvents,
+    /// The least general discount factor (THRESHOLD of RFC 5348 section 5.5; ns-2 `minDiscountRatio_`), up to 1.
+    pub discount_threshold: f64,
+    /// What of a closed interval's discount factor stays with those before it.
+    pub discount_kept: DiscountKept,
+    /// The average loss interval loses its fraction, as in Linux.
+    pub whole_intervals: bool,
+    /// How often the receiver's round trip is sampled from window counters.
+    pub counter_samples: CounterSamples,
+    /// What s is.
+    pub segment: Segment,
+    /// What the old average weighs in R and `R_sqmean` (q of RFC 5348 section 4.3; ns-2 `df_`), below 1.
+    pub rtt_filter: f64,
+    /// A round trip that the handshake measured is the old average of the first sample, which replaces it otherwise (RFC
+    /// 5348 section 4.3).
+    pub handshake_rtt_counts: bool,
+    /// What `t_RTO` is.
+    pub t_rto: RtoRule,
+    /// `min(1, 3 sqrt(3bp/8))` in the equation, as in its source (Padhye et al. 1998) and ns-2; it acts for p > 8/27.
+    pub bounded_timeout_term: bool,
+    /// The equation is read from a table, in steps of p of 0.01 % up to 5 % and of 0.2 % above: a rate from the entry below,
+    /// the inverse from the one above (Linux).
+    pub tabled_equation: bool,
+    /// The most that the equation answers (ns-2's `MAXRATE`); absent: no limit.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub max_rate: Option<Rate>,
+    /// The rate before anything is known of the round trip (ns-2 `InitRate_`); absent: one packet a second.
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub start_rate: Option<Rate>,
+    /// `W_init`, what may be sent in the first round trip whose length is known.
+    pub initial_window: InitialWindow,
+    /// How the rate grows before the first loss.
+    pub slow_start: SlowStart,
+    /// The rate never falls below one packet in 64 s (`t_mbi` of RFC 5348 section 4.3).
+    pub minimum_rate: bool,
+    /// The rate gives way to a growing round trip at once (RFC 5348 section 4.5; ns-2 `ca_`).
+    pub reduce_oscillations: bool,
+    /// When the next packet may go.
+    pub pacing: Pacing,
+    /// The granularity of the sender's timers: up to half of it, a packet may go early (`t_gran` of RFC 5348 section 8.3). At most
+    /// 1s.
+    pub t_gran: Duration,
+    /// After a report on a packet, the window counter of later ones is four above that packet's at least (RFC 4342 section
+    /// 8.1).
+    pub counter_keeps_up: bool,
     /// The s of the equation, for small packets (RFC 4828 section 3); to be set lower if the path's MSS is; absent: as
     /// `segment` says.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -428,24 +434,11 @@ impl Options for TfrcOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        check_range("discount_threshold", self.discount_threshold, 0.01..=1.0)?;
         check_range("moving_average", self.moving_average.unwrap_or(1.0), 0.01..=1.0)?;
-        check_range("rtt_filter", self.rtt_filter, 0.0..=0.999)?;
-        check_range("dither", self.dither, 0.0..=1.0)?;
-        let positive = |key, yes: bool| {
-            if yes { Ok(()) } else { Err(OptionError::new(key, "0 is out of range: write more than 0")) }
-        };
-        positive("loss_after", self.loss_after > 0)?;
-        positive("reports_per_rtt", self.reports_per_rtt > 0)?;
-        positive("packets_per_ack", self.packets_per_ack > 0)?;
         check_range("tcp_tick", self.tcp_tick, Duration::from_nanos(1)..=COARSEST_CLOCK)?;
-        check_range("t_gran", self.t_gran, Duration::ZERO..=COARSEST_CLOCK)?;
         check_range("probe_interval", self.probe_interval.unwrap_or(LONGEST_GAP), SHORTEST_PROBE..=LONGEST_GAP)?;
-        check_range("min_interval", self.min_interval, Duration::ZERO..=LONGEST_GAP)?;
         check_range("min_rto", self.min_rto, Duration::ZERO..=LONGEST_GAP)?;
-        positive("max_rate", self.max_rate != Some(Rate::from_bits_per_second(0)))?;
-        positive("start_rate", self.start_rate != Some(Rate::from_bits_per_second(0)))?;
-        positive("nominal_segment", self.nominal_segment != Some(Bytes::new(0)))?;
+        self.expert.check().map_err(|error| error.within("expert"))?;
         match &self.uddj {
             Some(_) if self.loss_filter != Some(LossFilterKind::Uddj) => {
                 Err(OptionError::new("uddj", "without `loss_filter = \"uddj\"` these are of no use: write it, too"))
@@ -456,11 +449,12 @@ impl Options for TfrcOptions {
     }
 
     fn unused(&self) -> Vec<OptionError> {
-        let discounting = |key| unused_unless(self.discounting, key, "discounting = true");
+        let discounting =
+            |key| unused_unless(self.discounting, key, "discounting = true").map(|error| error.within("expert"));
         [
             discounting("discount_threshold"),
             discounting("discount_kept"),
-            unused_unless(self.t_rto == RtoRule::Tcp, "tcp_tick", "t_rto = \"tcp\""),
+            unused_unless(self.expert.t_rto == RtoRule::Tcp, "tcp_tick", "expert.t_rto = \"tcp\""),
         ]
         .into_iter()
         .flatten()
@@ -468,10 +462,29 @@ impl Options for TfrcOptions {
     }
 }
 
+impl TfrcExpert {
+    fn check(&self) -> Result<(), OptionError> {
+        check_range("discount_threshold", self.discount_threshold, 0.01..=1.0)?;
+        check_range("rtt_filter", self.rtt_filter, 0.0..=0.999)?;
+        check_range("t_gran", self.t_gran, Duration::ZERO..=COARSEST_CLOCK)?;
+        check_range("min_interval", self.min_interval, Duration::ZERO..=LONGEST_GAP)?;
+        let zero = [
+            ("loss_after", self.loss_after == 0),
+            ("max_rate", self.max_rate == Some(Rate::from_bits_per_second(0))),
+            ("start_rate", self.start_rate == Some(Rate::from_bits_per_second(0))),
+            ("nominal_segment", self.nominal_segment == Some(Bytes::new(0))),
+        ];
+        match zero.into_iter().find(|(_, is_zero)| *is_zero) {
+            Some((key, _)) => Err(OptionError::new(key, "0 is out of range: write more than 0")),
+            None => Ok(()),
+        }
+    }
+}
+
 impl TfrcOptions {
     /// The packet size of the equation, in bytes; `s` if no other is set.
     pub(super) fn nominal(&self, s: f64) -> f64 {
-        self.nominal_segment.map_or(s, |nominal| nominal.count() as f64)
+        self.expert.nominal_segment.map_or(s, |nominal| nominal.count() as f64)
     }
 
     /// What a filter of losses needs of its carrier.
@@ -488,55 +501,54 @@ impl TfrcOptions {
     /// feedback say the same.
     fn rfc() -> Self {
         Self {
-            loss_after: 3,
-            late_arrivals_fill: true,
-            loss_events: LossEvents::ArrivalTime,
             open_interval: OpenInterval::ToFirstHole,
             first_interval: FirstInterval::GreatestRate,
             discounting: true,
-            discount_threshold: 0.25,
-            discount_kept: DiscountKept::Closed,
             moving_average: None,
-            whole_intervals: false,
             feedback: FeedbackClock::Timer,
-            counter_samples: CounterSamples::EachStep,
-            reports_per_rtt: 1,
             loss_filter: None,
             uddj: None,
-            segment: Segment::Average,
-            rtt_filter: 0.9,
-            handshake_rtt_counts: false,
-            t_rto: RtoRule::FourRtt,
             min_rto: Duration::ZERO,
             tcp_tick: Duration::from_millis(100),
-            bounded_timeout_term: false,
-            tabled_equation: false,
-            packets_per_ack: 1,
-            max_rate: None,
-            start_rate: None,
-            initial_window: InitialWindow::Bytes,
-            slow_start: SlowStart::Doubling,
             increase: Increase::Jump,
             receive_limit: ReceiveLimit::RecentMaximum,
-            minimum_rate: true,
             nofeedback: Nofeedback::FourRtt,
             idle: Idle::Rfc4342,
-            reduce_oscillations: true,
-            pacing: Pacing::Nominal,
             paced: Paced::Bytes,
-            t_gran: Duration::ZERO,
-            counter_keeps_up: true,
-            dither: 0.0,
             faster_restart: false,
             silence_restarts: false,
             remembers_rate: false,
             silent_samples: true,
             probe_interval: None,
             events_in_a_gap: true,
-            nominal_segment: None,
-            header: Bytes::new(0),
-            min_interval: Duration::ZERO,
-            short_intervals: false,
+            expert: TfrcExpert {
+                loss_after: 3,
+                late_arrivals_fill: true,
+                loss_events: LossEvents::ArrivalTime,
+                discount_threshold: 0.25,
+                discount_kept: DiscountKept::Closed,
+                whole_intervals: false,
+                counter_samples: CounterSamples::EachStep,
+                segment: Segment::Average,
+                rtt_filter: 0.9,
+                handshake_rtt_counts: false,
+                t_rto: RtoRule::FourRtt,
+                bounded_timeout_term: false,
+                tabled_equation: false,
+                max_rate: None,
+                start_rate: None,
+                initial_window: InitialWindow::Bytes,
+                slow_start: SlowStart::Doubling,
+                minimum_rate: true,
+                reduce_oscillations: true,
+                pacing: Pacing::Nominal,
+                t_gran: Duration::ZERO,
+                counter_keeps_up: true,
+                nominal_segment: None,
+                header: Bytes::new(0),
+                min_interval: Duration::ZERO,
+                short_intervals: false,
+            },
         }
     }
 
@@ -554,59 +566,67 @@ impl TfrcOptions {
 
     /// ns-2.35: tcp/tfrc.cc, tcp/tfrc-sink.cc, tcp/formula.h, tcl/lib/ns-default.tcl.
     fn ns2() -> Self {
+        let rfc = Self::rfc();
         Self {
-            loss_after: 1,
-            late_arrivals_fill: false,
-            loss_events: LossEvents::SendTime,
             open_interval: OpenInterval::AfterLoss,
             first_interval: FirstInterval::LastRtt,
-            discount_threshold: 0.5,
-            discount_kept: DiscountKept::Averaged,
             feedback: FeedbackClock::Arrival,
-            segment: Segment::Full,
-            rtt_filter: 0.95,
-            t_rto: RtoRule::Tcp,
-            bounded_timeout_term: true,
-            max_rate: Some(Rate::from_bits_per_second(200_000_000)),
-            start_rate: Some(Rate::from_bits_per_second(2400)),
-            initial_window: InitialWindow::Packets,
-            slow_start: SlowStart::Spread,
             increase: Increase::PacketPerRtt,
             receive_limit: ReceiveLimit::Last,
-            minimum_rate: false,
             nofeedback: Nofeedback::TwoRtt,
             idle: Idle::HalvedToInitial,
-            pacing: Pacing::Timer,
             paced: Paced::Packets,
-            ..Self::rfc()
+            expert: TfrcExpert {
+                loss_after: 1,
+                late_arrivals_fill: false,
+                loss_events: LossEvents::SendTime,
+                discount_threshold: 0.5,
+                discount_kept: DiscountKept::Averaged,
+                segment: Segment::Full,
+                rtt_filter: 0.95,
+                t_rto: RtoRule::Tcp,
+                bounded_timeout_term: true,
+                max_rate: Some(Rate::from_bits_per_second(200_000_000)),
+                start_rate: Some(Rate::from_bits_per_second(2400)),
+                initial_window: InitialWindow::Packets,
+                slow_start: SlowStart::Spread,
+                minimum_rate: false,
+                pacing: Pacing::Timer,
+                ..rfc.expert
+            },
+            ..rfc
         }
     }
 
     /// Linux 6.1: net/dccp/ccids/ccid3.c and lib/, net/dccp/output.c, with HZ 250. Not copied: the ticks
     /// of its nofeedback timer and its fixed-point fractions.
     fn linux() -> Self {
+        let rfc = Self::rfc();
         Self {
-            late_arrivals_fill: false,
-            loss_events: LossEvents::WindowCounter,
             open_interval: OpenInterval::ToHighest,
             first_interval: FirstInterval::SinceReport,
             discounting: false,
-            whole_intervals: true,
             feedback: FeedbackClock::WindowCounterSettled,
-            counter_samples: CounterSamples::EachRoundTrip,
-            segment: Segment::Smoothed,
-            handshake_rtt_counts: true,
-            tabled_equation: true,
-            slow_start: SlowStart::DoublingFromOne,
             receive_limit: ReceiveLimit::Last,
             nofeedback: Nofeedback::FourRttBounded,
             idle: Idle::HalvedAndLifted,
-            reduce_oscillations: false,
-            pacing: Pacing::Scheduled,
             paced: Paced::Segments,
-            t_gran: Duration::from_millis(4),
-            counter_keeps_up: false,
-            ..Self::rfc()
+            expert: TfrcExpert {
+                late_arrivals_fill: false,
+                loss_events: LossEvents::WindowCounter,
+                whole_intervals: true,
+                counter_samples: CounterSamples::EachRoundTrip,
+                segment: Segment::Smoothed,
+                handshake_rtt_counts: true,
+                tabled_equation: true,
+                slow_start: SlowStart::DoublingFromOne,
+                reduce_oscillations: false,
+                pacing: Pacing::Scheduled,
+                t_gran: Duration::from_millis(4),
+                counter_keeps_up: false,
+                ..rfc.expert
+            },
+            ..rfc
         }
     }
 }

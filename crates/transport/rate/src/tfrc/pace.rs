@@ -6,9 +6,9 @@
 //! ```
 //! Nominal times keep their fraction of a nanosecond, so that the n-th is where it should be.
 
-use super::options::{Pacing, TfrcOptions};
+use super::options::{Pacing, TfrcExpert};
 use crate::toolbox::Fine;
-use headway_units::{Duration, Instant, Random};
+use headway_units::{Duration, Instant};
 
 /// Who wakes at the nearest nanosecond is not late.
 const WOKEN: Duration = Duration::from_nanos(1);
@@ -29,8 +29,6 @@ pub(crate) struct Pacer {
     /// In ns; zero without ticks.
     tick: u64,
     min_interval: Duration,
-    dither: f64,
-    random: Random,
     /// The nominal time of the last packet.
     nominal: Option<Fine>,
     /// Of the next, where later rates do not move it.
@@ -38,26 +36,21 @@ pub(crate) struct Pacer {
     last: Option<Instant>,
     /// Until when no timer of `t_gran` rings again; packets that are due meanwhile go with the next one.
     rest: Option<Instant>,
-    /// What `dither` makes of the gap to the next packet.
-    stretch: f64,
     /// Until when a packet waits for the ticking timer.
     timer: Option<Instant>,
 }
 
 impl Pacer {
-    pub(crate) fn new(options: &TfrcOptions, random: Random) -> Self {
+    pub(crate) fn new(options: &TfrcExpert) -> Self {
         Self {
             rule: options.pacing,
             tick: if options.pacing == Pacing::Scheduled { options.t_gran.as_nanos() } else { 0 },
             t_gran: options.t_gran.as_secs_f64(),
             min_interval: options.min_interval,
-            dither: options.dither,
-            random,
             nominal: None,
             next: None,
             last: None,
             rest: None,
-            stretch: 1.0,
             timer: None,
         }
     }
@@ -65,7 +58,7 @@ impl Pacer {
     /// The earliest instant for the next packet; `None` before the first.
     pub(crate) fn due(&self, gap: Gap) -> Option<Instant> {
         let nominal = match self.rule {
-            Pacing::Nominal | Pacing::Even => self.nominal?.after(gap.t_ipi * self.stretch * 1e9),
+            Pacing::Nominal | Pacing::Even => self.nominal?.after(gap.t_ipi * 1e9),
             Pacing::Timer | Pacing::Scheduled => self.next?,
         };
         let mut early = nominal.at;
@@ -113,17 +106,13 @@ impl Pacer {
     /// A packet goes now.
     pub(crate) fn on_send(&mut self, now: Instant, gap: Gap) {
         let start = Fine::at(now);
-        let since_last = gap.t_ipi * self.stretch * 1e9;
-        if self.dither > 0.0 {
-            self.stretch = 1.0 + self.dither * (2.0 * self.random.uniform() - 1.0);
-        }
-        let ns = gap.t_ipi * self.stretch * 1e9;
+        let ns = gap.t_ipi * 1e9;
         match self.rule {
             Pacing::Nominal | Pacing::Even => {
                 // Unused times older than a round trip are lost; spaced evenly, all are.
                 let kept = if self.rule == Pacing::Even { 0.0 } else { gap.r.unwrap_or(0.0) };
                 let oldest = now.checked_sub(Duration::from_secs_f64(kept)).unwrap_or(Instant::ZERO);
-                let nominal = self.nominal.map_or(start, |last| last.after(since_last));
+                let nominal = self.nominal.map_or(start, |last| last.after(ns));
                 self.nominal = Some(if nominal.at + WOKEN < oldest { Fine::at(oldest) } else { nominal });
                 if self.rule == Pacing::Nominal && self.t_gran > 0.0 {
                     // Half a round trip of unused time is never lost.
@@ -158,12 +147,13 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tfrc::TfrcOptions;
     use headway_units::{Dialect, Options};
 
-    fn pacer(change: impl FnOnce(&mut TfrcOptions)) -> Pacer {
-        let mut options = TfrcOptions::preset(Dialect::Rfc);
+    fn pacer(change: impl FnOnce(&mut TfrcExpert)) -> Pacer {
+        let mut options = TfrcOptions::preset(Dialect::Rfc).expert;
         change(&mut options);
-        Pacer::new(&options, Random::new(1, "pacer"))
+        Pacer::new(&options)
     }
 
     fn at(seconds: f64) -> Instant {
@@ -322,27 +312,6 @@ mod tests {
         pacer.on_send(Instant::ZERO, gap);
         pacer.on_send(at(1.0), gap);
         assert_eq!(pacer.due(gap), Some(at(1.01)));
-    }
-
-    /// ns-2's `overhead_`: gaps from half to one and a half, one on average.
-    #[test]
-    fn dither() {
-        for rule in [Pacing::Nominal, Pacing::Timer, Pacing::Scheduled] {
-            let mut pacer = pacer(|o| {
-                o.pacing = rule;
-                o.dither = 0.5;
-            });
-            let gap = Gap { t_ipi: 0.01, r: Some(0.1) };
-            let mut now = Instant::ZERO;
-            for _ in 0..10_000 {
-                pacer.on_send(now, gap);
-                let due = pacer.due(gap).unwrap();
-                let waited = due.since(now).as_secs_f64();
-                assert!((0.004_999..0.015_001).contains(&waited), "{waited}");
-                now = due;
-            }
-            assert!((now.as_secs_f64() / 100.0 - 1.0).abs() < 0.01, "{now}");
-        }
     }
 
     #[test]

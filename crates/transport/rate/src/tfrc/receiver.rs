@@ -91,8 +91,8 @@ impl TfrcReceiver {
             history: None,
             average: Average::new(options),
             arrivals: Arrivals::default(),
-            counter_rtt: CounterRtt::new(options.counter_samples),
-            size: SegmentSize::new(options.segment, context.packet_size.count()),
+            counter_rtt: CounterRtt::new(options.expert.counter_samples),
+            size: SegmentSize::new(options.expert.segment, context.packet_size.count()),
             timing: None,
             rtt: None,
             first_interval: 0.0,
@@ -149,7 +149,7 @@ impl TfrcReceiver {
     fn loss_event_rate(&mut self) -> f64 {
         let Some(history) = &self.history else { return 0.0 };
         let intervals = &mut self.averaged;
-        let open_counts = history.intervals(self.first_interval, self.options.short_intervals, intervals);
+        let open_counts = history.intervals(self.first_interval, self.options.expert.short_intervals, intervals);
         // Linux leaves out the open interval until a second loss comes, which behind a filter none may do.
         let as_linux = self.options.first_interval == FirstInterval::SinceReport && self.options.loss_filter.is_none();
         if as_linux && history.remembers_first() {
@@ -165,7 +165,7 @@ impl TfrcReceiver {
 
     /// What the equation needs to find a loss event rate.
     fn inverse(&self) -> Inverse {
-        let s = match self.options.segment {
+        let s = match self.options.expert.segment {
             Segment::Smoothed => self.size.s(),
             Segment::Average | Segment::Full => self.arrivals.mean_size().unwrap_or(self.full),
         };
@@ -224,7 +224,7 @@ impl TfrcReceiver {
     }
 
     fn rule(&self) -> LossEvents {
-        if self.timing.is_some() { self.options.loss_events } else { LossEvents::WindowCounter }
+        if self.timing.is_some() { self.options.expert.loss_events } else { LossEvents::WindowCounter }
     }
 
     fn arrival(&self, now: Instant, packet: &Received) -> Arrival {
@@ -249,7 +249,7 @@ impl TfrcReceiver {
     #[inline(never)]
     fn restart(&mut self) {
         // The first losses are losses at the initial rate.
-        let initial = self.r().map_or(0.0, |r| self.options.initial_window.bytes(self.size.s()) / r);
+        let initial = self.r().map_or(0.0, |r| self.options.expert.initial_window.bytes(self.size.s()) / r);
         (self.first_interval, self.greatest_x_recv) = (0.0, initial);
         self.average.restart();
         (self.reports.since_restart, self.reports.packets_since_restart) = (0, 0);
@@ -293,7 +293,7 @@ impl TfrcReceiver {
             (FeedbackClock::Timer | FeedbackClock::Arrival, None) => true,
             (FeedbackClock::Timer, Some(_)) => self.reports.missed || self.reports.timer.is_none(),
             (FeedbackClock::Arrival, Some(r)) => {
-                let waited = now.since(last) >= Duration::from_secs_f64(r / f64::from(self.options.reports_per_rtt));
+                let waited = now.since(last) >= Duration::from_secs_f64(r);
                 let urgent = self.timing.is_some_and(|timing| timing.urgent);
                 urgent || newest && waited
             }
@@ -324,10 +324,9 @@ impl TfrcReceiver {
     fn set_timer(&mut self, now: Instant) {
         self.reports.timer = None;
         let Some(r) = self.r() else { return };
-        let parts = f64::from(self.options.reports_per_rtt);
         let wait = match self.clock() {
-            FeedbackClock::Timer => r / parts,
-            FeedbackClock::Arrival => 1.5 * r / parts,
+            FeedbackClock::Timer => r,
+            FeedbackClock::Arrival => 1.5 * r,
             FeedbackClock::WindowCounter | FeedbackClock::WindowCounterSettled => return,
         };
         self.reports.timer_r = r;

@@ -75,7 +75,7 @@ impl Reported {
     pub(crate) fn new(options: &TfrcOptions, keeps_losses: bool) -> Self {
         Self {
             average: Average::new(options),
-            short_intervals: options.short_intervals,
+            short_intervals: options.expert.short_intervals,
             short: Vec::new(),
             spare_intervals: Vec::new(),
             spare_short: Vec::new(),

@@ -35,14 +35,14 @@ impl RoundTrip {
             estimator.update(sample);
         }
         let mut round_trip = Self {
-            q: options.rtt_filter,
-            rule: options.t_rto,
+            q: options.expert.rtt_filter,
+            rule: options.expert.t_rto,
             min_rto: options.min_rto.as_secs_f64(),
             estimator,
             r: known,
             r_sqmean: known.unwrap_or(1.0).sqrt(),
             fed_back: false,
-            handshake_counts: options.handshake_rtt_counts,
+            handshake_counts: options.expert.handshake_rtt_counts,
             relief: 1.0,
             stamp: [None; 2],
         };
@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn a_round_trip_known_before() {
         for (handshake_rtt_counts, wanted) in [(false, 0.04), (true, 0.9 * 0.09 + 0.1 * 0.04)] {
-            let options = TfrcOptions { handshake_rtt_counts, ..TfrcOptions::preset(Dialect::Rfc) };
+            let mut options = TfrcOptions::preset(Dialect::Rfc);
+            options.expert.handshake_rtt_counts = handshake_rtt_counts;
             let mut rtt = RoundTrip::new(&options, Some(0.09));
             close(rtt.r(), 0.09);
             rtt.on_sample(0.04);
@@ -168,11 +169,7 @@ mod tests {
     /// from that; the first sample is SRTT, half of it RTTVAR. In ticks of 10 ms: 10, then 18, then 2.
     #[test]
     fn ticks() {
-        let options = TfrcOptions {
-            t_rto: RtoRule::Tcp,
-            tcp_tick: Duration::from_millis(10),
-            ..TfrcOptions::preset(Dialect::Ns2)
-        };
+        let options = TfrcOptions { tcp_tick: Duration::from_millis(10), ..TfrcOptions::preset(Dialect::Ns2) };
         let mut rtt = RoundTrip::new(&options, None);
         rtt.on_sample(0.1);
         // SRTT 10, RTTVAR 5.

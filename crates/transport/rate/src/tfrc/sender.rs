@@ -100,13 +100,13 @@ impl Limited {
 
 impl TfrcSender {
     pub(crate) fn new(options: &TfrcOptions, context: SenderContext) -> Self {
-        let segment = SegmentSize::new(options.segment, context.packet_size.count());
+        let segment = SegmentSize::new(options.expert.segment, context.packet_size.count());
         let mut sender = Self {
             equation: Equation::new(options),
             rtt: RoundTrip::new(options, context.rtt.map(Duration::as_secs_f64)),
             allowed: Allowed::new(options, segment.s()),
             segment,
-            pacer: Pacer::new(options, context.random),
+            pacer: Pacer::new(&options.expert),
             gap: Gap { t_ipi: 0.0, r: None },
             due: None,
             counter: WindowCounter::default(),
@@ -149,7 +149,7 @@ impl TfrcSender {
             now,
             s: self.segment.s(),
             r,
-            w_init: self.options.initial_window.bytes(self.segment.largest()),
+            w_init: self.options.expert.initial_window.bytes(self.segment.largest()),
             idle,
             recently_limited: self.limited.now || recently,
             round: self.round,
@@ -162,8 +162,8 @@ impl TfrcSender {
             return rising;
         }
         let x = self.allowed.x();
-        let relieved = if self.options.reduce_oscillations { x * self.rtt.relief() } else { x };
-        if self.options.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
+        let relieved = if self.options.expert.reduce_oscillations { x * self.rtt.relief() } else { x };
+        if self.options.expert.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
     }
 
     /// Notes the gap to the next packet, and when that may go.
@@ -241,7 +241,7 @@ impl TfrcSender {
     fn x_bps(&self, p: f64) -> f64 {
         let s = self.segment.s();
         let (Some(r), Some(t_rto)) = (self.rtt.r(), self.rtt.t_rto()) else { return f64::INFINITY };
-        let header = self.options.header.count() as f64;
+        let header = self.options.expert.header.count() as f64;
         self.equation.rate(self.options.nominal(s), r, t_rto, p) * (s / (s + header))
     }
 
@@ -317,7 +317,7 @@ impl SenderHalf for TfrcSender {
         }
         self.allowed.on_send(self.round);
         self.gap = self.gap();
-        let of_last = before.filter(|_| self.options.pacing != Pacing::Timer);
+        let of_last = before.filter(|_| self.options.expert.pacing != Pacing::Timer);
         self.pacer.on_send(now, of_last.unwrap_or(self.gap));
         self.due = self.pacer.due(self.gap);
         if self.due.is_some_and(|due| due > now) {
@@ -366,7 +366,7 @@ impl SenderHalf for TfrcSender {
         let (Report::Tfrc(report), Some(r_sample)) = (feedback.report, feedback.rtt_sample) else { return };
         let r_sample = r_sample.as_secs_f64();
         let acknowledged = self.sent.acknowledge(feedback.acknowledged);
-        if let Some(named) = acknowledged.filter(|_| self.options.counter_keeps_up) {
+        if let Some(named) = acknowledged.filter(|_| self.options.expert.counter_keeps_up) {
             self.counter.on_acknowledged(now, named.newest.counter);
         }
         self.since_report = self.reported_at.replace(now).map_or(f64::INFINITY, |last| now.since(last).as_secs_f64());
@@ -450,8 +450,8 @@ impl SenderHalf for TfrcSender {
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         let mut x = self.allowed.x();
-        if !self.options.min_interval.is_zero() {
-            x = x.min(self.segment.s() / self.options.min_interval.as_secs_f64());
+        if !self.options.expert.min_interval.is_zero() {
+            x = x.min(self.segment.s() / self.options.expert.min_interval.as_secs_f64());
         }
         Some(Rate::from_bits_per_second((x * 8.0) as u64))
     }

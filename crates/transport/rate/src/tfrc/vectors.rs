@@ -50,25 +50,21 @@ fn equation(change: impl FnOnce(&mut TfrcOptions)) -> Equation {
 /// RFC 5348 section 8.1: X_Bps = s / (R f(p)).
 #[test]
 fn f_of_p() {
-    let (plain, bounded) = (equation(|_| {}), equation(|o| o.bounded_timeout_term = true));
-    let acks = equation(|o| o.packets_per_ack = 2);
+    let (plain, bounded) = (equation(|_| {}), equation(|o| o.expert.bounded_timeout_term = true));
     for row in rows("f_of_p") {
         let f = |equation: &Equation| 1.0 / equation.rate(1.0, 1.0, 4.0, number(&row["p"]));
         near(f(&plain), number(&row["f"]), 1e-12);
         near(f(&bounded), number(&row["f_capped"]), 1e-12);
-        near(f(&acks), number(&row["f_b2"]), 1e-12);
     }
 }
 
 /// RFC 5348 section 3.1.
 #[test]
 fn equation_grid() {
-    let (plain, bounded) = (equation(|_| {}), equation(|o| o.bounded_timeout_term = true));
-    let acks = equation(|o| o.packets_per_ack = 2);
+    let (plain, bounded) = (equation(|_| {}), equation(|o| o.expert.bounded_timeout_term = true));
     for row in rows("equation_grid") {
         let (s, r, p) = (number(&row["s"]), number(&row["R"]), number(&row["p"]));
         near(plain.rate(s, r, 4.0 * r, p), number(&row["X_Bps"]), 1e-12);
-        near(acks.rate(s, r, 4.0 * r, p), number(&row["X_b2"]), 1e-12);
         near(plain.rate(s, r, f64::max(4.0 * r, 1.0), p), number(&row["X_trto_1s"]), 1e-12);
         near(bounded.rate(s, r, 4.0 * r, p), number(&row["X_capped"]), 1e-12);
     }
@@ -131,9 +127,9 @@ fn loss_interval_averages() {
     for row in rows("loss_interval_averages") {
         let lengths = numbers(&row["intervals"]);
         near(mean(&lengths, |o| o.discounting = false), number(&row["I_mean"]), 1e-12);
-        near(mean(&lengths, |o| o.discount_threshold = 0.25), number(&row["I_mean_disc"]), 1e-12);
-        near(mean(&lengths, |o| o.discount_threshold = 0.5), number(&row["I_mean_disc_05"]), 1e-12);
-        near(mean(&lengths, |o| o.discount_threshold = 1.0), number(&row["I_mean_ns2"]), 1e-12);
+        near(mean(&lengths, |o| o.expert.discount_threshold = 0.25), number(&row["I_mean_disc"]), 1e-12);
+        near(mean(&lengths, |o| o.expert.discount_threshold = 0.5), number(&row["I_mean_disc_05"]), 1e-12);
+        near(mean(&lengths, |o| o.expert.discount_threshold = 1.0), number(&row["I_mean_ns2"]), 1e-12);
     }
     for row in data("tfrc.loss-interval-average")["rows"].as_array().unwrap() {
         let lengths = numbers(&row["intervals_open_first"]);
@@ -259,7 +255,7 @@ fn small_packets() {
         near(equation(|_| {}).rate(1460.0, r, 4.0 * r, p), number(&row["X_raw"]), 1e-12);
         for (header, key) in [(40, "X_H40"), (36, "X_H36")] {
             let mut options = crate::TfrcSpOptions::preset(Dialect::Rfc).0;
-            options.header = headway_units::Bytes::new(header);
+            options.expert.header = headway_units::Bytes::new(header);
             let got = super::sender::tests::allowed_after(&options, s_true as u64, r, p);
             near(got, number(&row[key]), 1e-6);
         }

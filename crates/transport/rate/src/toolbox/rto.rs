@@ -88,7 +88,7 @@ mod tests {
 
     fn after(dialect: Dialect, samples: &[u64]) -> Rto {
         let options = TcpLikeOptions::preset(dialect);
-        let mut rto = Rto::new(options.rto());
+        let mut rto = Rto::new(options.expert.rto());
         for &millis in samples {
             rto.sample(Duration::from_millis(millis));
         }
@@ -140,11 +140,11 @@ mod tests {
     #[test]
     fn absurd_samples() {
         let options = TcpLikeOptions::preset(Dialect::Ns2);
-        let mut rto = Rto::new(options.rto());
+        let mut rto = Rto::new(options.expert.rto());
         for r in [Duration::MAX, Duration::ZERO, Duration::MAX, Duration::MAX] {
             rto.sample(r);
             rto.back_off();
-            assert!(rto.timeout() >= options.min_rto && rto.timeout() <= options.max_rto);
+            assert!(rto.timeout() >= options.expert.min_rto && rto.timeout() <= options.expert.max_rto);
         }
     }
 }

@@ -233,7 +233,7 @@ impl Server {
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
         let (ports, codec) = (self.ports, self.codec);
         match packet.received(ports, codec, |packet| self.process(now, ecn, packet)) {
-            Delivery::Data | Delivery::CorruptData => packet.data.payload,
+            Delivery::Data => packet.data.payload,
             Delivery::Nothing | Delivery::Dropped(_) => 0,
         }
     }
@@ -330,7 +330,7 @@ pub(crate) enum Verdict {
 impl Verdict {
     const fn of(delivery: Delivery) -> Self {
         match delivery {
-            Delivery::Data | Delivery::CorruptData => Self::Delivered,
+            Delivery::Data => Self::Delivered,
             Delivery::Nothing
             | Delivery::Dropped(
                 Ignored::OptionError | Ignored::ProtocolConstraints | Ignored::Corrupt | Ignored::NotListening,

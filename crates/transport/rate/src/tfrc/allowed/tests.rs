@@ -59,7 +59,7 @@ fn the_first_rates() {
     close(allowed.x(), 700.0);
     allowed.begin(&at(0.0));
     close(allowed.x(), 40_000.0);
-    let mut told = Allowed::new(&options(|o| o.start_rate = Some("2400bps".parse().unwrap())), 1000.0);
+    let mut told = Allowed::new(&options(|o| o.expert.start_rate = Some("2400bps".parse().unwrap())), 1000.0);
     told.begin(&unknown);
     close(told.x(), 300.0);
 }
@@ -74,7 +74,7 @@ fn the_equation_and_its_limits() {
         let allowed = steady(&rfc, 0.01, 60_000.0, 60_000.0, 30_000.0);
         close(after(allowed, &at(1.1), &news(0.01, x_bps, x_recv)), wanted);
     }
-    let unbounded = options(|o| o.minimum_rate = false);
+    let unbounded = options(|o| o.expert.minimum_rate = false);
     close(after(steady(&unbounded, 0.01, 6e4, 6e4, 3e4), &at(1.1), &news(0.01, 1.0, 4e4)), 1.0);
 }
 
@@ -106,7 +106,7 @@ fn doubling() {
     close(report(&rfc, 1.099, 60_000.0, 100_000.0), 60_000.0);
     close(report(&rfc, 1.1, 60_000.0, 50_000.0), 100_000.0);
     close(report(&rfc, 1.1, 60_000.0, 5_000.0), 40_000.0);
-    let from_one = options(|o| o.slow_start = SlowStart::DoublingFromOne);
+    let from_one = options(|o| o.expert.slow_start = SlowStart::DoublingFromOne);
     close(report(&from_one, 1.1, 60_000.0, 2_000.0), 10_000.0);
 }
 
@@ -135,7 +135,7 @@ fn an_overloaded_receiver() {
 #[test]
 fn a_packet_a_round_trip() {
     let ns2 = options(|o| {
-        (o.increase, o.receive_limit, o.minimum_rate) = (Increase::PacketPerRtt, ReceiveLimit::Last, false);
+        (o.increase, o.receive_limit, o.expert.minimum_rate) = (Increase::PacketPerRtt, ReceiveLimit::Last, false);
     });
     let first = steady(&ns2, 0.0, 60_000.0, f64::INFINITY, 30_000.0);
     close(after(first, &at(1.1), &news(0.01, 99_000.0, 1_000.0)), 99_000.0);
@@ -162,7 +162,8 @@ fn a_packet_a_round_trip() {
 #[test]
 fn a_first_report_of_losses_in_ns2() {
     let ns2 = options(|o| {
-        (o.increase, o.slow_start, o.receive_limit) = (Increase::PacketPerRtt, SlowStart::Spread, ReceiveLimit::Last);
+        (o.increase, o.expert.slow_start, o.receive_limit) =
+            (Increase::PacketPerRtt, SlowStart::Spread, ReceiveLimit::Last);
     });
     let mut allowed = Allowed::new(&ns2, 1000.0);
     allowed.begin(&at(0.9));
@@ -279,8 +280,9 @@ fn an_idle_sender_in_linux() {
 /// ns-2's slow start: each step is spread over the packets of a round trip, from the third round trip on.
 #[test]
 fn spread_slow_start() {
-    let ns2 =
-        options(|o| (o.slow_start, o.receive_limit, o.minimum_rate) = (SlowStart::Spread, ReceiveLimit::Last, false));
+    let ns2 = options(|o| {
+        (o.expert.slow_start, o.receive_limit, o.expert.minimum_rate) = (SlowStart::Spread, ReceiveLimit::Last, false)
+    });
     let mut allowed = steady(&ns2, 0.0, 40_000.0, f64::INFINITY, 30_000.0);
     allowed.on_report(&at(1.2), &news(0.0, f64::INFINITY, 50_000.0));
     close(allowed.x(), 80_000.0);

@@ -76,16 +76,6 @@ fn the_feedback_timer() {
     assert_eq!(receiver.poll_timeout(), Some(ms(1000)));
 }
 
-/// ns-2's `NumFeedback_`: so many reports a round trip, by a timer or by the first packet after one and a half of such a part.
-#[test]
-fn more_reports_a_round_trip() {
-    for (feedback, at) in [(FeedbackClock::Timer, 50), (FeedbackClock::Arrival, 75)] {
-        let mut receiver = receiver(|o| (o.feedback, o.reports_per_rtt) = (feedback, 2), LossForm::EventRate);
-        take(&mut receiver, ms(0), &timed(0, Some(100)));
-        assert_eq!(receiver.poll_timeout(), Some(ms(at)), "{feedback:?}");
-    }
-}
-
 /// A packet without data can be the third that proves a loss. If data has come since the last report, that is told at once: the
 /// report says that the event is new, and the next one not.
 #[test]
@@ -247,7 +237,8 @@ fn reported_intervals() {
 #[test]
 fn short_intervals() {
     for (steps, length) in [(6, 5.0), (12, 20.0)] {
-        let options = TfrcOptions { short_intervals: true, ..TfrcOptions::preset(Dialect::Rfc) };
+        let mut options = TfrcOptions::preset(Dialect::Rfc);
+        options.expert.short_intervals = true;
         let mut history = LossHistory::new(&options, LossEvents::WindowCounter);
         for number in (0u64..60).filter(|n| ![20, 21, 23, 24, 40].contains(n)) {
             let counter = match number {

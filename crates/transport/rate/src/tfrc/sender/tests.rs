@@ -1,12 +1,18 @@
 //! Tests of the sender half.
 
-use super::super::options::{InitialWindow, Segment};
+use super::super::options::{InitialWindow, Segment, TfrcExpert};
 use super::*;
 use crate::report::LossInterval;
 use headway_units::{Bytes, Dialect, Options, Random};
 
 mod intervals;
 mod silence;
+
+fn expert(change: impl FnOnce(&mut TfrcExpert)) -> TfrcOptions {
+    let mut options = rfc();
+    change(&mut options.expert);
+    options
+}
 
 fn rfc() -> TfrcOptions {
     TfrcOptions::preset(Dialect::Rfc)
@@ -78,7 +84,7 @@ fn initialization() {
 /// RFC 2414 section 1's table, as ns-2's `rate_init_option_` 2 has it: 4 segments up to 1095 B, 3 of less than 2190 B, else 2.
 #[test]
 fn an_initial_window_in_packets() {
-    let options = TfrcOptions { initial_window: InitialWindow::Packets, ..rfc() };
+    let options = expert(|o| o.initial_window = InitialWindow::Packets);
     for (size, packets) in [(1, 4.0), (1095, 4.0), (1096, 3.0), (1460, 3.0), (2189, 3.0), (2190, 2.0), (8960, 2.0)] {
         assert_eq!(sender(&options, size).moment(ms(0)).w_init, packets * size as f64, "{size}");
     }
@@ -87,7 +93,7 @@ fn an_initial_window_in_packets() {
 /// RFC 4342 section 5.3 and ns-2: paced in packets, each packet that arrives counts s. Ten packets of 200 B a second are ten of 1000 B.
 #[test]
 fn small_packets_that_arrive_count_s() {
-    let mut sender = sender(&TfrcOptions { paced: Paced::Packets, segment: Segment::Full, ..rfc() }, 1000);
+    let mut sender = sender(&TfrcOptions { paced: Paced::Packets, ..expert(|o| o.segment = Segment::Full) }, 1000);
     (0..10).for_each(|number| {
         sender.on_send(ms(100 * number), &Sending { number, size: Bytes::new(200), data: true });
     });
@@ -252,7 +258,7 @@ fn data_limited_intervals() {
 #[test]
 fn segment_sizes() {
     for (segment, s) in [(Segment::Average, 300.0), (Segment::Full, 1000.0), (Segment::Smoothed, 391.0)] {
-        let mut sender = sender(&TfrcOptions { segment, ..rfc() }, 1000);
+        let mut sender = sender(&expert(|o| o.segment = segment), 1000);
         for number in 0..200 {
             let size = Bytes::new(if number % 2 == 0 { 200 } else { 400 });
             sender.on_send(ms(number), &Sending { number, size, data: true });

@@ -94,7 +94,7 @@ mod lies {
     /// Events of more losses than packets: what falls apart may be shorter than a packet, and p is 1 at most.
     #[test]
     fn short_events_fall_apart_too() {
-        let options = TfrcOptions { short_intervals: true, ..plain() };
+        let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
         let long = LossInterval { lossless: 0, lossy: 40, data: 1, dropped: 40 };
         for r in [0.001, 0.08, 0.3, 10.0] {
             let mut sent = SentLog::default();
@@ -208,7 +208,7 @@ fn intervals_that_are_not_repeated_are_remembered() {
 /// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms, 2R are 160.
 #[test]
 fn short_intervals_from_the_receiver() {
-    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
     // 13/4, 9/1, 15 closed; the open one is short and does not count.
     assert!((read(&options, &[], &EXAMPLE) - 3.0 / (3.25 + 9.0 + 15.0)).abs() < 1e-12);
     // Without Drop Counts the Loss Length counts: 13/5.
@@ -221,7 +221,7 @@ fn short_intervals_from_the_receiver() {
 /// packets, sent in 300 ms, after 9 in 80 ms with 3 losses.
 #[test]
 fn the_newest_interval_is_short_or_counts() {
-    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
     let intervals = [(29, 1), (6, 3), (4, 0)].map(|(lossless, lossy)| LossInterval {
         lossless,
         lossy,
@@ -240,7 +240,7 @@ fn the_newest_interval_is_short_or_counts() {
 /// newest, and is judged again.
 #[test]
 fn a_closed_interval_stays_short_or_long() {
-    let options = TfrcOptions { discounting: false, short_intervals: true, ..rfc() };
+    let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
     let intervals = [(10, 1), (8, 5), (6, 3), (15, 0)].map(|(lossless, lossy)| LossInterval {
         lossless,
         lossy,
