@@ -4,12 +4,17 @@ use crate::ccid::{CcidController, Room};
 use crate::feature::Ccid;
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, Registry, check_range};
+#[cfg(feature = "schema")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
 
 /// The rules of a connection's end. Durations are those of RFC 4340 unless the field says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(deny_unknown_fields),
     schemars(inline)
 )]
@@ -92,7 +97,7 @@ pub struct ConnectionOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(deny_unknown_fields),
     schemars(inline)
 )]
@@ -129,11 +134,7 @@ pub struct ConnectionExpert {
 
 /// When a listener answers a Request with an Init Cookie instead of keeping the connection in RESPOND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitCookies {
     /// Never: with a full backlog it is too busy. For clients that do not echo cookies (Linux).
     Never,

@@ -2,6 +2,11 @@
 
 use crate::toolbox::RtoRules;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor, check_range};
+#[cfg(feature = "schema")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
 
 /// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
 pub(super) const MAX_WINDOW: u64 = 2 * 253 * 64;
@@ -13,11 +18,7 @@ const COARSEST_CLOCK: Duration = Duration::from_secs(1);
 
 /// Options of `tcp-like`. Windows are in data packets; a size in bytes counts as so many full packets.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TcpLikeOptions {
     /// The first window (ns-2 `initial_cwnd_`).
     pub initial_window: QueueSize,
@@ -51,7 +52,7 @@ pub struct TcpLikeOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(deny_unknown_fields),
     schemars(inline)
 )]
@@ -97,11 +98,7 @@ pub struct TcpLikeExpert {
 
 /// What becomes of a window that the application does not fill (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnusedWindow {
     /// It grows all the same.
     Grows,
@@ -113,11 +110,7 @@ pub enum UnusedWindow {
 
 /// What is left of the window after a silence longer than the timeout (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Restart {
     /// All of it.
     Keep,
@@ -130,11 +123,7 @@ pub enum Restart {
 
 /// What moves the Ack Ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AckRatioRule {
     /// Lost acknowledgements double it, windows without lower it (RFC 4341 section 6.1.2).
     Losses,

@@ -4,6 +4,11 @@ use crate::contract::Need;
 use crate::loss_filter::{LossFilterKind, UddjOptions};
 use crate::toolbox::PROBE_INTERVAL;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, check_range, unused_unless};
+#[cfg(feature = "schema")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
 
 /// Probes that follow one another faster load a path that may have lost all of its rate.
 const SHORTEST_PROBE: Duration = Duration::from_millis(1);
@@ -14,11 +19,7 @@ const COARSEST_CLOCK: Duration = Duration::from_secs(1);
 
 /// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TfrcOptions {
     /// How far the open loss interval reaches.
     pub open_interval: OpenInterval,
@@ -77,7 +78,7 @@ pub struct TfrcOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(deny_unknown_fields),
     schemars(inline)
 )]
@@ -147,11 +148,7 @@ pub struct TfrcExpert {
 
 /// What decides whether two losses belong to one loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossEvents {
     /// Arrival times, interpolated for what is missing, against the sender's R (RFC 5348 section 5.2).
     ArrivalTime,
@@ -163,11 +160,7 @@ pub enum LossEvents {
 
 /// How far the open loss interval `I_0`, begun by packet `S_A`, reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum OpenInterval {
     /// From `S_A` to the last packet before a hole whose fate is open (Skip Length, RFC 4342 section 6.1).
     ToFirstHole,
@@ -179,11 +172,7 @@ pub enum OpenInterval {
 
 /// By which discount factor an interval that has closed lets those before it weigh less for good (RFC 5348 section 5.5, `DF_i * DF`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum DiscountKept {
     /// That of its whole length.
     Closed,
@@ -193,11 +182,7 @@ pub enum DiscountKept {
 
 /// The length of the interval before the first loss: the inverse of the equation at some receive rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FirstInterval {
     /// The greatest so far, exactly inverted (RFC 5348 section 6.3.1).
     GreatestRate,
@@ -211,11 +196,7 @@ pub enum FirstInterval {
 
 /// When the receiver reports, beside the first packet and each new loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FeedbackClock {
     /// When its timer of R expires and data has come (RFC 5348 section 6.2).
     Timer,
@@ -230,11 +211,7 @@ pub enum FeedbackClock {
 
 /// How often the receiver samples the round trip from window counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum CounterSamples {
     /// At each new counter value, over four steps, or three or two where there are no four (RFC 4342 section 8.1).
     EachStep,
@@ -244,11 +221,7 @@ pub enum CounterSamples {
 
 /// What s, the segment size, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Segment {
     /// The mean data size of the packets sent in the last four loss intervals (RFC 5348 section 4.1).
     Average,
@@ -260,11 +233,7 @@ pub enum Segment {
 
 /// What `t_RTO` of the equation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RtoRule {
     /// 4R (RFC 5348 section 3.1).
     FourRtt,
@@ -274,11 +243,7 @@ pub enum RtoRule {
 
 /// `W_init`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum InitialWindow {
     /// `min(4 MSS, max(2 MSS, 4380 B))` (RFC 3390; RFC 5348 section 4.2).
     Bytes,
@@ -300,11 +265,7 @@ impl InitialWindow {
 
 /// How the rate grows before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SlowStart {
     /// Twofold once in a round trip, not below the initial rate (RFC 5348 section 4.3).
     Doubling,
@@ -318,11 +279,7 @@ pub enum SlowStart {
 
 /// How the rate grows after the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Increase {
     /// At once to what the equation and the receive limit allow (RFC 5348 section 4.3).
     Jump,
@@ -332,11 +289,7 @@ pub enum Increase {
 
 /// How the receive rate limits the sending rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReceiveLimit {
     /// Twice the greatest reported in two round trips; data-limited times do not lower it (RFC 5348 section 4.3).
     RecentMaximum,
@@ -348,11 +301,7 @@ pub enum ReceiveLimit {
 
 /// When the nofeedback timer expires after a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Nofeedback {
     /// After `max(4R, 2s/X)` (RFC 5348 section 4.3).
     FourRtt,
@@ -364,11 +313,7 @@ pub enum Nofeedback {
 
 /// What an expired nofeedback timer does: all halve the rate, and differ where nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Idle {
     /// An idle sender falls to half the initial rate at least (RFC 5348 section 4.4).
     Rfc5348,
@@ -385,11 +330,7 @@ pub enum Idle {
 
 /// When the next packet may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Pacing {
     /// `t_ipi` after the nominal time of the one before, X as it is now; unused times are kept for a round trip (RFC 5348
     /// section 4.6). Where packets are due more often than each `t_gran`, those of one `t_gran` go together.
@@ -407,11 +348,7 @@ pub enum Pacing {
 
 /// What a packet takes of the rate, and so how far it is to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Paced {
     /// Its own data: X is in bytes a second, and so is what arrives (RFC 5348 sections 4.3 and 4.6). Below a packet in four round
     /// trips, each that arrives counts s.
