@@ -281,7 +281,7 @@ fn an_idle_sender_in_linux() {
 #[test]
 fn spread_slow_start() {
     let ns2 = options(|o| {
-        (o.expert.slow_start, o.receive_limit, o.expert.minimum_rate) = (SlowStart::Spread, ReceiveLimit::Last, false)
+        (o.expert.slow_start, o.receive_limit, o.expert.minimum_rate) = (SlowStart::Spread, ReceiveLimit::Last, false);
     });
     let mut allowed = steady(&ns2, 0.0, 40_000.0, f64::INFINITY, 30_000.0);
     allowed.on_report(&at(1.2), &news(0.0, f64::INFINITY, 50_000.0));
