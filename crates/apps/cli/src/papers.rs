@@ -2,6 +2,7 @@
 
 mod earlier;
 mod figures;
+mod read;
 mod report;
 
 pub(crate) use report::of_all_papers;
@@ -12,23 +13,19 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, CellError, Claims, ClaimsError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile,
-    Ran, Reference, Results, Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown,
-    markdown, parameters_are, plain, readings_markdown, readings_plain, scorecard, scorecard_plain, trace,
-    verdicts_markdown, verdicts_plain,
+    Cell, CellError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Ran, Results, Score,
+    Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, parameters_are, plain,
+    readings_markdown, readings_plain, scorecard, scorecard_plain, trace, verdicts_markdown, verdicts_plain,
 };
-use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, read_regular, safe_name};
+use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
 use headway_units::counted;
+use read::{Read, profile};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a paper's folder has its scenarios.
-const SCENARIOS: &str = "scenarios";
-/// Larger files of a paper's folder are mistakes.
-const LARGEST: u64 = 16 << 20;
 /// Pixels a point, so that a picture fills a page.
 const SCALE: f32 = 2.0;
 
@@ -41,76 +38,6 @@ pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
         PapersCommand::Figures { ids, out } => figures::write(ids, out.as_deref()),
         PapersCommand::Report { ids, output, results } => report::write(ids, output, results.as_deref()),
     }
-}
-
-/// A paper with its texts read.
-struct Read {
-    /// The name of a built-in paper, or the folder as the user wrote it.
-    name: String,
-    paper: Paper,
-    claims: Claims,
-    ns2: Reference,
-    /// That of its scenarios, if it is not built in.
-    folder: Option<PathBuf>,
-}
-
-impl Read {
-    /// Reads a paper that is built in.
-    fn new(paper: &Paper) -> Result<Self, Failure> {
-        Self::named(&paper.id, paper)
-    }
-
-    fn named(name: &str, paper: &Paper) -> Result<Self, Failure> {
-        let file = |file: &str| Path::new(name).join(file).display().to_string();
-        let claims = paper.claims().map_err(|error| match error {
-            ClaimsError::Text(mut error) => {
-                error.problems.iter_mut().for_each(|problem| problem.file = file("claims.toml"));
-                Failure::Papers(error.to_string())
-            }
-            error => Failure::Papers(format!("{}: {error}", file("claims.toml"))),
-        });
-        let ns2 = paper.ns2().map_err(|error| Failure::Papers(format!("{}: {error}", file("ns2.csv"))));
-        Ok(Self { name: name.to_owned(), paper: paper.clone(), claims: claims?, ns2: ns2?, folder: None })
-    }
-
-    /// The one that is called so, or that is in this folder.
-    fn find(id: &str) -> Result<Self, Failure> {
-        if let Some(paper) = Paper::find(id) {
-            return Self::new(paper);
-        }
-        let folder = Path::new(id);
-        if !folder.is_dir() {
-            let known = PAPERS.iter().map(|paper| paper.id.as_ref()).collect::<Vec<_>>().join(", ");
-            let why = format!("there is no paper \"{id}\", and no folder; known are {known}");
-            return Err(Failure::Papers(why));
-        }
-        Ok(Self { folder: Some(folder.join(SCENARIOS)), ..Self::named(id, &of_folder(folder)?)? })
-    }
-}
-
-/// The texts of a paper's folder.
-fn of_folder(folder: &Path) -> Result<Paper, Failure> {
-    let text = |path: &Path| {
-        let text =
-            read_regular(path, LARGEST).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
-        text.map_err(Failure::file("read", path))
-    };
-    let claims = text(&folder.join("claims.toml"))?;
-    let ns2 = folder.join("ns2.csv");
-    let ns2 = if ns2.exists() { text(&ns2)? } else { String::new() };
-    let mut scenarios = BTreeMap::new();
-    let place = folder.join(SCENARIOS);
-    for entry in std::fs::read_dir(&place).map_err(Failure::file("read", &place))? {
-        let path = entry.map_err(Failure::file("read", &place))?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            scenarios.insert(name, text(&path)?);
-        }
-    }
-    // Its name, however the folder was written.
-    let whole = folder.canonicalize().map_err(Failure::file("read", folder))?;
-    let id = whole.file_name().map_or_else(|| "paper".to_owned(), |name| name.to_string_lossy().into_owned());
-    Ok(Paper::of_folder(id, claims, scenarios, ns2))
 }
 
 fn list() -> Result<(), Failure> {
@@ -171,10 +98,6 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
     }
     let tables = plain(claims, ns2, &results).map_err(|error| wrong(&error))?;
     output::text(&format!("{tables}\n\n{}{drawn}\nresults: {}", results.summary(), out.0.display()))
-}
-
-fn profile(options: &PapersOptions) -> Profile {
-    if options.full { Profile::Full } else { Profile::Default }
 }
 
 /// What `headway papers check --json` prints.

@@ -4,9 +4,10 @@ use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, Written as WrittenCheck};
 use crate::claim::{Claim, Kind, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
-use crate::metric::{Asked, Metric, Metrics};
+use crate::metric::{Asked, Metric, Metrics, Outcome};
 use crate::pattern::{Bindings, PatternError, expand};
 use crate::reading::{self, Reading};
+use crate::timeline::{Traces, key};
 use headway_scenario::{ScenarioError, hint, nearest, table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -334,6 +335,17 @@ impl Names {
         }
         Ok(())
     }
+}
+
+/// Takes from a run of `cell` the samples that the timelines of the paper show.
+#[must_use]
+pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
+    let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);
+    let samples = |entity: &str, metric: &str| {
+        let samples = outcome.series.map_or(&[][..], |series| series.samples(entity, metric));
+        samples.iter().map(|(at, value)| (at.as_secs_f64(), *value)).collect()
+    };
+    lines.map(|line| (key(&line.entity, &line.metric), samples(&line.entity, &line.metric))).collect()
 }
 
 #[cfg(test)]

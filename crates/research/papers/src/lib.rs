@@ -53,7 +53,7 @@ mod verdict;
 pub use cell::{Cell, Profile};
 pub use check::{Bound, Check};
 pub use claim::{Claim, Class, Explain, Kind, ReadAs};
-pub use claims::{Claims, ClaimsError, Inferred};
+pub use claims::{Claims, ClaimsError, Inferred, trace};
 pub use drawings::{Drawing, DrawingError, Transition, UDPM_RECEIVER, UDPM_SENDER, drawings};
 pub use figures::charts;
 pub use judge::Evidence;
@@ -74,5 +74,5 @@ pub use scorecard::{Score, by_reading_markdown, by_reading_plain, scorecard, sco
 pub use show::{NoPart, Part, figures_markdown, show};
 pub use statistics::kendall_tau;
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
-pub use timeline::{Curve, Traces, trace};
+pub use timeline::{Curve, Traces};
 pub use verdict::{Finding, Judgement, UnderReading, Verdict};

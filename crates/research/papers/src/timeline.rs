@@ -1,7 +1,5 @@
 //! Curves over time: what figures show of single runs, and of the mean of all.
 
-use crate::claims::Claims;
-use crate::metric::Outcome;
 use crate::number::shortest;
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
@@ -26,17 +24,6 @@ pub struct Curve {
 /// What a curve is called in `results.json`.
 pub(crate) fn key(entity: &str, metric: &str) -> String {
     format!("{entity} {metric}")
-}
-
-/// Takes from a run of `cell` the samples that the timelines of the paper show.
-#[must_use]
-pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
-    let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);
-    let samples = |entity: &str, metric: &str| {
-        let samples = outcome.series.map_or(&[][..], |series| series.samples(entity, metric));
-        samples.iter().map(|(at, value)| (at.as_secs_f64(), *value)).collect()
-    };
-    lines.map(|line| (key(&line.entity, &line.metric), samples(&line.entity, &line.metric))).collect()
 }
 
 /// The curves of a cell, from the samples of its runs in the order of their seeds. Times that a run lacks are left out.

@@ -1,6 +1,6 @@
 //! Texts in a scenario's words that are no scenario: the options of one algorithm, or a table of somebody else's.
 
-use crate::load::document;
+use crate::overrides::document;
 use crate::path::Path;
 use crate::problem::{Problems, ScenarioError};
 use crate::reader::Reader;

@@ -1,10 +1,10 @@
 //! `design = { kind = "latin-hypercube", points = 100 }`: which of all combinations are run.
 
 use crate::document::Value;
+use crate::limits::MOST_RUNS;
 use crate::path::Path;
 use crate::range::Position;
 use crate::reader::Reader;
-use crate::vary::MOST_RUNS;
 use crate::vocabulary::VOCABULARY;
 use headway_units::Random;
 use schemars::JsonSchema;

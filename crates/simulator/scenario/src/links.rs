@@ -2,8 +2,7 @@
 
 use crate::files::{Files, Traces};
 use crate::link::Link;
-use crate::load::document;
-use crate::overrides::Override;
+use crate::overrides::{Override, document};
 use crate::problem::{Problems, ScenarioError};
 use crate::reader::Reader;
 use crate::scenario;

@@ -4,7 +4,7 @@ use crate::check;
 use crate::document::{self, Value};
 use crate::files::{Files, Traces};
 use crate::limits::LONGEST_NAME;
-use crate::overrides::Override;
+use crate::overrides::{self, Override};
 use crate::path::Path;
 use crate::plan::Run;
 use crate::problem::{Problem, Problems, ScenarioError};
@@ -51,7 +51,7 @@ impl<'a> Document<'a> {
     /// The text cannot be read, or an override cannot be applied.
     pub fn read(file: &'a str, text: &'a str, overrides: &'a [Override]) -> Result<Self, ScenarioError> {
         let mut problems = Problems::default();
-        match document(text, overrides, &mut problems) {
+        match overrides::document(text, overrides, &mut problems) {
             Some(root) => Ok(Self { file, text, overrides, root }),
             None => Err(problems.into_error(file, text)),
         }
@@ -101,19 +101,6 @@ impl<'a> Document<'a> {
 /// Those of both.
 pub fn load(file: &str, text: &str, overrides: &[Override], files: &dyn Files) -> Result<Loaded, ScenarioError> {
     Document::read(file, text, overrides)?.load(files)
-}
-
-/// The document with the overrides applied; `None` if something is wrong, which is noted.
-pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
-    let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.message)).ok()?;
-    let mut room = document::MAX_VALUES;
-    for set in overrides {
-        match set.apply(&mut root, room) {
-            Ok(written) => room -= written,
-            Err(message) => problems.at(set.value.origin.clone(), &set.path.to_string(), message),
-        }
-    }
-    problems.is_empty().then_some(root)
 }
 
 /// What a scenario without a name is called: its file, without folder and ending.

@@ -1,9 +1,9 @@
 //! `--set KEY=VALUE`: a scenario with one key changed, or with `*` in it all keys that it stands for.
 
-use crate::document::{Data, Entry, Origin, Value, parse_value};
+use crate::document::{self, Data, Entry, Origin, Value, parse_value};
 use crate::limits::MOST_REPLICAS;
 use crate::path::{Path, Step};
-use crate::problem::{Place, ScenarioError};
+use crate::problem::{Place, Problems, ScenarioError};
 use crate::quantity::meaning;
 use crate::suggest::{hint, quoted};
 use std::str::FromStr;
@@ -100,7 +100,7 @@ impl Override {
 
 /// A table that an override writes into and the file leaves out. A link without a queue has the default one.
 fn missing_table(path: &[Step], origin: Origin) -> Value {
-    let mut table = crate::document::Table::new();
+    let mut table = document::Table::new();
     if let [Step::Key(links), Step::Element(_), Step::Key(queue)] = path
         && (links.as_str(), queue.as_str()) == ("link", "queue")
     {
@@ -202,6 +202,19 @@ fn called(value: &Value) -> impl Iterator<Item = String> {
         _ => None,
     };
     name.into_iter().chain(ends)
+}
+
+/// The document with the overrides applied; `None` if something is wrong, which is noted.
+pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
+    let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.message)).ok()?;
+    let mut room = document::MAX_VALUES;
+    for set in overrides {
+        match set.apply(&mut root, room) {
+            Ok(written) => room -= written,
+            Err(message) => problems.at(set.value.origin.clone(), &set.path.to_string(), message),
+        }
+    }
+    problems.is_empty().then_some(root)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::load::Document;
 use crate::overrides::{Override, resolve};
 use crate::path::{Path, Step};
 use crate::problem::{Place, ScenarioError};
-use crate::quantity;
+use crate::quantity::{self, Cell};
 use crate::reader::Reader;
 use crate::varied::Vary;
 use crate::vary::{self, Axis};
@@ -29,19 +29,6 @@ pub struct Column {
     pub name: String,
     /// The unit of its [cells](Run::values), if they are numbers of a quantity: `bps`, `s`, `B`, `packets`, `1`, `ppb`, `ppb/h`.
     pub unit: Option<&'static str>,
-}
-
-/// A value of a [`Column`], whose cells are all of one sort.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// A whole number, in the column's unit.
-    Integer(i64),
-    /// A number, in the column's unit.
-    Number(f64),
-    /// True or false.
-    Boolean(bool),
-    /// What is no number, or not of the same quantity as others of the column, as labels show it.
-    Text(String),
 }
 
 /// One run of a [`Plan`].

@@ -1,8 +1,20 @@
 //! What values measure, as their texts say: for numbers in columns, and for numbers in between.
 
 use crate::document::{Data, Value};
-use crate::plan::Cell;
 use headway_units::{Drift, Duration, Offset, QueueSize, Rate, Skew, Threshold, number_and_unit};
+
+/// A value of a [`Column`](crate::Column), whose cells are all of one sort.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A whole number, in the column's unit.
+    Integer(i64),
+    /// A number, in the column's unit.
+    Number(f64),
+    /// True or false.
+    Boolean(bool),
+    /// What is no number, or not of the same quantity as others of the column, as labels show it.
+    Text(String),
+}
 
 /// What a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! `{ from = "10ms", to = "100ms", steps = 10 }`: values from one end to the other.
 
 use crate::document::{Data, Origin, Value};
+use crate::limits::MOST_RUNS;
 use crate::path::Path;
 use crate::quantity::{count_of_one, counted};
 use crate::reader::{Open, Reader};
-use crate::vary::MOST_RUNS;
 use crate::vocabulary::VOCABULARY;
 use headway_units::number_and_unit;
 use schemars::JsonSchema;

@@ -2,6 +2,7 @@
 
 use crate::design::{self, Design, DesignTable};
 use crate::document::{Data, Origin, Value};
+use crate::limits::MOST_RUNS;
 use crate::overrides::resolve;
 use crate::path::{Path, Step};
 use crate::quantity;
@@ -14,9 +15,6 @@ use headway_units::counted;
 use schemars::JsonSchema;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The most runs that one scenario may ask for.
-pub const MOST_RUNS: usize = 100_000;
 
 /// `[vary]`, for the schema.
 #[derive(JsonSchema)]

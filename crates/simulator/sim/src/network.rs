@@ -8,20 +8,17 @@ mod judged;
 mod twins;
 
 use crate::observe::{Observer, Place, RoundTrip};
-use crate::packet::{Body, Envelope, Packet};
+use crate::packet::{Envelope, Packet};
 use crate::routes::Routes;
-use fates::Fates;
+use fates::{Fates, flow_packet, media};
+pub(crate) use fates::{MOST_PACKETS, unless_far};
 use headway_engine::{EventQueue, Moment};
 use headway_link::{Handle, Ports};
-use headway_record::{FlowMeter, FlowPacket, JudgedSummary, Measured};
+use headway_record::{FlowMeter, JudgedSummary, Measured};
 use headway_scenario::{FlowDscp, Scenario};
-use headway_units::{DropCause, Dscp, FlowId, Instant, MediaKind};
+use headway_units::{DropCause, Dscp, FlowId, Instant};
 use hosts::Hosts;
 use std::sync::Arc;
-
-/// The largest number of packets in the network at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
-/// They take about 800 MB.
-pub(crate) const MOST_PACKETS: usize = 1 << 22;
 
 /// Everything between the flows' ends.
 #[derive(Debug)]
@@ -211,22 +208,6 @@ impl<O: Observer> Network<O> {
     pub(crate) fn into_observer(self) -> O {
         self.ports.handler.observer
     }
-}
-
-#[inline(always)]
-fn flow_packet(packet: &Packet) -> FlowPacket {
-    let (kind, deadline) = media(&packet.body);
-    FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
-}
-
-/// The kind of media in a packet, and its deadline.
-#[inline]
-fn media(body: &Body) -> (MediaKind, Option<Instant>) {
-    body.data().map_or((MediaKind::Data, None), |data| (data.kind, unless_far(data.deadline)))
-}
-
-pub(crate) fn unless_far(deadline: Instant) -> Option<Instant> {
-    (deadline != Instant::FAR_FUTURE).then_some(deadline)
 }
 
 #[cfg(test)]

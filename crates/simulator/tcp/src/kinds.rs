@@ -2,6 +2,7 @@
 
 use crate::aimd::Aimd;
 use crate::bic::Bic;
+use crate::counters::Counters;
 use crate::cubic::Cubic;
 use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
@@ -10,7 +11,7 @@ use crate::options::{BandwidthFilter, Rules};
 use crate::reno::Reno;
 use crate::sack::Sack;
 use crate::segment::Segment;
-use crate::sender::{Counters, Flow};
+use crate::sender::Flow;
 use crate::tahoe::Tahoe;
 use crate::vegas::{Vegas, VegasRecovery};
 use crate::veno::Veno;

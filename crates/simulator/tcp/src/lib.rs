@@ -11,6 +11,7 @@ mod aimd;
 mod arizona;
 mod bandwidth;
 mod bic;
+mod counters;
 mod cubic;
 mod dctcp;
 mod fack;
@@ -44,11 +45,11 @@ mod veno;
 mod westwood;
 mod westwood_linux;
 
+pub use counters::Counters;
 pub use kinds::{Sender, TcpOptions};
 pub use options::{
     AckCounting, BandwidthFilter, EcnEcho, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules,
     VegasRules,
 };
 pub use segment::{SackBlocks, Segment};
-pub use sender::Counters;
 pub use sink::Sink;

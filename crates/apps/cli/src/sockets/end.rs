@@ -182,6 +182,14 @@ fn is_reached_at(listening: SocketAddr, to: SocketAddr) -> bool {
     }
 }
 
+/// Runs `run` in a thread.
+pub(super) fn spawn<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>, Failure> {
+    let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
+    std::thread::Builder::new().spawn(run).map_err(failed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

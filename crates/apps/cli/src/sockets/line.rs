@@ -3,8 +3,9 @@
 use super::delays::DelayMeter;
 use super::receiving::Back;
 use super::recv::failure;
-use super::sending::{Sending, Sent, how_many};
+use super::sending::{Sending, Sent};
 use super::teller::Teller;
+use super::teller::how_many;
 use crate::error::Failure;
 use crate::interrupt;
 use headway_media::Fragment;

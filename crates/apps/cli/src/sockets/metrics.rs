@@ -4,7 +4,7 @@
 //! address it must name the server as its host: no page of another site reads the figures.
 
 use super::end::address;
-use super::recv::spawn;
+use super::end::spawn;
 use super::teller::Teller;
 use crate::error::Failure;
 use crate::http::{Answer, Head, Hosts, Method, Reply, Server, StatusCode};

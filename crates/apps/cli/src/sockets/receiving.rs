@@ -4,7 +4,7 @@ use super::delays::{DelayMeter, Delays};
 use super::end::UNREAD;
 use super::metrics::Page;
 use super::recording::Values;
-use super::sending::how_many;
+use super::teller::how_many;
 use super::watch::Figures;
 use headway_net::{Clock, Connection, Duration, MediaKind, OneWayDelay, Options};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};

@@ -2,11 +2,10 @@
 
 use super::arguments::RecvOptions;
 use super::delays::DelayMeter;
-use super::end::{address, check_not_own, destination};
+use super::end::{address, check_not_own, destination, spawn};
 use super::receiving::{Came, Incoming, Meter, Received, Receiving};
-use super::sending::how_many;
 use super::sink::{Outlet, Sink};
-use super::teller::Teller;
+use super::teller::{Teller, how_many};
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
@@ -108,14 +107,6 @@ pub(super) fn listen(at: &str, options: &Options) -> Result<Endpoint, Failure> {
     let local = address(at)?;
     Endpoint::server(local, options).map_err(|error| Failure::Sockets(format!("cannot listen at {local}: {error}")))
 }
-
-pub(super) fn spawn<T: Send + 'static>(
-    run: impl FnOnce() -> T + Send + 'static,
-) -> Result<std::thread::JoinHandle<T>, Failure> {
-    let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
-    std::thread::Builder::new().spawn(run).map_err(failed)
-}
-
 fn accept(server: &Endpoint, tell: &Sender<News>) {
     while let Some(connection) = server.accept() {
         if tell.send(News::Came(connection)).is_err() {

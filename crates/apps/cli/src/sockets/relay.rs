@@ -4,17 +4,17 @@
 
 use super::arguments::{DelayOptions, MediaOptions, RelayOptions};
 use super::delays::DelayMeter;
-use super::end::{address, check_methods, check_not_own, destination};
+use super::end::{address, check_methods, check_not_own, destination, spawn};
 use super::framing::LONGEST;
 use super::line::{Line, Outcome, Supply};
 use super::receiving::{Back, BackSoFar, Meter, Receiving};
-use super::recv::{failed_handshake, listen, name, spawn};
+use super::recv::{failed_handshake, listen, name};
 use super::rules::{Place, Port, Rules};
 use super::send::connect;
-use super::sending::{Sending, Sent, how_many};
+use super::sending::{Sending, Sent};
 use super::sink::socket_towards;
 use super::source;
-use super::teller::Teller;
+use super::teller::{Teller, how_many};
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;

@@ -1,9 +1,9 @@
 //! `headway send`: a source's datagrams to a server.
 
 use super::arguments::{SendOptions, TrustOptions};
+use super::end::spawn;
 use super::end::{address, check_methods, check_not_own};
 use super::line::{Line, Supply};
-use super::recv::spawn;
 use super::source::{Ended, Source};
 use super::teller::Teller;
 use super::watch::Watch;

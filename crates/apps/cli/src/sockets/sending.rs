@@ -3,6 +3,7 @@
 use super::metrics::Page;
 use super::receiving::{BackSoFar, Received};
 use super::recording::Values;
+use super::teller::how_many;
 use super::watch::Figures;
 use headway_media::Fragment;
 use headway_net::{Connection, Duration, Event, Fate, MediaKind, Options, Rate, Status};
@@ -313,11 +314,6 @@ impl Sent {
 /// A frame as a record counts it: whether it was complete by its deadline is unknown, as the report of an arrival is later than the arrival.
 const fn frame(created: Instant, kind: MediaKind) -> WrittenFrame {
     WrittenFrame { kind, created, deadline: Instant::FAR_FUTURE }
-}
-
-/// The number, and what it is of.
-pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 impl Figures for Sent {

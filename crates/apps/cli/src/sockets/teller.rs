@@ -1,7 +1,6 @@
 //! What a command that runs for long says while it does.
 
 use super::arguments::EndOptions;
-use super::sending::how_many;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::LiveLine;
@@ -164,4 +163,9 @@ fn as_options(ccid: Ccid, options: &Options) -> String {
     let Some(name) = Options::controller_name(ccid) else { return String::new() };
     // The rate of the sender's interface, which this end does not know.
     format!(" --controller {name}{}", if options.needs_line_rate(ccid) { " --line-rate RATE" } else { "" })
+}
+
+/// The number, and what it is of.
+pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }

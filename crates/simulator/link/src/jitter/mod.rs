@@ -3,10 +3,12 @@
 pub mod exponential;
 pub mod normal;
 pub mod pareto;
+mod range;
 pub mod uniform;
 
 use crate::correlated::Correlated;
-use headway_units::{Duration, OptionError, Probability, Random, registry};
+use headway_units::{Duration, Probability, Random, registry};
+use range::{MOST, check_positive, nanos};
 
 registry! {
     /// How much longer than its delay a link takes.
@@ -18,24 +20,6 @@ registry! {
     "normal" => Normal(normal::Options, normal::Normal),
     "pareto" => Pareto(pareto::Options, pareto::Pareto),
     "uniform" => Uniform(uniform::Options, uniform::Uniform),
-}
-
-/// The most of any extra delay, written or drawn: as long as the longest run.
-const MOST: Duration = Duration::from_secs(1_000_000);
-
-fn check_positive(key: &'static str, value: Duration) -> Result<(), OptionError> {
-    if value.is_zero() {
-        let message = "a jitter of 0s is none: leave jitter out, or write one";
-        return Err(OptionError::new(key, message).such_as("\"10ms\""));
-    }
-    if value > MOST {
-        return Err(OptionError::new(key, format!("{value} is out of range: at most {MOST}")));
-    }
-    Ok(())
-}
-
-fn nanos(duration: Duration) -> f64 {
-    duration.as_nanos() as f64
 }
 
 impl Law {

@@ -4,13 +4,14 @@ pub mod bernoulli;
 pub mod gilbert_elliott;
 pub mod list;
 pub mod periodic;
+mod place;
 mod recorded;
 pub mod trace;
 
+pub use place::Place;
 pub use recorded::{LossTrace, LossTraceError, LossTraceProblem};
 
 use headway_units::{Instant, Random, registry};
-use serde::{Deserialize, Serialize};
 
 registry! {
     /// Which packets the channel loses.
@@ -23,16 +24,6 @@ registry! {
     "list" => List(list::Options, list::List),
     "periodic" => Periodic(periodic::Options, periodic::Periodic),
     "trace" => Trace(trace::Options, trace::Trace),
-}
-
-/// Where on the link a packet is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// Before the queue: the packet takes no room and no time (ns-2 `lossmodel`, Linux netem).
-    BeforeQueue,
-    /// After the transmission: the packet has used the link (a wireless channel).
-    AfterTransmission,
 }
 
 impl Loss {

@@ -7,7 +7,9 @@
 //! TCP), or that holds nothing (the delay of a flow of which nothing came), has no number.
 
 mod function;
+mod keys;
 mod names;
+mod node;
 mod parse;
 mod path;
 mod unit;
@@ -15,7 +17,7 @@ mod unit;
 use crate::Summary;
 use function::Function;
 pub use names::Names;
-use path::Path;
+use node::{Node, Operator};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
@@ -27,23 +29,6 @@ use std::str::FromStr;
 pub struct Expression {
     text: String,
     root: Node,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Number(f64),
-    Path(Path),
-    Negative(Box<Node>),
-    Two(Operator, Box<[Node; 2]>),
-    Call(Function, Vec<Node>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
 }
 
 /// An expression that is none, or that does not fit a record.
@@ -147,85 +132,6 @@ impl Expression {
     #[must_use]
     pub fn reads_percentile(&self) -> bool {
         self.root.any(&mut |node| matches!(node, Node::Path(path) if path.is_percentile()))
-    }
-}
-
-impl Node {
-    /// Whether something holds of it or of a part of it.
-    fn any(&self, holds: &mut impl FnMut(&Self) -> bool) -> bool {
-        holds(self)
-            || match self {
-                Self::Number(_) | Self::Path(_) => false,
-                Self::Negative(node) => node.any(holds),
-                Self::Two(_, nodes) => nodes.iter().any(|node| node.any(holds)),
-                Self::Call(_, nodes) => nodes.iter().any(|node| node.any(holds)),
-            }
-    }
-
-    /// `Err` if a part that reads nothing of a record is no number, or divides by 0.
-    fn check_constants(&self) -> Result<(), String> {
-        match self {
-            Self::Number(_) | Self::Path(_) => {}
-            Self::Negative(node) => node.check_constants()?,
-            Self::Two(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
-            Self::Call(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
-        }
-        if let Self::Two(Operator::Divide, nodes) = self
-            && nodes[1].constant()?.is_some_and(|values| values.contains(&0.0))
-        {
-            return Err("it divides by 0".to_owned());
-        }
-        match self.constant()? {
-            Some(values) if values.iter().any(|value| !value.is_finite()) => {
-                Err("a part of it is larger than any number".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Its numbers, if it reads nothing of a record.
-    fn constant(&self) -> Result<Option<Vec<f64>>, String> {
-        if self.any(&mut |node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
-    }
-
-    /// Its numbers; none if one of them is missing.
-    fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
-        Ok(match self {
-            Self::Number(number) => Some(vec![*number]),
-            Self::Path(path) => path.of(record)?,
-            Self::Negative(node) => node.of(record)?.map(|values| values.into_iter().map(|value| -value).collect()),
-            Self::Two(operator, nodes) => {
-                let [first, second] = nodes.each_ref().map(|node| node.of(record));
-                match (first?, second?) {
-                    (Some(first), Some(second)) => Some(operator.of(&first, &second)?),
-                    _ => None,
-                }
-            }
-            Self::Call(function, arguments) => {
-                let all: Result<Vec<_>, String> = arguments.iter().map(|argument| argument.of(record)).collect();
-                function.of(&all?)
-            }
-        })
-    }
-}
-
-impl Operator {
-    /// Number by number; one goes with each of several.
-    fn of(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, String> {
-        let of = |first: f64, second: f64| match self {
-            Self::Add => first + second,
-            Self::Subtract => first - second,
-            Self::Multiply => first * second,
-            Self::Divide => first / second,
-        };
-        match (first, second) {
-            ([one], several) => Ok(several.iter().map(|other| of(*one, *other)).collect()),
-            (several, [one]) => Ok(several.iter().map(|other| of(*other, *one)).collect()),
-            _ if first.len() == second.len() => {
-                Ok(first.iter().zip(second).map(|(first, second)| of(*first, *second)).collect())
-            }
-            _ => Err(format!("{} numbers do not go with {}", first.len(), second.len())),
-        }
     }
 }
 

@@ -1,12 +1,9 @@
 //! What an expression asks for, held against the names that a record will have: mistakes are found before the run.
 
 use super::function::Function;
+use super::keys::keys_of;
 use super::path::{Named, Path, fits, listed, text};
 use super::{Expression, ExpressionError, Node, several};
-use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
-use serde::de::value::Error;
-use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
-use serde::forward_to_deserialize_any;
 
 /// Keys of flows, links, hosts, attackers and the summary whose values are texts.
 const TEXTS: [&str; 9] = ["at", "connection_failure", "fingerprint", "from", "kind", "name", "target", "to", "version"];
@@ -36,10 +33,10 @@ struct List<'a> {
 impl Names {
     fn lists(&self) -> [List<'_>; 4] {
         [
-            List { one: "flow", names: &self.flows, keys: fields::<FlowSummary>() },
-            List { one: "link", names: &self.links, keys: fields::<LinkSummary>() },
-            List { one: "host", names: &self.hosts, keys: fields::<HostSummary>() },
-            List { one: "attacker", names: &self.attackers, keys: fields::<AttackerSummary>() },
+            List { one: "flow", names: &self.flows, keys: keys_of(Some("flow")) },
+            List { one: "link", names: &self.links, keys: keys_of(Some("link")) },
+            List { one: "host", names: &self.hosts, keys: keys_of(Some("host")) },
+            List { one: "attacker", names: &self.attackers, keys: keys_of(Some("attacker")) },
         ]
     }
 }
@@ -89,7 +86,7 @@ impl Path {
     }
 
     fn check(&self, names: &Names) -> Result<(), String> {
-        let Some(Named { list, name }) = &self.list else { return self.check_key(fields::<Summary>()) };
+        let Some(Named { list, name }) = &self.list else { return self.check_key(keys_of(None)) };
         let lists = names.lists();
         let present = || lists.iter().filter(|known| !known.names.is_empty());
         let Some(found) = present().find(|known| known.one == list) else {
@@ -110,45 +107,6 @@ impl Path {
             Some(key) if TEXTS.contains(&key.as_str()) => Err(text(key)),
             _ => Ok(()),
         }
-    }
-}
-
-/// Returns the keys that one of a list may have or, without a list, those of the summary.
-pub(super) fn keys_of(list: Option<&str>) -> &'static [&'static str] {
-    let Some(list) = list else { return fields::<Summary>() };
-    Names::default().lists().iter().find(|known| known.one == list).map_or(&[], |known| known.keys)
-}
-
-/// Returns the names of a struct's fields.
-fn fields<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    let mut fields: &'static [&'static str] = &[];
-    let _ = T::deserialize(Fields(&mut fields));
-    fields
-}
-
-/// Notes the fields of the struct that is read, and reads nothing.
-struct Fields<'a>(&'a mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for Fields<'_> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("nothing is read"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        *self.0 = fields;
-        self.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

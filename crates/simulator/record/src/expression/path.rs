@@ -1,6 +1,6 @@
 //! Which numbers of a record a path names.
 
-use super::names::keys_of;
+use super::keys::keys_of;
 use serde_json::Value;
 
 /// Names that a message lists at most.

@@ -8,9 +8,20 @@ use super::frame::{
 };
 use super::legend::Legend;
 use super::style::{LegendPlace, Style};
-use super::{Figure, Panel, PlotError};
+use super::{Figure, PlotError};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// One plot area of a picture.
+pub(super) struct Panel {
+    pub(super) title: String,
+    pub(super) y_title: String,
+    /// What a value is divided by to be in the unit of `y_title`.
+    pub(super) scale: f64,
+    /// What the labels of the lines are values of, if they are.
+    pub(super) heading: String,
+    pub(super) drawn: Vec<Drawn>,
+}
 
 /// In px: of a panel, without the title of the time axis, which only the lowest has.
 const PANEL_HEIGHT: i32 = 346;

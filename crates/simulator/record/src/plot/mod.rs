@@ -12,6 +12,7 @@ mod chart;
 mod curves;
 mod delays;
 mod draw;
+mod figure;
 mod font;
 mod frame;
 mod glyphs;
@@ -27,11 +28,13 @@ pub use boxes::ChartBox;
 pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
+pub use figure::{Figure, PlotError};
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
 
 use crate::{SeriesTable, metric, readable_unit, titled};
-use curves::{Curve, Drawn, Names};
+use curves::{Curve, Names};
+use draw::Panel;
 use headway_units::Instant;
 use labels::Labels;
 use std::collections::BTreeSet;
@@ -58,36 +61,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A finished picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// What it shows, fit for a file name, such as `throughput`.
-    pub name: String,
-    /// The picture as SVG text.
-    pub svg: String,
-}
-
-/// A picture could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum PlotError {
-    /// Drawing failed.
-    #[error("the picture \"{name}\" could not be drawn: {why}")]
-    Draw {
-        /// Which one.
-        name: String,
-        /// What the drawing library says.
-        why: String,
-    },
-    /// Turning the SVG into pixels failed.
-    #[error("the picture \"{name}\" could not be turned into pixels: {why}")]
-    Render {
-        /// Which one.
-        name: String,
-        /// What the rendering library says.
-        why: String,
-    },
-}
-
 /// The programs of the book's page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../../docs/src/plots.md")]
@@ -95,17 +68,6 @@ struct Book;
 
 /// At most this many links have their own panel.
 const MAX_PANELS: usize = 4;
-
-/// One plot area of a picture.
-struct Panel {
-    title: String,
-    y_title: String,
-    /// What a value is divided by to be in the unit of `y_title`.
-    scale: f64,
-    /// What the labels of the lines are values of, if they are.
-    heading: String,
-    drawn: Vec<Drawn>,
-}
 
 /// Every picture that the samples of `runs` allow; a metric without samples has none. Legends tell what sets lines apart: the run, if there
 /// are several, and the flow, if there are several. What all runs share stands in the title.

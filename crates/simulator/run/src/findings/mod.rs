@@ -10,6 +10,7 @@ mod between;
 mod drops;
 mod evidence;
 mod failed;
+mod finding;
 mod frames;
 mod late;
 mod outage;
@@ -26,36 +27,10 @@ pub use between::findings_between;
 
 use crate::{Error, Folder, Watch};
 use evidence::Evidence;
+pub use finding::{Finding, Severity};
+use finding::{by_cause, count, likewise, one_per_cause, percent, rate, time};
 use headway_record::Summary;
 use headway_scenario::Scenario;
-use headway_units::counted as count;
-use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Somebody who listens, looks or waits is worse off.
-    Problem,
-    /// To be known.
-    Note,
-}
-
-/// What a rule has found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// From when on, in s since the start of the run.
-    pub time_from_s: f64,
-    /// Until when.
-    pub time_to_s: f64,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The flow or the link's direction that it is about.
-    pub subject: String,
-    /// A sentence without its full stop.
-    pub text: String,
-}
 
 /// In the order in which what they find is told.
 const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 13] = [
@@ -98,95 +73,4 @@ pub(crate) fn findings_of(
     let mut found: Vec<Finding> = rules.flat_map(|rule| rule(&evidence)).collect();
     found.sort_by(|a, b| a.severity.cmp(&b.severity).then(a.time_from_s.total_cmp(&b.time_from_s)));
     Ok(found)
-}
-
-/// Maximum number of flows or links with one cause that have a finding each.
-const APART: usize = 3;
-
-/// Groups effects of a cause: (cause, size, effect). Returns the effects to describe, in their order. With more than [`APART`] of one
-/// cause it is the largest of them, with the number of the others.
-fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
-    let mut causes: BTreeMap<&K, (usize, usize)> = BTreeMap::new();
-    for (at, (cause, size, _)) in effects.iter().enumerate() {
-        let (count, largest) = causes.entry(cause).or_insert((0, at));
-        *count += 1;
-        if *size > effects[*largest].1 {
-            *largest = at;
-        }
-    }
-    let others = |(at, (cause, ..)): (usize, &(K, f64, T))| match causes[cause] {
-        (count, _) if count <= APART => Some(0),
-        (count, largest) => (at == largest).then_some(count as u64 - 1),
-    };
-    let others: Vec<Option<u64>> = effects.iter().enumerate().map(others).collect();
-    let described = effects.into_iter().zip(others);
-    described.filter_map(|((.., effect), others)| Some((effect, others?))).collect()
-}
-
-/// Groups findings of a cause: (cause, size, finding). A finding that stands for others ends with their number; `what` names them.
-fn one_per_cause<K: Ord>(findings: Vec<(K, f64, Finding)>, what: &str) -> Vec<Finding> {
-    let finding = |(mut finding, others): (Finding, u64)| {
-        finding.text.push_str(&likewise(others, what));
-        finding
-    };
-    by_cause(findings).into_iter().map(finding).collect()
-}
-
-fn likewise(others: u64, what: &str) -> String {
-    if others == 0 { String::new() } else { format!("; likewise {}", count(others, what)) }
-}
-
-/// A part of a whole in percent, without digits that say nothing.
-fn percent(part: f64) -> String {
-    let percent = 100.0 * part;
-    match percent {
-        most if most >= 9.95 => format!("{most:.0} %"),
-        least if least > 0.0 && least < 0.05 => "less than 0.1 %".to_owned(),
-        some => format!("{some:.1} %"),
-    }
-}
-
-/// A time as people say it.
-fn time(seconds: f64) -> String {
-    match seconds {
-        long if long >= 10.0 => format!("{long:.1} s"),
-        long if long >= 1.0 => format!("{long:.2} s"),
-        short => format!("{:.0} ms", short * 1e3),
-    }
-}
-
-/// A rate likewise.
-fn rate(bits_per_second: f64) -> String {
-    if bits_per_second >= 1e6 {
-        format!("{:.2} Mb/s", bits_per_second / 1e6)
-    } else {
-        format!("{:.0} kb/s", bits_per_second / 1e3)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{by_cause, percent, rate, time};
-
-    /// Up to three effects of a cause are described one by one; of more, the largest stands for the others.
-    #[test]
-    fn effects_of_one_cause_are_one_with_a_count() {
-        let effects = |count: i32| (0..count).map(|at| ("full", f64::from(at % 4), at)).collect::<Vec<_>>();
-        assert_eq!(by_cause(effects(3)), [(0, 0), (1, 0), (2, 0)]);
-        assert_eq!(by_cause(effects(4)), [(3, 3)]);
-        let mut mixed = effects(6);
-        mixed.insert(2, ("lost", 0.0, 9));
-        assert_eq!(by_cause(mixed), [(9, 0), (3, 5)]);
-    }
-
-    /// Each quantity changes its unit or its digits at its bound.
-    #[test]
-    fn quantities_have_few_digits() {
-        assert_eq!(
-            [0.0, 0.000_499, 0.0005, 0.0994, 0.0995, 1.0].map(percent).join(", "),
-            "0.0 %, less than 0.1 %, 0.1 %, 9.9 %, 10 %, 100 %"
-        );
-        assert_eq!([0.25, 0.9994, 1.0, 9.994, 10.0].map(time).join(", "), "250 ms, 999 ms, 1.00 s, 9.99 s, 10.0 s");
-        assert_eq!([25e3, 999_400.0, 1e6].map(rate).join(", "), "25 kb/s, 999 kb/s, 1.00 Mb/s");
-    }
 }

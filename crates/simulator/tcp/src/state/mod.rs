@@ -3,12 +3,12 @@
 mod cuts;
 mod pace;
 
+use crate::counters::Counters;
 use crate::growth::{Acked, Growth, Window};
 use crate::options::{Restart, Rules};
 use crate::rack::SendTimes;
 use crate::rto::Rto;
 use crate::segment::{SackBlocks, Segment};
-use crate::sender::Counters;
 use crate::unit::{self, Unit};
 use headway_prefetch::fetch_first;
 use headway_units::{Duration, Ecn, Instant, QueueSize, Random};

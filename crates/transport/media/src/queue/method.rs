@@ -1,9 +1,9 @@
 //! The queueing method of one message: which rules decide about it while it waits (SFDPS section 4.3).
 
-use super::{Full, Late, Order, SendQueueOptions};
-use headway_units::{Dialect, MediaKind, OptionError, Registry as _};
+use super::{Full, Late, Order};
+use headway_units::MediaKind;
 
-/// The queueing method of one message, by the name of a [kind of send queue](SendQueueOptions).
+/// The queueing method of one message, by the name of a [kind of send queue](super::SendQueueOptions).
 ///
 /// "The method field is used to select which algorithm will be used" (SFDPS section 4.3). All messages of a flow wait in one queue, and each is queued
 /// by its own method:
@@ -22,68 +22,9 @@ pub struct QueueMethod {
 }
 
 impl QueueMethod {
-    /// Returns the method with this name.
-    ///
-    /// # Errors
-    /// If no message can have it: it is unknown, has a limit (`ring-3`), or compares all messages that wait (`sure-first`).
-    pub fn named(name: &str) -> Result<Self, OptionError> {
-        let message = match name {
-            "ring-3" => {
-                "its limit of 3 packets is the queue's: expected \"ring\", and a queue with limit = \"3packets\""
-            }
-            "sure-first" => {
-                "it compares all messages that wait: expected a queue of this kind, with messages that name no method"
-            }
-            _ => {
-                let known = SendQueueOptions::preset(name, Dialect::Rfc).map(|kind| kind.rules.method());
-                return known.ok_or_else(|| {
-                    let names: Vec<&str> = Self::names().collect();
-                    OptionError::new("method", format!("there is no method \"{name}\": expected {}", names.join(", ")))
-                });
-            }
-        };
-        Err(OptionError::new("method", format!("\"{name}\" is no method of a message: {message}")))
-    }
-
-    /// Returns the name of each method that a message can have.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        SendQueueOptions::KINDS.iter().copied().filter(|name| !matches!(*name, "ring-3" | "sure-first"))
-    }
-
-    /// Returns the name of the method.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::names().find(|name| Self::named(name) == Ok(self)).unwrap_or_default()
-    }
-
     /// Whether it does anything other than send packets in the order of their arrival.
     pub(super) fn chooses(self) -> bool {
         self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send
-    }
-}
-
-impl TryFrom<String> for QueueMethod {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        Self::named(&name).map_err(|error| error.message)
-    }
-}
-
-impl From<QueueMethod> for &'static str {
-    fn from(method: QueueMethod) -> Self {
-        method.name()
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for QueueMethod {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "QueueMethod".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "enum": Self::names().collect::<Vec<_>>() })
     }
 }
 

@@ -7,12 +7,15 @@
 //! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next`] only looks,
 //! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
 
+mod departure;
+mod eviction;
 mod external;
 mod full;
 mod kinds;
 mod late;
 mod media;
 mod method;
+mod named;
 mod order;
 mod resend;
 mod rules;
@@ -30,8 +33,8 @@ pub use resend::{Outstanding, Settled, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
+use crate::queue::departure::{Choice, first_to_go, surest};
 use crate::queue::external::External;
-use crate::queue::late::{Choice, first_to_go, surest};
 use crate::queue::travel::Way;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, SendDrop};

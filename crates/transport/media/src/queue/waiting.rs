@@ -1,11 +1,29 @@
 //! The packets of a queue, in the order in which they go.
 
-use super::Media;
-use headway_units::{Bytes, Instant, QueueSize};
+use super::{Media, Order};
+use headway_units::{Bytes, Duration, Instant, QueueSize};
 use std::collections::VecDeque;
 
 /// A packet's place: smaller keys go first.
 pub(super) type Key = (u8, Instant);
+
+impl Order {
+    #[inline]
+    pub(super) fn key<T>(self, media: &Media<T>, priority_weight: Duration, size_weight: Duration) -> Key {
+        let expiry = || media.expires.unwrap_or(Instant::FAR_FUTURE);
+        match self {
+            Self::Arrival => (0, Instant::ZERO),
+            Self::Priority => (media.priority, Instant::ZERO),
+            Self::Expiry => (0, expiry()),
+            Self::PriorityExpiry => (media.priority, expiry()),
+            Self::Score => {
+                let size = size_weight.as_nanos().saturating_mul(media.size.count()) / 1024;
+                let priority = priority_weight.saturating_mul(media.priority.into());
+                (0, expiry() + priority + Duration::from_nanos(size))
+            }
+        }
+    }
+}
 
 /// Packets in their order, equal ones in the order of their arrival.
 #[derive(Debug)]

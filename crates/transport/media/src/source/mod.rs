@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 pub(crate) mod cbr;
 pub(crate) mod conference;
+mod context;
 mod draw;
 pub(crate) mod encodings;
 pub(crate) mod exponential;
@@ -24,8 +25,8 @@ use crate::{
     Ftp, FtpOptions, Gop, GopOptions, OnOff, Pages, PagesOptions, ParetoOptions, Playback, Sessions, SessionsOptions,
     Telnet, TelnetOptions, Trace, TraceOptions, Write, WriteSize,
 };
-use headway_units::{Duration, Instant, OptionError, Options as _, Random, Rate, registry};
-use std::sync::Arc;
+pub use context::{Backlog, Context};
+use headway_units::{Duration, Instant, OptionError, Options as _, Rate, registry};
 
 registry! {
     /// Which source, with its options.
@@ -45,31 +46,6 @@ registry! {
     "sessions" => Sessions(SessionsOptions, Box<Sessions>),
     "telnet" => Telnet(TelnetOptions, Box<Telnet>),
     "trace" => Trace(TraceOptions, Playback),
-}
-
-/// What a source is given by the flow it belongs to.
-#[derive(Clone, Debug)]
-pub struct Context {
-    /// When the application starts. A source that draws its first packet's phase draws from here on.
-    pub start: Instant,
-    /// When the application stops: nothing is written at or after it, as an ns-2 `stop` cancels the timer that would
-    /// have fired at the same instant. `None` is never.
-    pub stop: Option<Instant>,
-    /// The flow's own stream.
-    pub random: Random,
-    /// What the source plays from the file that [`SourceOptions::file`] names, if it names one. Many flows may share it.
-    pub trace: Option<Arc<Trace>>,
-}
-
-/// What a transport that paces itself may take from a source without polling it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backlog {
-    /// Nothing: this source writes at its own times.
-    None,
-    /// So many full segments at the start, and no more.
-    Segments(u64),
-    /// As much as the transport can take, until the flow stops.
-    Endless,
 }
 
 impl Source {

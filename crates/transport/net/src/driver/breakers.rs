@@ -1,12 +1,9 @@
 //! The circuit breakers' clock.
 
-use super::Driver;
 use super::line::Place;
+use super::{Driver, LOOK};
 use crate::breaker::{Observed, Step};
-use headway_units::{Duration, Instant};
-
-/// How often circuit breakers look.
-pub(super) const LOOK: Duration = Duration::from_secs(1);
+use headway_units::Instant;
 
 impl Driver {
     /// Each second, while data goes: whether a connection harms the network, or reaches nobody.

@@ -3,6 +3,7 @@
 
 mod breakers;
 mod events;
+mod lifecycle;
 mod line;
 mod receive;
 mod sessions;
@@ -10,7 +11,6 @@ mod sessions;
 mod tests;
 mod transmit;
 
-use self::breakers::LOOK;
 use self::line::{Line, Place};
 use self::sessions::Move;
 use self::transmit::Run;
@@ -32,6 +32,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
+
+/// How often circuit breakers look.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Send calls in a turn.
 const MOST_SENDS: usize = 256;

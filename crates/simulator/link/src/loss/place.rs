@@ -1,0 +1,13 @@
+//! Where on a link the channel loses packets.
+
+use serde::{Deserialize, Serialize};
+
+/// Where on the link a packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Before the queue: the packet takes no room and no time (ns-2 `lossmodel`, Linux netem).
+    BeforeQueue,
+    /// After the transmission: the packet has used the link (a wireless channel).
+    AfterTransmission,
+}

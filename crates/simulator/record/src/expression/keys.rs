@@ -1,0 +1,51 @@
+//! The keys that a record has.
+
+use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
+use serde::de::value::Error;
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// Returns the keys that one of a list may have or, without a list, those of the summary.
+pub(super) fn keys_of(list: Option<&str>) -> &'static [&'static str] {
+    match list {
+        None => fields::<Summary>(),
+        Some("flow") => fields::<FlowSummary>(),
+        Some("link") => fields::<LinkSummary>(),
+        Some("host") => fields::<HostSummary>(),
+        Some("attacker") => fields::<AttackerSummary>(),
+        Some(_) => &[],
+    }
+}
+
+/// Returns the names of a struct's fields.
+fn fields<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    let mut fields: &'static [&'static str] = &[];
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
+}
+
+/// Notes the fields of the struct that is read, and reads nothing.
+struct Fields<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Fields<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("nothing is read"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
