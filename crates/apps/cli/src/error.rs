@@ -1,12 +1,7 @@
 //! What can go wrong, as sentences.
 
-use crate::interrupt;
-use crate::output;
-use crate::writer::Writer;
 use headway_run::Error;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Why a command did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -74,33 +69,5 @@ impl Failure {
     /// A folder that is not what it should be.
     pub(crate) fn record(path: PathBuf, reason: impl Into<String>) -> Self {
         Error::Record { path, reason: reason.into() }.into()
-    }
-
-    /// Tells the user, and the shell: 1 for errors, 128 and the signal's number for an interruption.
-    pub(crate) fn report(&self) -> ExitCode {
-        match self {
-            // The reader has what it wanted (`headway run ... | head`).
-            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Runs(Error::Scenario(text)) => last_words(text.clone()),
-            other => last_words(format!("headway: {other}")),
-        }
-        ExitCode::from(if matches!(self, Self::Interrupted | Self::SweepStopped(..) | Self::Stopped) {
-            interrupt::status()
-        } else {
-            1
-        })
-    }
-}
-
-/// Prints the last message of the program, and waits for the reader of standard error for a few seconds only.
-pub(crate) fn last_words(text: String) {
-    let print = |text: String| {
-        output::note(&text);
-        Ok(())
-    };
-    if let Ok(writer) = Writer::new(print) {
-        // There is no other place to report an error of standard error.
-        let _ = writer.push(text);
-        let _ = writer.finish();
     }
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C, `kill`, and a terminal that is closed: the first asks runs to stop and keep what they have, the second ends the
 //! program.
 
-use crate::error::last_words;
+use crate::exit::last_words;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

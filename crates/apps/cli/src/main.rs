@@ -3,6 +3,7 @@
 
 mod arguments;
 mod error;
+mod exit;
 mod http;
 mod interrupt;
 mod keys;

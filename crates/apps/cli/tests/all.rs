@@ -7,6 +7,7 @@ mod command;
 mod common;
 mod dependencies;
 mod folders;
+mod layers;
 mod live;
 mod output;
 mod papers;

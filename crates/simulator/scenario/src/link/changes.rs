@@ -1,7 +1,6 @@
 //! `changes` of one direction of a link.
 
-use super::direction::FASTEST_WITHOUT_DELAY;
-use crate::limits::LONGEST_RUN;
+use crate::limits::{FASTEST_WITHOUT_DELAY, LONGEST_RUN};
 use crate::reader::Open;
 use headway_link::{LinkChange, LinkChanges};
 use headway_units::{Duration, Rate};

@@ -4,7 +4,7 @@ use super::{changes, duplicate, policer, shaper};
 use crate::chosen::Chosen;
 use crate::document::Data;
 use crate::files::Traces;
-use crate::limits::LONGEST_RUN;
+use crate::limits::{FASTEST_WITHOUT_DELAY, LONGEST_RUN, RATE_ALLOWED};
 use crate::path::Path;
 use crate::reader::{Open, Reader};
 use crate::vocabulary::VOCABULARY;
@@ -19,11 +19,6 @@ use std::sync::Arc;
 
 /// The queue of a link that names none.
 pub(crate) const DEFAULT_QUEUE: &str = "droptail";
-/// A byte takes a nanosecond at this rate. A faster link without propagation delay could deliver a packet at the time at
-/// which it was offered, and the order of events at that time would be undefined.
-pub(super) const FASTEST_WITHOUT_DELAY: Rate = Rate::from_bits_per_second(8_000_000_000);
-/// The rates of a link, a policer or a shaper.
-pub(super) const RATE_ALLOWED: &str = "write a rate above 0bps and at most 18446744Tbps, such as \"2Mbps\"";
 /// More lower-layer bytes a packet than any link has.
 const MOST_OVERHEAD: Bytes = Bytes::new(64 << 10);
 

@@ -1,6 +1,6 @@
 //! `policer` of a `[[link]]`: drops packets above a rate before the queue.
 
-use super::direction::RATE_ALLOWED;
+use crate::limits::RATE_ALLOWED;
 use crate::reader::Open;
 use crate::vocabulary::VOCABULARY;
 use headway_link::{LARGEST_BURST, LARGEST_PACKET, PolicerOptions};
