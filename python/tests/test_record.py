@@ -242,5 +242,7 @@ def test_pictures(record):
 
 
 def test_the_pictures_are_those_of_the_command():
-    names = (ROOT / "crates/simulator/record/src/figures.rs").read_text().partition("SERIES_FIGURES")[2].partition(";\n")[0]
+    names = (
+        (ROOT / "crates/simulator/record/src/figures.rs").read_text().partition("SERIES_FIGURES")[2].partition(";\n")[0]
+    )
     assert re.findall('"([a-z-]+)"', names) == list(headway.FIGURES)

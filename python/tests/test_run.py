@@ -16,7 +16,8 @@ import headway
 from headway import Record, Scenario
 
 FINGERPRINTS = dict(
-    reversed(line.split(" ")[::2]) for line in (ROOT / "crates/simulator/sim/tests/fingerprints.txt").read_text().splitlines()
+    reversed(line.split(" ")[::2])
+    for line in (ROOT / "crates/simulator/sim/tests/fingerprints.txt").read_text().splitlines()
 )
 
 
