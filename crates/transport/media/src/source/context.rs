@@ -14,7 +14,7 @@ pub struct Context {
     pub stop: Option<Instant>,
     /// The flow's own stream.
     pub random: Random,
-    /// What the source plays from the file that [`SourceOptions::file`] names, if it names one. Many flows may share it.
+    /// What the source plays from the file that [`SourceOptions::file`](super::SourceOptions::file) names, if it names one. Many flows may share it.
     pub trace: Option<Arc<Trace>>,
 }
 
