@@ -313,75 +313,84 @@ impl Writer<'_, '_> {
             // So that there is room for data.
             self.quoted("header", if SIZES[..5].contains(&segment) { "1B" } else { "40B" });
         }
-        self.maybe("ack_size", SIZES)?;
-        self.maybe("sack_block_size", &["0B", "8B", "65535B"])?;
-        self.maybe_bare("sack_blocks", &["0", "1", "2", "3"])?;
-        for key in ["window", "initial_window", "initial_ssthresh", "max_burst", "recovery_burst"] {
+        self.maybe("syn_size", SIZES)?;
+        for key in ["window", "initial_window", "initial_ssthresh", "max_burst"] {
             self.maybe(key, WINDOWS)?;
         }
         self.maybe_bare("initial_window_bytes", &["false"])?;
         self.maybe("min_rto", &["0s", "1ns", "200ms", "1s", "60s"])?;
-        self.maybe("max_rto", &["60s", "1h", "18446744073709551615ns"])?;
-        self.maybe("initial_rto", &["1ns", "1us", "1s", "60s"])?;
-        self.maybe("syn_loss_rto", &["0s", "1ns", "3s", "18446744073709551615ns"])?;
         self.maybe("rto_floor", &["rto", "variance"])?;
         self.maybe("tick", &["10ms", "1s"])?;
-        for key in [
-            "timestamps",
-            "timestamps_reset_backoff",
-            "limited_transmit",
-            "exit_recovery_fix",
-            "grow_on_exit",
-            "partial_window_deflation",
-            "proportional_rate_reduction",
-            "rack",
-            "rack_window",
-            "keep_sack_after_timeout",
-            "grow_when_limited",
-            "ecn",
-            "ecn_on_retransmission",
-            "delay_duplicates",
-            "fast_convergence",
-            "reno_friendly",
-            "reno_friendly_alpha_rises",
-            "grow_without_plateau",
-            "hystart",
-            "push",
-        ] {
-            if self.u.ratio(1, 4)? {
-                let value = self.one(BOOLEANS)?;
-                self.bare(key, value);
-            }
-        }
         self.maybe_bare("dupack_threshold", &["1", "2", "3", "100", "4294967295"])?;
-        self.maybe("syn_size", SIZES)?;
-        self.maybe("vegas", &["arizona", "linux"])?;
-        self.maybe_bare("vegas_alpha", &["0", "1", "4294967295"])?;
-        self.maybe_bare("vegas_beta", &["0", "3", "4294967295"])?;
-        self.maybe_bare("vegas_gamma", &["0", "1", "4294967295"])?;
-        self.maybe("bandwidth_filter", &["plus", "tustin", "linux"])?;
-        self.maybe("bandwidth_time_constant", &["1ms", "500ms", "1000s"])?;
-        self.maybe_bare("jitter_threshold", &["0.0", "1.0", "1e6"])?;
         self.maybe("halving", &["window", "flight", "network"])?;
         self.maybe("halved_window", &["ssthresh", "fractional", "whole"])?;
-        self.maybe_bare("ecn_least_window", &["1", "2"])?;
-        self.maybe_bare("exit_recovery_least_flight", &["0", "1"])?;
-        self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
-        self.maybe("pipe", &["counted", "scoreboard", "fack"])?;
-        self.maybe("ack_counting", &["acks", "segments"])?;
-        self.maybe_bare("slow_start_limit", &["1", "2", "4294967295"])?;
         self.maybe("increase", &["fractional", "whole"])?;
-        self.maybe("restart_after_idle", &["keep", "one", "initial-window", "decay"])?;
         self.maybe("overhead", &["0s", "1ns", "1us", "1ms", "1h", "18446744073709551615ns"])?;
         self.maybe("delayed_ack", &["1ns", "40ms", "1h", "18446744073709551615ns"])?;
         self.maybe_bare("quick_acks", &["0", "3", "4294967295"])?;
         self.maybe_bare("quick_acks_after_gap", &["0", "16", "4294967295"])?;
-        self.maybe_bare("cubic_scale", &["1e-300", "0.4", "1e6"])?;
-        self.maybe_bare("veno_beta", &["0", "3", "4294967295"])?;
-        self.maybe_bare("bic_low_window", &["0", "14", "4294967295"])?;
-        self.maybe_bare("bic_max_increment", &["1", "16", "4294967295"])?;
-        self.maybe_bare("bic_smooth_part", &["1", "20", "4294967295"])?;
-        self.maybe_bare("paced", BOOLEANS)?;
-        self.maybe_bare("beta", &["1e-300", "0.5", "0.999999999999"])
+        for key in ["timestamps", "limited_transmit", "paced", "ecn", "push"] {
+            self.maybe_bare(key, BOOLEANS)?;
+        }
+        let (newreno, sack) = (
+            matches!(kind, "tcp-newreno" | "tcp-jtcp"),
+            !matches!(kind, "tcp-tahoe" | "tcp-reno" | "tcp-newreno" | "tcp-jtcp"),
+        );
+        if newreno {
+            self.maybe("partial_ack_timer", &["impatient", "slow-but-steady"])?;
+        }
+        if sack {
+            self.maybe_bare("proportional_rate_reduction", BOOLEANS)?;
+            self.maybe_bare("rack", BOOLEANS)?;
+        }
+        match kind {
+            "tcp-cubic" => {
+                self.maybe_bare("hystart", BOOLEANS)?;
+                self.maybe_bare("beta", &["1e-300", "0.5", "0.999999999999"])?;
+            }
+            "tcp-vegas" => {
+                self.maybe("vegas", &["arizona", "linux"])?;
+                self.maybe_bare("vegas_alpha", &["0", "1", "4294967295"])?;
+                self.maybe_bare("vegas_beta", &["0", "3", "4294967295"])?;
+            }
+            "tcp-westwood" => self.maybe("bandwidth_filter", &["plus", "tustin", "linux"])?,
+            "tcp-dctcp" => self.maybe_bare("l4s", BOOLEANS)?,
+            _ => {}
+        }
+
+        self.text.push_str("[flow.transport.expert]\n");
+        self.maybe("ack_size", SIZES)?;
+        self.maybe("max_rto", &["60s", "1h", "18446744073709551615ns"])?;
+        self.maybe("initial_rto", &["1ns", "1us", "1s", "60s"])?;
+        self.maybe("syn_loss_rto", &["0s", "1ns", "3s", "18446744073709551615ns"])?;
+        self.maybe("ack_counting", &["acks", "segments"])?;
+        self.maybe_bare("slow_start_limit", &["1", "2", "4294967295"])?;
+        self.maybe("restart_after_idle", &["keep", "one", "initial-window", "decay"])?;
+        self.maybe_bare("ecn_least_window", &["1", "2"])?;
+        self.maybe("ecn_echo", &["until-heard", "exact"])?;
+        for key in
+            ["timestamps_reset_backoff", "grow_when_limited", "ecn_on_retransmission", "answer_fin", "delay_duplicates"]
+        {
+            self.maybe_bare(key, BOOLEANS)?;
+        }
+        if kind != "tcp-tahoe" {
+            self.maybe_bare("grow_on_exit", BOOLEANS)?;
+        }
+        if newreno {
+            self.maybe_bare("exit_recovery_fix", BOOLEANS)?;
+            self.maybe_bare("exit_recovery_least_flight", &["0", "1"])?;
+            self.maybe("recovery_burst", WINDOWS)?;
+        }
+        if sack {
+            self.maybe("pipe", &["counted", "scoreboard", "fack"])?;
+            self.maybe_bare("sack_blocks", &["0", "1", "2", "3"])?;
+            self.maybe_bare("rack_window", BOOLEANS)?;
+            self.maybe_bare("keep_sack_after_timeout", BOOLEANS)?;
+        }
+        if kind == "tcp-cubic" {
+            self.maybe_bare("reno_friendly_alpha_rises", BOOLEANS)?;
+            self.maybe_bare("grow_without_plateau", BOOLEANS)?;
+        }
+        Ok(())
     }
 }

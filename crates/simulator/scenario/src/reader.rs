@@ -7,7 +7,7 @@ use crate::key_range;
 use crate::off::{Keys, Off};
 use crate::path::{Path, Step};
 use crate::problem::Problems;
-use crate::suggest::{EXPERT, choices, place, quoted};
+use crate::suggest::{REMOVED, choices, hint, quoted};
 use crate::vocabulary::KindKeys;
 use headway_units::{Dialect, OptionError, SchemaRegistry};
 use serde::de::DeserializeOwned;
@@ -45,18 +45,28 @@ impl<'a> Reader<'a> {
             self.wrong(path, format!("{found} is not a table: write one with the keys {keys}{none}"));
             return None;
         };
-        self.unknown_keys(table, path, known, None);
+        self.unknown_keys(table, path, known, None, &|_| None);
         Some(Open { reader: self, table, path: path.clone() })
     }
 
-    /// Notes the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one.
-    fn unknown_keys(&mut self, table: &Table, path: &Path, known: &Keys, kind: Option<&document::Entry>) {
+    /// Notes the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one; `place`
+    /// describes where else a key is known.
+    fn unknown_keys(
+        &mut self,
+        table: &Table,
+        path: &Path,
+        known: &Keys,
+        kind: Option<&document::Entry>,
+        place: &dyn Fn(&str) -> Option<String>,
+    ) {
         for (key, entry) in table.iter().filter(|(key, _)| !known.contains_key(*key)) {
             if self.problems.is_full() {
                 return;
             }
-            let expert = known.get(EXPERT).map(|expert| expert.table.keys().map(String::as_str));
-            let hint = place(key, known.keys().map(String::as_str), expert);
+            let hint = match place(key) {
+                Some(place) => format!("; it {place}"),
+                None => hint(key, known.keys().map(String::as_str)),
+            };
             let Some(kind) = kind.filter(|_| !entry.is_overridden()) else {
                 self.problems.key(self.root, path, key, format!("unknown key \"{}\"{hint}", quoted(key)));
                 continue;
@@ -70,7 +80,7 @@ impl<'a> Reader<'a> {
             if let (Some(key), Some(within)) = (known.get(name), entry.value.table())
                 && !key.table.is_empty()
             {
-                self.unknown_keys(within, &path.key(name), &key.table, kind);
+                self.unknown_keys(within, &path.key(name), &key.table, kind, place);
             }
         }
     }
@@ -137,7 +147,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let overridden = Some(entry).filter(|entry| entry.is_overridden());
-        self.unknown_keys(table, path, keys, overridden);
+        self.unknown_keys(table, path, keys, overridden, &|key| place_of::<R>(key, keys, known));
 
         let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
         // The kind is one of the registry's, so that it has a preset.
@@ -231,6 +241,25 @@ impl<'a> Reader<'a> {
     pub(crate) fn read<T: DeserializeOwned>(&mut self, value: &Value, path: &Path) -> Option<T> {
         de::read(value).map_err(|fault| self.fault(path, fault)).ok()
     }
+}
+
+/// Describes where a key is known, or that it was removed, if it is not one of the `keys` of its table.
+fn place_of<R: SchemaRegistry>(key: &str, keys: &Keys, known: &KindKeys) -> Option<String> {
+    let table_in = |keys: &Keys| Some(keys.iter().find(|(_, table)| table.table.contains_key(key))?.0.clone());
+    if keys.contains_key(key) {
+        return Some("is a key of the enclosing table".to_owned());
+    }
+    if let Some(table) = table_in(keys) {
+        return Some(format!("is in the table \"{table}\": write {table} = {{ {key} = .. }}"));
+    }
+    let has = |keys: &Keys| keys.contains_key(key) || table_in(keys).is_some();
+    let kinds = R::KINDS.iter().filter(|kind| known.get(**kind).is_some_and(has));
+    let mut words: Vec<_> = kinds.map(|kind| written::<R>(kind).map_or(*kind, |(stem, _)| stem)).collect();
+    words.dedup();
+    if words.is_empty() {
+        return REMOVED.contains(&key).then(|| "was removed".to_owned());
+    }
+    Some(format!("is a key of {}", words.join(", ")))
 }
 
 /// Takes from a table, and from those within, the keys that nobody knows.

@@ -29,21 +29,31 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 const RENAMED: [(&str, &str); 3] =
     [("linux", "window-counter-settled"), ("linux", "halved-and-lifted"), ("ns2", "halved-to-initial")];
 
-/// Keys that were removed from tables that have a table [`EXPERT`].
-const REMOVED: [&str; 9] = [
+/// Options of transports and controllers that were removed.
+pub(crate) const REMOVED: [&str; 22] = [
+    "bandwidth_time_constant",
+    "bic_low_window",
+    "bic_max_increment",
+    "bic_smooth_part",
     "cookie_lifetime",
+    "cubic_scale",
+    "dctcp_gain",
     "default_rtt",
     "delayed_ack",
     "deliver_corrupt",
     "dither",
+    "fast_convergence",
+    "jitter_threshold",
     "packets_per_ack",
+    "partial_window_deflation",
     "partopen_timeout",
     "refusals_per_second",
+    "reno_friendly",
     "reports_per_rtt",
+    "sack_block_size",
+    "vegas_gamma",
+    "veno_beta",
 ];
-
-/// The table of options that only dialects set.
-pub(crate) const EXPERT: &str = "expert";
 
 /// Candidates that a message lists, at most: all options of any controller, or the first of many names.
 const LISTED: usize = 100;
@@ -54,20 +64,6 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     match nearest(word, candidates.clone()) {
         Some(near) => format!("; did you mean \"{near}\"?"),
         None => format!("; {}", known(candidates)),
-    }
-}
-
-/// Returns the end of a sentence about a key that is not among the keys of its table: what became of it, or a [`hint`]. `expert` are the keys
-/// of the table [`EXPERT`] in this table, if it has one.
-pub(crate) fn place<'a>(
-    key: &str,
-    known: impl IntoIterator<Item = &'a str> + Clone,
-    expert: Option<impl Iterator<Item = &'a str>>,
-) -> String {
-    match expert.map(|mut keys| keys.any(|moved| moved == key)) {
-        Some(true) => format!("; it is in the table \"{EXPERT}\" now"),
-        Some(false) if REMOVED.contains(&key) => "; it was removed".to_owned(),
-        _ => hint(key, known),
     }
 }
 

@@ -160,12 +160,6 @@ fn a_key_without_effect_is_refused_with_what_it_needs() {
             "connection.line_rate",
             "this controller does not need the rate of the line",
         ),
-        (
-            "{ kind = \"tcp-reno\", vegas_alpha = 3 }".to_owned(),
-            "vegas_alpha",
-            "this key has no effect but on tcp-vegas",
-        ),
-        ("{ kind = \"tcp-sack\", beta = 0.5 }".to_owned(), "beta", "but on tcp-cubic and tcp-bic"),
     ] {
         let error = error(&scenario(&transport));
         let (first, _) = error.split_once('\n').unwrap();
@@ -178,5 +172,4 @@ fn a_key_without_effect_is_refused_with_what_it_needs() {
     assert_eq!(load(&ladder.resolved_toml).scenario, ladder.scenario);
     // What the key needs makes it right.
     load(&scenario(&spacing("shorten = \"step\", step = \"1ms\"")));
-    load(&scenario("{ kind = \"tcp-vegas\", vegas_alpha = 3, vegas_beta = 4 }"));
 }

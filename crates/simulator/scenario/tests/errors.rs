@@ -231,13 +231,25 @@ fn an_error_shows_the_range_of_the_key_not_of_its_type() {
             link("loss = { kind = \"periodic\", every = 10, burst = -1 }"),
             "link[0].loss.burst: -1 is out of range: burst is at least 1",
         ),
-        (tcp("ecn_least_window = -1"), "flow[0].transport.ecn_least_window: -1 is out of range: write 1 or 2"),
+        (
+            tcp("expert = { ecn_least_window = -1 }"),
+            "flow[0].transport.expert.ecn_least_window: -1 is out of range: write 1 or 2",
+        ),
         (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
         (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),
-        (tcp("max_rto = \"-1s\""), "flow[0].transport.max_rto: \"-1s\" is out of range: from 1ms to 1000000s"),
+        (
+            tcp("expert = { max_rto = \"-1s\" }"),
+            "flow[0].transport.expert.max_rto: \"-1s\" is out of range: from 1ms to 1000000s",
+        ),
         (tcp("min_rto = \"-1s\""), "flow[0].transport.min_rto: \"-1s\" is out of range: from 0s to max_rto, 60s"),
         (tcp("tick = \"-1ms\""), "flow[0].transport.tick: \"-1ms\" is out of range: from 1ns to 1s"),
-        (tcp("sack_blocks = 256"), "flow[0].transport.sack_blocks: 256 is out of range: "),
+        (
+            (
+                "{ kind = \"tcp-newreno\", window = \"15packets\" }",
+                "{ kind = \"tcp-sack\", expert = { sack_blocks = 256 } }".to_owned(),
+            ),
+            "flow[0].transport.expert.sack_blocks: 256 is out of range: ",
+        ),
         (tcp("window = \"-4packets\""), "is out of range: from 1packets to 1073741824packets"),
         (
             media("kind = \"trace\", file = \"t\", frame_interval = \"-40ms\""),
@@ -340,18 +352,6 @@ fn keys_of_tcp_without_effect_are_errors() {
         TCP,
         &[
             (
-                "ecn_on_retransmission",
-                "{ kind = \"tcp-reno\", ecn_on_retransmission = true }",
-                "ecn = true",
-                "{ kind = \"tcp-reno\", ecn = true, ecn_on_retransmission = true }",
-            ),
-            (
-                "ecn_least_window",
-                "{ kind = \"tcp-cubic\", ecn_least_window = 2 }",
-                "ecn = true",
-                "{ kind = \"tcp-dctcp\", ecn_least_window = 2 }",
-            ),
-            (
                 "quick_acks",
                 "{ kind = \"tcp-sack\", delayed_ack = false, quick_acks = 16 }",
                 delay,
@@ -363,23 +363,41 @@ fn keys_of_tcp_without_effect_are_errors() {
                 delay,
                 "{ kind = \"tcp-sack\", dialect = \"ns2\", quick_acks_after_gap = 16, delayed_ack = \"100ms\" }",
             ),
+        ],
+    );
+    refuses(
+        "flow[0].transport.expert",
+        TCP,
+        &[
+            (
+                "ecn_on_retransmission",
+                "{ kind = \"tcp-reno\", expert = { ecn_on_retransmission = true } }",
+                "ecn = true",
+                "{ kind = \"tcp-reno\", ecn = true, expert = { ecn_on_retransmission = true } }",
+            ),
+            (
+                "ecn_least_window",
+                "{ kind = \"tcp-cubic\", expert = { ecn_least_window = 2 } }",
+                "ecn = true",
+                "{ kind = \"tcp-dctcp\", expert = { ecn_least_window = 2 } }",
+            ),
             (
                 "delay_duplicates",
-                "{ kind = \"tcp-sack\", dialect = \"ns2\", delay_duplicates = false }",
+                "{ kind = \"tcp-sack\", dialect = \"ns2\", expert = { delay_duplicates = false } }",
                 delay,
-                "{ kind = \"tcp-sack\", delay_duplicates = true }",
+                "{ kind = \"tcp-sack\", expert = { delay_duplicates = true } }",
             ),
             (
                 "slow_start_limit",
-                "{ kind = \"tcp-reno\", ack_counting = \"acks\", slow_start_limit = 3 }",
+                "{ kind = \"tcp-reno\", expert = { ack_counting = \"acks\", slow_start_limit = 3 } }",
                 "ack_counting = \"segments\"",
-                "{ kind = \"tcp-reno\", slow_start_limit = 3 }",
+                "{ kind = \"tcp-reno\", expert = { slow_start_limit = 3 } }",
             ),
             (
-                "sack_block_size",
-                "{ kind = \"tcp-newreno\", sack_block_size = \"12B\" }",
-                "sack_blocks above 0",
-                "{ kind = \"tcp-sack\", sack_block_size = \"12B\" }",
+                "exit_recovery_least_flight",
+                "{ kind = \"tcp-newreno\", dialect = \"ns2\", expert = { exit_recovery_least_flight = 1 } }",
+                "exit_recovery_fix = true",
+                "{ kind = \"tcp-jtcp\", expert = { exit_recovery_least_flight = 0 } }",
             ),
         ],
     );
@@ -387,7 +405,7 @@ fn keys_of_tcp_without_effect_are_errors() {
     for table in [
         "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false }",
         "{ kind = \"tcp-reno\", dialect = \"linux\", delayed_ack = false, quick_acks = 2890 }",
-        "{ kind = \"tcp-reno\", dialect = \"ns2\", ack_counting = \"acks\", slow_start_limit = 2 }",
+        "{ kind = \"tcp-reno\", dialect = \"ns2\", expert = { ack_counting = \"acks\", slow_start_limit = 2 } }",
     ] {
         changed(TCP, table).unwrap();
     }
@@ -505,13 +523,13 @@ fn moved_and_removed_keys_are_named() {
         (
             "tfrc\", controller = { t_gran = \"1ms\" }",
             "controller",
-            "unknown key \"t_gran\"; it is in the table \"expert\" now",
+            "unknown key \"t_gran\"; it is in the table \"expert\": write expert = { t_gran = .. }",
         ),
         ("tfrc\", controller = { dither = 0.1 }", "controller", "unknown key \"dither\"; it was removed"),
         (
             "tcp-like\", controller = { delayed_ack = false }",
             "controller",
-            "unknown key \"delayed_ack\"; it is in the table \"expert\" now",
+            "unknown key \"delayed_ack\"; it is in the table \"expert\": write expert = { delayed_ack = .. }",
         ),
         (
             "dccp\", ccid = 3, connection = { delayed_ack = \"1ms\" }",
@@ -521,7 +539,7 @@ fn moved_and_removed_keys_are_named() {
         (
             "dccp\", ccid = 3, connection = { tail_ack = \"1ms\" }",
             "connection",
-            "unknown key \"tail_ack\"; it is in the table \"expert\" now",
+            "unknown key \"tail_ack\"; it is in the table \"expert\": write expert = { tail_ack = .. }",
         ),
     ] {
         let text = SMALL.replacen(TCP, &format!("{{ kind = \"{transport} }}"), 1);
@@ -537,9 +555,9 @@ fn an_override_without_effect_is_an_error() {
         let overrides: Vec<Override> = vec![text.parse().unwrap()];
         load("small.toml", SMALL, &overrides, &OneTrace).map_err(|error| error.to_string())
     };
-    let error = load("flow[ftp].transport.sack_block_size=12B").unwrap_err();
-    assert!(error.contains("no effect without sack_blocks above 0"), "{error}");
-    load("flow[ftp].transport.sack_block_size=8B").unwrap();
+    let error = load("flow[ftp].transport.expert.ecn_least_window=2").unwrap_err();
+    assert!(error.contains("no effect without ecn = true"), "{error}");
+    load("flow[ftp].transport.expert.ecn_least_window=1").unwrap();
 }
 
 #[test]
@@ -592,9 +610,9 @@ fn durations_of_transports_have_sensible_ranges() {
     for (transport, expected) in [
         (tcp("overhead = \"120s\""), "120s is out of range: from 0s to 1s"),
         (tcp("delayed_ack = \"10s\""), "10s is out of range: from 0s to 500ms"),
-        (tcp("max_rto = \"1ns\", min_rto = \"0s\""), "1ns is out of range: from 1ms to"),
-        (tcp("initial_rto = \"1ns\""), "1ns is out of range: from 1ms to 60s"),
-        (tcp("syn_loss_rto = \"0s\""), "0s is out of range: from 1ms to 60s"),
+        (tcp("expert = { max_rto = \"1ns\" }, min_rto = \"0s\""), "1ns is out of range: from 1ms to"),
+        (tcp("expert = { initial_rto = \"1ns\" }"), "1ns is out of range: from 1ms to 60s"),
+        (tcp("expert = { syn_loss_rto = \"0s\" }"), "0s is out of range: from 1ms to 60s"),
         (tfrc("probe_interval = \"1ns\""), "1ns is out of range: from 1ms to 64s"),
         (tfrc("probe_interval = \"100s\""), "100s is out of range: from 1ms to 64s"),
         (tfrc("expert = { t_gran = \"100s\" }"), "100s is out of range: from 0s to 1s"),
@@ -1117,5 +1135,37 @@ fn what_is_no_text_is_told_by_what_it_should_be() {
     ] {
         let error = load("small.toml", &SMALL.replace(from, to), &[], &Recording).unwrap_err().to_string();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
+    }
+}
+
+/// A key of another kind is answered with the kinds that have it, one that was moved with its place, and one that was removed with that.
+#[test]
+fn a_key_of_another_kind_or_version_is_answered_with_its_place() {
+    for (transport, expected) in [
+        ("{ kind = \"tcp-reno\", vegas_alpha = 3 }", "unknown key \"vegas_alpha\"; it is a key of tcp-vegas"),
+        ("{ kind = \"tcp-bic\", beta = 0.5 }", "unknown key \"beta\"; it is a key of tcp-cubic"),
+        ("{ kind = \"tcp-reno\", l4s = true }", "unknown key \"l4s\"; it is a key of tcp-dctcp"),
+        ("{ kind = \"tcp-reno\", partial_ack_timer = \"impatient\" }", "it is a key of tcp-newreno, tcp-jtcp"),
+        (
+            "{ kind = \"tcp-newreno\", expert = { rack_window = true } }",
+            "it is a key of tcp-sack, tcp-cubic, tcp-westwood, tcp-vegas, tcp-dctcp, tcp-veno, tcp-bic",
+        ),
+        (
+            "{ kind = \"tcp-reno\", ecn = true, ecn_least_window = 2 }",
+            "unknown key \"ecn_least_window\"; it is in the table \"expert\": write expert = { ecn_least_window = .. }",
+        ),
+        (
+            "{ kind = \"tcp-reno\", expert = { tick = \"1ms\" } }",
+            "unknown key \"tick\"; it is a key of the enclosing table",
+        ),
+        ("{ kind = \"tcp-cubic\", cubic_scale = 0.5 }", "unknown key \"cubic_scale\"; it was removed"),
+        (
+            "{ kind = \"tcp-tahoe\", expert = { max_rtt = \"9s\" } }",
+            "unknown key \"max_rtt\"; did you mean \"max_rto\"?",
+        ),
+    ] {
+        let error = changed(TCP, transport).unwrap_err();
+        assert!(first(&error).contains("small.toml:"), "{error}");
+        assert!(error.contains(expected), "{transport}:\n{error}");
     }
 }

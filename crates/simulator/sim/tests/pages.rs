@@ -72,7 +72,7 @@ fn a_page_does_not_wait_for_delayed_acknowledgements() {
             name = "web"
             from = "a"
             to = "c"
-            transport = {{ kind = "tcp-cubic", answer_fin = {fin} }}
+            transport = {{ kind = "tcp-cubic", expert = {{ answer_fin = {fin} }} }}
             source = {{ kind = "pages", {source} }}
             "#
         );

@@ -71,7 +71,10 @@ fn each(mut test: impl FnMut(&str, &str)) {
     for dialect in ["ns2", "rfc", "linux"] {
         for kind in KINDS {
             // A transfer of so many segments has no FIN.
-            test(dialect, &format!(r#"kind = "{kind}", header = "40B", segment = "1040B", answer_fin = false"#));
+            test(
+                dialect,
+                &format!(r#"kind = "{kind}", header = "40B", segment = "1040B", expert = {{ answer_fin = false }}"#),
+            );
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
+use crate::vegas::GAMMA;
 use headway_units::Instant;
 
 /// ns-2 keeps its sending times by number modulo the window; a window above this shares places.
@@ -41,7 +42,6 @@ const UNSENT: Sent = Sent { at: -1.0, times: 0 };
 pub(crate) struct Arizona {
     alpha: f64,
     beta: f64,
-    gamma: f64,
     first_sent: Instant,
     /// Something has come back.
     begun: bool,
@@ -74,9 +74,8 @@ pub(crate) struct Arizona {
 impl Recovery for Arizona {
     fn new(rules: &Rules) -> Self {
         Self {
-            alpha: f64::from(rules.vegas_alpha),
-            beta: f64::from(rules.vegas_beta),
-            gamma: f64::from(rules.vegas_gamma),
+            alpha: f64::from(rules.vegas.vegas_alpha),
+            beta: f64::from(rules.vegas.vegas_beta),
             first_sent: Instant::ZERO,
             begun: false,
             places: rules.segments(rules.window).min(MOST_PLACES),
@@ -235,7 +234,7 @@ impl Arizona {
         self.increment = 0.0;
         if window.in_slow_start() {
             self.opens = !self.opens;
-            if self.opens && delta > self.gamma {
+            if self.opens && delta > GAMMA {
                 window.ssthresh = 2.0;
                 window.cwnd = (window.cwnd - window.cwnd / 8.0).max(2.0);
             } else if self.opens {

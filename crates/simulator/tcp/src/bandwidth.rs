@@ -8,9 +8,12 @@
 //!          a silence counts as samples of 0, T/2 apart    (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001)
 //! ```
 
-use crate::options::{BandwidthFilter, Rules};
+use crate::options::Rules;
+use crate::westwood::BandwidthFilter;
 use headway_units::{Duration, Instant};
 
+/// T of `tustin`.
+const TIME_CONSTANT_S: f64 = 0.5;
 /// The shortest sample of `plus`.
 const SHORTEST: Duration = Duration::from_millis(50);
 /// So many samples of 0 leave nothing of an estimate (0.6^100).
@@ -36,8 +39,6 @@ pub(crate) struct Plus {
 /// Westwood's of 2001.
 #[derive(Clone, Debug)]
 pub(crate) struct Tustin {
-    /// T, in seconds.
-    constant: f64,
     last: Instant,
     segments: u64,
     sample: f64,
@@ -46,15 +47,11 @@ pub(crate) struct Tustin {
 
 impl Bandwidth {
     pub(crate) fn new(rules: &Rules) -> Self {
-        match rules.bandwidth_filter {
+        match rules.westwood.bandwidth_filter {
             BandwidthFilter::Plus | BandwidthFilter::Linux => Self::Plus(Plus::default()),
-            BandwidthFilter::Tustin => Self::Tustin(Tustin {
-                constant: rules.bandwidth_time_constant.as_secs_f64(),
-                last: Instant::ZERO,
-                segments: 0,
-                sample: 0.0,
-                rate: 0.0,
-            }),
+            BandwidthFilter::Tustin => {
+                Self::Tustin(Tustin { last: Instant::ZERO, segments: 0, sample: 0.0, rate: 0.0 })
+            }
         }
     }
 
@@ -110,7 +107,7 @@ impl Tustin {
             return;
         }
         // A filter must be sampled twice in its time constant.
-        let most = self.constant / 2.0;
+        let most = TIME_CONSTANT_S / 2.0;
         let silences = ((gap / most).ceil() as u64).saturating_sub(1);
         for _ in 0..silences.min(SILENCES) {
             self.filter(most, 0.0);
@@ -121,7 +118,7 @@ impl Tustin {
     }
 
     fn filter(&mut self, gap: f64, sample: f64) {
-        let twice = 2.0 * self.constant;
+        let twice = 2.0 * TIME_CONSTANT_S;
         self.rate = ((twice - gap) * self.rate + gap * (sample + self.sample)) / (twice + gap);
         self.sample = sample;
     }
@@ -135,7 +132,7 @@ mod tests {
 
     fn estimate(filter: BandwidthFilter) -> Bandwidth {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().bandwidth_filter = filter;
+        options.rules_mut().westwood.bandwidth_filter = filter;
         let mut bandwidth = Bandwidth::new(&options.rules);
         bandwidth.start(Instant::from_secs(1));
         bandwidth

@@ -27,6 +27,14 @@ use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Instant};
 
+/// Up to this window, in segments, BIC is Reno.
+const LOW_WINDOW: f64 = 14.0;
+/// S_max: segments that a round trip adds at most.
+const MAX_INCREMENT: f64 = 16.0;
+/// Round trips in which BIC adds the last [`B`] segments before W_max, and the first after it.
+const SMOOTH_PART: f64 = 20.0;
+/// Multiplicative decrease: what is left of the window.
+const BETA: f64 = 819.0 / 1024.0;
 /// BICTCP_B.
 const B: f64 = 4.0;
 /// Without W_max the window opens after this many segments at the latest: 5 % a round trip.
@@ -42,11 +50,6 @@ pub(crate) struct Bic {
     opening: Opening,
     /// Paces are rounded, kept and divided as in Linux.
     whole: bool,
-    low_window: f64,
-    max_increment: f64,
-    smooth_part: f64,
-    beta: f64,
-    fast_convergence: bool,
     state: OpenState,
     /// W_max; 0 where no loss has set it.
     w_max: f64,
@@ -57,9 +60,7 @@ pub(crate) struct Bic {
 }
 
 impl Growth for Bic {
-    /// Linux's beta in all dialects, as BIC's other numbers.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
-        rules.beta = 819.0 / 1024.0;
         if dialect == Dialect::Ns2 {
             rules.adjust_to_linux_agent();
         }
@@ -70,11 +71,6 @@ impl Growth for Bic {
         Self {
             whole: opening.is_linux() || rules.increase == Increase::Whole,
             opening,
-            low_window: f64::from(rules.bic_low_window),
-            max_increment: f64::from(rules.bic_max_increment),
-            smooth_part: f64::from(rules.bic_smooth_part),
-            beta: rules.beta,
-            fast_convergence: rules.fast_convergence,
             state: OpenState::new(),
             w_max: 0.0,
             ack_ratio: TWO_SEGMENTS,
@@ -120,9 +116,8 @@ impl Growth for Bic {
     /// `bictcp_recalc_ssthresh`.
     fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.state.reduced();
-        let converges = self.fast_convergence && cwnd < self.w_max;
-        self.w_max = if converges { self.rounded(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
-        let share = if cwnd <= self.low_window { 0.5 } else { self.beta };
+        self.w_max = if cwnd < self.w_max { self.rounded(cwnd * (1.0 + BETA) / 2.0) } else { cwnd };
+        let share = if cwnd <= LOW_WINDOW { 0.5 } else { BETA };
         self.opening.reduced(share, cwnd, base)
     }
 
@@ -163,21 +158,21 @@ impl Bic {
             return pace;
         }
         let segments = self.segments_for_one(cwnd);
-        let per = if cwnd <= self.low_window { segments } else { (segments * 16.0 / self.ack_ratio as f64).floor() };
+        let per = if cwnd <= LOW_WINDOW { segments } else { (segments * 16.0 / self.ack_ratio as f64).floor() };
         self.pace = (cwnd, per.max(1.0), now);
         per.max(1.0)
     }
 
     fn segments_for_one(&self, cwnd: f64) -> f64 {
-        let smooth = self.rounded(cwnd * self.smooth_part / B);
-        let linear = self.rounded(cwnd / self.max_increment);
-        if cwnd <= self.low_window {
+        let smooth = self.rounded(cwnd * SMOOTH_PART / B);
+        let linear = self.rounded(cwnd / MAX_INCREMENT);
+        if cwnd <= LOW_WINDOW {
             return cwnd;
         }
         let above = cwnd - self.w_max;
         let segments = if above < 0.0 {
             let distance = self.rounded(-above / B);
-            if distance > self.max_increment {
+            if distance > MAX_INCREMENT {
                 linear
             } else if distance <= 1.0 {
                 smooth
@@ -186,7 +181,7 @@ impl Bic {
             }
         } else if above < B {
             smooth
-        } else if above < self.max_increment * (B - 1.0) {
+        } else if above < MAX_INCREMENT * (B - 1.0) {
             self.rounded(cwnd * (B - 1.0) / above)
         } else {
             linear

@@ -13,9 +13,28 @@
 
 use crate::growth::{Acked, Growth, Step, Window};
 use crate::hystart::HyStart;
+use crate::keys::options;
 use crate::options::Rules;
+use crate::sack::Pipe;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
+
+options! {
+    /// Options of `tcp-cubic`.
+    CubicOptions {
+        /// The multiplicative decrease: what is left of the window.
+        Usual beta: f64 = 0.7, Linux: 717.0 / 1024.0;
+        /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
+        Usual hystart: bool = false, Linux: true;
+        /// In the Reno-friendly region, the increase is that of Reno once the window of before the loss is reached (RFC 9438 section 4.3).
+        Expert reno_friendly_alpha_rises: bool = true, Linux: false;
+        /// Until a loss has set W_max, and again after a timeout, CUBIC opens by 5 % a round trip at least (Linux).
+        Expert grow_without_plateau: bool = false, Linux: true;
+    }
+}
+
+/// C, in segments per second cubed (RFC 9438 section 5).
+const C: f64 = 0.4;
 
 /// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: without a plateau the window opens after this many segments at the latest.
 const PROBING_SEGMENTS: f64 = 20.0;
@@ -24,11 +43,8 @@ const PROBING_SEGMENTS: f64 = 20.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     step: Step,
-    c: f64,
     beta: f64,
     alpha: f64,
-    fast_convergence: bool,
-    reno_friendly: bool,
     alpha_rises: bool,
     grow_without_plateau: bool,
     hystart: Option<HyStart>,
@@ -50,21 +66,19 @@ impl Growth for Cubic {
     /// sizes and windows, but RFC 9438 stands on RFC 6675.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
-            rules.pipe = crate::options::Pipe::Scoreboard;
+            rules.sack.pipe = Pipe::Scoreboard;
         }
     }
 
     fn new(rules: &Rules) -> Self {
+        let CubicOptions { beta, hystart, reno_friendly_alpha_rises, grow_without_plateau } = rules.cubic;
         Self {
             step: Step::new(rules),
-            c: rules.cubic_scale,
-            beta: rules.beta,
-            alpha: 3.0 * (1.0 - rules.beta) / (1.0 + rules.beta),
-            fast_convergence: rules.fast_convergence,
-            reno_friendly: rules.reno_friendly,
-            alpha_rises: rules.reno_friendly_alpha_rises,
-            grow_without_plateau: rules.grow_without_plateau,
-            hystart: rules.hystart.then(HyStart::new),
+            beta,
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
+            alpha_rises: reno_friendly_alpha_rises,
+            grow_without_plateau,
+            hystart: hystart.then(HyStart::new),
             no_plateau: true,
             w_max: 0.0,
             k: 0.0,
@@ -106,8 +120,7 @@ impl Growth for Cubic {
         self.limited_since = None;
         self.step.reset(false);
         // Section 4.7: a flow whose plateau sinks makes room for a new one.
-        let sinking = self.fast_convergence && cwnd < self.w_max;
-        self.w_max = if sinking { self.step.whole_if_counted(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
+        self.w_max = if cwnd < self.w_max { self.step.whole_if_counted(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
         self.no_plateau = false;
         self.cwnd_prior = cwnd;
         base * self.beta
@@ -141,12 +154,12 @@ impl Cubic {
 
     fn w_cubic(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
-        self.c * from_plateau * from_plateau * from_plateau + self.w_max
+        C * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
     fn begin_epoch(&mut self, now: Instant, cwnd: f64) -> Instant {
         if self.w_max > cwnd {
-            self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+            self.k = libm::cbrt((self.w_max - cwnd) / C);
         } else {
             self.k = 0.0;
             self.w_max = cwnd;
@@ -161,15 +174,13 @@ impl Cubic {
         let epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now, cwnd));
         let t = acked.now.since(epoch).as_secs_f64();
         let probing = self.grow_without_plateau && self.no_plateau;
-        if self.reno_friendly {
-            let alpha = if self.alpha_rises && self.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
-            self.w_est += alpha * acked.segments as f64 / cwnd;
-            if self.w_cubic(t) < self.w_est {
-                let friendly = self.step.whole_if_counted(self.w_est);
-                window.cwnd = cwnd.max(friendly);
-                if friendly > cwnd || !probing {
-                    return;
-                }
+        let alpha = if self.alpha_rises && self.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
+        self.w_est += alpha * acked.segments as f64 / cwnd;
+        if self.w_cubic(t) < self.w_est {
+            let friendly = self.step.whole_if_counted(self.w_est);
+            window.cwnd = cwnd.max(friendly);
+            if friendly > cwnd || !probing {
+                return;
             }
         }
         let ahead = self.w_cubic(t + acked.srtt.as_secs_f64());
@@ -223,7 +234,7 @@ mod tests {
             window.cwnd - from
         };
         let linux = |rules: &mut Rules| {
-            (rules.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
+            (rules.cubic.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
         };
         assert_eq!(grown(&mut cubic(|_| {}), 100.0).floor(), 0.0);
         let mut cubic = cubic(linux);
@@ -235,12 +246,15 @@ mod tests {
         assert_eq!(grown(&mut cubic, 100.0), 5.0);
     }
 
-    /// In a long round trip the window follows the curve: at t it is near W_cubic(t), one round trip ahead of its past.
+    /// In a long round trip the window follows the curve, outside the Reno-friendly region: at t it is near W_cubic(t), one round trip
+    /// ahead of its past.
     #[test]
     fn the_window_follows_the_curve() {
-        let mut cubic = cubic(|rules| rules.reno_friendly = false);
+        let mut cubic = cubic(|_| {});
         let rtt = Duration::from_millis(100);
         let mut window = Window { cwnd: cubic.decrease(Cut::DupAcks, 100.0, 100.0), ssthresh: 70.0 };
+        cubic.begin_epoch(Instant::ZERO, window.cwnd);
+        cubic.w_est = f64::NEG_INFINITY;
         for round in 0..60u64 {
             let start = Instant::ZERO + rtt * round;
             let count = window.cwnd as u64;
@@ -281,7 +295,7 @@ mod tests {
     /// Section 4.4: at most half a window more in a round trip, however far the curve is ahead.
     #[test]
     fn the_target_is_at_most_half_as_much_again() {
-        let mut cubic = cubic(|rules| rules.reno_friendly = false);
+        let mut cubic = cubic(|_| {});
         cubic.w_max = 10_000.0;
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
         cubic.begin_epoch(Instant::ZERO, 10.0);
@@ -292,13 +306,11 @@ mod tests {
     /// Section 4.7: W_max sinks below cwnd when the plateau sinks.
     #[test]
     fn fast_convergence() {
-        for (on, plateau) in [(true, 80.0 * 0.85), (false, 80.0)] {
-            let mut cubic = cubic(|rules| rules.fast_convergence = on);
-            cubic.decrease(Cut::DupAcks, 100.0, 100.0);
-            assert_eq!(cubic.w_max, 100.0);
-            cubic.decrease(Cut::DupAcks, 80.0, 80.0);
-            assert!((cubic.w_max - plateau).abs() < 1e-9);
-        }
+        let mut cubic = cubic(|_| {});
+        cubic.decrease(Cut::DupAcks, 100.0, 100.0);
+        assert_eq!(cubic.w_max, 100.0);
+        cubic.decrease(Cut::DupAcks, 80.0, 80.0);
+        assert!((cubic.w_max - 80.0 * 0.85).abs() < 1e-9);
     }
 
     /// Section 4.8: after a timeout the curve starts at its plateau.

@@ -12,16 +12,28 @@
 
 use crate::aimd::Aimd;
 use crate::growth::{Acked, Growth, Window};
+use crate::keys::options;
 use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Dialect, Instant};
+use headway_units::{Dialect, Ecn, Instant};
+
+/// g: the weight of a window in the estimate of how much is marked (RFC 8257 section 4.2).
+const GAIN: f64 = 1.0 / 16.0;
+
+options! {
+    /// Options of `tcp-dctcp`.
+    DctcpOptions {
+        /// Whether data goes as ECT(1), which asks for the service of L4S (RFC 9331 section 4.1).
+        Usual l4s: bool = false;
+    }
+}
 
 /// Reno that knows how much is marked.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
     reno: Aimd,
-    gain: f64,
+    codepoint: Ecn,
     alpha: f64,
     /// Of this window.
     acked: u64,
@@ -40,7 +52,8 @@ impl Growth for Dctcp {
     }
 
     fn new(rules: &Rules) -> Self {
-        Self { reno: Aimd::new(rules), gain: rules.dctcp_gain, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
+        let codepoint = if rules.dctcp.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        Self { reno: Aimd::new(rules), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
     }
 
     fn observe(&mut self, _now: Instant, una: u64, max: u64, ack: &Segment) {
@@ -54,7 +67,7 @@ impl Growth for Dctcp {
         }
         if ack.seq > self.window_end {
             let share = self.marked as f64 / self.acked as f64;
-            self.alpha += self.gain * (share - self.alpha);
+            self.alpha += GAIN * (share - self.alpha);
             (self.acked, self.marked, self.window_end) = (0, 0, max);
         }
     }
@@ -74,6 +87,10 @@ impl Growth for Dctcp {
 
     fn timed_out(&mut self) {
         self.reno.timed_out();
+    }
+
+    fn codepoint(&self) -> Ecn {
+        self.codepoint
     }
 }
 

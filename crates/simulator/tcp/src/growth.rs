@@ -3,7 +3,7 @@
 use crate::options::{AckCounting, Increase, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Dialect, Duration, Instant};
+use headway_units::{Dialect, Duration, Ecn, Instant};
 
 /// The congestion window and the slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,11 @@ pub(crate) trait Growth {
 
     /// Sending goes on after `silence` without anything in flight.
     fn resumed(&mut self, _silence: Duration) {}
+
+    /// Returns the ECN codepoint of data.
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect0
+    }
 }
 
 /// Slow start and the step from a number of acknowledged segments to an increase: shared by all growths.

@@ -17,11 +17,13 @@ use crate::segment::Segment;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
+/// k: a loss is congestion if the jitter ratio is above k / cwnd.
+const K: f64 = 1.0;
+
 /// Reno that asks the jitter.
 #[derive(Clone, Debug)]
 pub(crate) struct Jtcp {
     reno: Aimd,
-    k: f64,
     now: Instant,
     srtt: Duration,
     reduced_at: Option<Instant>,
@@ -42,7 +44,6 @@ impl Growth for Jtcp {
     fn new(rules: &Rules) -> Self {
         Self {
             reno: Aimd::new(rules),
-            k: rules.jitter_threshold,
             now: Instant::ZERO,
             srtt: Duration::ZERO,
             reduced_at: None,
@@ -78,7 +79,7 @@ impl Growth for Jtcp {
 
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
         let settled = self.reduced_at.is_none_or(|at| self.now.since(at) > self.srtt);
-        if cut == Cut::DupAcks && !(settled && self.jitter_ratio > self.k / cwnd) {
+        if cut == Cut::DupAcks && !(settled && self.jitter_ratio > K / cwnd) {
             return cwnd;
         }
         self.reduced_at = Some(self.now);
@@ -151,18 +152,6 @@ mod tests {
         }
         for cut in [Cut::Timeout, Cut::Ecn] {
             assert_eq!(after_windows(10, 0).decrease(cut, 10.0, 10.0), 5.0, "{cut:?}");
-        }
-    }
-
-    /// k scales the threshold: 0.5 > 8/cwnd from 17 segments on.
-    #[test]
-    fn the_threshold_is_an_option() {
-        let mut options = TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap();
-        options.rules_mut().jitter_threshold = 8.0;
-        for (cwnd, left) in [(16.0, 16.0), (17.0, 8.5)] {
-            let mut jtcp = after_windows(20, 0);
-            jtcp.k = Jtcp::new(&options.rules).k;
-            assert_eq!(jtcp.decrease(Cut::DupAcks, cwnd, cwnd), left);
         }
     }
 

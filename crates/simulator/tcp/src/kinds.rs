@@ -6,8 +6,9 @@ use crate::counters::Counters;
 use crate::cubic::Cubic;
 use crate::dctcp::Dctcp;
 use crate::jtcp::Jtcp;
+use crate::keys::{EXPERT, Keys, Parts, Table, Tables};
 use crate::newreno::NewReno;
-use crate::options::{BandwidthFilter, Rules};
+use crate::options::Rules;
 use crate::reno::Reno;
 use crate::sack::Sack;
 use crate::segment::Segment;
@@ -17,14 +18,16 @@ use crate::vegas::{Vegas, VegasRecovery};
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use headway_units::{
-    Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds, unused_unless,
+    Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
 };
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::json;
+use std::fmt;
 use std::sync::Arc;
 
 /// Makes of the lines below the list of names, `Kind`, and the `Sender` that dispatches statically.
 macro_rules! kinds {
-    (($d:tt) $( $name:literal => $Variant:ident($recovery:ty, $growth:ty) ),+ $(,)?) => {
+    (($d:tt) $( $name:literal => $Variant:ident($recovery:ty, $growth:ty) [$($part:ident),*] ),+ $(,)?) => {
         const KINDS: &[&str] = &[$($name),+];
 
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +40,17 @@ macro_rules! kinds {
             fn named(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$Variant),)+ _ => None }
             }
-            /// What the kind's recovery and growth ask for beyond the dialect.
-            fn adjust(self, rules: &mut Rules, dialect: Dialect) {
+            fn parts(self) -> Parts {
+                match self { $(Self::$Variant => &[$(stringify!($part)),*]),+ }
+            }
+            /// Returns the rules under a dialect, with what the kind's recovery and its growth change.
+            fn preset(self, dialect: Dialect) -> Rules {
+                let mut rules = Rules::preset(dialect, self.parts());
                 match self { $(Self::$Variant => {
-                    <$recovery as crate::sender::Recovery>::adjust(rules, dialect);
-                    <$growth as crate::growth::Growth>::adjust(rules, dialect);
+                    <$recovery as crate::sender::Recovery>::adjust(&mut rules, dialect);
+                    <$growth as crate::growth::Growth>::adjust(&mut rules, dialect);
                 }),+ }
+                rules
             }
         }
 
@@ -74,31 +82,19 @@ macro_rules! kinds {
 
 kinds! {
     ($)
-    // kind           variant  loss recovery, window growth
-    "tcp-tahoe"    => Tahoe(Tahoe, Aimd),
-    "tcp-reno"     => Reno(Reno, Aimd),
-    "tcp-newreno"  => NewReno(NewReno, Aimd),
-    "tcp-sack"     => Sack(Sack, Aimd),
-    "tcp-cubic"    => Cubic(Sack, Cubic),
-    "tcp-westwood" => Westwood(Sack, Westwood),
-    "tcp-vegas"    => Vegas(VegasRecovery, Vegas),
-    "tcp-jtcp"     => Jtcp(NewReno, Jtcp),
-    "tcp-dctcp"    => Dctcp(Sack, Dctcp),
-    "tcp-veno"     => Veno(Sack, Veno),
-    "tcp-bic"      => Bic(Sack, Bic),
+    // kind           variant (loss recovery, window growth) [parts of the rules]
+    "tcp-tahoe"    => Tahoe(Tahoe, Aimd) [],
+    "tcp-reno"     => Reno(Reno, Aimd) [reno],
+    "tcp-newreno"  => NewReno(NewReno, Aimd) [reno, newreno],
+    "tcp-sack"     => Sack(Sack, Aimd) [reno, sack],
+    "tcp-cubic"    => Cubic(Sack, Cubic) [reno, sack, cubic],
+    "tcp-westwood" => Westwood(Sack, Westwood) [reno, sack, westwood],
+    "tcp-vegas"    => Vegas(VegasRecovery, Vegas) [reno, sack, vegas],
+    "tcp-jtcp"     => Jtcp(NewReno, Jtcp) [reno, newreno],
+    "tcp-dctcp"    => Dctcp(Sack, Dctcp) [reno, sack, dctcp],
+    "tcp-veno"     => Veno(Sack, Veno) [reno, sack],
+    "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
 }
-
-/// The keys that only the window growth of some kinds reads.
-const KEYS_OF_KINDS: [(&[&str], &[&str]); 8] = [
-    (&["tcp-cubic"], &["cubic_scale", "reno_friendly", "reno_friendly_alpha_rises", "grow_without_plateau", "hystart"]),
-    (&["tcp-cubic", "tcp-bic"], &["beta", "fast_convergence"]),
-    (&["tcp-vegas"], &["vegas", "vegas_alpha", "vegas_beta", "vegas_gamma"]),
-    (&["tcp-veno"], &["veno_beta"]),
-    (&["tcp-bic"], &["bic_low_window", "bic_max_increment", "bic_smooth_part"]),
-    (&["tcp-westwood"], &["bandwidth_filter", "bandwidth_time_constant"]),
-    (&["tcp-jtcp"], &["jitter_threshold"]),
-    (&["tcp-dctcp"], &["dctcp_gain"]),
-];
 
 /// Options of a TCP connection: which kind, and its rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +109,17 @@ impl TcpOptions {
     pub fn rules_mut(&mut self) -> &mut Rules {
         Arc::make_mut(&mut self.rules)
     }
+
+    fn tables(&self) -> Result<Tables, serde_json::Error> {
+        let mut tables = Tables::default();
+        self.rules.write(self.kind.parts(), &mut tables).map(|()| tables)
+    }
+
+    /// The same error with the table of its key.
+    fn placed(&self, error: OptionError) -> OptionError {
+        let is_expert = self.tables().is_ok_and(|[_, expert]| expert.contains_key(error.key));
+        if is_expert { error.within(EXPERT) } else { error }
+    }
 }
 
 impl Registry for TcpOptions {
@@ -124,50 +131,64 @@ impl Registry for TcpOptions {
     }
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
         let kind = Kind::named(kind)?;
-        let mut rules = Rules::preset(dialect);
-        kind.adjust(&mut rules, dialect);
-        Some(Self { kind, rules: Arc::new(rules) })
+        Some(Self { kind, rules: Arc::new(kind.preset(dialect)) })
     }
     fn check(&self) -> Result<(), OptionError> {
-        self.rules.check()
+        self.rules.check().map_err(|error| self.placed(error))
     }
-
     fn unused(&self) -> Vec<OptionError> {
-        let kind = self.kind.name();
-        let of_other_kinds =
-            KEYS_OF_KINDS.iter().filter(|(kinds, _)| !kinds.contains(&kind)).flat_map(|(kinds, keys)| {
-                let owners = kinds.join(" and ");
-                let message = move |key| format!("this key has no effect but on {owners}: leave {key} out");
-                keys.iter().map(move |key| OptionError::new(key, message(key)))
-            });
-        let time_constant = unused_unless(
-            self.rules.bandwidth_filter == BandwidthFilter::Tustin,
-            "bandwidth_time_constant",
-            "bandwidth_filter = \"tustin\"",
-        );
-        let least_flight =
-            unused_unless(self.rules.exit_recovery_fix, "exit_recovery_least_flight", "exit_recovery_fix = true");
-        of_other_kinds.chain(time_constant).chain(least_flight).chain(self.rules.unused()).collect()
+        self.rules.unused().into_iter().map(|error| self.placed(error)).collect()
     }
 }
 
 impl SchemaRegistry for TcpOptions {
-    fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
-        let kind = Kind::named(kind)
-            .ok_or_else(|| <D::Error as serde::de::Error>::unknown_variant(kind, <Self as Registry>::KINDS))?;
-        Ok(Self { kind, rules: Arc::new(Rules::deserialize(options)?) })
+    fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
+        let kind = Kind::named(kind).ok_or_else(|| D::Error::unknown_variant(kind, KINDS))?;
+        let mut rules = kind.preset(Dialect::Rfc);
+        rules.clear();
+        TableReader { kind, rules: &mut rules, table: Table::Usual }.deserialize(options)?;
+        Ok(Self { kind, rules: Arc::new(rules) })
+    }
+}
+
+/// Reads a table into the rules, whose options that can be absent are.
+struct TableReader<'r> {
+    kind: Kind,
+    rules: &'r mut Rules,
+    table: Table,
+}
+
+impl<'de> DeserializeSeed<'de> for TableReader<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, table: D) -> Result<(), D::Error> {
+        table.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TableReader<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { kind, rules, table } = self;
+        while let Some(key) = map.next_key::<String>()? {
+            if table == Table::Usual && key == EXPERT {
+                map.next_value_seed(TableReader { kind, rules, table: Table::Expert })?;
+            } else if !rules.read(kind.parts(), (table, &key), &mut map)? {
+                return Err(A::Error::custom(format_args!("{} has no key \"{key}\"", kind.name())));
+            }
+        }
+        Ok(())
     }
 }
 
 impl serde::Serialize for TcpOptions {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Tagged<'a> {
-            kind: &'static str,
-            #[serde(flatten)]
-            rules: &'a Rules,
-        }
-        Tagged { kind: self.kind.name(), rules: &self.rules }.serialize(serializer)
+        let [mut keys, expert] = self.tables().map_err(serde::ser::Error::custom)?;
+        keys.insert("kind".into(), self.kind.name().into());
+        keys.insert(EXPERT.into(), expert.into());
+        keys.serialize(serializer)
     }
 }
 
@@ -176,8 +197,18 @@ impl schemars::JsonSchema for TcpOptions {
         "TcpOptions".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let rules = Rules::json_schema(generator);
-        schema_of_kinds(KINDS.iter().map(|kind| (*kind, rules.clone())).collect())
+        let mut schema = |kind: &'static str| {
+            let (rules, mut tables) = (TcpOptions::preset(kind, Dialect::Rfc)?, Tables::default());
+            rules.rules.describe(rules.kind.parts(), generator, &mut tables);
+            let [mut keys, expert] = tables.map(serde_json::Value::from);
+            keys[EXPERT] = json!({
+                "description": "Options that only presets set.", "type": "object",
+                "properties": expert, "additionalProperties": false,
+            });
+            let table = schemars::json_schema!({ "type": "object", "properties": keys, "additionalProperties": false });
+            Some((kind, table))
+        };
+        schema_of_kinds(KINDS.iter().copied().filter_map(&mut schema).collect())
     }
 }
 
@@ -308,12 +339,19 @@ mod tests {
         assert!(TcpOptions::preset("tcp-fack", Dialect::Rfc).is_none());
     }
 
+    /// The table of a kind under ns-2's preset.
+    fn text(kind: &str) -> serde_json::Value {
+        let mut text = serde_json::to_value(TcpOptions::preset(kind, Dialect::Ns2).unwrap()).unwrap();
+        text.as_object_mut().unwrap().remove("kind");
+        text
+    }
+
     #[test]
     fn a_wrong_key_or_value_is_named() {
         let with = |key: &str, value: serde_json::Value| {
-            let options = TcpOptions::preset("tcp-reno", Dialect::Ns2).unwrap();
-            let mut text = serde_json::to_value(&*options.rules).unwrap();
-            text[key] = value;
+            let mut text = text("tcp-reno");
+            let expert = text["expert"].get(key).is_some();
+            (if expert { &mut text["expert"] } else { &mut text })[key] = value;
             TcpOptions::deserialize("tcp-reno", text)
         };
         assert!(with("windw", 5.into()).unwrap_err().to_string().contains("windw"));
@@ -337,8 +375,7 @@ mod tests {
     /// ns-2.35, tcl/lib/ns-default.tcl.
     #[test]
     fn ns2_defaults() {
-        let rules = TcpOptions::preset("tcp-newreno", Dialect::Ns2).unwrap().rules;
-        let text = serde_json::to_value(&*rules).unwrap();
+        let text = text("tcp-newreno");
         for (key, value) in [
             ("window", "20packets"),
             ("segment", "1.04kB"),
@@ -350,7 +387,7 @@ mod tests {
             ("partial_ack_timer", "impatient"),
             ("restart_after_idle", "one"),
         ] {
-            assert_eq!(text[key], value, "{key}");
+            assert_eq!(*text.get(key).unwrap_or(&text["expert"][key]), value, "{key}");
         }
         assert!(text.get("delayed_ack").is_none());
         // ns-2's windowInit_ is in packets and no bytes bound it.
@@ -361,7 +398,7 @@ mod tests {
     #[test]
     fn ns2_defaults_of_westwood() {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Ns2).unwrap();
-        let text = serde_json::to_value(&*options.rules).unwrap();
+        let text = text("tcp-westwood");
         for (key, value) in [
             ("pipe", "fack"),
             ("bandwidth_filter", "linux"),
@@ -371,11 +408,12 @@ mod tests {
             ("tick", "1ms"),
             ("clock_phase", "558.807us"),
         ] {
-            assert_eq!(text[key], value, "{key}");
+            assert_eq!(*text.get(key).unwrap_or(&text["expert"][key]), value, "{key}");
         }
-        assert_eq!((&text["timestamps"], &text["timestamps_reset_backoff"]), (&false.into(), &true.into()));
-        // No other recovery tells the filter what it goes by.
-        options.rules_mut().pipe = crate::Pipe::Scoreboard;
+        assert_eq!(text["timestamps"], false);
+        assert_eq!(text["expert"]["timestamps_reset_backoff"], true);
+        // No other recovery has the filter's events.
+        options.rules_mut().sack.pipe = crate::Pipe::Scoreboard;
         assert_eq!(options.check().unwrap_err().key, "bandwidth_filter");
     }
 

@@ -19,13 +19,13 @@ mod fack_board;
 mod growth;
 mod hystart;
 mod jtcp;
+mod keys;
 mod kinds;
 mod linux_window;
 mod newreno;
 mod open_state;
 mod opening;
 mod options;
-mod presets;
 mod prr;
 mod rack;
 mod ranges;
@@ -46,10 +46,14 @@ mod westwood;
 mod westwood_linux;
 
 pub use counters::Counters;
+pub use cubic::CubicOptions;
+pub use dctcp::DctcpOptions;
 pub use kinds::{Sender, TcpOptions};
-pub use options::{
-    AckCounting, BandwidthFilter, EcnEcho, HalvedWindow, Halving, Increase, PartialAckTimer, Pipe, Restart, Rules,
-    VegasRules,
-};
+pub use newreno::{NewRenoOptions, PartialAckTimer};
+pub use options::{AckCounting, EcnEcho, HalvedWindow, Halving, Increase, Restart, Rules};
+pub use reno::RenoOptions;
+pub use sack::{Pipe, SackOptions};
 pub use segment::{SackBlocks, Segment};
 pub use sink::Sink;
+pub use vegas::{VegasOptions, VegasRules};
+pub use westwood::{BandwidthFilter, WestwoodOptions};

@@ -6,12 +6,38 @@
 //! ```
 
 use crate::growth::Growth;
-use crate::options::{PartialAckTimer, Rules};
+use crate::keys::options;
+use crate::options::Rules;
 use crate::reno::duplicate;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
-use headway_units::Dialect;
+use headway_units::{Dialect, QueueSize};
+
+options! {
+    /// Options of `tcp-newreno` and `tcp-jtcp`.
+    NewRenoOptions {
+        /// When partial acknowledgements restart the retransmission timer.
+        Usual partial_ack_timer: PartialAckTimer = PartialAckTimer::Impatient;
+        /// cwnd becomes `min(ssthresh, max(FlightSize, least) + 1)` at the end of a recovery (RFC 6582 step 3, option 1; ns-2
+        /// `exit_recovery_fix_`). `exit_recovery_least_flight` is the least.
+        Expert exit_recovery_fix: bool = true, Ns2: false;
+        /// The least FlightSize that `exit_recovery_fix` counts with, in segments: 1 (RFC 6582) or 0 (ns-2).
+        Expert exit_recovery_least_flight: u32 = 1, Ns2: 0;
+        /// New segments that one acknowledgement may release in a recovery; absent: as the window allows.
+        Expert recovery_burst: Option<QueueSize> = None, Ns2: Some(QueueSize::Packets(2));
+    }
+}
+
+/// When partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialAckTimer {
+    /// The first only: many losses end in a timeout.
+    Impatient,
+    /// Each: many losses take a round trip each.
+    SlowButSteady,
+}
 
 /// Fast recovery that stays for partial acknowledgements.
 #[derive(Clone, Debug)]
@@ -42,7 +68,7 @@ impl Recovery for NewReno {
         if state.dupacks == 0 {
             state.release();
         } else if state.dupacks >= state.rules.dupack_threshold {
-            state.release_at_most(state.rules.recovery_burst);
+            state.release_at_most(state.rules.newreno.recovery_burst);
         }
     }
 
@@ -60,33 +86,29 @@ impl NewReno {
             if state.last_cut == Cut::DupAcks {
                 state.last_cut = Cut::Recovered;
             }
-            if state.rules.exit_recovery_fix {
-                let flight = (state.max - ack.seq).max(u64::from(state.rules.exit_recovery_least_flight));
+            if state.rules.newreno.exit_recovery_fix {
+                let flight = (state.max - ack.seq).max(u64::from(state.rules.newreno.exit_recovery_least_flight));
                 state.window.cwnd = state.window.ssthresh.min(flight as f64 + 1.0);
             }
         }
         self.partial = false;
-        state.accept(ack, state.rules.grow_on_exit || !recovering);
+        state.accept(ack, state.rules.reno.grow_on_exit || !recovering);
     }
 
     fn partial<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        if state.rules.partial_ack_timer == PartialAckTimer::SlowButSteady || !self.partial {
+        if state.rules.newreno.partial_ack_timer == PartialAckTimer::SlowButSteady || !self.partial {
             self.partial = true;
             state.restart_timer();
         }
         let acked = ack.seq - state.una;
-        if state.rules.partial_window_deflation {
-            if state.inflation > acked {
-                state.inflation -= acked - 1;
-            } else {
-                state.window.cwnd -= (acked - state.inflation) as f64;
-                state.inflation = 1;
-            }
-            // A mark may have left half a segment, which no deflation keeps (ns-2).
-            state.window.cwnd = state.window.cwnd.max(1.0);
+        if state.inflation > acked {
+            state.inflation -= acked - 1;
         } else {
-            state.inflation = 0;
+            state.window.cwnd -= (acked - state.inflation) as f64;
+            state.inflation = 1;
         }
+        // A mark may have left half a segment, which no deflation keeps (ns-2).
+        state.window.cwnd = state.window.cwnd.max(1.0);
         state.una = ack.seq;
         state.nxt = state.nxt.max(state.una);
         state.drop_measurement();

@@ -2,7 +2,8 @@
 
 use crate::growth::Step;
 use crate::linux_window::LinuxWindow;
-use crate::options::{Pipe, Rules};
+use crate::options::Rules;
+use crate::sack::Pipe;
 
 /// One of the two ways.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub(crate) enum Opening {
 
 impl Opening {
     pub(crate) fn new(rules: &Rules) -> Self {
-        if rules.pipe == Pipe::Fack { Self::Linux(LinuxWindow::new(rules)) } else { Self::Step(Step::new(rules)) }
+        if rules.sack.pipe == Pipe::Fack { Self::Linux(LinuxWindow::new(rules)) } else { Self::Step(Step::new(rules)) }
     }
 
     pub(crate) const fn is_linux(&self) -> bool {

@@ -8,11 +8,20 @@
 //! Segments go out while in flight < cwnd + inflation.
 
 use crate::growth::Growth;
+use crate::keys::options;
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
+
+options! {
+    /// Options of the kinds with a fast recovery.
+    RenoOptions {
+        /// The acknowledgement that ends a fast recovery also opens the window.
+        Expert grow_on_exit: bool = false, Ns2: true;
+    }
+}
 
 /// Fast recovery that the first new acknowledgement ends.
 #[derive(Clone, Debug)]
@@ -34,7 +43,7 @@ impl Recovery for Reno {
                 state.last_cut = Cut::Recovered;
             }
             state.inflation = 0;
-            state.accept(ack, state.rules.grow_on_exit || !recovering);
+            state.accept(ack, state.rules.reno.grow_on_exit || !recovering);
         } else if ack.seq == state.una {
             duplicate(state, state.last_cut == Cut::DupAcks);
         }

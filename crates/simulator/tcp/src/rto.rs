@@ -11,7 +11,8 @@
 //! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
 //! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
 
-use crate::options::{Pipe, Rules};
+use crate::options::Rules;
+use crate::sack::Pipe;
 use headway_units::{Duration, Instant, RtoFloor, TickedRoundTripEstimate};
 
 /// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).
@@ -49,7 +50,7 @@ impl Rto {
     }
 
     fn update(&mut self, rules: &Rules, ticks: i64) {
-        if rules.pipe == Pipe::Fack {
+        if rules.sack.pipe == Pipe::Fack {
             self.round_trip.sample_linux(ticks);
         } else {
             self.round_trip.sample(ticks);

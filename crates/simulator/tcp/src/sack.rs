@@ -12,7 +12,8 @@
 
 use crate::fack::Fack;
 use crate::growth::Growth;
-use crate::options::{Pipe, Rules};
+use crate::keys::options;
+use crate::options::Rules;
 use crate::prr::Prr;
 use crate::sack1::Counted;
 use crate::scoreboard::Scoreboard;
@@ -21,6 +22,38 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 use std::collections::VecDeque;
+
+options! {
+    /// Options of the kinds with SACK.
+    SackOptions {
+        /// Proportional rate reduction (RFC 6937) in a recovery instead of an immediate cut.
+        Usual proportional_rate_reduction: bool = false, Headway1: true, Linux: true;
+        /// Once in recovery, packets are trusted to arrive in the order in which they were sent: one received makes all sent
+        /// before it lost, retransmissions too (RACK of RFC 8985 on a path without reordering).
+        Usual rack: bool = false, Headway1: true, Linux: true;
+        /// How the sender estimates what is in the network.
+        Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
+        /// SACK blocks in an acknowledgement at most, 0 to 3.
+        Expert sack_blocks: u8 = 0;
+        /// A recovery begins before three duplicates if a segment has arrived that was sent a quarter of the least round trip after
+        /// the missing one (RACK's reordering window, RFC 8985 section 6.2). With `pipe = "scoreboard"`.
+        Expert rack_window: bool = false, Linux: true;
+        /// The scoreboard outlives a timeout (RFC 6675 section 5.1 leaves it open, RFC 2018 forbids it).
+        Expert keep_sack_after_timeout: bool = false, Linux: true;
+    }
+}
+
+/// How SACK estimates what is in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipe {
+    /// A counter: one less for each acknowledgement, one more for each segment sent (ns-2 Sack1; Fall and Floyd 1996).
+    Counted,
+    /// From the scoreboard (RFC 6675 section 4).
+    Scoreboard,
+    /// The same by the highest block, with the recovery and the estimate of the round trip of Linux 2.6 (ns-2 Agent/TCP/Linux).
+    Fack,
+}
 
 /// SACK recovery of each sort.
 #[derive(Clone, Debug)]
@@ -55,13 +88,13 @@ pub(crate) struct Board {
 
 impl Recovery for Sack {
     fn adjust(rules: &mut Rules, dialect: Dialect) {
-        rules.sack_blocks = 3;
+        rules.sack.sack_blocks = 3;
         // net/ipv4/tcp_input.c, `tcp_cong_control`: the reduction has ended when the acknowledgement comes to it.
-        rules.grow_on_exit |= dialect == Dialect::Linux;
+        rules.reno.grow_on_exit |= dialect == Dialect::Linux;
     }
 
     fn new(rules: &Rules) -> Self {
-        match rules.pipe {
+        match rules.sack.pipe {
             Pipe::Counted => Self::Counted(Counted::new(rules)),
             Pipe::Scoreboard => Self::Scoreboard(Board {
                 board: Scoreboard::default(),
@@ -81,7 +114,7 @@ impl Recovery for Sack {
     }
 
     fn first_window(rules: &Rules) -> u64 {
-        if rules.pipe == Pipe::Fack { rules.initial_window_segments() } else { 1 }
+        if rules.sack.pipe == Pipe::Fack { rules.initial_window_segments() } else { 1 }
     }
     fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
         // Fack sees it beside the acknowledgement's other news.
@@ -167,7 +200,7 @@ impl Board {
         let threshold = state.rules.dupack_threshold;
         let lost = state.dupacks >= threshold
             || self.board.lost_below(threshold) > state.una
-            || state.rules.rack_window && state.times.is_lost(state.una, self.board.highest() - 1);
+            || state.rules.sack.rack_window && state.times.is_lost(state.una, self.board.highest() - 1);
         if !lost || (state.una < state.recover && state.una != 1) {
             return;
         }
@@ -187,7 +220,7 @@ impl Board {
         self.entered = state.una + 1;
         self.overtaken = 0;
         state.nxt = state.max;
-        self.prr = state.rules.proportional_rate_reduction.then(|| Prr::new(window, state.window.ssthresh as u64));
+        self.prr = state.rules.sack.proportional_rate_reduction.then(|| Prr::new(window, state.window.ssthresh as u64));
         self.estimate(state, delivered, false);
         state.resend(state.una);
         self.count_resent(state, state.una);
@@ -201,14 +234,14 @@ impl Board {
         }
         state.recovered();
         // What SACK told of before has been counted by the rate reduction.
-        state.accept_counting(ack, state.rules.grow_on_exit.then_some(delivered));
+        state.accept_counting(ack, state.rules.reno.grow_on_exit.then_some(delivered));
     }
 
     /// Step B: what is lost, what is in the network, and with rate reduction what may follow.
     fn estimate<G: Growth>(&mut self, state: &mut State<G>, delivered: u64, is_new: bool) {
-        let threshold = if state.rules.rack { 1 } else { state.rules.dupack_threshold };
+        let threshold = if state.rules.sack.rack { 1 } else { state.rules.dupack_threshold };
         let lost_before = (self.lost_below, self.again.len());
-        if state.rules.rack {
+        if state.rules.sack.rack {
             self.judge_retransmissions(state.una);
         }
         // The first segment is lost by the recovery's own reason, even if its three duplicates told of less.
@@ -240,7 +273,7 @@ impl Board {
 
     fn count_resent<G: Growth>(&mut self, state: &State<G>, seq: u64) {
         self.resent = self.resent.max(seq + 1);
-        if state.rules.rack {
+        if state.rules.sack.rack {
             self.order.push_back((seq, state.max));
         }
         self.count_sent();
@@ -257,7 +290,7 @@ impl Board {
         self.recovering = false;
         self.prr = None;
         self.again.clear();
-        if !state.rules.keep_sack_after_timeout {
+        if !state.rules.sack.keep_sack_after_timeout {
             self.board.clear();
         }
     }
@@ -356,7 +389,7 @@ mod tests {
     fn a_growth_sees_all_of_a_recovery() {
         for pipe in [Pipe::Counted, Pipe::Scoreboard, Pipe::Fack] {
             let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
-            (options.rules_mut().pipe, options.rules_mut().delayed_ack) = (pipe, None);
+            (options.rules_mut().sack.pipe, options.rules_mut().delayed_ack) = (pipe, None);
             let mut flow = Flow::<Sack, Witness>::new(&options.rules, Random::new(1, "witness"));
             let mut sink = Sink::new(&options);
             flow.write(Instant::ZERO, 100);

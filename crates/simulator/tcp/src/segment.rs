@@ -50,6 +50,8 @@ pub struct SackBlocks([(u32, u32); 3]);
 impl SackBlocks {
     /// How many fit beside the timestamp option.
     pub const MAX: usize = 3;
+    /// Bytes that each adds to an acknowledgement.
+    pub const BYTES: u32 = 8;
 
     /// How many there are.
     #[must_use]

@@ -195,7 +195,7 @@ impl Sink {
     /// One of all that has come in order.
     #[inline(always)]
     fn acknowledgement(&self, now: Instant, sack: SackBlocks, ece: bool) -> Segment {
-        let blocks = self.rules.sack_block_size.count() as u32 * sack.len() as u32;
+        let blocks = SackBlocks::BYTES * sack.len() as u32;
         Segment {
             seq: self.next,
             sent: now,
@@ -277,7 +277,7 @@ impl Sink {
     #[inline]
     fn report(&mut self, latest: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        let most = usize::from(self.rules.sack_blocks).min(SackBlocks::MAX);
+        let most = usize::from(self.rules.sack.sack_blocks).min(SackBlocks::MAX);
         if most == 0 {
             return blocks;
         }

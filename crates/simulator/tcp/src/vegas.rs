@@ -13,12 +13,38 @@
 use crate::aimd::Aimd;
 use crate::arizona::Arizona;
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{Increase, Rules, VegasRules};
+use crate::keys::options;
+use crate::options::{Increase, Rules};
 use crate::sack::Sack;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::{Bytes, Dialect, Duration};
+
+options! {
+    /// Options of `tcp-vegas`.
+    VegasOptions {
+        /// Which Vegas it is.
+        Usual vegas: VegasRules = VegasRules::Linux, Ns2: VegasRules::Arizona;
+        /// Below this many segments in the queue the window opens.
+        Usual vegas_alpha: u32 = 2, Ns2: 1;
+        /// Above this many segments in the queue the window closes.
+        Usual vegas_beta: u32 = 4, Ns2: 3;
+    }
+}
+
+/// Which Vegas `tcp-vegas` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasRules {
+    /// The University of Arizona's, with its own fine-grained retransmission, as ns-2's Agent/TCP/Vegas has it.
+    Arizona,
+    /// Linux's: only the window's growth, over SACK's recovery.
+    Linux,
+}
+
+/// gamma: above this many segments in the queue slow start ends.
+pub(crate) const GAMMA: f64 = 1.0;
 
 /// Linux's Vegas.
 #[derive(Clone, Debug)]
@@ -26,7 +52,6 @@ pub(crate) struct Vegas {
     reno: Aimd,
     alpha: f64,
     beta: f64,
-    gamma: f64,
     whole: bool,
     phase: Phase,
     base_rtt: Duration,
@@ -51,9 +76,8 @@ impl Growth for Vegas {
     fn new(rules: &Rules) -> Self {
         Self {
             reno: Aimd::new(rules),
-            alpha: f64::from(rules.vegas_alpha),
-            beta: f64::from(rules.vegas_beta),
-            gamma: f64::from(rules.vegas_gamma),
+            alpha: f64::from(rules.vegas.vegas_alpha),
+            beta: f64::from(rules.vegas.vegas_beta),
             whole: rules.increase == Increase::Whole,
             phase: Phase::Round(1),
             base_rtt: Duration::MAX,
@@ -135,7 +159,7 @@ impl Vegas {
         let diff = window.cwnd * (rtt - base) / base;
         // The kernel's integers: between beta and beta + 1 it stays.
         let diff = if self.whole { diff.floor() } else { diff };
-        if window.in_slow_start() && diff > self.gamma {
+        if window.in_slow_start() && diff > GAMMA {
             window.cwnd = window.cwnd.min((window.cwnd * base / rtt).floor() + 1.0);
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else if window.in_slow_start() {
@@ -149,6 +173,15 @@ impl Vegas {
         window.cwnd = window.cwnd.max(2.0);
         window.ssthresh = window.ssthresh.max((window.cwnd * 0.75).floor());
     }
+}
+
+macro_rules! either {
+    ($value:expr, $each:ident => $call:expr) => {
+        match $value {
+            VegasRecovery::Arizona($each) => $call,
+            VegasRecovery::Linux($each) => $call,
+        }
+    };
 }
 
 /// What recovers beneath either Vegas.
@@ -174,53 +207,32 @@ impl Recovery for VegasRecovery {
     }
 
     fn new(rules: &Rules) -> Self {
-        match rules.vegas {
+        match rules.vegas.vegas {
             VegasRules::Arizona => Self::Arizona(Arizona::new(rules)),
             VegasRules::Linux => Self::Linux(Sack::new(rules)),
         }
     }
 
     fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        match self {
-            Self::Arizona(arizona) => arizona.on_echo(state, ack),
-            Self::Linux(sack) => sack.on_echo(state, ack),
-        }
+        either!(self, each => each.on_echo(state, ack));
     }
     fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        match self {
-            Self::Arizona(arizona) => arizona.on_ack(state, ack),
-            Self::Linux(sack) => sack.on_ack(state, ack),
-        }
+        either!(self, each => each.on_ack(state, ack));
     }
     fn on_timeout<G: Growth>(&mut self, state: &mut State<G>) {
-        match self {
-            Self::Arizona(arizona) => arizona.on_timeout(state),
-            Self::Linux(sack) => sack.on_timeout(state),
-        }
+        either!(self, each => each.on_timeout(state));
     }
     fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
-        match self {
-            Self::Arizona(arizona) => arizona.time_out(state),
-            Self::Linux(sack) => sack.time_out(state),
-        }
+        either!(self, each => each.time_out(state));
     }
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
-        match self {
-            Self::Arizona(arizona) => arizona.next(state),
-            Self::Linux(sack) => sack.next(state),
-        }
+        either!(self, each => each.next(state))
     }
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
-        match self {
-            Self::Arizona(arizona) => arizona.sent(state, seq),
-            Self::Linux(sack) => sack.sent(state, seq),
-        }
+        either!(self, each => each.sent(state, seq));
     }
     fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
-        match self {
-            Self::Arizona(arizona) => arizona.output(state, seq),
-            Self::Linux(sack) => sack.output(state, seq),
-        }
+        either!(self, each => each.output(state, seq))
     }
 }
 

@@ -23,11 +23,13 @@ use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration};
 
+/// With this many segments in the queue or more, a loss is one of congestion.
+const BETA: f64 = 3.0;
+
 /// Veno's window growth.
 #[derive(Clone, Debug)]
 pub(crate) struct Veno {
     opening: Opening,
-    beta: f64,
     /// N is rounded as in Linux.
     whole: bool,
     state: OpenState,
@@ -55,7 +57,6 @@ impl Growth for Veno {
         Self {
             whole: opening.is_linux() || rules.increase == Increase::Whole,
             opening,
-            beta: f64::from(rules.veno_beta),
             state: OpenState::new(),
             base_rtt: Duration::MAX,
             rtt: Duration::MAX,
@@ -82,7 +83,7 @@ impl Growth for Veno {
         if judges {
             self.judge(window.cwnd);
         }
-        let congested = judges && self.backlog >= self.beta;
+        let congested = judges && self.backlog >= BETA;
         match &mut self.opening {
             Opening::Step(step) => {
                 let left = step.slow_start(window, acked.segments);
@@ -116,7 +117,7 @@ impl Growth for Veno {
     /// `tcp_veno_ssthresh`.
     fn decrease(&mut self, _cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.state.reduced();
-        let share = if self.backlog < self.beta { 0.8 } else { 0.5 };
+        let share = if self.backlog < BETA { 0.8 } else { 0.5 };
         self.opening.reduced(share, cwnd, base)
     }
 

@@ -12,11 +12,42 @@
 use crate::aimd::Aimd;
 use crate::bandwidth::Bandwidth;
 use crate::growth::{Acked, Growth, Window};
-use crate::options::{BandwidthFilter, Rules};
+use crate::keys::options;
+use crate::options::Rules;
 use crate::segment::Segment;
 use crate::state::Cut;
 use crate::westwood_linux::LinuxWestwood;
 use headway_units::{Dialect, Duration, Instant};
+
+options! {
+    /// Options of `tcp-westwood`.
+    WestwoodOptions {
+        /// How the bandwidth is estimated.
+        Usual bandwidth_filter: BandwidthFilter = BandwidthFilter::Plus, Ns2: BandwidthFilter::Linux;
+    }
+}
+
+/// How Westwood estimates its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandwidthFilter {
+    /// Westwood+: a sample a round trip, smoothed twice (Linux).
+    Plus,
+    /// Westwood of 2001: a sample an acknowledgement, through a filter of two poles.
+    Tustin,
+    /// Westwood+ in the integers of Linux 2.6, which halves ssthresh as Reno does; over `pipe = "fack"`, whose events it follows
+    /// (ns-2 Agent/TCP/Linux).
+    Linux,
+}
+
+macro_rules! either {
+    ($value:expr, $each:ident => $call:expr) => {
+        match $value {
+            Westwood::Published($each) => $call,
+            Westwood::Linux($each) => $call,
+        }
+    };
+}
 
 /// Each Westwood.
 #[derive(Clone, Debug)]
@@ -26,68 +57,42 @@ pub(crate) enum Westwood {
 }
 
 impl Growth for Westwood {
-    /// ns-2.35's only Westwood is that of its Agent/TCP/Linux.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
             rules.adjust_to_linux_agent();
-            rules.bandwidth_filter = BandwidthFilter::Linux;
         }
     }
 
     fn new(rules: &Rules) -> Self {
-        match rules.bandwidth_filter {
+        match rules.westwood.bandwidth_filter {
             BandwidthFilter::Linux => Self::Linux(LinuxWestwood::new(rules)),
             BandwidthFilter::Plus | BandwidthFilter::Tustin => Self::Published(Published::new(rules)),
         }
     }
 
     fn observe(&mut self, now: Instant, una: u64, max: u64, ack: &Segment) {
-        match self {
-            Self::Published(published) => published.observe(now, una, max, ack),
-            Self::Linux(linux) => linux.observe(now, una, max, ack),
-        }
+        either!(self, each => each.observe(now, una, max, ack));
     }
     fn acknowledged(&mut self, acked: Acked, fine: bool) {
-        match self {
-            Self::Published(published) => published.acknowledged(acked, fine),
-            Self::Linux(linux) => linux.acknowledged(acked, fine),
-        }
+        either!(self, each => each.acknowledged(acked, fine));
     }
     fn grow(&mut self, window: &mut Window, acked: Acked) {
-        match self {
-            Self::Published(published) => published.grow(window, acked),
-            Self::Linux(linux) => linux.grow(window, acked),
-        }
+        either!(self, each => each.grow(window, acked));
     }
     fn hold(&mut self, acked: Acked) {
-        match self {
-            Self::Published(published) => published.hold(acked),
-            Self::Linux(linux) => linux.hold(acked),
-        }
+        either!(self, each => each.hold(acked));
     }
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
-        match self {
-            Self::Published(published) => published.decrease(cut, cwnd, base),
-            Self::Linux(linux) => linux.decrease(cut, cwnd, base),
-        }
+        either!(self, each => each.decrease(cut, cwnd, base))
     }
     fn settle(&self, cwnd: f64, reduced: f64) -> f64 {
-        match self {
-            Self::Published(published) => published.settle(cwnd, reduced),
-            Self::Linux(linux) => linux.settle(cwnd, reduced),
-        }
+        either!(self, each => each.settle(cwnd, reduced))
     }
     fn recovered(&mut self, window: &mut Window) {
-        match self {
-            Self::Published(published) => published.recovered(window),
-            Self::Linux(linux) => linux.recovered(window),
-        }
+        either!(self, each => each.recovered(window));
     }
     fn timed_out(&mut self) {
-        match self {
-            Self::Published(published) => published.timed_out(),
-            Self::Linux(linux) => linux.timed_out(),
-        }
+        either!(self, each => each.timed_out());
     }
 }
 
@@ -109,7 +114,7 @@ impl Growth for Published {
         Self {
             reno: Aimd::new(rules),
             bandwidth: Bandwidth::new(rules),
-            plus: rules.bandwidth_filter == BandwidthFilter::Plus,
+            plus: rules.westwood.bandwidth_filter == BandwidthFilter::Plus,
             accounted: 0,
             rtt: None,
             min_rtt: Duration::ZERO,
@@ -196,7 +201,7 @@ mod tests {
 
     fn westwood(filter: BandwidthFilter) -> Published {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().bandwidth_filter = filter;
+        options.rules_mut().westwood.bandwidth_filter = filter;
         Published::new(&options.rules)
     }
 

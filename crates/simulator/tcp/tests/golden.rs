@@ -77,7 +77,7 @@ fn exit_recovery_fix_counts_flight_size_and_one() {
         ("11", true, "2/15 4/17 8.143/34 17.41/152"),
     ] {
         let mut options = options("newreno", 100);
-        options.rules_mut().exit_recovery_fix = fix;
+        options.rules_mut().newreno.exit_recovery_fix = fix;
         for (millis, cell) in [550, 750, 1000, 2000].into_iter().zip(cells.split(' ')) {
             let mut link = hop("10Mbps", "50ms", Limit::Ns2(1000));
             link.lost = [lost.parse().unwrap()].into();

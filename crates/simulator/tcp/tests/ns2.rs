@@ -5,8 +5,8 @@ mod path;
 #[path = "path/recorded.rs"]
 mod recorded;
 
-use headway_tcp::{Rules, TcpOptions};
-use headway_units::{Dialect, Instant, Registry};
+use headway_tcp::TcpOptions;
+use headway_units::{Dialect, Instant, Registry, SchemaRegistry as _};
 use path::{Outcome, dumbbell, run};
 use recorded::{Case, first_difference};
 
@@ -17,12 +17,12 @@ trait Replay {
 
 impl Replay for Case {
     fn options(&self) -> TcpOptions {
-        let mut options = TcpOptions::preset(&self.kind, Dialect::Ns2).unwrap();
-        let mut rules = serde_json::to_value(&*options.rules).unwrap();
+        let mut table = serde_json::to_value(TcpOptions::preset(&self.kind, Dialect::Ns2).unwrap()).unwrap();
+        table.as_object_mut().unwrap().remove("kind");
         for (name, value) in &self.options {
-            rules[name] = serde_json::from_str(value).unwrap();
+            table[name] = serde_json::from_str(value).unwrap();
         }
-        *options.rules_mut() = serde_json::from_value::<Rules>(rules).unwrap();
+        let options = TcpOptions::deserialize(&self.kind, table).unwrap();
         options.check().unwrap();
         options
     }

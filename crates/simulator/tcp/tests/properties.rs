@@ -124,7 +124,7 @@ proptest! {
             }
             prop_assert!(sender.poll_transmit(now).is_none(), "a burst without end");
             // With fack, what duplicates tell of is not in flight.
-            let fack = options.rules.pipe == Pipe::Fack;
+            let fack = options.rules.sack.pipe == Pipe::Fack;
             prop_assert!(fack || sender.in_flight() <= window, "{} in flight of {window}", sender.in_flight());
             prop_assert!(sender.acknowledged() <= highest + 1);
             while let Some(ack) = sink.poll_transmit(now) {

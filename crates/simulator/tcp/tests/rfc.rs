@@ -456,7 +456,7 @@ fn the_end_of_a_recovery_opens_the_window_by_its_news() {
             rules.initial_window = QueueSize::Packets(5);
             rules.initial_window_bytes = None;
             rules.initial_ssthresh = Some(QueueSize::Packets(5));
-            rules.grow_on_exit = grows;
+            rules.reno.grow_on_exit = grows;
             rules.limited_transmit = false;
         });
         assert_eq!(dialogue.receive(ack(1)), [1, 2, 3, 4, 5]);
@@ -504,7 +504,7 @@ fn sack_after_a_timeout() {
 /// what the application has written since.
 #[test]
 fn a_hole_before_a_recovery_is_not_resent() {
-    let options = options("tcp-sack", |rules| rules.pipe = Pipe::Counted);
+    let options = options("tcp-sack", |rules| rules.sack.pipe = Pipe::Counted);
     let mut sender = Sender::new(&options, Random::new(1, "dialogue"));
     sender.write(Instant::ZERO, 5);
     let syn = sender.poll_transmit(Instant::ZERO).unwrap();
@@ -558,7 +558,7 @@ fn ecn_at_the_sender() {
 #[test]
 fn dctcp_at_the_sender() {
     let change = |rules: &mut Rules| {
-        rules.l4s = true;
+        rules.dctcp.l4s = true;
         rules.initial_ssthresh = Some(QueueSize::Packets(10));
     };
     let mut sender = Sender::new(&options("tcp-dctcp", change), Random::new(1, "dialogue"));

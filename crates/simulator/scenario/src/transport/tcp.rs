@@ -2,7 +2,7 @@
 
 use super::options::{TransportOptions, kinds_of};
 use headway_media::WriteSize;
-use headway_tcp::TcpOptions;
+use headway_tcp::{SackBlocks, TcpOptions};
 use headway_units::{Bytes, Dialect, OptionError, Registry, SchemaRegistry};
 use schemars::JsonSchema as _;
 use serde::{Deserializer, Serialize, Serializer};
@@ -47,7 +47,7 @@ impl TransportOptions for TcpOptions {
 
     fn largest_packets(&self, _: Option<WriteSize>) -> (Bytes, Option<Bytes>) {
         let rules = &self.rules;
-        let blocks = rules.sack_block_size.count() * u64::from(rules.sack_blocks);
+        let blocks = u64::from(SackBlocks::BYTES) * u64::from(rules.sack.sack_blocks);
         (rules.segment, Some(Bytes::new(rules.ack_size.count() + blocks)))
     }
 

@@ -86,7 +86,7 @@ pub(crate) struct State<G> {
     pub(crate) waits_for_timer: bool,
     /// Less than a unit waits for the next acknowledgement, though the window admits it.
     pub(crate) deferred: bool,
-    /// Whether `times` is kept: with [`Rules::push`] or [`Rules::rack_window`].
+    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::sack::SackOptions::rack_window).
     pub(crate) keeps_times: bool,
     /// Used with [`Rules::push`].
     unit: Unit,
@@ -135,7 +135,7 @@ impl<G: Growth> State<G> {
             ecn_backoff: false,
             waits_for_timer: false,
             deferred: false,
-            keeps_times: rules.push || rules.rack_window,
+            keeps_times: rules.push || rules.sack.rack_window,
             unit: Unit::default(),
             times: SendTimes::new(),
             holds_releases: rules.paced || !rules.overhead.is_zero(),
@@ -460,7 +460,6 @@ impl<G: Growth> State<G> {
             self.restart_timer();
         }
         self.last_sent = self.now;
-        let capable = if self.rules.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
         let size = if seq == 0 { self.rules.syn_size.unwrap_or(self.rules.header) } else { self.rules.segment };
         Segment {
             seq,
@@ -468,7 +467,7 @@ impl<G: Growth> State<G> {
             echo: self.peer_sent,
             sack: SackBlocks::default(),
             size: size.count() as u32,
-            ecn: if self.rules.ecn && may_mark && seq != 0 { capable } else { Ecn::NotEct },
+            ecn: if self.rules.ecn && may_mark && seq != 0 { self.growth.codepoint() } else { Ecn::NotEct },
             is_ack: false,
             ece: self.rules.ecn && seq == 0,
             cwr,
