@@ -96,7 +96,7 @@ const SAMPLE: [(&str, &[&str]); 5] = [
 ];
 
 /// Scenario files and words that only expensive cells have.
-const TOO_EXPENSIVE: [&str; 51] = [
+const TOO_EXPENSIVE: [&str; 55] = [
     "packet-spacing: adaptive = off",
     "packet-spacing: apart = period",
     "packet-spacing: automatic_bottom = window",
@@ -116,6 +116,7 @@ const TOO_EXPENSIVE: [&str; 51] = [
     "packet-spacing: open_interval = after-loss",
     "packet-spacing: paced = packets",
     "packet-spacing: pacing = timer",
+    "packet-spacing: pipe = counted",
     "packet-spacing: place = before-queue",
     "packet-spacing: receive_limit = last",
     "packet-spacing: round_trip = least",
@@ -142,12 +143,15 @@ const TOO_EXPENSIVE: [&str; 51] = [
     "uddj-tfrc: kind = red",
     "uddj-tfrc: kind = tcp-jtcp",
     "uddj-tfrc: kind = tcp-vegas",
+    "uddj-tfrc: partial_ack_timer = impatient",
+    "uddj-tfrc: pipe = counted",
     "uddj-tfrc: scenario f4-runs",
     "uddj-tfrc: scenario f5",
     "uddj-tfrc: scenario f5-tcp",
     "uddj-tfrc: scenario inter-cbr",
     "uddj-tfrc: scenario inter-cbr-tcp",
     "uddj-tfrc: scenario inter-tcp",
+    "uddj-tfrc: vegas = arizona",
 ];
 
 type Numbers = BTreeMap<String, Number>;
