@@ -4,15 +4,13 @@
 //! n = nbytes / size_ full packets, then nbytes % size_). Each pays its own headers.
 
 use crate::WriteSize;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, Dialect, OptionError};
 
 /// Options of the transport `udp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpOptions {
     /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
     pub datagram: Bytes,

@@ -8,6 +8,13 @@
 //! [`Framing`] numbers the packets of each frame, and [`Reassembly`] makes frames of what comes.
 #![forbid(unsafe_code)]
 
+/// The derives of options that are tables of a scenario.
+#[cfg(feature = "schema")]
+mod schema {
+    pub(crate) use schemars::JsonSchema;
+    pub(crate) use serde::{Deserialize, Serialize};
+}
+
 mod datagram;
 mod frame;
 mod queue;

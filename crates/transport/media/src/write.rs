@@ -1,5 +1,7 @@
 //! One handing over of data from an application to its transport.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::{Framing, Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError, Rate};
 
@@ -73,11 +75,7 @@ impl WriteSize {
 
 /// What a source's sizes count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Sizes {
     /// IP packets, headers and all, as [`WriteSize::Wire`].
     Wire,

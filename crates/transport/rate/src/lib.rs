@@ -1,6 +1,13 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+/// The derives of options that are tables of a scenario.
+#[cfg(feature = "schema")]
+mod schema {
+    pub(crate) use schemars::JsonSchema;
+    pub(crate) use serde::{Deserialize, Serialize};
+}
+
 mod carrier;
 mod contract;
 mod external;

@@ -22,6 +22,8 @@ use crate::contract::{
     Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status,
 };
 use crate::report::{Arrival, Feedback, Report, ReportForm};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::{Fine, HEALTHY_LOSS, PROBE_INTERVAL, Pacer, Silence, UNANSWERED};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, check_range};
 use std::collections::VecDeque;
@@ -50,11 +52,7 @@ const EVENT_SHARE: f64 = 0.125;
 
 /// Options of `rap`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct RapOptions {
     /// Packets more in a round trip without a loss, from 0.001 to 1000.
     pub alpha: f64,

@@ -7,6 +7,8 @@
 
 use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Stamp, Status};
 use crate::report::Feedback;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
 
@@ -15,11 +17,7 @@ const LONGEST_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing-fixed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingFixedOptions {
     /// How far packets are apart, up to 64s; 0s: as fast as the line takes them.
     pub spacing: Duration,
@@ -32,11 +30,7 @@ pub struct SpacingFixedOptions {
 
 /// From where to where spacing is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Apart {
     /// From the end of a packet to the start of the next (Figure 3).
     Gap,

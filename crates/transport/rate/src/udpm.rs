@@ -20,17 +20,15 @@ use crate::contract::{
     Stamp, Status,
 };
 use crate::report::{Feedback, Own, Report, ReportForm};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::{Pacer, SHORTEST_SILENCE};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
 /// Options of `udpm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpmOptions {
     /// How many rates there are, from 1 to 256.
     pub levels: u16,
@@ -53,11 +51,7 @@ pub struct UdpmOptions {
 
 /// When the receiver decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
     /// Each `interval`.
     Interval,
@@ -69,11 +63,7 @@ pub enum Decide {
 
 /// What the receiver takes for the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RoundTrip {
     /// What the sender has measured and puts on its packets.
     Measured,
@@ -85,11 +75,7 @@ pub enum RoundTrip {
 
 /// How often a round may halve the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
     /// Once, however much was lost or marked.
     Once,

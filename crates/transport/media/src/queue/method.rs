@@ -1,6 +1,8 @@
 //! The queueing method of one message: which rules decide about it while it waits (SFDPS section 4.3).
 
 use super::{Full, Late, Order};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::MediaKind;
 
 /// The queueing method of one message, by the name of a [kind of send queue](super::SendQueueOptions).
@@ -32,7 +34,7 @@ impl QueueMethod {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(deny_unknown_fields, rename_all = "kebab-case", default)
 )]
 pub struct KindMethods {

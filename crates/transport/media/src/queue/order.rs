@@ -1,12 +1,11 @@
 //! In which order packets go.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
+
 /// In which order packets go. Equals go as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Order {
     /// First come, first served.
     Arrival,

@@ -2,15 +2,13 @@
 
 use super::waiting::Key;
 use super::{Full, KindMethods, Late, Media, Order, QueueMethod, Travel};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, Duration, OptionError, QueueSize, unused_unless};
 
 /// What a send queue does.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Rules {
     /// How much waits at most: packets, or bytes of data without headers.
     pub limit: QueueSize,

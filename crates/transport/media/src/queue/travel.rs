@@ -1,14 +1,12 @@
 //! How long a packet that goes now is taken to be on its way.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, Instant, RoundTripEstimate};
 
 /// How long a packet that goes now is taken to be on its way. Before anything is measured: no time at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Travel {
     /// `rtt_share` of the round trip that the controller smooths: with 0.5 half of it (SFDPS), with 0 a packet is late when it
     /// has expired where it is.

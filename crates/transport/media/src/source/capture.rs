@@ -13,6 +13,8 @@ pub use datagrams::{Capture, CaptureError, CaptureProblem, Cut, Datagram};
 
 use super::playback::{Streams, TraceOptions};
 use super::trace::Trace;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::check_lifetime;
 use headway_units::{Bytes, Dialect, Duration, MediaKind, OptionError};
 use std::fmt;
@@ -21,11 +23,7 @@ use std::str::FromStr;
 
 /// Options of `kind = "capture"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CaptureOptions {
     /// The capture, a file in pcap or pcapng format.
     pub file: String,
@@ -61,11 +59,7 @@ pub struct CaptureOptions {
 
 /// A rule that assigns a media kind to datagrams. All conditions that are given must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct KindRule {
     /// RTP payload type (RFC 3550 section 5.1), 0 to 127.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -85,11 +79,7 @@ pub struct KindRule {
 
 /// An IP address with or without a UDP port. Text: `192.0.2.1`, `192.0.2.1:5004`, `2001:db8::1` or `[2001:db8::1]:5004`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(try_from = "String", into = "String")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(try_from = "String", into = "String"))]
 pub struct Host {
     /// The address.
     pub address: IpAddr,

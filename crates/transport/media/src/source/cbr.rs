@@ -13,6 +13,8 @@
 //! themselves, and for `changes`, of which only the source knows: a write due at one comes before or after it by the same sum.
 
 use super::Context;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_lifetime, chosen_size, too_many_writes};
 use headway_units::{
     Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, Rate, unused_unless,
@@ -20,11 +22,7 @@ use headway_units::{
 
 /// Options of `kind = "cbr"`: one of `rate` and `interval`, one of `size` and `payload`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CbrOptions {
     /// Bits a second of what `size` or `payload` counts.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -62,11 +60,7 @@ pub struct CbrOptions {
 
 /// Another rate from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Change {
     /// When, after the start of the run.
     pub at: Duration,

@@ -14,16 +14,14 @@ use super::packets::Packets;
 use super::talk::Talk;
 use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
 /// Options of `kind = "conference"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ConferenceOptions {
     /// What the sizes count: packets on the wire or the application's bytes.
     pub sizes: Sizes,
@@ -70,11 +68,7 @@ pub struct ConferenceOptions {
 
 /// What becomes of a frame size drawn too small: the normal law has a tail below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
     /// It is drawn again.
     Redraw,

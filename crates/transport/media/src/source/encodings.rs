@@ -5,16 +5,14 @@
 //! of the transport, from the packet that is due next; a gap that has begun keeps its length.
 
 use super::Context;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_lifetime, check_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Rate};
 
 /// Options of `kind = "encodings"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct EncodingsOptions {
     /// Rate of each encoding, without headers, from 1bps; each above the one before. 1 to 256 rates.
     pub rates: Vec<Rate>,

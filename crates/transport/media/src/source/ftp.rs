@@ -1,15 +1,13 @@
 //! A file to send: a backlog that the transport takes at its own pace (ns-2 `Application/FTP`).
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::{Backlog, Write};
 use headway_units::{Dialect, Instant, OptionError};
 
 /// Options of `kind = "ftp"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct FtpOptions {
     /// How many full segments the file has (ns-2 `produce`); absent, it never ends.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]

@@ -16,16 +16,14 @@
 use super::packets::Packets;
 use super::{Context, draw, packets};
 use crate::LARGEST_WRITE;
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Sizes, Write, WriteSize, check_lifetime, check_size};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Random, unused_unless};
 
 /// Options of `kind = "gop"`. Sizes are without headers.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GopOptions {
     /// The types of a GOP's frames in the order of presentation: I first, then I, P and B; at most 1000.
     pub pattern: String,

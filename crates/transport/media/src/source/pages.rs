@@ -8,6 +8,8 @@ use super::Context;
 use super::draw::{Law, exponential};
 use super::sessions::{Arrivals, Coming};
 use super::sizes::{LognormalSizes, SessionSizes, Sizes};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Options as _, Random};
 use std::collections::BTreeMap;
@@ -23,11 +25,7 @@ const LEAST_READING: Duration = Duration::from_micros(1);
 
 /// Options of `kind = "pages"`. Those of one user are those of IEEE 802.16m-08/004r5, section 10.1.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PagesOptions {
     /// How many users there are, each of whom reads page after page; absent with `arrivals`, else 1. At most 10000.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -56,7 +54,7 @@ pub struct PagesOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(rename_all = "lowercase"),
     schemars(transform = super::sizes::describe_keys)
 )]
@@ -94,11 +92,7 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
 
 /// min(X, maximum) - minimum, to the nearest whole number, where P(X > x) = (minimum/x)^shape.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
     /// The least of X, which is no object yet; from 1.
     pub minimum: u32,

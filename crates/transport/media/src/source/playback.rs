@@ -2,17 +2,15 @@
 
 use super::Context;
 use super::trace::{Frame, Trace};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_lifetime};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError};
 use std::sync::Arc;
 
 /// Options of `kind = "trace"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TraceOptions {
     /// The trace's text, as [`Trace`] reads it.
     pub file: String,
@@ -44,11 +42,7 @@ pub struct TraceOptions {
 
 /// A choice of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Streams {
     /// Everything in the file.
     All,

@@ -6,6 +6,8 @@
 use super::Context;
 use super::draw::Law;
 use super::sizes::{SessionSizes, Sizes};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
@@ -14,11 +16,7 @@ const LEAST_GAP: Duration = Duration::from_micros(1);
 
 /// Options of `kind = "sessions"`: `arrivals` and `sizes`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SessionsOptions {
     /// When sessions come.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -35,7 +33,7 @@ pub struct SessionsOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(rename_all = "lowercase"),
     schemars(transform = super::sizes::describe_keys)
 )]

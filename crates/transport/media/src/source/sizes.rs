@@ -1,6 +1,8 @@
 //! Laws of how many bytes a transfer has: what sessions send, and the objects of pages. Sizes are the application's bytes.
 
 use super::draw::{Law, LognormalWithin};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, OptionError, Random};
 
 /// Of a law within limits at least this share is within them: a draw that is not is drawn again.
@@ -10,7 +12,7 @@ const LEAST_SHARE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    derive(Serialize, Deserialize, JsonSchema),
     serde(rename_all = "lowercase"),
     schemars(transform = describe_keys)
 )]
@@ -29,11 +31,7 @@ pub enum SessionSizes {
 
 /// P(X > x) = (minimum/x)^shape: one of `mean` and `minimum`, where minimum = mean (shape - 1)/shape.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoSizes {
     /// The mean.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -47,11 +45,7 @@ pub struct ParetoSizes {
 
 /// ln X is normal. A draw outside the limits is drawn again, so that the mean and the deviation of what is left are others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct LognormalSizes {
     /// The mean without limits.
     pub mean: Bytes,

@@ -1,14 +1,12 @@
 //! What a filter of losses is told.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, OptionError, Rate};
 
 /// Which losses count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossFilterKind {
     /// Those while the bottleneck is judged busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
@@ -26,11 +24,7 @@ pub enum LossFilterKind {
 
 /// Options of `loss_filter = "uddj"`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields, default)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct UddjOptions {
     /// What the congestion flag does.
     pub action: UddjAction,
@@ -52,11 +46,7 @@ pub struct UddjOptions {
 
 /// What the congestion flag does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjAction {
     /// Losses count only where it is set, and where it is set without a loss that counts as one.
     #[default]
@@ -70,11 +60,7 @@ pub enum UddjAction {
 
 /// When the flag is computed anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
     /// Each round trip and at each loss, of the gaps since the last time (section 2.3).
     #[default]

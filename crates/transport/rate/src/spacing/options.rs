@@ -1,5 +1,7 @@
 //! What packet spacing is told: its options, and their presets.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Duration, OptionError, Options, check_range, unused_unless};
 
 /// A packet of 1500 B has this gap at 12 Gb/s.
@@ -9,11 +11,7 @@ const LONGEST_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(deny_unknown_fields)
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
     /// What a loss behind a deliberate shortening does.
     pub damping: Damping,
@@ -41,11 +39,7 @@ pub struct SpacingOptions {
 
 /// What a loss behind a deliberate shortening does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
     /// The gap doubles, whatever went before (the ad-hoc protocol, section 2.1).
     None,
@@ -57,11 +51,7 @@ pub enum Damping {
 
 /// How a gap becomes shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
     /// `packets` more in a round trip: R / (R / (tx + ps) + packets) - tx.
     Rate,
@@ -73,11 +63,7 @@ pub enum Shorten {
 
 /// What the round trip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
     /// That of the set-up, for ever: what the carrier knows, or the answer to a first packet that goes alone (the paper's ping).
     Base,
@@ -89,11 +75,7 @@ pub enum SpacingRtt {
 
 /// What becomes of the gap while the application sends less than it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "schema",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhenLimited {
     /// It becomes shorter all the same, although nobody has tried it.
     Shorten,

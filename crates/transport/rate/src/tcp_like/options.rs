@@ -1,12 +1,9 @@
 //! What TCP-like congestion control is told, and its three presets.
 
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::RtoRules;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor, check_range};
-#[cfg(feature = "schema")]
-use {
-    schemars::JsonSchema,
-    serde::{Deserialize, Serialize},
-};
 
 /// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
 pub(super) const MAX_WINDOW: u64 = 2 * 253 * 64;

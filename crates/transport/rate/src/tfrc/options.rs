@@ -2,13 +2,10 @@
 
 use crate::contract::Need;
 use crate::loss_filter::{LossFilterKind, UddjOptions};
+#[cfg(feature = "schema")]
+use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::PROBE_INTERVAL;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, Rate, check_range, unused_unless};
-#[cfg(feature = "schema")]
-use {
-    schemars::JsonSchema,
-    serde::{Deserialize, Serialize},
-};
 
 /// Probes that follow one another faster load a path that may have lost all of its rate.
 const SHORTEST_PROBE: Duration = Duration::from_millis(1);
