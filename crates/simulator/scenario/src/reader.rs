@@ -45,25 +45,25 @@ impl<'a> Reader<'a> {
             self.wrong(path, format!("{found} is not a table: write one with the keys {keys}{none}"));
             return None;
         };
-        self.unknown_keys(table, path, known, None, &|_| None);
+        self.unknown_keys(table, path, known, None, &|_, _| None);
         Some(Open { reader: self, table, path: path.clone() })
     }
 
-    /// Notes the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one; `place`
-    /// describes where else a key is known.
+    /// Reports the keys of a table that are not `known`. `kind` is the entry that an override has written, if it is one. `place`
+    /// describes what became of a key that is not in the given keys.
     fn unknown_keys(
         &mut self,
         table: &Table,
         path: &Path,
         known: &Keys,
         kind: Option<&document::Entry>,
-        place: &dyn Fn(&str) -> Option<String>,
+        place: &dyn Fn(&str, &Keys) -> Option<String>,
     ) {
         for (key, entry) in table.iter().filter(|(key, _)| !known.contains_key(*key)) {
             if self.problems.is_full() {
                 return;
             }
-            let hint = match place(key) {
+            let hint = match place(key, known) {
                 Some(place) => format!("; it {place}"),
                 None => hint(key, known.keys().map(String::as_str)),
             };
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let overridden = Some(entry).filter(|entry| entry.is_overridden());
-        self.unknown_keys(table, path, keys, overridden, &|key| place_of::<R>(key, keys, known));
+        self.unknown_keys(table, path, keys, overridden, &|key, here| place_of::<R>(key, here, keys, known));
 
         let own_dialect = table.get("dialect").and_then(|entry| self.read(&entry.value, &path.key("dialect")));
         // The kind is one of the registry's, so that it has a preset.
@@ -243,23 +243,34 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Describes where a key is known, or that it was removed, if it is not one of the `keys` of its table.
-fn place_of<R: SchemaRegistry>(key: &str, keys: &Keys, known: &KindKeys) -> Option<String> {
-    let table_in = |keys: &Keys| Some(keys.iter().find(|(_, table)| table.table.contains_key(key))?.0.clone());
-    if keys.contains_key(key) {
-        return Some("is a key of the enclosing table".to_owned());
+/// Describes where a key is known that is not one of the keys `here`, or that it was removed. `here` is the table of a kind with these
+/// `keys`, or a table within it.
+fn place_of<R: SchemaRegistry>(key: &str, here: &Keys, keys: &Keys, known: &KindKeys) -> Option<String> {
+    if let Some(table) = table_with(key, here).or_else(|| table_with(key, keys)) {
+        return Some(match table.as_str() {
+            "" => "is a key of the enclosing table".to_owned(),
+            table => format!("is in the table \"{table}\": write {table} = {{ {key} = .. }}"),
+        });
     }
-    if let Some(table) = table_in(keys) {
-        return Some(format!("is in the table \"{table}\": write {table} = {{ {key} = .. }}"));
-    }
-    let has = |keys: &Keys| keys.contains_key(key) || table_in(keys).is_some();
-    let kinds = R::KINDS.iter().filter(|kind| known.get(**kind).is_some_and(has));
+    let kinds = R::KINDS.iter().filter(|kind| known.get(**kind).is_some_and(|keys| table_with(key, keys).is_some()));
     let mut words: Vec<_> = kinds.map(|kind| written::<R>(kind).map_or(*kind, |(stem, _)| stem)).collect();
     words.dedup();
-    if words.is_empty() {
-        return REMOVED.contains(&key).then(|| "was removed".to_owned());
+    let is_within = !std::ptr::eq(here, keys);
+    if REMOVED.contains(&key) && (is_within || words.is_empty()) {
+        return Some("was removed".to_owned());
     }
-    Some(format!("is a key of {}", words.join(", ")))
+    (!words.is_empty()).then(|| format!("is a key of {}", words.join(", ")))
+}
+
+/// Returns the table with this key among the keys and the tables within them, as `outer.inner`: empty for the keys themselves.
+fn table_with(key: &str, keys: &Keys) -> Option<String> {
+    if keys.contains_key(key) {
+        return Some(String::new());
+    }
+    keys.iter().find_map(|(name, within)| match table_with(key, &within.table)?.as_str() {
+        "" => Some(name.clone()),
+        table => Some(format!("{name}.{table}")),
+    })
 }
 
 /// Takes from a table, and from those within, the keys that nobody knows.
