@@ -3,7 +3,7 @@
 use crate::options::{AckCounting, Increase, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Dialect, Duration, Ecn, Instant};
+use headway_units::{Dialect, Duration, Ecn, Instant, OptionError};
 
 /// The congestion window and the slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,15 @@ pub(crate) struct Acked {
 pub(crate) trait Growth {
     /// What this growth asks for beyond the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
+
+    /// Checks the options that only this growth has.
+    ///
+    /// # Errors
+    ///
+    /// The first wrong option.
+    fn check(_rules: &Rules) -> Result<(), OptionError> {
+        Ok(())
+    }
 
     fn new(rules: &Rules) -> Self;
 

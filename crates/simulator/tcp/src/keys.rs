@@ -70,7 +70,10 @@ macro_rules! options {
             $( $( $(#[$part_meta])+ pub $part: $Part, )+ )?
         }
 
-        #[allow(unused_variables, clippy::match_single_binding, reason = "not every struct has parts, nor every key dialects")]
+        #[allow(
+            unused_variables, unreachable_code, clippy::match_single_binding,
+            reason = "not every struct has keys and parts, nor every key dialects"
+        )]
         impl $crate::keys::Keys for $Name {
             fn preset(dialect: headway_units::Dialect, parts: $crate::keys::Parts) -> Self {
                 $( $( let $part = if parts.contains(&stringify!($part)) { dialect } else { headway_units::Dialect::Rfc }; )+ )?

@@ -1,13 +1,10 @@
 //! The options of a TCP connection: those of all kinds, and as parts those of some, which are in the files that read them.
 
-use crate::cubic::CubicOptions;
-use crate::dctcp::DctcpOptions;
 use crate::keys::options;
-use crate::newreno::NewRenoOptions;
-use crate::reno::RenoOptions;
-use crate::sack::{Pipe, SackOptions};
-use crate::vegas::VegasOptions;
-use crate::westwood::{BandwidthFilter, WestwoodOptions};
+use crate::kinds::GrowthOptions;
+use crate::kinds::newreno::NewRenoOptions;
+use crate::kinds::reno::RenoOptions;
+use crate::kinds::sack::{Pipe, SackOptions};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Numbers travel as 32 bits in SACK blocks and are compared within half of that.
@@ -137,14 +134,8 @@ options! {
         newreno: NewRenoOptions;
         /// Of the kinds with SACK.
         sack: SackOptions;
-        /// Of `tcp-cubic`.
-        cubic: CubicOptions;
-        /// Of `tcp-vegas`.
-        vegas: VegasOptions;
-        /// Of `tcp-westwood`.
-        westwood: WestwoodOptions;
-        /// Of `tcp-dctcp`.
-        dctcp: DctcpOptions;
+        /// Of single window growths.
+        growth: GrowthOptions;
     }
 }
 
@@ -361,22 +352,6 @@ impl Rules {
             return fail("delayed_ack", "0s is no delay: leave the key away to acknowledge at once".into());
         }
         check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=LONGEST_DELAYED_ACK)?;
-        if !(self.cubic.beta > 0.0 && self.cubic.beta < 1.0) {
-            return fail("beta", format!("{} is out of range: above 0 and below 1", self.cubic.beta));
-        }
-        let VegasOptions { vegas_alpha, vegas_beta, .. } = self.vegas;
-        if vegas_alpha > vegas_beta {
-            return fail("vegas_alpha", format!("{vegas_alpha} is out of range: from 0 to vegas_beta, {vegas_beta}"));
-        }
-        if self.westwood.bandwidth_filter == BandwidthFilter::Linux && self.sack.pipe != Pipe::Fack {
-            return fail(
-                "bandwidth_filter",
-                "linux needs the events of expert.pipe = \"fack\": set both, or another filter".into(),
-            );
-        }
-        if self.dctcp.l4s && !self.ecn {
-            return fail("l4s", "without ecn = true nothing goes as ECT(1): set both".into());
-        }
         Ok(())
     }
 }

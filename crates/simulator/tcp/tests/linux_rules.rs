@@ -146,7 +146,7 @@ fn no_other_dialect_has_these_rules() {
         let mut options = TcpOptions::preset("tcp-cubic", dialect).unwrap();
         let rules = options.rules_mut();
         assert!(
-            !rules.push && !rules.sack.rack_window && !rules.cubic.grow_without_plateau && rules.quick_acks == 0,
+            !rules.push && !rules.sack.rack_window && !rules.growth.cubic.grow_without_plateau && rules.quick_acks == 0,
             "{dialect:?}"
         );
     }

@@ -558,7 +558,7 @@ fn ecn_at_the_sender() {
 #[test]
 fn dctcp_at_the_sender() {
     let change = |rules: &mut Rules| {
-        rules.dctcp.l4s = true;
+        rules.growth.dctcp.l4s = true;
         rules.initial_ssthresh = Some(QueueSize::Packets(10));
     };
     let mut sender = Sender::new(&options("tcp-dctcp", change), Random::new(1, "dialogue"));

@@ -86,7 +86,7 @@ pub(crate) struct State<G> {
     pub(crate) waits_for_timer: bool,
     /// Less than a unit waits for the next acknowledgement, though the window admits it.
     pub(crate) deferred: bool,
-    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::sack::SackOptions::rack_window).
+    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::kinds::sack::SackOptions::rack_window).
     pub(crate) keeps_times: bool,
     /// Used with [`Rules::push`].
     unit: Unit,

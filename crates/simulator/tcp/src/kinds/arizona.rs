@@ -14,11 +14,11 @@
 //! baseRTT is the least round trip seen, or that of a round with one segment.
 
 use crate::growth::Growth;
+use crate::kinds::vegas::GAMMA;
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
-use crate::vegas::GAMMA;
 use headway_units::Instant;
 
 /// ns-2 keeps its sending times by number modulo the window; a window above this shares places.
@@ -74,8 +74,8 @@ pub(crate) struct Arizona {
 impl Recovery for Arizona {
     fn new(rules: &Rules) -> Self {
         Self {
-            alpha: f64::from(rules.vegas.vegas_alpha),
-            beta: f64::from(rules.vegas.vegas_beta),
+            alpha: f64::from(rules.growth.vegas.vegas_alpha),
+            beta: f64::from(rules.growth.vegas.vegas_beta),
             first_sent: Instant::ZERO,
             begun: false,
             places: rules.segments(rules.window).min(MOST_PLACES),

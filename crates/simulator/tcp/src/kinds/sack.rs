@@ -10,12 +10,12 @@
 //! the highest received. With `rack_window`, RACK may begin the recovery.
 //! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead, with `pipe = "fack"` that of its Agent/TCP/Linux.
 
-use crate::fack::Fack;
 use crate::growth::Growth;
 use crate::keys::options;
+use crate::kinds::fack::Fack;
+use crate::kinds::sack1::Counted;
 use crate::options::Rules;
 use crate::prr::Prr;
-use crate::sack1::Counted;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Segment;
 use crate::sender::Recovery;

@@ -9,15 +9,16 @@
 //! BWE, in segments per second, is that of `bandwidth.rs`. A duplicate acknowledgement counts as a segment; the cumulative one behind it
 //! counts without those. With `bandwidth_filter = "linux"` all is as in `westwood_linux.rs`.
 
-use crate::aimd::Aimd;
-use crate::bandwidth::Bandwidth;
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
+use crate::kinds::aimd::Aimd;
+use crate::kinds::bandwidth::Bandwidth;
+use crate::kinds::sack::Pipe;
+use crate::kinds::westwood_linux::LinuxWestwood;
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::state::Cut;
-use crate::westwood_linux::LinuxWestwood;
-use headway_units::{Dialect, Duration, Instant};
+use headway_units::{Dialect, Duration, Instant, OptionError};
 
 options! {
     /// Options of `tcp-westwood`.
@@ -63,8 +64,16 @@ impl Growth for Westwood {
         }
     }
 
+    fn check(rules: &Rules) -> Result<(), OptionError> {
+        if rules.growth.westwood.bandwidth_filter == BandwidthFilter::Linux && rules.sack.pipe != Pipe::Fack {
+            let message = "linux needs the events of expert.pipe = \"fack\": set both, or another filter";
+            return Err(OptionError::new("bandwidth_filter", message));
+        }
+        Ok(())
+    }
+
     fn new(rules: &Rules) -> Self {
-        match rules.westwood.bandwidth_filter {
+        match rules.growth.westwood.bandwidth_filter {
             BandwidthFilter::Linux => Self::Linux(LinuxWestwood::new(rules)),
             BandwidthFilter::Plus | BandwidthFilter::Tustin => Self::Published(Published::new(rules)),
         }
@@ -114,7 +123,7 @@ impl Growth for Published {
         Self {
             reno: Aimd::new(rules),
             bandwidth: Bandwidth::new(rules),
-            plus: rules.westwood.bandwidth_filter == BandwidthFilter::Plus,
+            plus: rules.growth.westwood.bandwidth_filter == BandwidthFilter::Plus,
             accounted: 0,
             rtt: None,
             min_rtt: Duration::ZERO,
@@ -201,7 +210,7 @@ mod tests {
 
     fn westwood(filter: BandwidthFilter) -> Published {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().westwood.bandwidth_filter = filter;
+        options.rules_mut().growth.westwood.bandwidth_filter = filter;
         Published::new(&options.rules)
     }
 

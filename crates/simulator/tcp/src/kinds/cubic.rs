@@ -12,12 +12,12 @@
 //! t is the time since the epoch began, without the times when the application was the limit (section 4.2).
 
 use crate::growth::{Acked, Growth, Step, Window};
-use crate::hystart::HyStart;
 use crate::keys::options;
+use crate::kinds::hystart::HyStart;
+use crate::kinds::sack::Pipe;
 use crate::options::Rules;
-use crate::sack::Pipe;
 use crate::state::Cut;
-use headway_units::{Dialect, Duration, Instant};
+use headway_units::{Dialect, Duration, Instant, OptionError};
 
 options! {
     /// Options of `tcp-cubic`.
@@ -70,8 +70,16 @@ impl Growth for Cubic {
         }
     }
 
+    fn check(rules: &Rules) -> Result<(), OptionError> {
+        let beta = rules.growth.cubic.beta;
+        if beta > 0.0 && beta < 1.0 {
+            return Ok(());
+        }
+        Err(OptionError::new("beta", format!("{beta} is out of range: above 0 and below 1")))
+    }
+
     fn new(rules: &Rules) -> Self {
-        let CubicOptions { beta, hystart, reno_friendly_alpha_rises, grow_without_plateau } = rules.cubic;
+        let CubicOptions { beta, hystart, reno_friendly_alpha_rises, grow_without_plateau } = rules.growth.cubic;
         Self {
             step: Step::new(rules),
             beta,
@@ -234,7 +242,7 @@ mod tests {
             window.cwnd - from
         };
         let linux = |rules: &mut Rules| {
-            (rules.cubic.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
+            (rules.growth.cubic.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
         };
         assert_eq!(grown(&mut cubic(|_| {}), 100.0).floor(), 0.0);
         let mut cubic = cubic(linux);

@@ -10,13 +10,13 @@
 //! The sink says of each segment whether it was marked (section 3.2). With `l4s` data goes as ECT(1): this is then a scalable sender, which an L4S
 //! queue may mark often (RFC 9331). TCP Prague is more: its share does not depend on the round trip, and its segments are paced.
 
-use crate::aimd::Aimd;
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
+use crate::kinds::aimd::Aimd;
 use crate::options::{EcnEcho, HalvedWindow, Halving, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
-use headway_units::{Dialect, Ecn, Instant};
+use headway_units::{Dialect, Ecn, Instant, OptionError};
 
 /// g: the weight of a window in the estimate of how much is marked (RFC 8257 section 4.2).
 const GAIN: f64 = 1.0 / 16.0;
@@ -51,8 +51,15 @@ impl Growth for Dctcp {
         rules.halved_window = HalvedWindow::Fractional;
     }
 
+    fn check(rules: &Rules) -> Result<(), OptionError> {
+        if rules.growth.dctcp.l4s && !rules.ecn {
+            return Err(OptionError::new("l4s", "without ecn = true nothing goes as ECT(1): set both"));
+        }
+        Ok(())
+    }
+
     fn new(rules: &Rules) -> Self {
-        let codepoint = if rules.dctcp.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        let codepoint = if rules.growth.dctcp.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
         Self { reno: Aimd::new(rules), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
     }
 

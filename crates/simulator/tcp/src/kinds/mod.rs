@@ -1,29 +1,48 @@
-//! The registry: a line a kind.
+//! The kinds of TCP: a line of the registry and a file each, with the files that only one of them uses.
 
-use crate::aimd::Aimd;
-use crate::bic::Bic;
+pub(crate) mod aimd;
+pub(crate) mod arizona;
+pub(crate) mod bandwidth;
+pub(crate) mod bic;
+pub(crate) mod cubic;
+pub(crate) mod dctcp;
+pub(crate) mod fack;
+pub(crate) mod hystart;
+pub(crate) mod jtcp;
+pub(crate) mod newreno;
+pub(crate) mod reno;
+pub(crate) mod sack;
+pub(crate) mod sack1;
+pub(crate) mod tahoe;
+pub(crate) mod vegas;
+pub(crate) mod veno;
+pub(crate) mod westwood;
+pub(crate) mod westwood_linux;
+
 use crate::counters::Counters;
-use crate::cubic::Cubic;
-use crate::dctcp::Dctcp;
-use crate::jtcp::Jtcp;
-use crate::keys::{EXPERT, Keys, Parts, Table, Tables};
-use crate::newreno::NewReno;
+use crate::keys::{EXPERT, Keys, Parts, Table, Tables, options};
 use crate::options::Rules;
-use crate::reno::Reno;
-use crate::sack::Sack;
 use crate::segment::Segment;
 use crate::sender::Flow;
-use crate::tahoe::Tahoe;
-use crate::vegas::{Vegas, VegasRecovery};
-use crate::veno::Veno;
-use crate::westwood::Westwood;
+use aimd::Aimd;
+use bic::Bic;
+use cubic::Cubic;
+use dctcp::Dctcp;
 use headway_units::{
     Bytes, Dialect, Duration, Instant, OptionError, Random, Registry, SchemaRegistry, schema_of_kinds,
 };
+use jtcp::Jtcp;
+use newreno::NewReno;
+use reno::Reno;
+use sack::Sack;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
+use tahoe::Tahoe;
+use vegas::{Vegas, VegasRecovery};
+use veno::Veno;
+use westwood::Westwood;
 
 /// Makes of the lines below the list of names, `Kind`, and the `Sender` that dispatches statically.
 macro_rules! kinds {
@@ -41,7 +60,7 @@ macro_rules! kinds {
                 match name { $($name => Some(Self::$Variant),)+ _ => None }
             }
             fn parts(self) -> Parts {
-                match self { $(Self::$Variant => &[$(stringify!($part)),*]),+ }
+                match self { $(Self::$Variant => &["growth", $(stringify!($part)),*]),+ }
             }
             /// Returns the rules under a dialect, with what the kind's recovery and its growth change.
             fn preset(self, dialect: Dialect) -> Rules {
@@ -51,6 +70,10 @@ macro_rules! kinds {
                     <$growth as crate::growth::Growth>::adjust(&mut rules, dialect);
                 }),+ }
                 rules
+            }
+            fn check(self, rules: &Rules) -> Result<(), OptionError> {
+                rules.check()?;
+                match self { $(Self::$Variant => <$growth as crate::growth::Growth>::check(rules)),+ }
             }
         }
 
@@ -96,6 +119,21 @@ kinds! {
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
 }
 
+options! {
+    /// The options of single window growths.
+    GrowthOptions {
+    } with {
+        /// Of `tcp-cubic`.
+        cubic: cubic::CubicOptions;
+        /// Of `tcp-vegas`.
+        vegas: vegas::VegasOptions;
+        /// Of `tcp-westwood`.
+        westwood: westwood::WestwoodOptions;
+        /// Of `tcp-dctcp`.
+        dctcp: dctcp::DctcpOptions;
+    }
+}
+
 /// Options of a TCP connection: which kind, and its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
@@ -134,7 +172,7 @@ impl Registry for TcpOptions {
         Some(Self { kind, rules: Arc::new(kind.preset(dialect)) })
     }
     fn check(&self) -> Result<(), OptionError> {
-        self.rules.check().map_err(|error| self.placed(error))
+        self.kind.check(&self.rules).map_err(|error| self.placed(error))
     }
     fn unused(&self) -> Vec<OptionError> {
         self.rules.unused().into_iter().map(|error| self.placed(error)).collect()

@@ -8,8 +8,8 @@
 //!          a silence counts as samples of 0, T/2 apart    (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001)
 //! ```
 
+use crate::kinds::westwood::BandwidthFilter;
 use crate::options::Rules;
-use crate::westwood::BandwidthFilter;
 use headway_units::{Duration, Instant};
 
 /// T of `tustin`.
@@ -47,7 +47,7 @@ pub(crate) struct Tustin {
 
 impl Bandwidth {
     pub(crate) fn new(rules: &Rules) -> Self {
-        match rules.westwood.bandwidth_filter {
+        match rules.growth.westwood.bandwidth_filter {
             BandwidthFilter::Plus | BandwidthFilter::Linux => Self::Plus(Plus::default()),
             BandwidthFilter::Tustin => {
                 Self::Tustin(Tustin { last: Instant::ZERO, segments: 0, sample: 0.0, rate: 0.0 })
@@ -132,7 +132,7 @@ mod tests {
 
     fn estimate(filter: BandwidthFilter) -> Bandwidth {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().westwood.bandwidth_filter = filter;
+        options.rules_mut().growth.westwood.bandwidth_filter = filter;
         let mut bandwidth = Bandwidth::new(&options.rules);
         bandwidth.start(Instant::from_secs(1));
         bandwidth

@@ -7,8 +7,8 @@
 
 use crate::growth::Growth;
 use crate::keys::options;
+use crate::kinds::reno::duplicate;
 use crate::options::Rules;
-use crate::reno::duplicate;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};

@@ -10,16 +10,16 @@
 //! As Reno, it opens in slow start, in rounds with fewer than three samples, and from a loss to the end of its recovery; a loss
 //! halves. A silence starts baseRTT anew. `arizona.rs` is the other Vegas.
 
-use crate::aimd::Aimd;
-use crate::arizona::Arizona;
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
+use crate::kinds::aimd::Aimd;
+use crate::kinds::arizona::Arizona;
+use crate::kinds::sack::Sack;
 use crate::options::{Increase, Rules};
-use crate::sack::Sack;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
-use headway_units::{Bytes, Dialect, Duration};
+use headway_units::{Bytes, Dialect, Duration, OptionError};
 
 options! {
     /// Options of `tcp-vegas`.
@@ -73,11 +73,20 @@ enum Phase {
 }
 
 impl Growth for Vegas {
+    fn check(rules: &Rules) -> Result<(), OptionError> {
+        let VegasOptions { vegas_alpha, vegas_beta, .. } = rules.growth.vegas;
+        if vegas_alpha <= vegas_beta {
+            return Ok(());
+        }
+        let message = format!("{vegas_alpha} is out of range: from 0 to vegas_beta, {vegas_beta}");
+        Err(OptionError::new("vegas_alpha", message))
+    }
+
     fn new(rules: &Rules) -> Self {
         Self {
             reno: Aimd::new(rules),
-            alpha: f64::from(rules.vegas.vegas_alpha),
-            beta: f64::from(rules.vegas.vegas_beta),
+            alpha: f64::from(rules.growth.vegas.vegas_alpha),
+            beta: f64::from(rules.growth.vegas.vegas_beta),
             whole: rules.increase == Increase::Whole,
             phase: Phase::Round(1),
             base_rtt: Duration::MAX,
@@ -207,7 +216,7 @@ impl Recovery for VegasRecovery {
     }
 
     fn new(rules: &Rules) -> Self {
-        match rules.vegas.vegas {
+        match rules.growth.vegas.vegas {
             VegasRules::Arizona => Self::Arizona(Arizona::new(rules)),
             VegasRules::Linux => Self::Linux(Sack::new(rules)),
         }

@@ -10,8 +10,8 @@
 //! The differences of one window add up to (R_n - R_1) - (S_n - S_1), each on one clock. Only acknowledgements of new data
 //! tell: a duplicate echoes an old timestamp (RFC 7323 section 4.3).
 
-use crate::aimd::Aimd;
 use crate::growth::{Acked, Growth, Window};
+use crate::kinds::aimd::Aimd;
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::state::Cut;
