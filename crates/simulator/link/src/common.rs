@@ -1,6 +1,6 @@
 //! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
 
-use crate::config::Config;
+use crate::config::{Config, Framing};
 use crate::duplicate::Duplicate;
 use crate::in_flight::InFlight;
 use crate::loss::{Loss, Place};
@@ -31,7 +31,7 @@ pub(crate) struct Common {
     pub(crate) varying: Option<Box<Varying>>,
     /// Largest packet.
     pub(crate) mtu: u32,
-    overhead: u64,
+    framing: Framing,
     pub(crate) ties: Ties,
     pub(crate) two_events: bool,
     /// Of the size that came first, and of the last other one: data and acknowledgements.
@@ -71,7 +71,7 @@ impl Common {
     /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
     /// `two_events` forces an event at the end of each transmission.
     pub(crate) fn new(config: &Config, ties: Ties, two_events: bool, seed: u64, name: &str) -> Self {
-        let Config { rate, delay, mtu, overhead, queue, loss, policer, duplicate, .. } = config;
+        let Config { rate, delay, mtu, queue, loss, policer, duplicate, .. } = config;
         // Behind a shaper the queue is served no faster than it lets.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
         let facts = LinkFacts { rate: served, delay: *delay };
@@ -92,7 +92,7 @@ impl Common {
             delay: *delay,
             varying: Varying::new(config, seed, name).map(Box::new),
             mtu: mtu.map_or(u32::MAX, |mtu| u32::try_from(mtu.count()).unwrap_or(u32::MAX)),
-            overhead: overhead.count(),
+            framing: Framing::new(config),
             ties,
             two_events: two_events || ties == Ties::Scheduled || config.needs_two_events(),
             paces: [nothing; 2],
@@ -164,11 +164,11 @@ impl Common {
         waited: Option<Instant>,
         bytes: u32,
     ) -> Option<(Instant, Instant)> {
-        Some(self.varying.as_mut()?.transmit(start, waited, bytes, self.overhead))
+        Some(self.varying.as_mut()?.transmit(start, waited, bytes, self.framing))
     }
 
     fn new_pace(&self, bytes: u32) -> Pace {
-        let on_wire = u64::from(bytes) + self.overhead;
+        let on_wire = self.framing.on_wire(bytes);
         // Grouped as ns-2 does (link/delay.cc): the last bit counts.
         let transmission_s = 8.0 * on_wire as f64 / self.rate.bits_per_second() as f64;
         let delay_s = match self.ties {

@@ -47,6 +47,24 @@ pub struct Config {
     pub two_events: bool,
 }
 
+/// The lower layer of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Framing {
+    overhead: u64,
+}
+
+impl Framing {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { overhead: config.overhead.count() }
+    }
+
+    /// Returns the bytes that a packet of this size occupies on the wire.
+    #[inline]
+    pub(crate) fn on_wire(self, bytes: u32) -> u64 {
+        u64::from(bytes) + self.overhead
+    }
+}
+
 impl Config {
     /// A direction with this rate, delay and queue, and nothing else.
     #[must_use]

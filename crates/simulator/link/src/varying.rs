@@ -2,7 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::changes::Changing;
-use crate::config::Config;
+use crate::config::{Config, Framing};
 use crate::overtaking::Overtaking;
 use crate::propagation::Propagation;
 use crate::shaper::Shaper;
@@ -52,11 +52,11 @@ impl Varying {
         start: Instant,
         waited: Option<Instant>,
         bytes: u32,
-        overhead: u64,
+        framing: Framing,
     ) -> (Instant, Instant) {
         let begin = self.shaper.as_mut().map_or(start, |shaper| shaper.begins(start, bytes));
         let waited = waited.filter(|_| begin == start);
-        let on_wire = u64::from(bytes) + overhead;
+        let on_wire = framing.on_wire(bytes);
         let end = match &mut self.speed {
             // What is left of an opportunity is gone for a packet that arrives at its time.
             Speed::Measured(capacity) => capacity.transmit(begin, waited.is_some_and(|since| since < begin), on_wire),
