@@ -2,7 +2,7 @@
 //! handshake, as ns-2's agents are.
 
 use super::carrier::{Carrier, Setup, Taken};
-use super::ends::Ends;
+use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use super::ns2_gap::ns2_gap_s;
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
@@ -39,7 +39,9 @@ impl Carrier for Agent {
     }
 }
 
-impl Ends for Agent {
+impl Ends for Agent {}
+
+impl SendingEnd for Agent {
     #[inline]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         source.follow(|| self.status()?.target_rate);
@@ -78,7 +80,9 @@ impl Ends for Agent {
     fn gap_s(&self) -> Option<f64> {
         ns2_gap_s(&self.sender.outbound)
     }
+}
 
+impl ReceivingEnd for Agent {
     #[inline]
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Numbered(datagram) = &packet.body else { return 0 };
@@ -108,7 +112,9 @@ impl Ends for Agent {
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.receiver.inbound.poll_timeout()
     }
+}
 
+impl Capabilities for Agent {
     fn send_queue(&mut self) -> Option<&mut SendQueue> {
         Some(&mut self.sender.queue)
     }

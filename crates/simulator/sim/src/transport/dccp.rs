@@ -8,7 +8,7 @@ pub(crate) use ends::{SERVICE, Verdict};
 pub(crate) use strangers::Strangers;
 
 use super::carrier::{Carrier, Setup, Taken};
-use super::ends::Ends;
+use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
@@ -40,7 +40,9 @@ impl Carrier for Dccp {
     }
 }
 
-impl Ends for Dccp {
+impl Ends for Dccp {}
+
+impl SendingEnd for Dccp {
     #[inline(always)]
     fn connects(&self) -> bool {
         true
@@ -84,7 +86,9 @@ impl Ends for Dccp {
     fn poll_sender_timeout(&self) -> Option<Instant> {
         self.client.poll_timeout()
     }
+}
 
+impl ReceivingEnd for Dccp {
     #[inline]
     fn deliver(&mut self, now: Instant, _: Instant, packet: &Packet) -> u32 {
         let Body::Dccp(dccp) = &packet.body else { return 0 };
@@ -115,7 +119,9 @@ impl Ends for Dccp {
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.server.poll_timeout()
     }
+}
 
+impl Capabilities for Dccp {
     fn send_queue(&mut self) -> Option<&mut SendQueue> {
         Some(&mut self.client.queue)
     }

@@ -13,17 +13,17 @@ use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
 use headway_units::Instant;
 
-/// The two ends of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, which is chosen once for each event.
+/// Both ends of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, which is chosen once for each event.
 ///
 /// After each call that may act, poll an end until it has no more packets, and then for its next deadline. All times are those of
 /// the clock of the end that receives them: [`Driver`](crate::flow::Driver) translates them.
-pub(crate) trait Ends {
-    /// Returns whether the receiving end sends packets.
-    #[inline(always)]
-    fn answers(&self) -> bool {
-        true
-    }
+pub(crate) trait Ends: SendingEnd + ReceivingEnd + Capabilities {
+    /// Prefetches the end at which a packet will arrive.
+    fn fetch(&self, _receiving: bool) {}
+}
 
+/// The end of a flow that sends data.
+pub(crate) trait SendingEnd {
     /// Returns whether the sending end opens a connection when the flow starts, and closes it when the flow stops.
     #[inline(always)]
     fn connects(&self) -> bool {
@@ -62,6 +62,21 @@ pub(crate) trait Ends {
         None
     }
 
+    /// Records that the changed deadlines of a sending end with many deadlines were set now. Returns when its next deadline was set.
+    #[inline]
+    fn place_sender_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
+        None
+    }
+}
+
+/// The end of a flow that receives data.
+pub(crate) trait ReceivingEnd {
+    /// Returns whether the receiving end sends packets.
+    #[inline(always)]
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// Handles a packet that arrives at the receiving end. `sent` is by the clock of the sending end. Returns the bytes of application data.
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32;
 
@@ -96,21 +111,15 @@ pub(crate) trait Ends {
         None
     }
 
-    /// Records that the changed deadlines of a sending end with many deadlines were set now. Returns when its next deadline was set.
-    #[inline]
-    fn place_sender_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
-        None
-    }
-
     /// Does for the receiving end what [`place_sender_timers`](Self::place_sender_timers) does for the sending end.
     #[inline]
     fn place_receiver_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
         None
     }
+}
 
-    /// Prefetches the end at which a packet will arrive.
-    fn fetch(&self, _receiving: bool) {}
-
+/// What only some transports have.
+pub(crate) trait Capabilities {
     /// Returns the send queue, if a rate controller paces the sending end.
     fn send_queue(&mut self) -> Option<&mut SendQueue> {
         None

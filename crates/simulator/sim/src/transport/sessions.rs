@@ -7,7 +7,7 @@
 mod deadlines;
 
 use super::carrier::{Carrier, Setup, Taken};
-use super::ends::Ends;
+use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
 use crate::packet::{Body, Envelope, Packet};
@@ -158,7 +158,9 @@ impl Carrier for Box<Sessions> {
     }
 }
 
-impl Ends for Box<Sessions> {
+impl Ends for Box<Sessions> {}
+
+impl SendingEnd for Box<Sessions> {
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(write) = source.poll(due) else {
             tell_pages(now, source, meter);
@@ -217,6 +219,12 @@ impl Ends for Box<Sessions> {
         self.sender_deadlines.first()
     }
 
+    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
+        self.sender_deadlines.place(now, events)
+    }
+}
+
+impl ReceivingEnd for Box<Sessions> {
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
         let Some(Receiving { sink, segments }) = self.sinks.get_mut(&tcp.session) else { return 0 };
@@ -255,14 +263,12 @@ impl Ends for Box<Sessions> {
         self.sink_deadlines.first()
     }
 
-    fn place_sender_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
-        self.sender_deadlines.place(now, events)
-    }
-
     fn place_receiver_timers(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
         self.sink_deadlines.place(now, events)
     }
+}
 
+impl Capabilities for Box<Sessions> {
     fn counters(&self) -> Option<Counters> {
         let mut all = self.counted;
         self.senders.values().for_each(|sending| all += sending.sender.counters());

@@ -3,7 +3,7 @@
 mod frames;
 
 use super::carrier::{Carrier, Setup, Taken};
-use super::ends::Ends;
+use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::RoundTrip;
 use crate::packet::{Body, Envelope, Packet};
@@ -50,6 +50,17 @@ impl Carrier for Tcp {
 }
 
 impl Ends for Tcp {
+    #[inline]
+    fn fetch(&self, receiving: bool) {
+        if receiving {
+            fetch(&self.sink.sink);
+        } else {
+            self.sender.fetch();
+        }
+    }
+}
+
+impl SendingEnd for Tcp {
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some(mut write) = source.poll(due) else { return Taken::Nothing };
         meter.tell_true(&mut write);
@@ -99,7 +110,9 @@ impl Ends for Tcp {
     fn poll_sender_timeout(&self) -> Option<Instant> {
         self.sender.poll_timeout()
     }
+}
 
+impl ReceivingEnd for Tcp {
     #[inline]
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
@@ -132,16 +145,9 @@ impl Ends for Tcp {
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         self.sink.sink.poll_timeout()
     }
+}
 
-    #[inline]
-    fn fetch(&self, receiving: bool) {
-        if receiving {
-            fetch(&self.sink.sink);
-        } else {
-            self.sender.fetch();
-        }
-    }
-
+impl Capabilities for Tcp {
     #[inline]
     fn tcp(&self) -> Option<&Sender> {
         Some(&self.sender)

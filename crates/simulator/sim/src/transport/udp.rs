@@ -1,7 +1,7 @@
 //! The carrier `udp`: datagrams, sent when they are written.
 
 use super::carrier::{Carrier, Setup, Taken};
-use super::ends::Ends;
+use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::network::unless_far;
 use crate::packet::{Body, Data, Datagram, Envelope, Packet};
@@ -70,12 +70,9 @@ impl Carrier for Box<Udp> {
     }
 }
 
-impl Ends for Box<Udp> {
-    #[inline(always)]
-    fn answers(&self) -> bool {
-        false
-    }
+impl Ends for Box<Udp> {}
 
+impl SendingEnd for Box<Udp> {
     #[inline(always)]
     fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
         let Some((size, datagram)) = self.next(source, due, meter) else { return Taken::Nothing };
@@ -89,9 +86,18 @@ impl Ends for Box<Udp> {
         }
         Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
+}
+
+impl ReceivingEnd for Box<Udp> {
+    #[inline(always)]
+    fn answers(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn deliver(&mut self, _: Instant, _: Instant, packet: &Packet) -> u32 {
         if let Body::Datagram(datagram) = &packet.body { datagram.data.payload } else { 0 }
     }
 }
+
+impl Capabilities for Box<Udp> {}
