@@ -165,7 +165,7 @@ impl Driver {
                 self.source_timer.arm_at(stop, self.stop_place, source, network.events());
             }
             // A script schedules all of them before the run.
-            Some(next) if self.source.is_told() => {
+            Some(next) if self.source.has_listed_times() => {
                 self.source_timer.arm_at(next, self.stop_place, source, network.events());
             }
             next => {

@@ -105,7 +105,7 @@ impl Source {
         each!(self, source => source.poll_timeout())
     }
 
-    /// The time from one write to the next in s, where it is always the same: what nanoseconds cannot tell of it too.
+    /// Returns the time between writes in seconds, if it is constant. It has more digits than nanoseconds have.
     #[must_use]
     pub fn interval_s(&self) -> Option<f64> {
         match self {
@@ -124,10 +124,10 @@ impl Source {
         }
     }
 
-    /// Whether the times of its writes are told, as those of a script are, and follow of nothing that is drawn or added up.
+    /// Returns whether the times of its writes are listed in the scenario.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        matches!(self, Self::Sessions(sessions) if sessions.is_told())
+    pub fn has_listed_times(&self) -> bool {
+        matches!(self, Self::Sessions(sessions) if sessions.has_listed_times())
     }
 
     /// The next write that is due at `now`. Several may be due: poll until `None`.

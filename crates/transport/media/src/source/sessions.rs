@@ -202,7 +202,7 @@ impl Sessions {
         }
     }
 
-    pub(super) const fn is_told(&self) -> bool {
+    pub(super) const fn has_listed_times(&self) -> bool {
         matches!(self.coming.next_time, NextTime::At(_))
     }
 

@@ -23,8 +23,8 @@ mod toolbox {
 mod announced;
 #[path = "../../../../../validation/adding/counted.rs"]
 mod counted;
-#[path = "../../../../../validation/adding/one_way.rs"]
-mod one_way;
+#[path = "../../../../../validation/adding/queue_delay.rs"]
+mod queue_delay;
 #[path = "../../../../../validation/adding/timed_window.rs"]
 mod timed_window;
 
@@ -33,7 +33,7 @@ use bottleneck::{Outcome, SIZE, run};
 use contract::{Need, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf};
 use counted::{CountedOptions, CountedReceiver, CountedSender};
 use headway_units::{Dialect, Instant, Options, Random, Rate};
-use one_way::{OneWayOptions, OneWayReceiver, OneWaySender};
+use queue_delay::{QueueDelayOptions, QueueDelayReceiver, QueueDelaySender};
 use timed_window::{TimedWindowOptions, TimedWindowReceiver, TimedWindowSender};
 
 fn contexts() -> (SenderContext, ReceiverContext) {
@@ -71,11 +71,11 @@ fn gaps_by_what_was_counted() {
 /// 10 ms of queue are a quarter of what the link holds: nothing is lost once the first seconds are over.
 #[test]
 fn one_way_delays_at_the_receiver() {
-    assert_eq!(<OneWayReceiver as ReceiverHalf>::NEEDS, [Need::SenderClock, Need::RoundTrip]);
+    assert_eq!(<QueueDelayReceiver as ReceiverHalf>::NEEDS, [Need::SenderClock, Need::RoundTrip]);
     let (sender, receiver) = contexts();
-    let options = OneWayOptions::preset(Dialect::Rfc);
+    let options = QueueDelayOptions::preset(Dialect::Rfc);
     options.check().unwrap();
-    let halves = (OneWaySender::new(&options, sender), OneWayReceiver::new(&options, receiver));
+    let halves = (QueueDelaySender::new(&options, sender), QueueDelayReceiver::new(&options, receiver));
     fits("one-way", run(halves.0, halves.1), 0.8, 0.001);
 }
 

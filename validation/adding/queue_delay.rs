@@ -9,19 +9,19 @@ use crate::report::{Feedback, Own, Report, ReportForm};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, RoundTripEstimate};
 
-/// Options of `one-way`.
+/// Options of `queue-delay`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
     derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
     serde(deny_unknown_fields)
 )]
-pub struct OneWayOptions {
+pub struct QueueDelayOptions {
     /// The queueing delay that is too long.
     pub target: Duration,
 }
 
-impl Options for OneWayOptions {
+impl Options for QueueDelayOptions {
     fn preset(_: Dialect) -> Self {
         Self { target: Duration::from_millis(10) }
     }
@@ -33,7 +33,7 @@ impl Options for OneWayOptions {
 
 /// AIMD on a rate.
 #[derive(Debug)]
-pub struct OneWaySender {
+pub struct QueueDelaySender {
     packet: Bytes,
     /// In bits a second.
     rate: f64,
@@ -41,8 +41,8 @@ pub struct OneWaySender {
     pacer: Pacer,
 }
 
-impl OneWaySender {
-    pub(crate) fn new(_: &OneWayOptions, context: SenderContext) -> Self {
+impl QueueDelaySender {
+    pub(crate) fn new(_: &QueueDelayOptions, context: SenderContext) -> Self {
         let mut round_trip = RoundTripEstimate::default();
         context.rtt.into_iter().for_each(|rtt| round_trip.sample(rtt));
         Self { packet: context.packet_size, rate: 100_000.0, round_trip, pacer: Pacer::new(Duration::ZERO) }
@@ -53,7 +53,7 @@ impl OneWaySender {
     }
 }
 
-impl SenderHalf for OneWaySender {
+impl SenderHalf for QueueDelaySender {
     fn poll_send(&mut self, now: Instant, _: &Next) -> Permit {
         self.pacer.permit(now)
     }
@@ -88,7 +88,7 @@ impl SenderHalf for OneWaySender {
 
 /// Holds each packet's way against the shortest so far.
 #[derive(Debug)]
-pub struct OneWayReceiver {
+pub struct QueueDelayReceiver {
     target_s: f64,
     /// The shortest way, in s of two clocks of which nobody knows how far they are apart.
     shortest: f64,
@@ -100,8 +100,8 @@ pub struct OneWayReceiver {
     expected: Option<u64>,
 }
 
-impl OneWayReceiver {
-    pub(crate) fn new(options: &OneWayOptions, _: ReceiverContext) -> Self {
+impl QueueDelayReceiver {
+    pub(crate) fn new(options: &QueueDelayOptions, _: ReceiverContext) -> Self {
         let target_s = options.target.as_secs_f64();
         Self {
             target_s,
@@ -115,7 +115,7 @@ impl OneWayReceiver {
     }
 }
 
-impl ReceiverHalf for OneWayReceiver {
+impl ReceiverHalf for QueueDelayReceiver {
     const REPORTS: ReportForm = ReportForm::Own;
     const NEEDS: &'static [Need] = &[Need::SenderClock, Need::RoundTrip];
 
