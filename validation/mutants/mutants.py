@@ -115,8 +115,15 @@ def source_hashes(crates):
     uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")] for package in packages}
     folder = {package["name"]: os.path.relpath(os.path.dirname(package["manifest_path"]), ROOT) for package in packages}
 
+    # Development dependencies may form cycles.
     def closure(name):
-        return {name}.union(*(closure(other) for other in uses[name]))
+        found, left = set(), [name]
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += uses[name]
+        return found
 
     hashes = {}
     for crate in crates:
