@@ -14,7 +14,6 @@ mod check;
 mod chosen;
 mod clock;
 mod de;
-mod design;
 mod document;
 mod dscp;
 mod e_model;

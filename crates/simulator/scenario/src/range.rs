@@ -58,7 +58,7 @@ pub(crate) struct Range {
     form: Form,
     ends: Ends,
     scale: Scale,
-    values: Values,
+    count: usize,
 }
 
 /// How its values are written.
@@ -78,34 +78,6 @@ enum Form {
 enum Ends {
     Whole { from: i128, to: i128, step: Option<i128> },
     Real { from: f64, to: f64, step: Option<f64> },
-}
-
-/// Which of the values between its ends there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Values {
-    /// So many.
-    Many(usize),
-    /// None in particular.
-    Anywhere,
-}
-
-/// A place between 0 and 1, exactly: so many of so many parts; below 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) parts: u64,
-    /// At most 2^53.
-    pub(crate) of: u64,
-}
-
-impl Position {
-    /// Which of `count` equal parts it lies in, from 0.
-    pub(crate) fn index(self, count: u128) -> u128 {
-        u128::from(self.parts) * count / u128::from(self.of)
-    }
-
-    fn fraction(self) -> f64 {
-        self.parts as f64 / self.of as f64
-    }
 }
 
 /// Of numbers that are not exact.
@@ -145,7 +117,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
         return None;
     }
     let (form, ends) = ends(&from, &to, step.as_ref());
-    let range = Range { origin: value.origin.clone(), form, ends, scale, values: Values::Anywhere };
+    let range = Range { origin: value.origin.clone(), form, ends, scale, count: 0 };
     let (low, high) = range.ends();
     if !(high - low).is_finite() {
         open.wrong("to", "the way from one end to the other is no number that a computer knows");
@@ -160,18 +132,21 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
         open.wrong(key, "on a log scale both ends are above zero");
         return None;
     }
-    let values = match (steps, step) {
-        (Some(steps), _) => Values::Many(steps as usize),
+    let count = match (steps, step) {
+        (Some(steps), _) => steps as usize,
         (None, Some(_)) => match range.many() {
-            Ok(count) => Values::Many(count),
+            Ok(count) => count,
             Err(message) => {
                 open.wrong("step", message);
                 return None;
             }
         },
-        (None, None) => Values::Anywhere,
+        (None, None) => {
+            reader.wrong(path, "this range has no values between its ends: write steps = 10, or a step");
+            return None;
+        }
     };
-    Some(Range { values, ..range })
+    Some(Range { count, ..range })
 }
 
 /// One end as it is written.
@@ -241,15 +216,12 @@ impl Range {
     pub(crate) fn of_integers(origin: Origin, first: u64, count: u64) -> Self {
         let (from, to) = (i128::from(first), i128::from(first) + i128::from(count) - 1);
         let ends = Ends::Whole { from, to, step: Some(1) };
-        Self { origin, form: Form::Integer, ends, scale: Scale::Linear, values: Values::Many(count as usize) }
+        Self { origin, form: Form::Integer, ends, scale: Scale::Linear, count: count as usize }
     }
 
-    /// How many values it has; `None` if it has none in particular.
-    pub(crate) fn count(&self) -> Option<usize> {
-        match self.values {
-            Values::Many(count) => Some(count),
-            Values::Anywhere => None,
-        }
+    /// Returns its values, from one end to the other.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        (0..self.count).map(|index| self.value(index))
     }
 
     fn ends(&self) -> (f64, f64) {
@@ -287,9 +259,8 @@ impl Range {
         Ok(steps as usize + 1)
     }
 
-    /// Its value number `index`, from 0; of those that it counts.
-    pub(crate) fn value(&self, index: usize) -> Value {
-        let last = self.count().unwrap_or(2) - 1;
+    fn value(&self, index: usize) -> Value {
+        let last = self.count - 1;
         let (low, high) = self.ends();
         match (self.ends, self.scale) {
             (Ends::Whole { from, to, step: Some(step) }, _) => {
@@ -314,28 +285,6 @@ impl Range {
                 self.real(from + (to - from) * (index as f64 / last as f64))
             }
             (Ends::Real { from, to, .. }, Scale::Log) => self.real(between(from, to, index as f64 / last as f64)),
-        }
-    }
-
-    /// Its value at `position` of the way; of whole numbers each, both ends too, has as much of the way as on its scale it may.
-    pub(crate) fn at(&self, position: Position) -> Value {
-        match (self.ends, self.scale) {
-            (Ends::Whole { from, to, .. }, Scale::Linear) => {
-                let (low, high) = (from.min(to), from.max(to));
-                self.whole(low + position.index((high - low + 1) as u128) as i128)
-            }
-            (Ends::Whole { from, to, .. }, Scale::Log) => {
-                let (low, high) = (from.min(to), from.max(to));
-                let value = between(low as f64, high as f64 + 1.0, position.fraction()).floor();
-                self.whole((value as i128).clamp(low, high))
-            }
-            (Ends::Real { from, to, .. }, Scale::Linear) => {
-                let (low, high) = (from.min(to), from.max(to));
-                self.real(low + (high - low) * position.fraction())
-            }
-            (Ends::Real { from, to, .. }, Scale::Log) => {
-                self.real(between(from.min(to), from.max(to), position.fraction()))
-            }
         }
     }
 

@@ -53,7 +53,7 @@ impl Vary {
         let values = values.trim();
         let value = match key {
             // Words of `[vary]` itself.
-            "seeds" | "zip" | "list" | "design" => one(values)?,
+            "seeds" | "zip" | "list" => one(values)?,
             _ => match dotted(values) {
                 Some(range) => table(range, &origin, &one)?,
                 None => {

@@ -1,6 +1,5 @@
 //! `[vary]`: keys, each with the values that it takes in turn.
 
-use crate::design::{self, Design, DesignTable};
 use crate::document::{Data, Origin, Value};
 use crate::limits::MOST_RUNS;
 use crate::overrides::resolve;
@@ -26,8 +25,6 @@ pub(crate) struct VaryTable {
     zip: Option<Vec<Vec<String>>>,
     /// Combinations as they are to be run, each with a value for the same keys.
     list: Option<Vec<BTreeMap<String, serde_json::Value>>>,
-    /// Which combinations are run, if not all.
-    design: Option<DesignTable>,
     /// Keys as `--set` has them, in quotes.
     #[schemars(flatten)]
     keys: BTreeMap<String, AxisForm>,
@@ -73,15 +70,7 @@ pub(crate) struct Varying {
     pub(crate) path: Arc<Path>,
     /// The places that it stands for.
     places: Vec<Path>,
-    values: Values,
-}
-
-#[derive(Clone, Debug)]
-enum Values {
-    /// One after the other.
-    Listed(Vec<Arc<Value>>),
-    /// Any in a range, which only a design draws.
-    Anywhere(Range),
+    values: Vec<Arc<Value>>,
 }
 
 /// What a scenario varies.
@@ -91,32 +80,22 @@ pub(crate) struct Varied {
     pub(crate) axes: Vec<Axis>,
     /// The seeds, if they vary.
     pub(crate) seeds: Option<Vec<Arc<Value>>>,
-    design: Option<Design>,
 }
 
 impl Axis {
-    /// How many values it has; none if a design chooses.
-    fn count(&self) -> Option<usize> {
-        match &self.keys.first()?.values {
-            Values::Listed(values) => Some(values.len()),
-            Values::Anywhere(_) => None,
-        }
+    /// Returns the number of values of each key.
+    fn count(&self) -> usize {
+        self.keys.first().map_or(0, |key| key.values.len())
     }
 
     /// Where its first key is written.
     fn origin(&self) -> Option<&Origin> {
-        match &self.keys.first()?.values {
-            Values::Listed(values) => values.first().map(|value| &value.origin),
-            Values::Anywhere(_) => None,
-        }
+        self.keys.first()?.values.first().map(|value| &value.origin)
     }
 
     /// Its values of a key, in turn.
     pub(crate) fn values(&self, key: usize) -> &[Arc<Value>] {
-        match &self.keys[key].values {
-            Values::Listed(values) => values,
-            Values::Anywhere(_) => &[],
-        }
+        &self.keys[key].values
     }
 }
 
@@ -133,15 +112,9 @@ impl Varied {
         }
     }
 
-    /// For each point, which value each axis has; of a design the values are drawn first.
-    pub(crate) fn points(&mut self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
-        let points = match self.design {
-            Some(design) if !self.axes.is_empty() => {
-                self.axes.iter_mut().for_each(|axis| axis.draw(&design));
-                (0..design.points).map(|point| vec![point; self.axes.len()]).collect()
-            }
-            _ => self.grid(reader),
-        };
+    /// Returns the index of the value of each axis at each point.
+    pub(crate) fn points(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
+        let points = self.grid(reader);
         if points.len().saturating_mul(self.seeds.as_ref().map_or(1, Vec::len)) > MOST_RUNS {
             self.too_many(reader);
         }
@@ -160,9 +133,8 @@ impl Varied {
             first.iter().for_each(|seed| reader.problems.set_argument(&seed.origin));
             reader.wrong(&vary(), format!("seed {seed} stands here twice: each is run once"));
         }
-        // Designs draw from values as often as they like.
-        for axis in self.axes.iter().filter(|_| self.design.is_none()) {
-            let mut rows = vec![String::new(); axis.count().unwrap_or(0)];
+        for axis in &self.axes {
+            let mut rows = vec![String::new(); axis.count()];
             for key in 0..axis.keys.len() {
                 let meanings = axis.values(key).iter().map(|value| quantity::meaning(&unlabelled(value)));
                 rows.iter_mut().zip(meanings).for_each(|(row, meaning)| *row += &format!("{meaning} "));
@@ -190,7 +162,7 @@ impl Varied {
     }
 
     fn grid(&self, reader: &mut Reader<'_>) -> Vec<Vec<usize>> {
-        let counts: Vec<usize> = self.axes.iter().map(|axis| axis.count().unwrap_or(1)).collect();
+        let counts: Vec<usize> = self.axes.iter().map(Axis::count).collect();
         let all = counts.iter().try_fold(1usize, |all, count| all.checked_mul(*count).filter(|all| *all <= MOST_RUNS));
         if all.is_none() {
             self.too_many(reader);
@@ -208,23 +180,6 @@ impl Varied {
     }
 }
 
-impl Axis {
-    /// As many values as the design has points.
-    fn draw(&mut self, design: &Design) {
-        let name = self.keys.iter().map(|key| key.path.to_string()).collect::<Vec<_>>().join(" ");
-        let positions = design.positions(&name);
-        for key in &mut self.keys {
-            key.values = Values::Listed(match &key.values {
-                Values::Listed(values) => {
-                    let one_of = |index: u128| Arc::clone(&values[index as usize]);
-                    positions.iter().map(|at| one_of(at.index(values.len() as u128))).collect()
-                }
-                Values::Anywhere(range) => positions.iter().map(|at| Arc::new(range.at(*at))).collect(),
-            });
-        }
-    }
-}
-
 const SEED: &str = "seed";
 
 fn vary() -> Path {
@@ -233,7 +188,7 @@ fn vary() -> Path {
 
 /// Notes what is wrong with `[vary]`, for a scenario that is loaded as one run.
 pub(crate) fn check(open: &mut Open<'_, '_>) {
-    let mut varied = read(open.reader, &[]);
+    let varied = read(open.reader, &[]);
     if open.reader.problems.is_empty() {
         varied.points(open.reader);
     }
@@ -273,15 +228,6 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, beside: &'a [Vary]) -> Varied {
         zip(reader, &mut varied, &keys, &path);
     }
     twice(reader, &varied);
-    if varied.design.is_none() {
-        for axis in varied.axes.iter().filter(|axis| axis.count().is_none()) {
-            for key in &axis.keys {
-                let message =
-                    format!("{} has no values in between: write steps, or a design that draws them", key.path);
-                reader.problems.key(reader.root, &vary(), &key.path.to_string(), message);
-            }
-        }
-    }
     varied
 }
 
@@ -305,7 +251,7 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
     let place = vary().key(key);
     match key {
         "seeds" => varied.seeds = seeds(reader, value, &place).or_else(|| varied.seeds.take()),
-        "design" => varied.design = design::read(reader, value, &place),
+        "design" => reader.problems.key(reader.root, &vary(), key, "unknown key \"design\"; it was removed"),
         "zip" => {
             let message =
                 "write arrays of keys that vary together: zip = [[\"link[0].rate\", \"link[0].queue.limit\"]]";
@@ -323,13 +269,10 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
             let Some((path, places)) = key_of(reader, key) else { return };
             let values = match &value.data {
                 Data::Array(values) if !values.is_empty() => {
-                    Values::Listed(values.iter().map(|value| Arc::new(value.clone())).collect())
+                    values.iter().map(|value| Arc::new(value.clone())).collect()
                 }
                 Data::Table(_) if range::is_meant(value) => match range::read(reader, value, &place) {
-                    Some(range) => match range.count() {
-                        Some(count) => Values::Listed((0..count).map(|index| Arc::new(range.value(index))).collect()),
-                        None => Values::Anywhere(range),
-                    },
+                    Some(range) => range.values().map(Arc::new).collect(),
                     None => return,
                 },
                 Data::Table(_) => {
@@ -348,19 +291,11 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
                 }
             };
             if path.0[..] == [Step::Key(SEED.to_owned())] {
-                match values {
-                    Values::Listed(_) if varied.seeds.is_some() => {
-                        reader.problems.key(
-                            reader.root,
-                            &vary(),
-                            key,
-                            "seeds says already which: leave one of the two out",
-                        );
-                    }
-                    Values::Listed(values) => varied.seeds = Some(values),
-                    Values::Anywhere(_) => {
-                        reader.problems.key(reader.root, &vary(), key, "write how many seeds: seeds = 20");
-                    }
+                if varied.seeds.is_some() {
+                    let message = "seeds says already which: leave one of the two out";
+                    reader.problems.key(reader.root, &vary(), key, message);
+                } else {
+                    varied.seeds = Some(values);
                 }
                 return;
             }
@@ -406,8 +341,7 @@ fn seeds<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<V
         reader.wrong(path, format!("write how many seeds, from 1 to {MOST_RUNS}: seeds = 20"));
         return None;
     }
-    let range = Range::of_integers(value.origin.clone(), first, count);
-    Some((0..count as usize).map(|index| Arc::new(range.value(index))).collect())
+    Some(Range::of_integers(value.origin.clone(), first, count).values().map(Arc::new).collect())
 }
 
 /// Combinations as they are written.
@@ -436,7 +370,7 @@ fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
             return None;
         }
         let values = tables.iter().filter_map(|table| Some(Arc::new(table.get(key)?.value.clone()))).collect();
-        keys.push(Varying { path: Arc::new(key_path), places, values: Values::Listed(values) });
+        keys.push(Varying { path: Arc::new(key_path), places, values });
     }
     Some(Axis { keys })
 }
@@ -463,11 +397,7 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
             None => together = Some(at),
             Some(first) => {
                 if varied.axes[first].count() != varied.axes[at].count() {
-                    let count = |at: usize| {
-                        varied.axes[at]
-                            .count()
-                            .map_or("any number of values".to_owned(), |count| counted(count as u64, "value"))
-                    };
+                    let count = |at: usize| counted(varied.axes[at].count() as u64, "value");
                     let (ours, theirs) = (count(at), count(first));
                     let first = &varied.axes[first].keys[0].path;
                     reader.wrong(
@@ -530,8 +460,6 @@ pub(crate) fn labels(values: &[Arc<Value>]) -> Vec<String> {
     for (place, (text, value)) in shown.iter().zip(values).enumerate() {
         let label = quoted(text);
         labels.push(match known.get(&label) {
-            // Alike values, which a design may draw again, are told alike.
-            Some(other) if other.is_alike(value) => label,
             Some(_) => format!("{label} #{}", place + 1),
             None => {
                 known.insert(label.clone(), value);

@@ -25,7 +25,6 @@ pub(crate) struct Vocabulary {
     pub(crate) attacker: Keys,
     pub(crate) uniform: Keys,
     pub(crate) range: Keys,
-    pub(crate) design: Keys,
     pub(crate) seeds: Keys,
     pub(crate) dscp: Keys,
     pub(crate) e_model: Keys,
@@ -62,7 +61,6 @@ pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         e_model: table("e_model"),
         uniform: table("uniform"),
         range: table("range"),
-        design: table("design"),
         seeds: table("seeds"),
         dscp: table("dscp"),
         queue: kind("queue"),
@@ -125,7 +123,6 @@ mod tests {
     use super::*;
     use crate::attacker::AttackerTable;
     use crate::clock::ClockOptions;
-    use crate::design::DesignTable;
     use crate::dscp::KindsTable;
     use crate::e_model::EModelOptions;
     use crate::flow::{FlowTable, UniformTable};
@@ -186,7 +183,6 @@ mod tests {
         table::<EModelOptions>(&mut text, "e_model");
         table::<UniformTable>(&mut text, "uniform");
         table::<RangeTable>(&mut text, "range");
-        table::<DesignTable>(&mut text, "design");
         table::<SeedsTable>(&mut text, "seeds");
         table::<KindsTable>(&mut text, "dscp");
         kinds::<QueueOptions>(&mut text, "queue");
