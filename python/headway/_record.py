@@ -108,7 +108,7 @@ class Record:
     def events(self) -> Table:
         """What went wrong, and when: time_ns, event, entity, flow, kind, cause, sequence, bytes, late_ns.
 
-        Without columns if the record has none: those that a sweep's run or `headway live` has left.
+        Without columns if the record has none: that of a sweep's run, or of a run between sockets.
         """
         return Table(self._inner.events())
 

@@ -25,9 +25,6 @@ pub(crate) enum Command {
     /// Run a scenario many times, and say what that tells: a table with intervals, and a dataset.
     #[command(mut_args(|arg| if LOOK.contains(&arg.get_id().as_str()) { arg.requires("plot") } else { arg }))]
     Sweep(SweepOptions),
-    /// Run a scenario's flows between real sockets of this machine, in real time, through its link.
-    #[cfg(target_os = "linux")]
-    Live(LiveOptions),
     /// Draw one or several records over one another, as SVG and PNG.
     Plot(PlotOptions),
     /// Show records in a browser, in motion and in curves, until Ctrl-C.
@@ -78,34 +75,6 @@ pub(crate) struct RunOptions {
     /// With `[vary]`: run again what the folder already holds complete. A single run always runs.
     #[arg(long)]
     pub(crate) again: bool,
-    /// Show no progress.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[cfg(target_os = "linux")]
-#[derive(Debug, Args)]
-pub(crate) struct LiveOptions {
-    /// The scenario file: two nodes, a duplex link between them, and flows with `dccp` or `udp` along it.
-    pub(crate) scenario: PathBuf,
-    /// Seed of what sources and the link draw [default: the scenario's].
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Override a key, such as `link[0].rate=4Mbps` or `flow[video].start=2s`. May be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) overrides: Vec<String>,
-    /// Folder for the record [default: out/NAME-live].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Put DTLS below DCCP.
-    #[arg(long)]
-    pub(crate) dtls: bool,
-    /// How late the link, and sources, may be 1 time in 100 in a valid run.
-    #[arg(long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
-    pub(crate) bound: headway_units::Duration,
-    /// Print the summary as JSON instead of tables.
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Show no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,

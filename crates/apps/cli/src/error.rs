@@ -31,10 +31,6 @@ pub(crate) enum Failure {
     /// A connection, or what it is to carry, is wrong.
     #[error("{0}")]
     Sockets(String),
-    /// The scenario cannot be run between real sockets, or its run is not valid.
-    #[cfg(target_os = "linux")]
-    #[error("{0}")]
-    Live(String),
     /// The pictures could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),

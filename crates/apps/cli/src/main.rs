@@ -7,8 +7,6 @@ mod exit;
 mod http;
 mod interrupt;
 mod keys;
-#[cfg(target_os = "linux")]
-mod live;
 mod output;
 mod papers;
 mod plot;
@@ -35,8 +33,6 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Sweep(options) => sweep::sweep(&options),
-        #[cfg(target_os = "linux")]
-        Command::Live(options) => live::live(&options),
         Command::Plot(options) => plot::plot(&options),
         Command::View(options) => view::view(&options),
         Command::Report(options) => view::report(&options),

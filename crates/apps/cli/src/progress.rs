@@ -101,14 +101,6 @@ impl Progress {
         let _ = shown.push(update);
     }
 
-    /// A run in real time has come to this instant.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn at_real(&self, now: Instant) {
-        self.bar.set_position(now.as_nanos());
-        let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
-        self.show(|| format!("{:.1} of {end:.1} s", now.as_secs_f64()));
-    }
-
     /// Removes the bar. Waits for a reader that does not read, but for a few seconds only.
     pub(crate) fn finish(self) {
         if let Some(shown) = self.shown {

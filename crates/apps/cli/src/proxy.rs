@@ -25,7 +25,6 @@ const LINE_S: f64 = 1.0;
 struct Line<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    /// Whether it is the last.
     last: bool,
 }
 
@@ -137,7 +136,7 @@ fn live(before: &Report, now: &Report) -> String {
 }
 
 /// All that is told at the end.
-pub(crate) fn table(report: &Report) -> String {
+fn table(report: &Report) -> String {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let both = [&report.to_server, &report.to_client];
     let column = |title: &str, count: fn(&WayCounts) -> u64| (title.to_owned(), both.map(count));

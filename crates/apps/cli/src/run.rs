@@ -96,7 +96,7 @@ pub(crate) fn folder(asked: Option<&Path>, name: &str) -> Folder {
 }
 
 /// A record's scenario can be run again where it is, but not after somebody has changed it: the change would be lost.
-pub(crate) fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
+fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
     let written = out.path(Folder::SCENARIO).canonicalize();
     if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != resolved {
         let reason = "this run would write its scenario over; write --out and the name of another folder";

@@ -8,7 +8,6 @@ mod common;
 mod dependencies;
 mod folders;
 mod layers;
-mod live;
 mod output;
 mod papers;
 mod papers_parts;

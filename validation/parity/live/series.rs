@@ -1,13 +1,13 @@
 //! The samples of a run between real sockets, as those of a simulated one are written.
 
-use super::link::Sample;
-use super::sender::Held;
+use crate::link::Sample;
+use crate::sender::Held;
 use headway_record::{SeriesError, SeriesId, SeriesNames, SeriesWriter, metric};
 use headway_scenario::{Link, Scenario};
 use headway_units::Instant;
 
 /// What was sampled of the link and of each flow's controller, in a file's bytes.
-pub(super) fn series(
+pub(crate) fn series(
     scenario: &Scenario,
     link: &[Link; 2],
     samples: &[Sample],

@@ -1,6 +1,6 @@
 //! What a scenario's flows are between real sockets, and which scenarios there can be.
 
-use super::program::Program;
+use crate::program::Program;
 use headway_dccp::ConnectionOptions;
 use headway_media::{Backlog, Framing};
 use headway_net::{Clock, Dtls, DtlsVersions, Options, Secure, SecureError, Trust};
@@ -15,7 +15,7 @@ const IP_HEADER: i32 = 20;
 
 /// Why a scenario cannot be run so.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LineError {
+pub(crate) enum LineError {
     /// It has what real sockets of one machine have not.
     #[error("{0}")]
     Unfit(String),
@@ -29,18 +29,20 @@ pub(super) enum LineError {
 
 /// A flow, with what both of its ends are told.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) program: Program,
-    pub(super) clocks: Option<FlowClocks>,
+pub(crate) struct Line {
+    pub(crate) program: Program,
+    pub(crate) clocks: Option<FlowClocks>,
     /// The endpoints' options, its client's first; none of plain UDP.
-    pub(super) endpoints: Option<Box<[Options; 2]>>,
+    pub(crate) endpoints: Option<Box<[Options; 2]>>,
     /// What a datagram counts on the link beside its payload.
-    pub(super) beside: i32,
+    pub(crate) beside: i32,
 }
 
 /// The scenario's link, the way of its flows first.
-pub(super) fn link(scenario: &Scenario) -> Result<[Link; 2], LineError> {
-    let unfit = |why: &str| LineError::Unfit(format!("{why}: `headway run` simulates it, `headway live` cannot"));
+pub(crate) fn link(scenario: &Scenario) -> Result<[Link; 2], LineError> {
+    let unfit = |why: &str| {
+        LineError::Unfit(format!("{why}: `headway run` simulates it, sockets of one machine cannot carry it"))
+    };
     if scenario.nodes.len() != 2 {
         return Err(unfit(&format!("there are {} nodes, and two ends to a link", scenario.nodes.len())));
     }
@@ -62,7 +64,7 @@ pub(super) fn link(scenario: &Scenario) -> Result<[Link; 2], LineError> {
 }
 
 /// The ends of a flow over this link.
-pub(super) fn line(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bool) -> Result<Line, LineError> {
+pub(crate) fn line(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bool) -> Result<Line, LineError> {
     let name = &flow.name;
     let unfit = |why: String| LineError::Unfit(format!("flow \"{name}\": {why}"));
     if (flow.from, flow.to) != (link.from, link.to) {

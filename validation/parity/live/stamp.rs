@@ -4,14 +4,14 @@
 const WHOLE: usize = 8;
 
 /// A datagram of so many bytes with this number; the rest are zeroes.
-pub(super) fn stamped(number: u64, len: usize) -> Vec<u8> {
+pub(crate) fn stamped(number: u64, len: usize) -> Vec<u8> {
     let mut datagram = vec![0; len];
     datagram.iter_mut().zip(number.to_le_bytes()).for_each(|(to, byte)| *to = byte);
     datagram
 }
 
 /// The number of a datagram of which no neighbour's differs much from `near`; nothing if it has no bytes.
-pub(super) fn number(datagram: &[u8], near: u64) -> Option<u64> {
+pub(crate) fn number(datagram: &[u8], near: u64) -> Option<u64> {
     let len = datagram.len().min(WHOLE);
     if len == 0 {
         return None;

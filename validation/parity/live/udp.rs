@@ -1,10 +1,10 @@
 //! Both ends of a flow without a connection: what the program has goes at once.
 #![expect(clippy::disallowed_types, reason = "a program that sends plain UDP has a socket")]
 
-use super::ends::Ends;
-use super::program::Program;
-use super::sender::Sent;
-use super::time::Time;
+use crate::ends::Ends;
+use crate::program::Program;
+use crate::sender::Sent;
+use crate::time::Time;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -15,23 +15,23 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// One of the ends' sockets.
 #[derive(Debug)]
-pub(super) struct Socket(UdpSocket);
+pub(crate) struct Socket(UdpSocket);
 
 impl Socket {
     /// On this address.
-    pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self(socket))
     }
 
-    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 }
 
 /// Sends until the program stops or the run is over.
-pub(super) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: &Ends, time: &Time) -> Sent {
+pub(crate) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: &Ends, time: &Time) -> Sent {
     if !time.sleep(program.start) {
         return Sent::default();
     }
@@ -52,7 +52,7 @@ pub(super) fn send(socket: &Socket, mut program: Program, to: SocketAddr, ends: 
 }
 
 /// Reads what comes until the run is over.
-pub(super) fn receive(socket: &Socket, ends: &Ends, time: &Time) {
+pub(crate) fn receive(socket: &Socket, ends: &Ends, time: &Time) {
     let mut buffer = vec![0; LARGEST];
     loop {
         let come = socket.0.recv(&mut buffer);

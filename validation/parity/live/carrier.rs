@@ -1,10 +1,10 @@
 //! What carries a flow: two endpoints, or two plain sockets.
 
-use super::ends::Ends;
-use super::program::Program;
-use super::sender::{self, Sent};
-use super::time::Time;
-use super::{receiver, udp};
+use crate::ends::Ends;
+use crate::program::Program;
+use crate::sender::{self, Sent};
+use crate::time::Time;
+use crate::{receiver, udp};
 use headway_net::{Endpoint, EndpointError, Options};
 use headway_units::Duration;
 use std::io;
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 /// The sending end first.
 #[derive(Debug)]
-pub(super) enum Carrier {
+pub(crate) enum Carrier {
     /// DCCP.
     Dccp([Endpoint; 2]),
     /// Datagrams that go at once.
@@ -21,7 +21,7 @@ pub(super) enum Carrier {
 
 impl Carrier {
     /// Both ends on this address; UDP, if there are no options.
-    pub(super) fn open(address: SocketAddr, options: Option<&[Options; 2]>) -> Result<Self, EndpointError> {
+    pub(crate) fn open(address: SocketAddr, options: Option<&[Options; 2]>) -> Result<Self, EndpointError> {
         Ok(match options {
             Some([client, server]) => Self::Dccp([Endpoint::client(client)?, Endpoint::server(address, server)?]),
             None => Self::Udp([udp::Socket::bind(address)?, udp::Socket::bind(address)?]),
@@ -29,7 +29,7 @@ impl Carrier {
     }
 
     /// Where the receiving end is.
-    pub(super) fn receiver(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn receiver(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Dccp([_, server]) => Ok(server.local_addr()),
             Self::Udp([_, receiver]) => receiver.address(),
@@ -37,7 +37,7 @@ impl Carrier {
     }
 
     /// Runs the sending end.
-    pub(super) fn send(
+    pub(crate) fn send(
         &self,
         program: Program,
         to: SocketAddr,
@@ -52,7 +52,7 @@ impl Carrier {
     }
 
     /// Runs the receiving end.
-    pub(super) fn receive(&self, ends: &Ends, time: &Time) {
+    pub(crate) fn receive(&self, ends: &Ends, time: &Time) {
         match self {
             Self::Dccp([_, server]) => receiver::receive(server, ends, time),
             Self::Udp([_, receiver]) => udp::receive(receiver, ends, time),

@@ -1,9 +1,10 @@
-//! `headway live` as its users run it. Nothing here asks how fast anything is: a busy machine is late, and an hour late is early enough.
-#![cfg(target_os = "linux")]
+//! Whole runs. No test depends on the speed of the machine: the bound on delays is an hour.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+use crate::Options;
+use crate::run::live;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
 
 /// Three flows over a link on which 1.5 % are lost, between clocks that are wrong; a third of a megabit in all.
 const SCENARIO: &str = r#"
@@ -44,8 +45,9 @@ transport = { kind = "udp" }
 source = { kind = "cbr", interval = "20ms", payload = "3B", lifetime = "500ms" }
 "#;
 
-fn headway(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_headway")).args(arguments).current_dir(folder).output().unwrap()
+fn options(folder: &Path, dtls: bool) -> Options {
+    let (scenario, out) = (folder.join("pair.toml"), folder.join("real"));
+    Options { scenario, seed: None, overrides: Vec::new(), out, dtls, bound: "3600s".parse().unwrap() }
 }
 
 fn written(text: &str) -> tempfile::TempDir {
@@ -63,10 +65,8 @@ fn json(folder: &Path, file: &str) -> Value {
 #[test]
 fn flows_run_between_sockets_and_leave_a_record() {
     let folder = written(SCENARIO);
-    for more in [&[][..], &["--dtls"]] {
-        let arguments = [&["live", "pair.toml", "--out", "real", "--bound", "3600s", "-q"], more].concat();
-        let output = headway(folder.path(), &arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for dtls in [false, true] {
+        live(&options(folder.path(), dtls)).unwrap();
         let record = folder.path().join("real");
         let (summary, live) = (json(&record, "summary.json"), json(&record, "live.json"));
         assert_eq!(
@@ -93,8 +93,6 @@ fn flows_run_between_sockets_and_leave_a_record() {
         assert!((0.0..=1.0).contains(&on_time));
         assert!(number(&summary["links"][0]["arrived_packets"]) >= 120.0);
     }
-    let drawn = headway(folder.path(), &["plot", "real", "--out", "pictures"]);
-    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
 }
 
 /// What real sockets of one machine cannot be is said in a sentence, and nothing is left behind.
@@ -119,9 +117,8 @@ fn scenarios_that_cannot_run_so_are_refused() {
         ),
     ] {
         let folder = written(&text);
-        let output = headway(folder.path(), &["live", "pair.toml", "--out", "real", "-q"]);
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && errors.contains(said), "{said}: {errors}");
+        let error = live(&options(folder.path(), false)).unwrap_err().to_string();
+        assert!(error.contains(said), "{said}: {error}");
         assert!(!folder.path().join("real/summary.json").exists());
     }
 }

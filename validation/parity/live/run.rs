@@ -1,40 +1,25 @@
-//! `headway live`: a scenario's flows between real sockets of this machine, through its link, in real time; and a record as `headway run` leaves.
+//! A run between sockets: its threads, and the record that it leaves.
 
-mod carrier;
-mod ends;
-mod lines;
-mod link;
-mod program;
-mod receiver;
-mod sender;
-mod series;
-mod stamp;
-mod time;
-mod udp;
-
-use crate::arguments::LiveOptions;
-use crate::error::Failure;
-use crate::interrupt;
-use crate::output;
-use crate::progress::Progress;
-use crate::proxy::table;
-use crate::run::keep_scenario;
-use crate::sets;
-use carrier::Carrier;
-use ends::Ends;
+use crate::Options;
+use crate::carrier::Carrier;
+use crate::ends::Ends;
+use crate::lines::{self, Line, LineError};
+use crate::link::{self, Flows, Sample};
+use crate::program::Program;
+use crate::sender::Sent;
+use crate::series;
+use crate::time::Time;
 use headway_emulator::{Proxy, ProxyOptions, Report, Way};
-use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary, flow_table, link_table};
-use headway_run::{Checksums, Folder, Holds, ScenarioText, folder_name};
-use headway_scenario::{Link, Scenario, load, plan};
+use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary};
+use headway_run::{Checksums, Folder, Holds, ScenarioText};
+use headway_scenario::{Link, Override, Scenario, load, plan};
 use headway_units::{Duration, Instant, Registry as _};
-use lines::{Line, LineError};
-use link::{Flows, Sample};
-use program::Program;
-use sender::Sent;
 use serde::Serialize;
+use std::error::Error;
 use std::net::SocketAddr;
-use std::path::Path;
-use time::Time;
+
+/// Any error of a run.
+type Failure = Box<dyn Error>;
 
 /// Where everything happens.
 const LOOPBACK: &str = "127.0.0.1:0";
@@ -59,27 +44,22 @@ struct Run {
     series: Option<Vec<u8>>,
 }
 
-pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
-    let overrides = sets::overrides(&sets::seed(asked.seed), &asked.overrides)?;
-    let ScenarioText { file, text, files, .. } = ScenarioText::read(&asked.scenario, [])?;
-    let runs = plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len();
+pub(crate) fn live(options: &Options) -> Result<(), Failure> {
+    let seed = options.seed.map(|seed| Override::of_option("--seed", &format!("seed={seed}")));
+    let overrides: Vec<Override> =
+        seed.into_iter().chain(options.overrides.iter().map(|set| set.parse())).collect::<Result<_, _>>()?;
+    let ScenarioText { file, text, files, .. } = ScenarioText::read(&options.scenario, [])?;
+    let runs = plan(&file, &text, &overrides, &[])?.runs.len();
     if runs > 1 {
-        let what = format!("{file}: [vary] makes {runs} runs of it, and one is run here: say which by --set KEY=VALUE");
-        return Err(Failure::Live(what));
+        return Err(format!("{file}: [vary] makes {runs} runs; expected one: choose it by --set KEY=VALUE").into());
     }
-    let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;
+    let loaded = load(&file, &text, &overrides, &files)?;
     for warning in &loaded.warnings {
-        output::note(&format!("warning: {warning}"));
+        eprintln!("warning: {warning}");
     }
-    // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
-    interrupt::listen();
     let scenario = &loaded.scenario;
-    let (link, lines) = prepared(scenario, asked.dtls).map_err(|error| Failure::Live(format!("{file}: {error}")))?;
-    let out = asked
-        .out
-        .as_deref()
-        .map_or_else(|| Folder(Path::new("out").join(folder_name(&format!("{}-live", scenario.name)))), Folder::named);
-    keep_scenario(&asked.scenario, &text, &out, &loaded.resolved_toml)?;
+    let (link, lines) = prepared(scenario, options.dtls).map_err(|error| format!("{file}: {error}"))?;
+    let out = Folder::named(&options.out);
     let _lock = out.claim(Holds::Record)?;
     out.clear()?;
     let mut sums = Checksums::default();
@@ -89,46 +69,18 @@ pub(crate) fn live(asked: &LiveOptions) -> Result<(), Failure> {
         }
     }
     sums.add(Folder::SCENARIO, out.write(Folder::SCENARIO, loaded.resolved_toml.as_bytes())?);
-    let run = run(scenario, &link, lines, asked)?;
+    let run = run(scenario, &link, lines, options)?;
     if let Some(series) = &run.series {
         sums.add(Folder::SERIES, out.write(Folder::SERIES, series)?);
     }
-    let json = serde_json::to_vec_pretty(&run.lateness).map_err(|error| Failure::Output(error.into()))?;
-    sums.add(Folder::LIVE, out.write(Folder::LIVE, &json)?);
+    sums.add(Folder::LIVE, out.write(Folder::LIVE, &serde_json::to_vec_pretty(&run.lateness)?)?);
     sums.add(Folder::SUMMARY, out.write_summary(&run.summary)?);
     out.write_checksums(&sums)?;
-    show(&run, &out, asked.json)?;
-    if !run.summary.complete {
-        return Err(Failure::Interrupted);
-    }
     if run.lateness.valid {
-        Ok(())
-    } else {
-        let faults = run.lateness.faults.join("; ");
-        Err(Failure::Live(format!(
-            "this run is not valid: {faults}. The record is kept, with \"valid\": false in live.json; run it on an idle machine, or allow more with \
-             --bound"
-        )))
+        return Ok(());
     }
-}
-
-fn show(Run { summary, lateness, .. }: &Run, out: &Folder, json: bool) -> Result<(), Failure> {
-    if json {
-        return output::text(&summary.to_json_pretty());
-    }
-    let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
-    let failed: String = failed.map(|(name, why)| format!("{name}: {why}\n")).collect();
-    output::text(&format!(
-        "{} (seed {}), between sockets, {} to {} s\n\n{}{failed}\n{}\n{}\nrecord: {}\n",
-        summary.name,
-        summary.seed,
-        summary.interval.from,
-        summary.interval.to,
-        flow_table(summary),
-        link_table(summary),
-        table(&lateness.link),
-        out.0.display(),
-    ))
+    let faults = run.lateness.faults.join("; ");
+    Err(format!("this run is not valid: {faults}. Run it on an idle machine, or allow more with --bound").into())
 }
 
 /// The scenario's link, and its flows.
@@ -140,43 +92,41 @@ fn prepared(scenario: &Scenario, dtls: bool) -> Result<([Link; 2], Vec<Line>), L
 }
 
 /// The scenario's flows from its start to its end.
-fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, asked: &LiveOptions) -> Result<Run, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::Live(error.to_string());
-    let loopback: SocketAddr = LOOPBACK.parse().map_err(|error| failed(&error))?;
+fn run(scenario: &Scenario, link: &[Link; 2], lines: Vec<Line>, options: &Options) -> Result<Run, Failure> {
+    let loopback: SocketAddr = LOOPBACK.parse()?;
     let measured = Measured::between(Instant::ZERO + scenario.measure_from, Instant::ZERO + scenario.duration);
     let (mut programs, mut carriers, mut ends, mut doors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for Line { program, clocks, endpoints, beside } in lines {
-        let carrier = Carrier::open(loopback, endpoints.as_deref()).map_err(|error| failed(&error))?;
-        doors.push((carrier.receiver().map_err(|error| failed(&error))?, beside));
+        let carrier = Carrier::open(loopback, endpoints.as_deref())?;
+        doors.push((carrier.receiver()?, beside));
         ends.push(Ends::new(&measured, clocks, endpoints.is_some()));
         carriers.push(carrier);
         programs.push(program);
     }
     let [(to, beside), others @ ..] = &doors[..] else {
-        return Err(Failure::Live("there is no flow".to_owned()));
+        return Err("there is no flow".into());
     };
     let named = link.each_ref().map(|link| (link.name.as_str(), &link.config));
-    let options = ProxyOptions { listen: loopback, to: *to, beside: Some(*beside), clients: 256, bound: asked.bound };
+    let (to, beside) = (*to, Some(*beside));
+    let proxy_options = ProxyOptions { listen: loopback, to, beside, clients: 256, bound: options.bound };
     // The run begins here: its time is the link's.
-    let mut proxy = Proxy::new(options, scenario.ties, named, scenario.seed).map_err(|error| failed(&error))?;
+    let mut proxy = Proxy::new(proxy_options, scenario.ties, named, scenario.seed)?;
     proxy.measure(&measured);
-    let mut fronts = vec![proxy.address().map_err(|error| failed(&error))?];
+    let mut fronts = vec![proxy.address()?];
     for (to, beside) in others {
-        fronts.push(proxy.open(loopback, *to, Some(*beside)).map_err(|error| failed(&error))?);
+        fronts.push(proxy.open(loopback, *to, Some(*beside))?);
     }
     let time = Time::new(proxy.clock(), Instant::ZERO + scenario.duration);
     let mut flows = Flows::new(programs.len(), &measured);
     let flows_ends = FlowsEnds { programs, carriers: &carriers, ends: &ends, fronts: &fronts };
-    let progress = Progress::of_time(scenario.duration, asked.quiet || asked.json);
-    let (samples, sent) = everybody(&mut proxy, &mut flows, flows_ends, &time, scenario.series, &progress)?;
-    progress.finish();
-    let (end, complete) = (time.now().min(time.end), time.now() >= time.end && !interrupt::asked());
+    let (samples, sent) = everybody(&mut proxy, &mut flows, flows_ends, &time, scenario.series)?;
+    let (end, complete) = (time.now().min(time.end), time.now() >= time.end);
     let held: Vec<_> = sent.iter().map(|sent| sent.held.clone()).collect();
     let series = scenario.series.map(|_| series::series(scenario, link, &samples, &held));
     Ok(Run {
         summary: summary(scenario, link, &proxy, (&flows, &ends, &sent), end, complete),
-        lateness: lateness(scenario, proxy.report(), &ends, asked.bound),
-        series: series.transpose().map_err(|error| failed(&error))?,
+        lateness: lateness(scenario, proxy.report(), &ends, options.bound),
+        series: series.transpose()?,
     })
 }
 
@@ -197,10 +147,9 @@ fn everybody(
     ends: FlowsEnds<'_>,
     time: &Time,
     interval: Option<Duration>,
-    progress: &Progress,
 ) -> Result<(Vec<Sample>, Vec<Sent>), Failure> {
     let FlowsEnds { programs, carriers, ends, fronts } = ends;
-    let panicked = |_| Failure::Live("a thread has ended before its time".to_owned());
+    let panicked = |_| "a thread panicked";
     std::thread::scope(|scope| {
         let link = scope.spawn(|| {
             let served = link::serve(proxy, flows, time, interval);
@@ -216,10 +165,7 @@ fn everybody(
         let senders: Vec<_> = senders
             .map(|((program, carrier), (ends, to))| scope.spawn(|| carrier.send(program, *to, ends, time, interval)))
             .collect();
-        while time.sleep(time.now() + Duration::from_millis(100)) {
-            progress.at_real(time.now());
-        }
-        let samples = link.join().map_err(panicked)?.map_err(|error| Failure::Live(error.to_string()))?;
+        let samples = link.join().map_err(panicked)??;
         let sent = senders.into_iter().map(|sender| sender.join().map_err(panicked)).collect::<Result<_, _>>()?;
         Ok((samples, sent))
     })

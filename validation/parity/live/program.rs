@@ -1,22 +1,22 @@
 //! The program at the sending end of a flow: its source, and when it is asked.
 
-use super::ends::Ends;
+use crate::ends::Ends;
 use headway_media::{Framing, Media, Source, UdpOptions};
 use headway_units::Instant;
 
 /// A source, whose writes are cut into datagrams.
 #[derive(Debug)]
-pub(super) struct Program {
-    pub(super) source: Source,
-    pub(super) cut: UdpOptions,
-    pub(super) framing: Framing,
-    pub(super) start: Instant,
-    pub(super) stop: Option<Instant>,
+pub(crate) struct Program {
+    pub(crate) source: Source,
+    pub(crate) cut: UdpOptions,
+    pub(crate) framing: Framing,
+    pub(crate) start: Instant,
+    pub(crate) stop: Option<Instant>,
 }
 
 impl Program {
     /// What the source has at `now`: the datagrams, and what they are by the sender's clock.
-    pub(super) fn write(&mut self, now: Instant, ends: &Ends) -> Vec<(Vec<u8>, Media)> {
+    pub(crate) fn write(&mut self, now: Instant, ends: &Ends) -> Vec<(Vec<u8>, Media)> {
         let local = ends.to_sender(now);
         let mut all = Vec::new();
         while let Some(due) = self.source.poll_timeout().filter(|due| *due <= local) {
@@ -29,13 +29,13 @@ impl Program {
     }
 
     /// When it is to be asked next, in true time; its end, too.
-    pub(super) fn next(&self, ends: &Ends) -> Option<Instant> {
+    pub(crate) fn next(&self, ends: &Ends) -> Option<Instant> {
         let due = self.source.poll_timeout().map(|due| ends.of_sender(due));
         due.into_iter().chain(self.stop).min()
     }
 
     /// Whether it has stopped by `now`.
-    pub(super) fn has_stopped(&self, now: Instant) -> bool {
+    pub(crate) fn has_stopped(&self, now: Instant) -> bool {
         self.stop.is_some_and(|stop| now >= stop)
     }
 }

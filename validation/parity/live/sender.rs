@@ -1,35 +1,35 @@
 //! The sending end of a connection: it hands over what the program has, and hears what became of it.
 
-use super::ends::Ends;
-use super::program::Program;
-use super::time::Time;
+use crate::ends::Ends;
+use crate::program::Program;
+use crate::time::Time;
 use headway_net::{Connection, Endpoint, Event, Media};
 use headway_units::{Duration, Instant};
 use std::net::SocketAddr;
 
 /// What a controller held at an instant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) at: Instant,
-    pub(super) status: headway_dccp::Status,
+pub(crate) struct Held {
+    pub(crate) at: Instant,
+    pub(crate) status: headway_dccp::Status,
 }
 
 /// What a sender leaves.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
-    pub(super) held: Vec<Held>,
+pub(crate) struct Sent {
+    pub(crate) held: Vec<Held>,
     /// Why nothing went, or nothing more.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
 }
 
 impl Sent {
-    pub(super) fn failed(why: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn failed(why: &dyn std::fmt::Display) -> Self {
         Self { failure: Some(why.to_string()), ..Self::default() }
     }
 }
 
 /// Sends until the program stops or the run is over. The controller is looked at each `interval`.
-pub(super) fn send(
+pub(crate) fn send(
     endpoint: &Endpoint,
     mut program: Program,
     to: SocketAddr,

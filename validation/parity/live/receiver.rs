@@ -1,11 +1,11 @@
 //! The program at the receiving end of a flow: it reads.
 
-use super::ends::Ends;
-use super::time::Time;
+use crate::ends::Ends;
+use crate::time::Time;
 use headway_net::Endpoint;
 
 /// Reads what comes to this server until the run is over.
-pub(super) fn receive(server: &Endpoint, ends: &Ends, time: &Time) {
+pub(crate) fn receive(server: &Endpoint, ends: &Ends, time: &Time) {
     let connection = loop {
         let now = time.now();
         if time.is_over(now) {

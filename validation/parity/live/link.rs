@@ -1,6 +1,6 @@
 //! The link between the ends of all flows, with what goes through it.
 
-use super::time::Time;
+use crate::time::Time;
 
 use headway_emulator::{PortSample, Proxy, ProxyError, Seen, Watch, Way};
 use headway_record::{FlowMeter, FlowPacket, Measured};
@@ -9,20 +9,20 @@ use std::sync::Arc;
 
 /// What is counted of a flow and of the link's directions at one instant.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub(super) at: Instant,
+pub(crate) struct Sample {
+    pub(crate) at: Instant,
     /// Of each flow: bytes that have come, packets that were lost.
-    pub(super) flows: Vec<(u64, u64)>,
+    pub(crate) flows: Vec<(u64, u64)>,
     /// Of each direction.
-    pub(super) ways: [PortSample; 2],
+    pub(crate) ways: [PortSample; 2],
 }
 
 /// What goes through each door towards the servers: a flow's packets, whatever they carry.
 #[derive(Debug)]
-pub(super) struct Flows(pub(super) Vec<FlowMeter>);
+pub(crate) struct Flows(pub(crate) Vec<FlowMeter>);
 
 impl Flows {
-    pub(super) fn new(flows: usize, measured: &Arc<Measured>) -> Self {
+    pub(crate) fn new(flows: usize, measured: &Arc<Measured>) -> Self {
         Self((0..flows).map(|_| FlowMeter::new(measured)).collect())
     }
 
@@ -51,7 +51,7 @@ impl Watch for Flows {
 }
 
 /// Serves the link until the run is over; with samples, if they are to be taken each so long.
-pub(super) fn serve(
+pub(crate) fn serve(
     proxy: &mut Proxy,
     flows: &mut Flows,
     time: &Time,

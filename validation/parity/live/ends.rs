@@ -1,6 +1,6 @@
 //! What the programs at both ends of a flow see of it: what was written, when it went, and what came when.
 
-use super::stamp;
+use crate::stamp;
 use headway_media::Media;
 use headway_net::Fate;
 use headway_record::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, FlowSummary, Histogram, Measured};
@@ -14,7 +14,7 @@ const MOST: usize = 1 << 18;
 
 /// The two ends share it: one machine has one time.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     seen: Mutex<Seen>,
     clocks: Option<FlowClocks>,
     /// Whether what is written waits to be sent.
@@ -49,7 +49,7 @@ impl Seen {
 
 impl Ends {
     /// Those of a flow whose ends have these clocks, and whose datagrams wait in a send queue, or go at once.
-    pub(super) fn new(measured: &Arc<Measured>, clocks: Option<FlowClocks>, waits: bool) -> Self {
+    pub(crate) fn new(measured: &Arc<Measured>, clocks: Option<FlowClocks>, waits: bool) -> Self {
         let seen = Seen {
             meter: FlowMeter::new(measured),
             written: VecDeque::new(),
@@ -66,22 +66,22 @@ impl Ends {
     }
 
     /// The sender's time, when this is the true one.
-    pub(super) fn to_sender(&self, now: Instant) -> Instant {
+    pub(crate) fn to_sender(&self, now: Instant) -> Instant {
         self.clocks.map_or(now, |clocks| clocks.sender.read(now))
     }
 
     /// The true time at which the sender's clock shows this.
-    pub(super) fn of_sender(&self, local: Instant) -> Instant {
+    pub(crate) fn of_sender(&self, local: Instant) -> Instant {
         self.clocks.map_or(local, |clocks| clocks.sender.when_read(local))
     }
 
     /// The source had something to write at `due`, and does so now.
-    pub(super) fn woke(&self, now: Instant, due: Instant) {
+    pub(crate) fn woke(&self, now: Instant, due: Instant) {
         self.seen().late.record(now.since(due).as_nanos());
     }
 
     /// A datagram of the source's, which has the times of the sender's clock, is about to be handed over. Returns its bytes.
-    pub(super) fn write(&self, now: Instant, media: &Media) -> Vec<u8> {
+    pub(crate) fn write(&self, now: Instant, media: &Media) -> Vec<u8> {
         let mut data = Data::from(media);
         if let Some(clocks) = self.clocks {
             (data.created, data.deadline) = (clocks.sender.when(data.created), clocks.sender.when(data.deadline));
@@ -104,7 +104,7 @@ impl Ends {
     }
 
     /// The sender has heard what became of a datagram.
-    pub(super) fn hear(&self, now: Instant, number: u64, fate: Fate) {
+    pub(crate) fn hear(&self, now: Instant, number: u64, fate: Fate) {
         let seen = &mut *self.seen();
         let Some(written) = seen.at(number) else { return };
         match fate {
@@ -123,7 +123,7 @@ impl Ends {
     }
 
     /// A datagram has come to the receiver's program.
-    pub(super) fn came(&self, now: Instant, datagram: &[u8]) {
+    pub(crate) fn came(&self, now: Instant, datagram: &[u8]) {
         let seen = &mut *self.seen();
         let Some(number) = stamp::number(datagram, seen.newest) else { return };
         let Some(Written { data, left }) = seen.at(number).copied() else { return };
@@ -139,7 +139,7 @@ impl Ends {
     }
 
     /// What the programs know better than the link: delays between them, what was in time, and what never went.
-    pub(super) fn complete(&self, on_link: FlowSummary, end: Instant) -> FlowSummary {
+    pub(crate) fn complete(&self, on_link: FlowSummary, end: Instant) -> FlowSummary {
         let ends = self.seen().meter.summary(FlowLabel::default(), end);
         FlowSummary {
             goodput_bps: ends.goodput_bps,
@@ -154,7 +154,7 @@ impl Ends {
     }
 
     /// How long after its time the source was asked.
-    pub(super) fn lateness(&self) -> Option<DelaySummary> {
+    pub(crate) fn lateness(&self) -> Option<DelaySummary> {
         self.seen().late.summary()
     }
 }
