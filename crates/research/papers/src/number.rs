@@ -3,8 +3,9 @@
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// A mean as `results.json` holds it.
+/// A mean. In `results.json` it is `[mean, ci95, runs]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written", from = "Written")]
 pub struct Number {
     /// The mean over runs.
     pub mean: f64,
@@ -12,6 +13,20 @@ pub struct Number {
     pub ci95: Option<f64>,
     /// How many runs.
     pub runs: usize,
+}
+
+type Written = (f64, Option<f64>, usize);
+
+impl From<Number> for Written {
+    fn from(Number { mean, ci95, runs }: Number) -> Self {
+        (mean, ci95, runs)
+    }
+}
+
+impl From<Written> for Number {
+    fn from((mean, ci95, runs): Written) -> Self {
+        Self { mean, ci95, runs }
+    }
 }
 
 impl From<Estimate> for Number {
