@@ -87,14 +87,11 @@ fn uplink<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
     run.summary.links.iter().find(|link| link.from == "router" && link.to == "server")
 }
 
-fn measured_s(run: &Outcome<'_>) -> f64 {
-    run.summary.interval.to - run.summary.interval.from
-}
-
 /// Packets that left these links, and how long they waited together, in ms.
 fn waits<'a>(run: &Outcome<'_>, links: impl Iterator<Item = &'a LinkSummary>) -> (f64, f64) {
     let left = |link: &LinkSummary| (link.arrived_packets - link.dropped_packets.total()) as f64;
-    let waited = |link: &LinkSummary| link.mean_queue_packets * measured_s(run) * 1e3;
+    let seconds = run.summary.interval.to - run.summary.interval.from;
+    let waited = |link: &LinkSummary| link.mean_queue_packets * seconds * 1e3;
     links.fold((0.0, 0.0), |(packets, ms), link| (packets + left(link), ms + waited(link)))
 }
 

@@ -242,17 +242,11 @@ impl Results {
 
     /// How many verdicts depend on the reading, in words.
     pub(crate) fn depend(&self) -> String {
-        match self.dependent() {
+        match self.claims.iter().filter(|claim| claim.depends_on_reading()).count() {
             0 => "no verdict depends".to_owned(),
             1 => "1 verdict depends".to_owned(),
             many => format!("{many} verdicts depend"),
         }
-    }
-
-    /// How many claims have another verdict under another reading.
-    #[must_use]
-    pub fn dependent(&self) -> usize {
-        self.claims.iter().filter(|claim| claim.depends_on_reading()).count()
     }
 }
 

@@ -13,7 +13,7 @@ use headway_units::{Duration, FlowId, Instant};
 /// The series of a run. Rates are means since the sample before.
 #[derive(Debug)]
 pub(crate) struct Series {
-    writer: SeriesWriter,
+    pub(crate) writer: SeriesWriter,
     interval: Duration,
     last: Instant,
     metrics: Metrics,
@@ -181,14 +181,6 @@ impl Series {
                 more.sample(writer, (before, now), sample.average, by_flow);
             }
         }
-    }
-
-    pub(crate) fn writer_mut(&mut self) -> &mut SeriesWriter {
-        &mut self.writer
-    }
-
-    pub(crate) fn into_writer(self) -> SeriesWriter {
-        self.writer
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
 
     /// The series so far, if the scenario asks for them: to be [drained](SeriesWriter::drain) now and then.
     pub fn series_mut(&mut self) -> Option<&mut SeriesWriter> {
-        self.series.as_mut().map(Series::writer_mut)
+        self.series.as_mut().map(|series| &mut series.writer)
     }
 
     /// Who watches.

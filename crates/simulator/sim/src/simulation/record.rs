@@ -6,7 +6,6 @@ use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::accounts::Conservation;
 use crate::observe::Observer;
-use crate::series::Series;
 use crate::speech::rate_speech;
 use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
@@ -59,7 +58,7 @@ impl<O: Observer> Simulation<'_, O> {
         Record {
             summary,
             distributions,
-            series: self.series.map(Series::into_writer),
+            series: self.series.map(|series| series.writer),
             fingerprint: self.fingerprint,
             conservation,
             events: self.events,

@@ -149,7 +149,6 @@ fn attackers<O: Observer>(
     attackers
 }
 
-/// When the flow starts in this run.
 pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Instant {
     match flow.start {
         Start::At(at) => at,
@@ -158,11 +157,6 @@ pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Insta
             Instant::ZERO + from + Duration::from_nanos(stream(scenario.seed, flow, "start").below(width))
         }
     }
-}
-
-/// Whether a source ends by its own clock. By the order of scheduling the stop is an event, which cancels what comes after it.
-fn stops_itself(scenario: &Scenario, flow: &headway_scenario::Flow) -> bool {
-    matches!(scenario.ties, Ties::Drawn) || flow.transport.controller().is_some()
 }
 
 /// What a flow begins with, wherever it runs.
@@ -185,7 +179,9 @@ impl Beginning {
         let (start, clocks) = (start(scenario, flow), FlowClocks::of(scenario, flow));
         // Its first tick is not before its start.
         let of_source = |at| clocks.map_or(at, |clocks| clocks.sender.local(at));
-        let stop = flow.stop.filter(|_| stops_itself(scenario, flow)).map(of_source);
+        // By the order of scheduling the stop is an event, which cancels all later ones.
+        let by_own_clock = matches!(scenario.ties, Ties::Drawn) || flow.transport.controller().is_some();
+        let stop = flow.stop.filter(|_| by_own_clock).map(of_source);
         let random = stream(scenario.seed, flow, "source");
         let context = Context { start: of_source(start), stop, random, trace: flow.trace.clone() };
         let source = Source::new(&flow.source, context);

@@ -330,7 +330,8 @@ impl Board {
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
         if !self.recovering {
             if seq >= state.max && !self.board.is_empty() {
-                state.count_limited();
+                // RFC 6675 section 5 step 3: duplicates report that other segments have left.
+                state.limited_sent += 1;
             }
             state.nxt = seq + 1;
         } else if self.again.front() == Some(&seq) {

@@ -60,7 +60,7 @@ pub(crate) struct State<G> {
     /// How many segments this event may still release.
     pub(crate) burst: u32,
     /// Segments that Limited Transmit has sent since the last new acknowledgement.
-    limited_sent: u32,
+    pub(crate) limited_sent: u32,
     pub(crate) dupacks: u32,
     pub(crate) last_cut: Cut,
     pub(crate) opened: bool,
@@ -228,11 +228,6 @@ impl<G: Growth> State<G> {
             self.nxt += 1;
             self.limited_sent += 1;
         }
-    }
-
-    /// A new segment went out because duplicates say that others have left (RFC 6675 section 5 step 3).
-    pub(crate) fn count_limited(&mut self) {
-        self.limited_sent += 1;
     }
 
     /// Starts a fast retransmit: everything sent up to now belongs to this loss event.
