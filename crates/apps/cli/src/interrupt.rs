@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
 
-/// By which signal.
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(SIGINT as usize)));
 
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
@@ -71,7 +70,6 @@ pub(crate) fn end_at_once(sentence: &'static str) {
     });
 }
 
-/// Starts listening.
 pub(crate) fn listen() {
     LazyLock::force(&ASKED);
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// A key and its value.
 pub(crate) type Pair<'a> = (&'a str, Value);
 
 /// Splits the text into the kind and the keys with their values, in their order. A list is `KEY=[VALUE,VALUE]`.

@@ -115,7 +115,6 @@ struct CheckedPaper<'a> {
     claims: usize,
     /// How many claims are settings that were read back.
     inputs: usize,
-    /// How many parameters were inferred.
     inferred: usize,
     /// How many claims hold that they were not fitted to.
     held_not_fitted: usize,
@@ -272,7 +271,6 @@ fn is_called(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// What a run gave.
 struct Gave {
     values: Values,
     traces: Traces,

@@ -103,7 +103,6 @@ fn write(figures: &[Figure], options: &PlotOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How pictures are to look.
 pub(crate) fn style(look: &LookOptions) -> Style {
     Style {
         title: look.title.clone(),

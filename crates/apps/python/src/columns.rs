@@ -7,7 +7,6 @@ use headway_run::{DatasetColumn, DatasetValues};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     Text,

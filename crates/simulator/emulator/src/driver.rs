@@ -21,7 +21,6 @@ use std::time::SystemTime;
 const DOORS: u64 = 1 << 32;
 /// Buffers that are read at once. Each may hold many datagrams (GRO); more at once would keep those waiting that are due.
 const BUFFERS: usize = 8;
-/// What a buffer may hold.
 const BUFFER: usize = 1 << 16;
 /// Datagrams that are sent before it is looked again whether some have come.
 const SENT_AT_ONCE: usize = 64;
@@ -60,7 +59,6 @@ pub enum ProxyError {
     Receive(io::Error),
 }
 
-/// A datagram on the link.
 #[derive(Clone, Debug, Default)]
 struct Datagram {
     client: ClientId,

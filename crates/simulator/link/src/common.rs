@@ -130,7 +130,6 @@ impl Common {
         self.varying.as_ref().is_some_and(|varying| varying.overtaking.is_some())
     }
 
-    /// Whether any packet is duplicated.
     pub(crate) fn duplicates(&self) -> bool {
         self.takers.as_ref().is_some_and(|takers| takers.duplicate.is_some())
     }

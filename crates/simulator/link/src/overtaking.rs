@@ -58,7 +58,6 @@ impl Overtaking {
         reordered
     }
 
-    /// All of them.
     pub(crate) fn on_way(&self) -> impl Iterator<Item = OnWay> + '_ {
         self.on_way.values().copied()
     }

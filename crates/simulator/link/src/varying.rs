@@ -22,7 +22,6 @@ pub(crate) struct Varying {
 enum Speed {
     /// Opportunities that were measured.
     Measured(Capacity),
-    /// A rate that changes, or does not.
     Changing(Changing),
 }
 

@@ -106,7 +106,6 @@ impl Folder {
         self.table(SeriesTable::from_ipc)
     }
 
-    /// The samples of these metrics.
     pub(crate) fn series_of(&self, metrics: &[&str]) -> Result<SeriesTable, Error> {
         self.table(|bytes| SeriesTable::of_metrics(bytes, metrics))
     }

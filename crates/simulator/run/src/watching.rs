@@ -64,7 +64,6 @@ impl Files {
         Ok(Self { events, traces })
     }
 
-    /// Writes what there is.
     pub(crate) fn write<E: Gathering, T: Tracing>(
         &mut self,
         folder: &Folder,

@@ -15,7 +15,6 @@ pub(crate) struct Chosen<R> {
 }
 
 impl<R> Chosen<R> {
-    /// The options of a preset.
     pub(crate) fn preset(options: R) -> Self {
         Self { dialect: None, options, off: Off::default() }
     }

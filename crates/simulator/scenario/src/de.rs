@@ -23,7 +23,6 @@ pub(crate) struct Fault {
     pub(crate) out_of_range: Option<String>,
 }
 
-/// Reads a `T`.
 pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
     read_with(T::deserialize, value)
 }

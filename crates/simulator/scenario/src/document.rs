@@ -266,7 +266,6 @@ fn sentence(message: &str) -> String {
 }
 
 impl Value {
-    /// The table that this is.
     pub(crate) fn table(&self) -> Option<&Table> {
         match &self.data {
             Data::Table(table) => Some(table),
@@ -274,7 +273,6 @@ impl Value {
         }
     }
 
-    /// The elements of the array that this is.
     pub(crate) fn array(&self) -> Option<&[Self]> {
         match &self.data {
             Data::Array(values) => Some(values),
@@ -282,7 +280,6 @@ impl Value {
         }
     }
 
-    /// The text that this is.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),

@@ -137,7 +137,6 @@ impl Start {
     }
 }
 
-/// Reads a `[[flow]]`.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<FlowTable> {
     let mut open = reader.open(value, path, &VOCABULARY.flow)?;
     let name: Option<String> = open.required("name", "\"ftp\"");

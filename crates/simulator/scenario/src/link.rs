@@ -93,7 +93,6 @@ impl DerefMut for Link {
     }
 }
 
-/// Reads a `[[link]]`.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path, dialect: Dialect) -> Option<LinkTable> {
     let mut open = reader.open(value, path, &VOCABULARY.link)?;
     let name: Option<String> = open.optional("name");

@@ -28,7 +28,6 @@ pub(crate) struct NodeTable {
     pub(crate) clock: Option<ClockOptions>,
 }
 
-/// Reads a `[[node]]`.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -> Option<NodeTable> {
     let mut open = reader.open(value, path, &VOCABULARY.node)?;
     let name: String = open.required("name", "\"client\"").unwrap_or_default();

@@ -5,7 +5,6 @@ use std::fmt;
 /// One step down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// A key of a table.
     Key(String),
     /// An element of an array, from 0, or the tables in it that are called so; `*` in it stands for any characters.
     Element(String),

@@ -241,7 +241,6 @@ impl Problems {
         listed.collect()
     }
 
-    /// The error that they are.
     pub(crate) fn into_error(self, file: &str, text: &str) -> ScenarioError {
         // Full, there may be more that nobody looked for.
         let more = self.more || self.is_full();

@@ -38,7 +38,6 @@ pub(crate) enum Series {
     Off(bool),
 }
 
-/// Reads the table `record`.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<RecordTable> {
     let mut open = reader.open(value, &Path::default().key("record"), &VOCABULARY.record)?;
     let series = match open.value("series").map(|value| &value.data) {

@@ -19,7 +19,6 @@ pub(crate) fn session_ports(flow: FlowId, session: u32) -> [u16; 2] {
     [49_152 + (session.saturating_sub(1) % 16_384) as u16, own]
 }
 
-/// A node's address.
 pub(crate) fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(10 << 24 | (node as u32 + 1) & 0xff_ffff)
 }

@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 /// The most packets that one event sends: what is left goes in another event at the same moment.
 const BURST: u32 = 1 << 10;
 
-/// The routes of an attacker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttackerRoutes {
     /// Where those from its node to the target's server and to its client start.
@@ -28,7 +27,6 @@ pub(crate) struct AttackerRoutes {
     pub(crate) path: Option<[u32; 2]>,
 }
 
-/// An attacker.
 #[derive(Debug)]
 pub(crate) struct Attacker {
     number: u32,
@@ -158,7 +156,6 @@ impl Attacker {
         packet.body = Body::Raw(Box::new(raw));
     }
 
-    /// Its time has come.
     pub(crate) fn on_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
         // Its deadline may be a nanosecond later than the sum that ns-2 goes by.
         let at = self.timer.fired().max(now.at);

@@ -84,7 +84,6 @@ impl<O: Observer> Network<O> {
         &mut self.ports.handler
     }
 
-    /// Packets sent so far.
     #[inline(always)]
     pub(crate) fn sent_packets(&self) -> u64 {
         self.next_uid

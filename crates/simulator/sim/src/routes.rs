@@ -10,7 +10,6 @@
 use std::collections::VecDeque;
 use std::ops::Index;
 
-/// The routes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     hops: Vec<u32>,

@@ -182,13 +182,11 @@ impl SendQueue {
         self.waiting.report(now, told, &mut lost, &mut |unsent| self.unsent.push(unsent));
     }
 
-    /// A round trip was measured.
     pub(crate) fn on_round_trip(&mut self, trip: &RoundTrip) {
         tell_round_trip(&mut self.waiting, trip);
     }
 }
 
-/// Tells a queue of a round trip.
 pub(crate) fn tell_round_trip<T>(queue: &mut headway_media::SendQueue<T>, trip: &RoundTrip) {
     queue.on_round_trip(trip.sample);
     if let Some(smoothed) = trip.smoothed {

@@ -72,7 +72,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Listens at this address.
     pub(crate) fn bind(at: SocketAddr) -> Result<Self, Failure> {
         let failed = |error| Failure::Sockets(format!("cannot listen at {at}: {error}"));
         let mut builder = tokio::runtime::Builder::new_current_thread();

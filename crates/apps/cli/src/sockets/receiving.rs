@@ -226,13 +226,10 @@ impl Incoming {
 pub(super) struct Received {
     /// From the start to now, in s.
     pub(super) interval: Interval,
-    /// Whether it is the end.
     pub(super) last: bool,
     /// Connections now.
     pub(super) connections: usize,
-    /// Datagrams.
     pub(super) received_packets: u64,
-    /// Their bytes.
     pub(super) received_bytes: u64,
     /// Datagrams that have not arrived, or not yet, although later ones have. A lost probe of the path MTU or acknowledgment is none.
     pub(super) missing_packets: u64,

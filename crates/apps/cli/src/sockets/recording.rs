@@ -19,7 +19,6 @@ pub(super) struct Recording {
     series: Vec<[SeriesId; METRICS.len()]>,
 }
 
-/// What is sampled.
 const METRICS: [&str; 6] =
     [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::WAITING];
 

@@ -8,7 +8,6 @@ use headway_run::ScenarioText;
 use serde::Deserialize;
 use std::path::Path;
 
-/// A file of rules.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "RulesTable")]
 pub(super) struct Rules {

@@ -55,7 +55,6 @@ pub(super) struct Sending {
 pub(super) struct Sent {
     /// From the start to now, in s.
     pub(super) interval: Interval,
-    /// Whether it is the end.
     pub(super) last: bool,
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
@@ -70,7 +69,6 @@ pub(super) struct Sent {
 pub(super) struct Now {
     /// Bits on the wire that arrived since the line before, a second.
     pub(super) throughput_bps: f64,
-    /// What the controller allows.
     pub(super) allowed_rate_bps: Option<f64>,
     /// What an encoder should produce.
     pub(super) encoder_rate_bps: Option<f64>,

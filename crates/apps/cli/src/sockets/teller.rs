@@ -165,7 +165,6 @@ fn as_options(ccid: Ccid, options: &Options) -> String {
     format!(" --controller {name}{}", if options.needs_line_rate(ccid) { " --line-rate RATE" } else { "" })
 }
 
-/// The number, and what it is of.
 pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }

@@ -45,7 +45,6 @@ pub struct List {
     place: Place,
     /// Those to come, the next one last.
     packets: Vec<u64>,
-    /// Packets that have passed.
     passed: u64,
 }
 

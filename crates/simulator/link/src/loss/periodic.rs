@@ -93,7 +93,6 @@ pub struct Periodic {
     next: Option<u64>,
     /// What is left of a burst.
     left: u64,
-    /// Packets that have passed.
     passed: u64,
     /// Those to come, the next one last.
     changes: Vec<Change>,

@@ -6,7 +6,6 @@ use headway_units::{DropCause, Instant};
 /// The outcome of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// Admitted.
     Accepted,
     /// Admitted; to be marked Congestion Experienced.
     Marked,
@@ -24,7 +23,6 @@ pub(crate) enum Offer {
         marked: bool,
         /// The dropped packet; it is on no port.
         victim: Handle,
-        /// Why.
         cause: DropCause,
     },
 }
@@ -32,7 +30,6 @@ pub(crate) enum Offer {
 /// The way of a packet through queue and transmitter. With one event, it is known in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// The packet.
     pub(crate) packet: Handle,
     /// Its IP bytes.
     pub(crate) size: u32,
@@ -47,7 +44,6 @@ pub(crate) struct Transmission {
 /// A packet at the far end; it is on no port.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It has arrived.
     Arrived(Handle),
     /// It has arrived after a packet that was sent later: reordered by RFC 4737 section 3.3.
     Reordered(Handle),

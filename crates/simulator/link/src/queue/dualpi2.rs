@@ -146,7 +146,6 @@ impl Options {
 /// What has room below the limit or nothing has, so that large packets are not worse off (figure 3); and what Linux and the scheduler count in.
 const MTU: u64 = 1500;
 
-/// One of the queues.
 #[derive(Debug, Default)]
 struct Queue {
     list: Sublist,

@@ -207,7 +207,6 @@ impl Options {
     }
 }
 
-/// One of the queues.
 #[derive(Debug, Default)]
 struct Flow {
     queue: Sublist,

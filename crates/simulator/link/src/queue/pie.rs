@@ -258,7 +258,6 @@ pub struct Pie {
     gauge: Gauge,
     accu_prob: f64,
     active: bool,
-    /// When the next update is due.
     next_update: Instant,
     /// When the last packet left since the allowance is new; where departures spend it.
     last_departure: Option<Instant>,

@@ -29,7 +29,6 @@ pub(super) struct Events<'e> {
     reach: Option<(Instant, Instant)>,
     /// Of what came late, or would have, how late the worst.
     pub(super) worst: Option<Duration>,
-    /// How many each flow has.
     pub(super) by_flow: BTreeMap<&'e str, u64>,
 }
 
@@ -58,7 +57,6 @@ impl<'a> Evidence<'a> {
         Ok(Self { summary, network, flows, series, events })
     }
 
-    /// The summary of a flow of the scenario.
     pub(super) fn flow(&self, name: &str) -> Option<&'a FlowSummary> {
         self.flows.get(name).copied()
     }

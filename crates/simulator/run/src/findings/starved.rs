@@ -85,7 +85,6 @@ fn is_active(flow: &Flow, way: &Way, at: Instant) -> bool {
     way.start < at && flow.stop.is_none_or(|stop| at <= stop)
 }
 
-/// The flows of each link.
 struct Links<'a> {
     scenario: &'a Scenario,
     ways: &'a [Way],
@@ -208,7 +207,6 @@ fn most_of_window(scenario: &Scenario, flow: &Flow, way: &Way) -> f64 {
     bits * options.rules.window_segments() as f64 / (2.0 * delay_s)
 }
 
-/// What happened to a flow.
 #[derive(Default)]
 struct Happened<'e> {
     timeouts_s: Vec<f64>,

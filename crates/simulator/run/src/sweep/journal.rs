@@ -97,7 +97,6 @@ impl Journal {
         self.places.keys().copied()
     }
 
-    /// Adds a run.
     pub(super) fn add(&mut self, key: Key, summary: &str) -> Result<(), Error> {
         let place = Place { from: self.end + HEAD as u64, length: summary.len() };
         self.append(&line(key, summary))?;

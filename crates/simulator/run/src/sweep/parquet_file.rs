@@ -118,7 +118,6 @@ fn get<T: DataType, C>(
     Ok(levels.len())
 }
 
-/// A file that is being written.
 pub(super) struct ParquetWriter<W: Write + Send>(SerializedFileWriter<W>);
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -162,7 +161,6 @@ impl<W: Write + Send> ParquetWriter<W> {
         group.close().map(drop)
     }
 
-    /// Ends the file.
     pub(super) fn end(self) -> Result<W, ParquetError> {
         self.0.into_inner()
     }
@@ -274,7 +272,6 @@ impl Iterator for CheckedPages {
     }
 }
 
-/// A file that is read.
 pub(super) struct ParquetFile {
     reader: SerializedFileReader<File>,
     units: BTreeMap<String, String>,
@@ -319,7 +316,6 @@ impl ParquetFile {
         Ok(get_column_reader(column, Box::new(pages)))
     }
 
-    /// Reads all columns.
     pub(super) fn columns(&self) -> Result<Vec<DatasetColumn>, ParquetError> {
         let count = self.reader.metadata().file_metadata().schema_descr().num_columns();
         let mut columns = (0..count).map(|number| self.column(number)).collect::<Result<Vec<_>, _>>()?;

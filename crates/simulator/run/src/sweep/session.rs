@@ -30,7 +30,6 @@ pub struct Session {
     read: BTreeMap<Task, Read>,
     /// Threads that read and write what was run; one a core if nobody says.
     pub(super) jobs: Option<NonZeroUsize>,
-    /// What was asked of them.
     asked: Vec<Metric>,
     /// Metrics that are checked with the first run of each point, and how many points have failed each.
     expected: Vec<(Metric, usize)>,

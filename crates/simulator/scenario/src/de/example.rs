@@ -26,7 +26,6 @@ fn of<'de, T: DeserializeSeed<'de>>(seed: T) -> String {
     told(seed.deserialize(Asking)).unwrap_or_else(|| ANY.to_owned())
 }
 
-/// What was answered, if it was.
 fn told<T>(answer: Result<T, Fault>) -> Option<String> {
     answer.err().map(|fault| fault.message)
 }

@@ -29,7 +29,6 @@ macro_rules! transports {
             $( $(#[$meta])* $Variant($options) ),+
         }
 
-        /// The kinds of all.
         const KINDS: &[&[&str]] = &[$( <$options as TransportOptions>::KINDS ),+];
 
         macro_rules! each {

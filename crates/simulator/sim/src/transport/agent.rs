@@ -243,7 +243,6 @@ impl AgentSender {
 }
 
 impl AgentReceiver {
-    /// A datagram has come.
     fn handle(&mut self, now: Instant, sent: Instant, ecn: Ecn, datagram: &Numbered) {
         let Numbered { number, data, stamp, ack_ratio } = *datagram;
         if ack_ratio > 0 {

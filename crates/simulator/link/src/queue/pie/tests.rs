@@ -15,7 +15,6 @@ fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// The delay is measured as this.
 fn measured(pie: &mut Pie, delay: f64) {
     pie.gauge.leaves(Instant::ZERO + Duration::from_secs_f64(delay), Instant::ZERO, SIZE, 1);
 }

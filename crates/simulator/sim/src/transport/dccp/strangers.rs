@@ -10,10 +10,8 @@ use headway_units::{Ecn, Instant};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// An address and its port.
 type Peer = (Ipv4Addr, u16);
 
-/// The connections of strangers.
 #[derive(Debug)]
 pub(crate) struct Strangers {
     /// The address of the flow's client, who is none.

@@ -57,7 +57,6 @@ impl Deadlines {
         self.of.get(first).map(|deadline| deadline.set)
     }
 
-    /// The first of all.
     pub(super) fn first(&self) -> Option<Instant> {
         self.ordered.first().map(|(due, ..)| *due)
     }
