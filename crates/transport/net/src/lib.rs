@@ -34,6 +34,8 @@ pub use mailbox::{Closed, Event};
 pub use media::Media;
 pub use options::Options;
 pub use schemes::Spacing;
-pub use secure::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};
+pub use secure::{
+    Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, IdentityError, Trust,
+};
 pub use secure::{Secure, SecureError, SecureEvent};
 pub use wire::Wire;

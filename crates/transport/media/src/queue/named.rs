@@ -40,10 +40,10 @@ impl QueueMethod {
 }
 
 impl TryFrom<String> for QueueMethod {
-    type Error = String;
+    type Error = OptionError;
 
-    fn try_from(name: String) -> Result<Self, String> {
-        Self::named(&name).map_err(|error| error.message)
+    fn try_from(name: String) -> Result<Self, OptionError> {
+        Self::named(&name)
     }
 }
 

@@ -5,7 +5,9 @@
 
 mod dtls;
 
-pub use dtls::{Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, Trust};
+pub use dtls::{
+    Dtls, DtlsCounters, DtlsOptions, DtlsVersions, Fingerprint, FingerprintError, Identity, IdentityError, Trust,
+};
 
 use headway_dccp::Path;
 use headway_units::Instant;
@@ -128,9 +130,9 @@ pub enum SecureError {
     /// The peer has begun another in its place.
     #[error("the peer has begun anew")]
     Replaced,
-    /// Our own certificate or key is none.
+    /// The endpoint's own certificate or key cannot be used.
     #[error("the certificate or its key cannot be used: {0}")]
-    Identity(String),
+    Identity(#[from] IdentityError),
     /// The protocol has failed.
     #[error("{0}")]
     Protocol(String),

@@ -20,7 +20,8 @@ impl Identity {
     ///
     /// If the system has no random numbers.
     pub fn generate() -> Result<Self, SecureError> {
-        generate_self_signed_certificate().map(Self).map_err(|error| SecureError::Identity(error.to_string()))
+        let made = generate_self_signed_certificate().map(Self);
+        made.map_err(|error| IdentityError::Generate(error.to_string()).into())
     }
 
     /// A certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
@@ -30,7 +31,7 @@ impl Identity {
     /// The private key cannot be used, or is not the private key of the certificate.
     pub fn from_der(certificate: Vec<u8>, private_key: Vec<u8>) -> Result<Self, SecureError> {
         let certificate = DtlsCertificate { certificate, private_key };
-        check_pair(&certificate).map_err(SecureError::Identity)?;
+        check_pair(&certificate)?;
         Ok(Self(certificate))
     }
 
@@ -41,11 +42,10 @@ impl Identity {
     ///
     /// If one of the two is not there, or as [`from_der`](Self::from_der).
     pub fn from_pem(text: &str) -> Result<Self, SecureError> {
-        let wrong = |why: String| SecureError::Identity(why);
-        let parts = pem::parse_many(text).map_err(|error| wrong(format!("it is not PEM: {error}")))?;
-        let part = |what: &str, tags: &[&str]| {
+        let parts = pem::parse_many(text).map_err(|error| IdentityError::Pem(error.to_string()))?;
+        let part = |what, tags: &[&str]| {
             let found = parts.iter().find(|part| tags.contains(&part.tag()));
-            found.map(|part| part.contents().to_vec()).ok_or_else(|| wrong(format!("there is no {what} in it")))
+            found.map(|part| part.contents().to_vec()).ok_or(IdentityError::Missing(what))
         };
         Self::from_der(part("certificate", &["CERTIFICATE"])?, part("private key", &["PRIVATE KEY", "EC PRIVATE KEY"])?)
     }
@@ -75,23 +75,42 @@ impl Identity {
 }
 
 /// Signs a text with the private key and verifies the signature with the public key of the certificate, as a peer does in a handshake.
-fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) -> Result<(), String> {
+fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) -> Result<(), IdentityError> {
     const TEXT: &[u8] = b"headway identity";
     let provider = default_provider();
-    let mut key = provider
-        .key_provider
-        .load_private_key(private_key)
-        .map_err(|error| format!("the key is not one of P-256 or P-384 in DER: {error}"))?;
+    let key = provider.key_provider.load_private_key(private_key);
+    let mut key = key.map_err(|error| IdentityError::PrivateKey(error.to_string()))?;
     let (hash, algorithm) = (key.hash_algorithm(), key.algorithm());
     let mut signature = Buf::new();
-    key.sign(TEXT, hash, &mut signature).map_err(|error| format!("the private key does not sign: {error}"))?;
+    key.sign(TEXT, hash, &mut signature).map_err(|error| IdentityError::Sign(error.to_string()))?;
     let verified = provider.signature_verification.verify_signature(certificate, TEXT, &signature, hash, algorithm);
     verified.map_err(|error| match error {
-        CryptoError::SignatureVerificationFailed { .. } => {
-            "the private key does not belong to the certificate: write the certificate of this key, or the key of this certificate".to_owned()
-        }
-        error => format!("the certificate is not one of P-256 or P-384: {error}"),
+        CryptoError::SignatureVerificationFailed { .. } => IdentityError::Mismatch,
+        error => IdentityError::Certificate(error.to_string()),
     })
+}
+
+/// Reason why a certificate and a private key are no [`Identity`]. Texts are those of the libraries for PEM and for cryptography.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+#[non_exhaustive]
+pub enum IdentityError {
+    #[error("{0}")]
+    Generate(String),
+    #[error("it is not PEM: {0}")]
+    Pem(String),
+    #[error("there is no {0} in it")]
+    Missing(&'static str),
+    #[error("the key is not one of P-256 or P-384 in DER: {0}")]
+    PrivateKey(String),
+    #[error("the private key does not sign: {0}")]
+    Sign(String),
+    #[error("the certificate is not one of P-256 or P-384: {0}")]
+    Certificate(String),
+    #[error(
+        "the private key does not belong to the certificate: write the certificate of this key, or the key of this certificate"
+    )]
+    Mismatch,
 }
 
 impl fmt::Debug for Identity {
@@ -203,8 +222,8 @@ mod tests {
             (&text.replace("PRIVATE", "PUBLIC"), "there is no private key in it"),
             (&text.replace("BEGIN PRIVATE KEY-----\n", "BEGIN PRIVATE KEY-----\n????"), "it is not PEM: "),
         ] {
-            let Err(SecureError::Identity(said)) = Identity::from_pem(wrong) else { panic!("{wrong}") };
-            assert!(said.starts_with(why), "{said}");
+            let Err(SecureError::Identity(error)) = Identity::from_pem(wrong) else { panic!("{wrong}") };
+            assert!(error.to_string().starts_with(why), "{error}");
         }
     }
 
@@ -212,7 +231,10 @@ mod tests {
     fn a_key_that_is_none_is_refused() {
         let ours = Identity::generate().unwrap().certificate();
         assert!(Identity::from_der(ours.certificate.clone(), ours.private_key.clone()).is_ok());
-        assert!(matches!(Identity::from_der(ours.certificate, vec![1; 138]), Err(SecureError::Identity(_))));
+        assert!(matches!(
+            Identity::from_der(ours.certificate, vec![1; 138]),
+            Err(SecureError::Identity(IdentityError::PrivateKey(_)))
+        ));
     }
 
     /// An identity with the key of another certificate was accepted, and every handshake failed.
@@ -228,10 +250,10 @@ mod tests {
             (other_curve, theirs.private_key.clone()),
         ];
         for (certificate, private_key) in pairs {
-            let Err(SecureError::Identity(said)) = Identity::from_der(certificate, private_key) else { panic!() };
-            assert!(said.starts_with("the private key does not belong to the certificate"), "{said}");
+            let error = Identity::from_der(certificate, private_key).unwrap_err();
+            assert_eq!(error, SecureError::Identity(IdentityError::Mismatch));
         }
-        let Err(SecureError::Identity(said)) = Identity::from_der(vec![1; 138], theirs.private_key) else { panic!() };
-        assert!(said.starts_with("the certificate is not one of P-256 or P-384: "), "{said}");
+        let error = Identity::from_der(vec![1; 138], theirs.private_key).unwrap_err();
+        assert!(matches!(error, SecureError::Identity(IdentityError::Certificate(_))), "{error}");
     }
 }

@@ -25,7 +25,7 @@ mod options;
 mod peer;
 mod record;
 
-pub use identity::{Fingerprint, FingerprintError, Identity, Trust};
+pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError, Trust};
 pub use options::{DtlsCounters, DtlsOptions, DtlsVersions};
 
 use super::{Secure, SecureError, SecureEvent};
