@@ -1,5 +1,7 @@
 //! A picture, and why there is none.
 
+use super::RenderError;
+
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
@@ -25,7 +27,7 @@ pub enum PlotError {
     Render {
         /// Which one.
         name: String,
-        /// What the rendering library says.
-        why: String,
+        /// Reason.
+        why: RenderError,
     },
 }

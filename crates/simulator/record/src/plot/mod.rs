@@ -29,6 +29,7 @@ pub use chart::{Chart, ChartLine, ChartPoint, LineStyle};
 pub use curves::{is_drawable, whole_intervals};
 pub use delays::{RunDelays, delay_chart, frame_chart};
 pub use figure::{Figure, PlotError};
+pub use render::RenderError;
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
 

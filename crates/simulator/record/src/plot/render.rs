@@ -11,19 +11,40 @@ const ATTRIBUTES: &str = "cx cy dy fill font-family font-size height opacity poi
 
 pub(super) fn png(name: &str, svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
     pixels(svg, scale)
-        .and_then(|pixels| pixels.encode_png().map_err(|error| error.to_string()))
+        .and_then(|pixels| pixels.encode_png().map_err(|error| RenderError::Encoding(error.to_string())))
         .map_err(|why| PlotError::Render { name: name.to_owned(), why })
 }
 
-fn pixels(svg: &str, scale: f32) -> Result<Pixmap, String> {
+/// Reason why an SVG text is no picture of this crate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum RenderError {
+    #[error("\"{0}\" is not a tag with attributes")]
+    Tag(String),
+    #[error("pictures have no {0}")]
+    Unknown(String),
+    #[error("<{tag}> has no {key}")]
+    Missing { tag: String, key: String },
+    #[error("{key}=\"{value}\" of <{tag}> is not {expected}")]
+    Value { tag: String, key: String, value: String, expected: &'static str },
+    #[error("it has no size, or is too large")]
+    Size,
+    #[error("the built-in font is unreadable")]
+    Font,
+    /// The library for PNG reports this.
+    #[error("{0}")]
+    Encoding(String),
+}
+
+fn pixels(svg: &str, scale: f32) -> Result<Pixmap, RenderError> {
     // The drawing library escapes each `<`, `>` and `"` in words and attributes.
     let mut elements = svg.split('<').filter(|element| !element.is_empty() && !element.starts_with('/'));
     let root = Element::read(elements.next().unwrap_or_default())?;
     let scale = if scale.is_finite() { scale.clamp(0.1, 8.0) } else { 1.0 };
     let whole = |length: f32| (length.round() * scale).round() as u32;
     let (width, height) = (root.number("width")?, root.number("height")?);
-    let mut pixels = Pixmap::new(whole(width), whole(height)).ok_or("it has no size, or is too large")?;
-    let [_, _, units, _] = root.numbers("viewBox")?[..] else { return Err("viewBox is not four numbers".to_owned()) };
+    let mut pixels = Pixmap::new(whole(width), whole(height)).ok_or(RenderError::Size)?;
+    let [_, _, units, _] = root.numbers("viewBox")?[..] else { return Err(root.wrong("viewBox", "four numbers")) };
     let to_pixels = Transform::from_scale(scale * width / units, scale * width / units);
     for element in elements {
         let element = Element::read(element)?;
@@ -43,13 +64,13 @@ struct Element<'a> {
 
 impl<'a> Element<'a> {
     /// Reads an element without its first bracket.
-    fn read(element: &'a str) -> Result<Self, String> {
-        let (head, text) = element.split_once('>').ok_or("a tag has no end")?;
-        let (tag, attributes) = head.split_once(' ').ok_or_else(|| format!("<{head}> has no attributes"))?;
+    fn read(element: &'a str) -> Result<Self, RenderError> {
+        let parts = element.split_once('>').and_then(|(head, text)| Some((head.split_once(' ')?, text)));
+        let ((tag, attributes), text) = parts.ok_or_else(|| RenderError::Tag(element.to_owned()))?;
         let attributes = attributes.trim_end_matches('/').strip_suffix('"').unwrap_or(attributes).split("\" ");
         let read = |attribute: &'a str| {
             let pair = attribute.split_once("=\"").filter(|(key, _)| ATTRIBUTES.split(' ').any(|known| known == *key));
-            pair.ok_or_else(|| format!("pictures have no attribute {attribute} of <{tag}>"))
+            pair.ok_or_else(|| RenderError::Unknown(format!("attribute {attribute} of <{tag}>")))
         };
         Ok(Self { tag, attributes: attributes.map(read).collect::<Result<_, _>>()?, text })
     }
@@ -58,25 +79,34 @@ impl<'a> Element<'a> {
         self.attributes.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
 
-    fn numbers(&self, key: &str) -> Result<Vec<f32>, String> {
-        let text = self.attribute(key).ok_or_else(|| format!("<{}> has no {key}", self.tag))?;
-        let numbers = text.split([' ', ',']).filter(|number| !number.is_empty()).map(str::parse);
-        numbers.collect::<Result<_, _>>().map_err(|_| format!("{key}=\"{text}\" of <{}> is not a number", self.tag))
+    /// Returns the error of an attribute that is missing, or is not as expected.
+    fn wrong(&self, key: &str, expected: &'static str) -> RenderError {
+        let (tag, key) = (self.tag.to_owned(), key.to_owned());
+        match self.attribute(&key) {
+            Some(value) => RenderError::Value { tag, key, value: value.to_owned(), expected },
+            None => RenderError::Missing { tag, key },
+        }
     }
 
-    fn number(&self, key: &str) -> Result<f32, String> {
-        let [number] = self.numbers(key)?[..] else { return Err(format!("{key} of <{}> is not one number", self.tag)) };
+    fn numbers(&self, key: &str) -> Result<Vec<f32>, RenderError> {
+        let numbers = self.attribute(key).map(|text| text.split([' ', ',']).filter(|number| !number.is_empty()));
+        let numbers = numbers.and_then(|numbers| numbers.map(|number| number.parse().ok()).collect());
+        numbers.ok_or_else(|| self.wrong(key, "a number"))
+    }
+
+    fn number(&self, key: &str) -> Result<f32, RenderError> {
+        let [number] = self.numbers(key)?[..] else { return Err(self.wrong(key, "one number")) };
         Ok(number)
     }
 
     /// Returns the shape, in units of the `viewBox`; none if it is empty.
-    fn path(&self) -> Result<Option<Path>, String> {
+    fn path(&self) -> Result<Option<Path>, RenderError> {
         let mut path = PathBuilder::new();
         match self.tag {
             "rect" => {
                 let (x, y) = (self.number("x")?, self.number("y")?);
                 let rect = Rect::from_xywh(x, y, self.number("width")?, self.number("height")?);
-                path.push_rect(rect.ok_or("a <rect> has a negative size")?);
+                path.push_rect(rect.ok_or_else(|| self.wrong("width", "a width of a rectangle"))?);
             }
             "circle" => path.push_circle(self.number("cx")?, self.number("cy")?, self.number("r")?),
             "line" => {
@@ -93,18 +123,18 @@ impl<'a> Element<'a> {
                 }
             }
             "text" => return self.words(),
-            tag => return Err(format!("pictures have no <{tag}>")),
+            tag => return Err(RenderError::Unknown(format!("<{tag}>"))),
         }
         Ok(path.finish())
     }
 
     /// Returns the outlines of the words. Runs of spaces are one space, and an `ex` is half an `em`.
-    fn words(&self) -> Result<Option<Path>, String> {
+    fn words(&self) -> Result<Option<Path>, RenderError> {
         let words: Vec<&str> = self.text.split([' ', '\n']).filter(|word| !word.is_empty()).collect();
         let words = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
             .into_iter()
             .fold(words.join(" "), |words, (escape, character)| words.replace(escape, character));
-        let line = glyphs::line(&words).ok_or("the built-in font is unreadable")?;
+        let line = glyphs::line(&words).ok_or(RenderError::Font)?;
         let (x, y, size) = (self.number("x")?, self.number("y")?, self.number("font-size")?);
         let anchor = match self.attribute("text-anchor") {
             Some("middle") => 0.5,
@@ -115,13 +145,13 @@ impl<'a> Element<'a> {
             Some("0.76em") => 0.76,
             Some("0.5ex") => 0.25,
             Some("-0.5ex") => -0.25,
-            dy => return Err(format!("dy={dy:?} of <text> is not one that pictures have")),
+            _ => return Err(self.wrong("dy", "one that pictures have")),
         };
         let degrees = match self.attribute("transform") {
             None => 0.0,
             Some(rotation) if rotation.starts_with("rotate(90,") => 90.0,
             Some(rotation) if rotation.starts_with("rotate(270,") => 270.0,
-            Some(other) => return Err(format!("transform=\"{other}\" of <text> is not one that pictures have")),
+            Some(_) => return Err(self.wrong("transform", "one that pictures have")),
         };
         let placed = Transform::from_rotate_at(degrees, x, y)
             .pre_translate(x, y + below * size)
@@ -130,7 +160,7 @@ impl<'a> Element<'a> {
         Ok(line.path.and_then(|path| path.transform(placed)))
     }
 
-    fn paint(&self, path: &Path, to_pixels: Transform, pixels: &mut Pixmap) -> Result<(), String> {
+    fn paint(&self, path: &Path, to_pixels: Transform, pixels: &mut Pixmap) -> Result<(), RenderError> {
         if let Some(fill) = self.color("fill")? {
             pixels.fill_path(path, &fill, FillRule::Winding, to_pixels, None);
         }
@@ -145,11 +175,11 @@ impl<'a> Element<'a> {
         Ok(())
     }
 
-    fn color(&self, key: &str) -> Result<Option<Paint<'static>>, String> {
+    fn color(&self, key: &str) -> Result<Option<Paint<'static>>, RenderError> {
         let Some(text) = self.attribute(key).filter(|color| *color != "none") else { return Ok(None) };
         let number = text.strip_prefix('#').and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let [_, red, green, blue] =
-            number.ok_or_else(|| format!("{key}=\"{text}\" is not # and six hexadecimal digits"))?.to_be_bytes();
+        let number = number.ok_or_else(|| self.wrong(key, "# and six hexadecimal digits"))?;
+        let [_, red, green, blue] = number.to_be_bytes();
         let mut color = Color::from_rgba8(red, green, blue, 255);
         color.apply_opacity(self.number("opacity")?);
         let mut paint = Paint::default();
@@ -163,7 +193,7 @@ mod tests {
     use super::*;
 
     /// A picture of 40 px by 20, in quarter pixels.
-    fn drawn(elements: &str) -> Result<Pixmap, String> {
+    fn drawn(elements: &str) -> Result<Pixmap, RenderError> {
         let svg = format!(
             "<svg width=\"40\" height=\"20\" viewBox=\"0 0 160 80\" stroke-linejoin=\"round\" stroke-linecap=\"round\" \
              xmlns=\"http://www.w3.org/2000/svg\">\n\
@@ -236,15 +266,15 @@ mod tests {
             ("<line stroke-opacity=\"1\"/>", "pictures have no attribute stroke-opacity=\"1 of <line>"),
             ("<circle cx=\"1\" cy=\"2\"/>", "<circle> has no r"),
             ("<circle cx=\"1\" cy=\"2\" r=\"x\"/>", "r=\"x\" of <circle> is not a number"),
-            ("<circle cx=\"1\" cy=\"2\" r=\"3 4\"/>", "r of <circle> is not one number"),
+            ("<circle cx=\"1\" cy=\"2\" r=\"3 4\"/>", "r=\"3 4\" of <circle> is not one number"),
             (
                 "<circle cx=\"1\" cy=\"2\" r=\"3\" opacity=\"1\" fill=\"red\"/>",
-                "fill=\"red\" is not # and six hexadecimal digits",
+                "fill=\"red\" of <circle> is not # and six hexadecimal digits",
             ),
-            ("<rect", "a tag has no end"),
+            ("<rect", "\"rect\" is not a tag with attributes"),
         ] {
-            assert_eq!(drawn(element).unwrap_err(), error, "{element}");
+            assert_eq!(drawn(element).unwrap_err().to_string(), error, "{element}");
         }
-        assert_eq!(pixels("", 1.0).unwrap_err(), "a tag has no end");
+        assert_eq!(pixels("", 1.0).unwrap_err().to_string(), "\"\" is not a tag with attributes");
     }
 }
