@@ -354,7 +354,7 @@ fn a_report_is_of_what_was_found_before() {
         std::fs::write(place, text).unwrap();
     };
     old(&ran.join("results.json"));
-    let why = format!("the stored results have the version 9.9, and this program {}", env!("CARGO_PKG_VERSION"));
+    let why = format!("the version of the stored results is 9.9; expected {}", env!("CARGO_PKG_VERSION"));
     let refused = report(place.path(), &["sfdps", "--results", "out/papers"]);
     let said = text(&refused.stderr);
     assert!(!refused.status.success() && said.contains(&why), "{said}");
@@ -459,7 +459,7 @@ fn a_part_is_run_onto_stored_results() {
     // Ten seeds are not thirty.
     let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);
     assert!(
-        text(&mixed.stderr).contains("these runs have the profile default, and the stored results full"),
+        text(&mixed.stderr).contains("the profile of the stored results is full; expected default"),
         "{}",
         text(&mixed.stderr)
     );

@@ -105,7 +105,7 @@ fn a_part_leaves_the_results_and_pictures_of_other_parts() {
     // Runs with more seeds do not complete these results: no run starts.
     let mixed = papers(place.path(), &["run", "two", "--only", "fig2", "--full", "--quiet"]);
     let error = String::from_utf8_lossy(&mixed.stderr).into_owned();
-    assert!(error.contains("these runs have the profile full, and the stored results default"), "{error}");
+    assert!(error.contains("the profile of the stored results is default; expected full"), "{error}");
     assert_eq!(std::fs::read_dir(out.join("runs/queue.50")).unwrap().count(), 10);
 }
 

@@ -32,10 +32,9 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// Checks that each profile runs something.
-    pub(crate) fn check(self) -> Result<(), String> {
-        let none = [("default", self.default), ("full", self.full)].into_iter().find(|(_, seeds)| *seeds == 0);
-        none.map_or(Ok(()), |(key, _)| Err(format!("{key} is 0: expected 1 or more")))
+    /// Returns the key of a profile without seeds.
+    pub(crate) fn empty_profile(self) -> Option<&'static str> {
+        [("default", self.default), ("full", self.full)].into_iter().find(|(_, seeds)| *seeds == 0).map(|(key, _)| key)
     }
 
     pub(crate) fn of(self, profile: Profile) -> u64 {

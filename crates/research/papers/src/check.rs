@@ -1,6 +1,8 @@
 //! A check: a number of the runs, and where it must lie, as `claims.toml` defines it.
 
+use crate::pattern::PatternError;
 use crate::reduce::Reduce;
+use headway_scenario::{hint, nearest};
 use serde::Deserialize;
 use std::fmt;
 use std::ops::Bound as Edge;
@@ -168,37 +170,64 @@ pub struct Check {
     pub bound: Bound,
 }
 
+/// Reason why a check, or another part that refers to cells and metrics, cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+#[non_exhaustive]
+pub enum CheckError {
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    #[error("there is no cell \"{0}\"")]
+    UnknownCell(String),
+    #[error("there is no metric \"{name}\"{}", metric_hint(name, known))]
+    UnknownMetric { name: String, known: Vec<String> },
+    #[error("op = \"{op}\" needs {key}")]
+    Missing { op: &'static str, key: &'static str },
+    #[error("{key} has no effect with op = \"{op}\"")]
+    NoEffect { op: &'static str, key: &'static str },
+    #[error("{key} is {value}: expected {expected}")]
+    OutOfRange { key: &'static str, value: f64, expected: &'static str },
+    #[error("low is {low} and high is {high}: expected low <= high")]
+    Empty { low: f64, high: f64 },
+    #[error("reduce = \"{}\" needs {}, and this check names {cells}", reduce.name(), reduce.needs())]
+    CellCount { reduce: Reduce, cells: usize },
+    #[error("reduce = \"{}\" gives a number from {} to {}, and this check asks for {bound}", reduce.name(), range.0, range.1)]
+    Impossible { reduce: Reduce, range: (f64, f64), bound: Bound },
+}
+
+fn metric_hint(name: &str, known: &[String]) -> String {
+    let known = || known.iter().map(String::as_str);
+    let remedy = if nearest(name, known()).is_none() { ": write a [[metric]] with this name" } else { "" };
+    hint(name, known()) + remedy
+}
+
 impl Written {
-    /// With its patterns expanded into `cells`, for a claim with this number in the paper; `Err` says what is wrong.
-    pub(crate) fn check(&self, cells: Vec<String>, paper: Option<f64>) -> Result<Check, String> {
+    /// Returns the check of `cells` for a claim with this number in the paper.
+    pub(crate) fn check(&self, cells: Vec<String>, paper: Option<f64>) -> Result<Check, CheckError> {
+        let reduce = self.reduce;
         let bound = self.bound(paper)?;
-        if !self.reduce.takes(cells.len()) {
-            let (name, needs) = (self.reduce.name(), self.reduce.needs());
-            return Err(format!("reduce = \"{name}\" needs {needs}, and this check names {}", cells.len()));
+        if !reduce.takes(cells.len()) {
+            return Err(CheckError::CellCount { reduce, cells: cells.len() });
         }
-        let (low, high) = self.reduce.range(cells.len());
-        if !bound.can_hold((low, high)) {
-            let name = self.reduce.name();
-            return Err(format!(
-                "reduce = \"{name}\" gives a number from {low} to {high}, and this check asks for {bound}"
-            ));
+        let range = reduce.range(cells.len());
+        if !bound.can_hold(range) {
+            return Err(CheckError::Impossible { reduce, range, bound });
         }
-        Ok(Check { metric: self.metric.clone(), cells, reduce: self.reduce, bound })
+        Ok(Check { metric: self.metric.clone(), cells, reduce, bound })
     }
 
-    fn bound(&self, paper: Option<f64>) -> Result<Bound, String> {
+    fn bound(&self, paper: Option<f64>) -> Result<Bound, CheckError> {
         let (op, word) = (self.op, self.op.name());
-        let has = |key: &str, number: Option<f64>| match number {
-            None => Err(format!("op = \"{word}\" needs {key}")),
-            Some(number) if !number.is_finite() => Err(format!("{key} is {number}: expected a finite number")),
-            Some(number) => Ok(number),
+        let allowed = |key, value, is_allowed, expected| {
+            if is_allowed { Ok(value) } else { Err(CheckError::OutOfRange { key, value, expected }) }
         };
-        let none = |key: &str, number: Option<f64>| match number {
-            Some(_) => Err(format!("{key} has no effect with op = \"{word}\"")),
+        let has = |key, number: Option<f64>| {
+            let number = number.ok_or(CheckError::Missing { op: word, key })?;
+            allowed(key, number, number.is_finite(), "a finite number")
+        };
+        let none = |key, number: Option<f64>| match number {
+            Some(_) => Err(CheckError::NoEffect { op: word, key }),
             None => Ok(()),
-        };
-        let at_least = |least: f64, tolerance: f64| {
-            if tolerance >= least { Ok(()) } else { Err(format!("tolerance is {tolerance}: expected {least} or more")) }
         };
         let one = |bound: fn(f64) -> Bound| {
             none("tolerance", self.tolerance)?;
@@ -210,13 +239,11 @@ impl Written {
             none("low", self.low)?;
             none("high", self.high)?;
             let (value, tolerance) = (has("value", self.value.or(paper))?, has("tolerance", self.tolerance)?);
-            if op != Op::Factor {
-                at_least(0.0, tolerance)?;
-            } else if value <= 0.0 {
-                return Err(format!("value is {value}: expected a number above 0 with op = \"factor\""));
-            } else {
-                at_least(1.0, tolerance)?;
+            if op == Op::Factor {
+                allowed("value", value, value > 0.0, "a number above 0 with op = \"factor\"")?;
+                allowed("tolerance", tolerance, tolerance >= 1.0, "1 or more")?;
             }
+            allowed("tolerance", tolerance, tolerance >= 0.0, "0 or more")?;
             Ok(bound(value, tolerance))
         };
         match op {
@@ -231,10 +258,7 @@ impl Written {
                 none("value", self.value)?;
                 none("tolerance", self.tolerance)?;
                 let (low, high) = (has("low", self.low)?, has("high", self.high)?);
-                if low > high {
-                    return Err(format!("low is {low} and high is {high}: expected low <= high"));
-                }
-                Ok(Bound::Between(low, high))
+                if low > high { Err(CheckError::Empty { low, high }) } else { Ok(Bound::Between(low, high)) }
             }
         }
     }
@@ -278,7 +302,7 @@ mod tests {
 
     fn written(text: &str) -> Result<Check, String> {
         let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
-        written.check(written.cells.clone(), Some(7.0))
+        written.check(written.cells.clone(), Some(7.0)).map_err(|error| error.to_string())
     }
 
     #[test]

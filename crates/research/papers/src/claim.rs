@@ -1,6 +1,6 @@
 //! One claim of a paper, as `[[claim]]` writes it and as it is judged.
 
-use crate::check::{Bound, Check, Written as WrittenCheck};
+use crate::check::{Bound, Check, CheckError, Written as WrittenCheck};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -180,16 +180,41 @@ struct WrittenExplain {
     check: Vec<WrittenCheck>,
 }
 
+/// Reason why a claim cannot be judged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+#[non_exhaustive]
+pub enum ClaimError {
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error("note is missing: it describes why the claim cannot be measured")]
+    NoReason,
+    #[error("a definition names its tests, or its note says what is missing")]
+    NoTests,
+    #[error("only a definition or an input is tested; other claims are measured")]
+    Tested,
+    #[error("a claim that is tested is not measured: leave test or the checks out")]
+    TestedAndMeasured,
+    #[error("an explanation shows its contradiction by a check")]
+    ExplanationWithoutCheck,
+    #[error("only a contradictory claim can be explained")]
+    NotContradictory,
+    #[error("a claim that is checked is not explained: write check or explain")]
+    CheckedAndExplained,
+    #[error("nothing decides this claim: write check or explain, or measurable = false")]
+    Undecidable,
+}
+
 fn yes() -> bool {
     true
 }
 
 impl Written {
-    /// With its checks expanded by `expand`, which is given the paper's number; `Err` says what is wrong.
+    /// Returns the claim with its checks expanded by `expand`, which is given the paper's number.
     pub(crate) fn claim(
         self,
-        expand: impl Fn(&[WrittenCheck], Option<f64>) -> Result<Vec<Check>, String>,
-    ) -> Result<Claim, String> {
+        expand: impl Fn(&[WrittenCheck], Option<f64>) -> Result<Vec<Check>, CheckError>,
+    ) -> Result<Claim, ClaimError> {
         let shown = |written: &Option<WrittenExplain>| match written {
             Some(written) => {
                 expand(&written.check, self.paper).map(|checks| Some(Explain { text: written.text.clone(), checks }))
@@ -221,30 +246,30 @@ impl Written {
 }
 
 impl Claim {
-    /// What is asked of a claim beyond its types.
-    fn check_itself(&self) -> Result<(), String> {
+    /// Checks that the keys of the claim fit one another.
+    fn check_itself(&self) -> Result<(), ClaimError> {
         let is_definition = self.kind == Kind::Definition;
         let is_measured = !is_definition && self.tests.is_empty();
         let explained = self.explain.as_ref().is_some_and(|explain| !explain.checks.is_empty());
-        let complaint = if self.unmeasurable.as_deref() == Some("") {
-            "what cannot be measured says why: write note"
+        let error = if self.unmeasurable.as_deref() == Some("") {
+            ClaimError::NoReason
         } else if is_definition && self.tests.is_empty() && self.note.is_empty() {
-            "a definition names its tests, or its note says what is missing"
+            ClaimError::NoTests
         } else if !matches!(self.kind, Kind::Definition | Kind::Input) && !self.tests.is_empty() {
-            "only a definition or an input is tested; the others are measured"
+            ClaimError::Tested
         } else if !is_measured && (!self.checks.is_empty() || !self.trend.is_empty() || explained) {
-            "what is tested is not measured"
+            ClaimError::TestedAndMeasured
         } else if self.explain.is_some() && !explained {
-            "an explanation shows its contradiction by a check"
+            ClaimError::ExplanationWithoutCheck
         } else if self.explain.is_some() && self.class != Class::Contradictory {
-            "only what is contradictory can be explained"
+            ClaimError::NotContradictory
         } else if explained && !(self.checks.is_empty() && self.trend.is_empty()) {
-            "what can be checked is not explained away: write check or explain"
+            ClaimError::CheckedAndExplained
         } else if is_measured && self.checks.is_empty() && !explained && self.unmeasurable.is_none() {
-            "nothing can be said of it: write check or explain, or measurable = false"
+            ClaimError::Undecidable
         } else {
             return Ok(());
         };
-        Err(complaint.to_owned())
+        Err(error)
     }
 }

@@ -1,14 +1,14 @@
 //! `claims.toml`: what a paper says, what it leaves open, and what is run to find out.
 
 use crate::cell::{Cell, Grid, Profile, Seeds};
-use crate::check::{Check, Written as WrittenCheck};
-use crate::claim::{Claim, Kind, Written as WrittenClaim};
+use crate::check::{Check, CheckError, Written as WrittenCheck};
+use crate::claim::{Claim, ClaimError, Kind, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
 use crate::metric::{Asked, Metric, Metrics, Outcome};
 use crate::pattern::{Bindings, PatternError, expand};
-use crate::reading::{self, Reading};
+use crate::reading::{self, Reading, ReadingError};
 use crate::timeline::{Traces, key};
-use headway_scenario::{ScenarioError, hint, nearest, table};
+use headway_scenario::{ScenarioError, table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,8 +91,8 @@ pub enum ClaimsError {
     #[error(transparent)]
     Text(#[from] ScenarioError),
     /// A profile runs nothing.
-    #[error("seeds: {0}")]
-    Seeds(String),
+    #[error("seeds: {0} is 0: expected 1 or more")]
+    Seeds(&'static str),
     /// A pattern of a cell is wrong.
     #[error("[[cell]] {0}")]
     Pattern(#[from] PatternError),
@@ -110,7 +110,15 @@ pub enum ClaimsError {
         /// The claim.
         id: String,
         /// What is wrong with it.
-        why: String,
+        why: ClaimError,
+    },
+    /// A reading is wrong.
+    #[error("reading \"{name}\": {why}")]
+    Reading {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: ReadingError,
     },
     /// A table, a figure or an agreement is wrong.
     #[error("{what} \"{name}\": {why}")]
@@ -120,7 +128,7 @@ pub enum ClaimsError {
         /// Its name.
         name: String,
         /// What is wrong with it.
-        why: String,
+        why: CheckError,
     },
 }
 
@@ -132,7 +140,9 @@ impl Claims {
     /// which nothing can be said.
     pub fn parse(text: &str, built_in: &'static [Metric]) -> Result<Self, ClaimsError> {
         let written: Written = table("claims.toml", text)?;
-        written.seeds.check().map_err(ClaimsError::Seeds)?;
+        if let Some(profile) = written.seeds.empty_profile() {
+            return Err(ClaimsError::Seeds(profile));
+        }
         let mut cells = Vec::new();
         for grid in &written.cell {
             cells.extend(grid.cells()?);
@@ -225,7 +235,6 @@ impl Claims {
 /// Writes into each measured claim under which readings it is judged, and by what.
 fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(), ClaimsError> {
     let Some((first, others)) = readings.split_first() else { return Ok(()) };
-    let wrong = |name: &str, why: String| ClaimsError::Other { what: "reading", name: name.to_owned(), why };
     for claim in claims {
         // A setting that is read back is no result under any reading.
         if claim.kind == Kind::Input || claim.checks.is_empty() && claim.explain.is_none() {
@@ -244,7 +253,11 @@ fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(),
         }
         for under in &claim.readings {
             for check in under.deciding_checks() {
-                names.check(check).map_err(|why| wrong(&under.reading, format!("claim {}: {why}", claim.id)))?;
+                names.check(check).map_err(|why| {
+                    let (name, why) =
+                        (under.reading.clone(), ReadingError::Claim { id: claim.id.clone(), why: why.into() });
+                    ClaimsError::Reading { name, why }
+                })?;
             }
         }
     }
@@ -258,10 +271,10 @@ struct Names {
 }
 
 impl Names {
-    fn checks(&self, written: &[WrittenCheck], paper: Option<f64>) -> Result<Vec<Check>, String> {
+    fn checks(&self, written: &[WrittenCheck], paper: Option<f64>) -> Result<Vec<Check>, CheckError> {
         let mut checks = Vec::new();
         for one in written {
-            for each in expand(&one.each, &Bindings::new()).map_err(|error| error.to_string())? {
+            for each in expand(&one.each, &Bindings::new())? {
                 let mut cells = Vec::new();
                 for pattern in &one.cells {
                     cells.extend(self.cells(pattern, &each.bindings)?);
@@ -275,46 +288,37 @@ impl Names {
     }
 
     /// Checks that the metric and the cells of `check` exist.
-    fn check(&self, check: &Check) -> Result<(), String> {
+    fn check(&self, check: &Check) -> Result<(), CheckError> {
         self.metric(&check.metric)?;
-        let unknown = check.cells.iter().find(|cell| !self.cells.contains(*cell));
-        unknown.map_or(Ok(()), |cell| Err(format!("there is no cell \"{cell}\"")))
+        check.cells.iter().try_for_each(|cell| self.cell(cell))
     }
 
     /// The cells that a pattern names, each of which there is.
-    fn cells(&self, pattern: &str, known: &Bindings) -> Result<Vec<String>, String> {
-        let names = expand(pattern, known).map_err(|error| error.to_string())?;
-        let cell = |name: String| {
-            if self.cells.contains(&name) { Ok(name) } else { Err(format!("there is no cell \"{name}\"")) }
-        };
-        names.into_iter().map(|one| cell(one.name)).collect()
+    fn cells(&self, pattern: &str, known: &Bindings) -> Result<Vec<String>, CheckError> {
+        let names = expand(pattern, known)?.into_iter().map(|one| one.name);
+        names.map(|name| self.cell(&name).map(|()| name)).collect()
     }
 
-    fn metric(&self, name: &str) -> Result<(), String> {
+    fn cell(&self, name: &str) -> Result<(), CheckError> {
+        if self.cells.contains(name) { Ok(()) } else { Err(CheckError::UnknownCell(name.to_owned())) }
+    }
+
+    fn metric(&self, name: &str) -> Result<(), CheckError> {
         if self.metrics.contains(name) {
             return Ok(());
         }
-        let known = || self.metrics.iter().map(String::as_str);
-        let remedy = match nearest(name, known()) {
-            Some(_) => hint(name, known()),
-            None => format!("{}: write a [[metric]] with this name", hint(name, known())),
-        };
-        Err(format!("there is no metric \"{name}\"{remedy}"))
+        Err(CheckError::UnknownMetric { name: name.to_owned(), known: self.metrics.iter().cloned().collect() })
     }
 
-    fn agreement(&self, agreement: &Agreement) -> Result<(), String> {
+    fn agreement(&self, agreement: &Agreement) -> Result<(), CheckError> {
         self.metric(&agreement.metric)?;
-        let margin = agreement.margin;
-        if margin >= 0.0 && margin.is_finite() {
-            Ok(())
-        } else {
-            Err(format!("margin is {margin}: expected a finite number, 0 or more"))
-        }
+        let (key, value, expected) = ("margin", agreement.margin, "a finite number, 0 or more");
+        if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(CheckError::OutOfRange { key, value, expected }) }
     }
 
-    fn table(&self, table: &Table) -> Result<(), String> {
+    fn table(&self, table: &Table) -> Result<(), CheckError> {
         self.metric(&table.metric)?;
-        for row in table.rows().map_err(|error| error.to_string())? {
+        for row in table.rows()? {
             for column in &table.columns {
                 self.cells(&column.cell, &row)?;
             }
@@ -322,12 +326,11 @@ impl Names {
         Ok(())
     }
 
-    fn timeline(&self, timeline: &Timeline) -> Result<(), String> {
-        let unknown = timeline.lines.iter().find(|line| !self.cells.contains(&line.cell));
-        unknown.map_or(Ok(()), |line| Err(format!("there is no cell \"{}\"", line.cell)))
+    fn timeline(&self, timeline: &Timeline) -> Result<(), CheckError> {
+        timeline.lines.iter().try_for_each(|line| self.cell(&line.cell))
     }
 
-    fn figure(&self, figure: &Figure) -> Result<(), String> {
+    fn figure(&self, figure: &Figure) -> Result<(), CheckError> {
         self.metric(&figure.metric)?;
         for line in &figure.lines {
             line.metric.iter().try_for_each(|metric| self.metric(metric))?;
@@ -457,17 +460,23 @@ mod tests {
             (claim("derivable", "number", &GOOD.replace("a.1", "a.{n}")), "{n} stands for nothing here"),
             (claim("derivable", "number", &GOOD.replace("\"m\"", "\"k\"")), "there is no metric \"k\""),
             (claim("derivable", "number", &format!("{GOOD}\ncell = \"z\"")), "there is no cell \"z\""),
-            (claim("derivable", "number", ""), "nothing can be said of it"),
-            (claim("derivable", "number", "measurable = false"), "says why"),
+            (claim("derivable", "number", ""), "nothing decides this claim"),
+            (claim("derivable", "number", "measurable = false"), "note is missing"),
             (claim("derivable", "number", "test = [\"x::y\"]"), "only a definition or an input is tested"),
             (claim("derivable", "definition", ""), "a definition names its tests"),
-            (claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")), "what is tested is not measured"),
-            (claim("derivable", "input", &format!("test = [\"x::y\"]\n{GOOD}")), "what is tested is not measured"),
-            (claim("derivable", "input", ""), "nothing can be said of it"),
-            (claim("derivable", "number", &explained), "only what is contradictory can be explained"),
-            (claim("derivable", "input", &explained), "only what is contradictory can be explained"),
-            (claim("needs-assumption", "number", &explained), "only what is contradictory can be explained"),
-            (claim("contradictory", "number", &format!("{GOOD}\n{explained}")), "is not explained away"),
+            (
+                claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")),
+                "a claim that is tested is not measured",
+            ),
+            (
+                claim("derivable", "input", &format!("test = [\"x::y\"]\n{GOOD}")),
+                "a claim that is tested is not measured",
+            ),
+            (claim("derivable", "input", ""), "nothing decides this claim"),
+            (claim("derivable", "number", &explained), "only a contradictory claim can be explained"),
+            (claim("derivable", "input", &explained), "only a contradictory claim can be explained"),
+            (claim("needs-assumption", "number", &explained), "only a contradictory claim can be explained"),
+            (claim("contradictory", "number", &format!("{GOOD}\n{explained}")), "is not explained:"),
             (claim("contradictory", "number", "explain = { text = \"t\", check = [] }"), "shows its contradiction"),
             (claim("easy", "number", GOOD), "unknown value \"easy\""),
             (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown key \"level\""),

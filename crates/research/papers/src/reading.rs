@@ -1,6 +1,6 @@
 //! `[[reading]]`: one of the ways in which a paper can be read.
 
-use crate::check::Check;
+use crate::check::{Check, CheckError};
 use crate::claim::{Claim, Explain, ReadAs};
 use crate::claims::ClaimsError;
 use crate::pattern::{Bindings, PatternError, expand, fill};
@@ -29,6 +29,27 @@ pub struct Reading {
     metrics: BTreeMap<String, String>,
 }
 
+/// Reason why a reading cannot be judged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+#[non_exhaustive]
+pub enum ReadingError {
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    #[error("the first reading is that of the checks as they are: it replaces nothing")]
+    First,
+    #[error("it replaces nothing: write cells or metrics")]
+    Plain,
+    #[error("it combines \"{0}\" alone: combines has at least two readings")]
+    Alone(String),
+    #[error("no earlier reading \"{0}\" replaces anything")]
+    NoPart(String),
+    #[error("its parts replace \"{0}\" by different names")]
+    Conflict(String),
+    #[error("claim {id}: {why}")]
+    Claim { id: String, why: Box<CheckError> },
+}
+
 impl Reading {
     /// Whether it changes nothing, as the first one must.
     fn is_plain(&self) -> bool {
@@ -45,18 +66,18 @@ impl Reading {
         expand(&self.name, &Bindings::new())?.into_iter().map(|each| one(each.name, &each.bindings)).collect()
     }
 
-    /// Adds the replacements of the readings that it combines. The error is a sentence.
-    fn combine(&mut self, earlier: &[Self]) -> Result<(), String> {
+    /// Adds the replacements of the readings that it combines.
+    fn combine(&mut self, earlier: &[Self]) -> Result<(), ReadingError> {
         if let [only] = &self.combines[..] {
-            return Err(format!("it combines \"{only}\" alone: combines has at least two readings"));
+            return Err(ReadingError::Alone(only.clone()));
         }
         for name in &self.combines {
             let part = earlier.iter().find(|part| part.name == *name && !part.is_plain());
-            let part = part.ok_or_else(|| format!("no earlier reading \"{name}\" replaces anything"))?;
+            let part = part.ok_or_else(|| ReadingError::NoPart(name.clone()))?;
             for (ours, theirs) in [(&mut self.cells, &part.cells), (&mut self.metrics, &part.metrics)] {
                 for (from, to) in theirs {
                     if ours.insert(from.clone(), to.clone()).is_some_and(|before| before != *to) {
-                        return Err(format!("its parts replace \"{from}\" by different names"));
+                        return Err(ReadingError::Conflict(from.clone()));
                     }
                 }
             }
@@ -112,23 +133,23 @@ impl Reading {
 
 /// The readings with their patterns expanded, each with the replacements of those that it combines.
 pub(crate) fn all(written: &[Reading]) -> Result<Vec<Reading>, ClaimsError> {
-    let wrong = |name: &str, why: String| ClaimsError::Other { what: "reading", name: name.to_owned(), why };
+    let wrong = |name: &str, why: ReadingError| ClaimsError::Reading { name: name.to_owned(), why };
     let mut readings: Vec<Reading> = Vec::new();
     for one in written {
-        for mut reading in one.expanded().map_err(|error| wrong(&one.name, error.to_string()))? {
+        for mut reading in one.expanded().map_err(|error| wrong(&one.name, error.into()))? {
             if readings.iter().any(|earlier| earlier.name == reading.name) {
                 return Err(ClaimsError::Twice { what: "readings", name: reading.name });
             }
             reading.combine(&readings).map_err(|why| wrong(&reading.name, why))?;
             let why = match (readings.is_empty(), reading.is_plain()) {
-                (true, false) => "the first reading is that of the checks as they are: it replaces nothing",
-                (false, true) => "it replaces nothing: write cells or metrics",
+                (true, false) => ReadingError::First,
+                (false, true) => ReadingError::Plain,
                 _ => {
                     readings.push(reading);
                     continue;
                 }
             };
-            return Err(wrong(&reading.name, why.to_owned()));
+            return Err(wrong(&reading.name, why));
         }
     }
     Ok(readings)

@@ -70,6 +70,25 @@ pub struct Results {
     pub claims: Vec<Judgement>,
 }
 
+/// Stored results are of other runs than expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {what} of the stored results is {stored}; expected {expected}")]
+pub struct Misfit {
+    /// What differs, such as `profile`.
+    pub what: &'static str,
+    /// Value in the stored results.
+    pub stored: String,
+    /// Value of this program or of these runs.
+    pub expected: String,
+}
+
+impl Misfit {
+    fn check(what: &'static str, expected: &str, stored: &str) -> Result<(), Self> {
+        let [expected, stored] = [expected, stored].map(str::to_owned);
+        if stored == expected { Ok(()) } else { Err(Self { what, stored, expected }) }
+    }
+}
+
 impl Results {
     /// Judges what was measured. `seconds` says of each cell how long it ran and was measured.
     #[must_use]
@@ -104,28 +123,22 @@ impl Results {
     ///
     /// # Errors
     /// They are of another version.
-    pub fn check_version(&self) -> Result<(), String> {
-        let ours = env!("CARGO_PKG_VERSION");
-        if self.version == ours {
-            return Ok(());
-        }
-        Err(format!("the stored results have the version {}, and this program {ours}", self.version))
+    pub fn check_version(&self) -> Result<(), Misfit> {
+        Misfit::check("version", env!("CARGO_PKG_VERSION"), &self.version)
     }
 
     /// Checks that runs of `paper` with this profile can complete these stored results.
     ///
     /// # Errors
     /// The stored results are of another paper, version, profile or number of seeds.
-    pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), String> {
-        for (what, ours, theirs) in [
+    pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), Misfit> {
+        for (what, ours, stored) in [
             ("paper", paper.id.as_ref(), &self.paper),
             ("version", env!("CARGO_PKG_VERSION"), &self.version),
             ("profile", profile.name(), &self.ran.profile),
             ("number of seeds", &claims.seeds.of(profile).to_string(), &self.ran.seeds.to_string()),
         ] {
-            if ours != theirs {
-                return Err(format!("these runs have the {what} {ours}, and the stored results {theirs}"));
-            }
+            Misfit::check(what, ours, stored)?;
         }
         Ok(())
     }
