@@ -62,15 +62,15 @@ fn comments<'a>(text: &'a str, start: &'static str) -> impl Iterator<Item = &'a 
 struct Comments<'a>(&'a str);
 
 impl Files for Comments<'_> {
-    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         let text: String = if path.starts_with("loss") {
             comments(self.0, "# lost ").map(|line| format!("{line}\n")).collect()
         } else {
             comments(self.0, "# packet").map(|line| format!("packet{line}\n")).collect()
         };
         match text.len() as u64 {
-            0 => Err("there is no such file".to_owned()),
-            length if length > limit => Err(format!("it is larger than {limit} bytes")),
+            0 => Err(std::io::ErrorKind::NotFound.into()),
+            length if length > limit => Err(std::io::ErrorKind::FileTooLarge.into()),
             _ => Ok(text.into_bytes()),
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn link(scenario: &Scenario) -> Result<[Link; 2], LineError> {
         return Err(unfit("a node has a `host`, and real ones take the time that they take"));
     }
     let links = Links { seed: scenario.seed, ties: scenario.ties, links: scenario.links.clone() };
-    let [there, back] = links.duplex(None).map_err(LineError::Unfit)?.map(Clone::clone);
+    let [there, back] = links.duplex(None).map_err(|error| LineError::Unfit(error.to_string()))?.map(Clone::clone);
     Ok([there, back])
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong, as sentences.
 
 use headway_run::Error;
+use headway_scenario::ScenarioError;
 use std::path::{Path, PathBuf};
 
 /// Why a command did not succeed.
@@ -9,6 +10,9 @@ pub(crate) enum Failure {
     /// A scenario, a run or its folder.
     #[error(transparent)]
     Runs(#[from] Error),
+    /// A scenario or an option for its keys.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// A paper's folder is wrong, or there is no such paper.
     #[error("{0}")]
     Papers(String),
@@ -52,18 +56,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// A scenario that is wrong, each error with its place.
-    pub(crate) fn scenario(error: impl std::fmt::Display) -> Self {
-        Error::Scenario(error.to_string()).into()
-    }
-
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let error = Error::file(action, path);
         move |why| error(why).into()
     }
 
     /// A folder that is not what it should be.
-    pub(crate) fn record(path: PathBuf, reason: impl Into<String>) -> Self {
+    pub(crate) fn record(path: PathBuf, reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Record { path, reason: reason.into() }.into()
     }
 }

@@ -14,7 +14,7 @@ impl Failure {
         match self {
             // The reader has what it wanted (`headway run ... | head`).
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Runs(Error::Scenario(text)) => last_words(text.clone()),
+            Self::Scenario(error) | Self::Runs(Error::Scenario(error)) => last_words(error.to_string()),
             other => last_words(format!("headway: {other}")),
         }
         ExitCode::from(if matches!(self, Self::Interrupted | Self::SweepStopped(..) | Self::Stopped) {

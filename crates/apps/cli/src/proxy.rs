@@ -32,7 +32,7 @@ pub(crate) fn proxy(asked: &Asked) -> Result<(), Failure> {
     let links = read(asked)?;
     // The scenario has been read, from a pipe perhaps: until here a signal ends the program.
     interrupt::listen();
-    let ways = links.duplex(asked.link.as_deref()).map_err(Failure::Proxy)?;
+    let ways = links.duplex(asked.link.as_deref()).map_err(|error| Failure::Proxy(error.to_string()))?;
     let named = ways.map(|way| (way.name.as_str(), &way.config));
     let failed = |error: headway_emulator::ProxyError| Failure::Proxy(error.to_string());
     let (listen, to) = (address(&asked.listen)?, destination(&asked.to)?);
@@ -114,7 +114,7 @@ fn read(asked: &Asked) -> Result<Links, Failure> {
         None if asked.capacity.is_some() => ScenarioText::written("the link", BARE_LINK, [])?,
         None => ScenarioText::written("the link", &format!("{BARE_LINK}{BARE_RATE}"), [])?,
     };
-    links(&file, &text, &overrides, &files).map_err(|error| Failure::scenario(error.to_string()))
+    Ok(links(&file, &text, &overrides, &files)?)
 }
 
 /// The last second on one line.

@@ -83,10 +83,10 @@ fn scenario(asked: &QueuesOptions) -> Result<Scenario, Failure> {
             "--set seed: here --first-seed says which seeds are run, --seeds how many".to_owned(),
         ));
     }
-    if plan(&file, &text, &overrides, &[]).map_err(Failure::scenario)?.runs.len() > 1 {
+    if plan(&file, &text, &overrides, &[])?.runs.len() > 1 {
         output::note(&format!("warning: {file}: what [vary] says does not count here"));
     }
-    let loaded = load(&file, &text, &overrides, &files).map_err(Failure::scenario)?;
+    let loaded = load(&file, &text, &overrides, &files)?;
     for warning in &loaded.warnings {
         output::note(&format!("warning: {warning}"));
     }

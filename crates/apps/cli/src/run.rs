@@ -32,10 +32,10 @@ struct OneOfMany {
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let overrides = sets::overrides(&sets::seed(options.seed), &options.overrides)?;
     let text = ScenarioText { overrides, ..ScenarioText::read(&options.scenario, [])? };
-    let document = Document::read(&text.file, &text.text, &text.overrides).map_err(Failure::scenario)?;
-    match document.plan(&[]).map_err(Failure::scenario)?.runs.as_slice() {
+    let document = Document::read(&text.file, &text.text, &text.overrides)?;
+    match document.plan(&[])?.runs.as_slice() {
         [run] => {
-            let loaded = document.load_run(run, &text.files).map_err(Failure::scenario)?;
+            let loaded = document.load_run(run, &text.files)?;
             drop(document);
             run_one(&text, loaded, options)
         }

@@ -20,7 +20,7 @@ pub(crate) fn overrides<S: AsRef<str>>(options: &[(S, String)], sets: &[String])
     check_once(sets)?;
     let of_options = options.iter().map(|(option, own)| Override::of_option(option.as_ref(), own));
     let of_sets = sets.iter().map(|set| set.parse());
-    of_options.chain(of_sets).collect::<Result<_, _>>().map_err(Failure::scenario)
+    Ok(of_options.chain(of_sets).collect::<Result<_, _>>()?)
 }
 
 /// Returns the key of `KEY=VALUE`.

@@ -42,8 +42,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let text = ScenarioText::read(&options.scenario, &options.overrides)?;
     let seeds = options.seeds.map(|seeds| format!("seeds={seeds}"));
     let varies_as_written: Vec<&String> = options.varies.iter().chain(&seeds).collect();
-    let varies: Result<Vec<Vary>, _> = options.varies.iter().map(|vary| vary.parse()).collect();
-    let mut varies = varies.map_err(Failure::scenario)?;
+    let mut varies: Vec<Vary> = options.varies.iter().map(|vary| vary.parse()).collect::<Result<_, _>>()?;
     varies.extend(options.seeds.map(Vary::seeds));
     let metrics = Metric::read_all(&options.metrics).map_err(|error| Failure::Sweep(format!("--metric {error}")))?;
     let progress = Progress::of_runs(options.quiet);

@@ -21,8 +21,9 @@ pub(crate) fn run(py: Python<'_>, error: &headway_run::Error) -> PyErr {
     use headway_run::Error;
     let (path, message) = match error {
         Error::File { path, action, error } => (path.display().to_string(), format!("cannot {action}: {error}")),
-        Error::Record { path, reason } => (path.display().to_string(), reason.clone()),
-        Error::Metric(wrong) => return metric(py, &wrong.expression, &wrong.why),
+        Error::Record { path, reason } => (path.display().to_string(), reason.to_string()),
+        Error::Scenario(error) => return scenario(py, error),
+        Error::Metric(wrong) => return metric(py, &wrong.expression, &wrong.why.to_string()),
         // What is left of a checked scenario.
         other => return exception(py, "ScenarioError", ([other_problem(other)],)),
     };

@@ -32,7 +32,7 @@ impl Kept {
 }
 
 impl Files for Kept {
-    fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, name: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         let Some(bytes) = self.kept.get(name) else { return self.beside.read(name, limit) };
         self.named.borrow_mut().insert(name.to_owned(), Arc::clone(bytes));
         Ok(bytes.to_vec())

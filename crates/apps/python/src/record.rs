@@ -167,7 +167,7 @@ impl Record {
     /// The value of an expression over the summary; none where the record has no such number.
     fn metric(&self, py: Python<'_>, expression: &str) -> PyResult<Option<f64>> {
         let value = expression.parse::<Expression>().and_then(|metric| metric.of(&Numbers::new(&self.summary)));
-        value.map_err(|ExpressionError { expression, why }| error::metric(py, &expression, &why))
+        value.map_err(|ExpressionError { expression, why }| error::metric(py, &expression, &why.to_string()))
     }
 
     /// The tables of `headway run`.
@@ -177,9 +177,9 @@ impl Record {
 }
 
 fn load(folder: &Folder) -> Result<Record, Error> {
-    let no_record = |name: &str, reason: String| Error::Record { path: folder.path(name), reason };
+    let no_record = |name: &str, reason: String| Error::Record { path: folder.path(name), reason: reason.into() };
     if !folder.path(Folder::SUMMARY).exists() {
-        let reason = "this is no record: a folder that a run has left holds summary.json".to_owned();
+        let reason = "this is no record: a folder that a run has left holds summary.json".into();
         return Err(Error::Record { path: folder.0.clone(), reason });
     }
     let summary = String::from_utf8_lossy(&folder.read(Folder::SUMMARY)?).into_owned();

@@ -99,19 +99,17 @@ fn observed<E: Gathering, T: Tracing>(
     watch: &dyn Watch,
 ) -> Result<(Record, Option<String>), Error> {
     let mut series = Vec::new();
-    // A vector does not fail.
-    let not_written = |error: headway_record::SeriesError| Error::Scenario(error.to_string());
     let observer = (events, traces);
     let Simulated { mut record, timing, outcome } = simulate(scenario, observer, watch, |simulation| {
-        simulation.series_mut().map_or(Ok(()), |samples| samples.drain(&mut series)).map_err(not_written)
+        Ok(simulation.series_mut().map_or(Ok(()), |samples| samples.drain(&mut series))?)
     })?;
     let series = match record.series.take() {
-        Some(samples) => samples.finish(&mut series).map(|()| Some(series)).map_err(not_written)?,
+        Some(samples) => samples.finish(&mut series).map(|()| Some(series))?,
         None => None,
     };
     let distributions = record.distributions.as_ref().map(|distributions| distributions.to_json());
     let (events, mut traces) = record.observer;
-    let events = events.finish().map_err(|error| Error::Trace(error.to_string()))?;
+    let events = events.finish()?;
     let events = E::GATHERS.then_some(events);
     let formats = traces.formats().into_iter();
     let traces = formats.map(|format| Ok((format, traces.take(format)?))).collect::<Result<_, Error>>()?;

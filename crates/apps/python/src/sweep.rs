@@ -211,7 +211,7 @@ impl Session {
 }
 
 fn parsed(py: Python<'_>, metrics: &[String]) -> PyResult<Vec<Metric>> {
-    Metric::read_all(metrics).map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why))
+    Metric::read_all(metrics).map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why.to_string()))
 }
 
 /// A label; where each point is, its mean, and half of its interval.

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 struct Capacity;
 
 impl Files for Capacity {
-    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str, _: u64) -> std::io::Result<Vec<u8>> {
         Ok(b"3\n3\n17\n25\n34\n".to_vec())
     }
 }

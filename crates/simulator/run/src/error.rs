@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The scenario is wrong; the text names file, line and key, an error a line.
-    #[error("{0}")]
-    Scenario(String),
+    /// The scenario is wrong, or its file is no text.
+    #[error(transparent)]
+    Scenario(#[from] headway_scenario::ScenarioError),
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {error}", path.display())]
     File {
@@ -36,9 +36,15 @@ pub enum Error {
     /// What is asked of runs names what none of them has.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
-    /// A trace could not be put into its format.
-    #[error("{0}")]
-    Trace(String),
+    /// Packets could not be written in columns.
+    #[error(transparent)]
+    Packets(#[from] headway_record::PacketsError),
+    /// Events could not be written.
+    #[error(transparent)]
+    Events(#[from] headway_record::EventsError),
+    /// Samples could not be written.
+    #[error(transparent)]
+    Series(#[from] headway_record::SeriesError),
     /// It was stopped before there was anything to keep.
     #[error("stopped")]
     Stopped,
@@ -47,8 +53,8 @@ pub enum Error {
     Record {
         /// Which.
         path: PathBuf,
-        /// What is wrong with it, and what would be right.
-        reason: String,
+        /// What is wrong with it and what is allowed.
+        reason: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 

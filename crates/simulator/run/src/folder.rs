@@ -173,7 +173,7 @@ impl Folder {
     pub(crate) fn refuse_link(&self, path: &Path) -> Result<(), Error> {
         if path.is_symlink() {
             let reason = "it is a symbolic link, which Headway does not follow; remove it, or name what it leads to";
-            return Err(Error::Record { path: path.to_owned(), reason: reason.to_owned() });
+            return Err(Error::Record { path: path.to_owned(), reason: reason.into() });
         }
         Ok(())
     }
@@ -182,16 +182,13 @@ impl Folder {
     pub(crate) fn refuse_other(&self, path: &Path) -> Result<(), Error> {
         self.refuse_link(path)?;
         if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
-            return Err(Error::Record {
-                path: path.to_owned(),
-                reason: "it is not a regular file; remove it".to_owned(),
-            });
+            return Err(Error::Record { path: path.to_owned(), reason: "it is not a regular file; remove it".into() });
         }
         Ok(())
     }
 
     fn wrong(&self, reason: &str) -> Error {
-        Error::Record { path: self.0.clone(), reason: reason.to_owned() }
+        Error::Record { path: self.0.clone(), reason: reason.into() }
     }
 
     /// Removes these files, as far as they are there. A name that leads elsewhere is passed over.

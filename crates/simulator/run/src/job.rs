@@ -189,13 +189,13 @@ impl Job {
                 self.folder.write_summary_so_far(&simulation.summary())?;
             }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
-                samples.drain(file.writer()).map_err(|error| self.not_written(&error))?;
+                samples.drain(file.writer()).map_err(|error| self.not_written(error))?;
             }
             Ok(())
         };
         let Simulated { mut record, timing, outcome } = simulate(&self.scenario, observer, watch, each_slice)?;
         if let (Some(mut file), Some(samples)) = (series, record.series.take()) {
-            samples.finish(file.writer()).map_err(|error| self.not_written(&error))?;
+            samples.finish(file.writer()).map_err(|error| self.not_written(error))?;
             sums.add(Folder::SERIES, file.end()?);
         }
         files.end(&self.folder, record.observer, sums)?;
@@ -206,8 +206,8 @@ impl Job {
         Ok(Ended { summary: record.summary, timing, outcome })
     }
 
-    fn not_written(&self, error: &SeriesError) -> Error {
-        Error::Record { path: self.folder.path(Folder::SERIES), reason: error.to_string() }
+    fn not_written(&self, error: SeriesError) -> Error {
+        Error::Record { path: self.folder.path(Folder::SERIES), reason: error.into() }
     }
 
     /// The summary and the checksums come last: with them the record is complete.

@@ -62,7 +62,7 @@ impl Folder {
         let folder = self.below(path.parent().unwrap_or(Path::new("")))?;
         if folder.path(file).exists() && folder.read(file)? != bytes {
             let reason = "the scenario names another file of this name, which would be written over; write --out DIR";
-            return Err(Error::Record { path: folder.path(file), reason: reason.to_owned() });
+            return Err(Error::Record { path: folder.path(file), reason: reason.into() });
         }
         folder.write(file, bytes).map(Some)
     }
@@ -112,7 +112,7 @@ impl Folder {
 
     fn table(&self, read: impl Fn(&[u8]) -> Result<SeriesTable, SeriesError>) -> Result<SeriesTable, Error> {
         read(&self.read(Self::SERIES)?)
-            .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.to_string() })
+            .map_err(|error| Error::Record { path: self.path(Self::SERIES), reason: error.into() })
     }
 
     /// The events of the record.
@@ -121,7 +121,7 @@ impl Folder {
     /// They cannot be read, or were not kept.
     pub fn events(&self) -> Result<EventTable, Error> {
         EventTable::from_ipc(&self.read(Self::EVENTS)?)
-            .map_err(|error| Error::Record { path: self.path(Self::EVENTS), reason: error.to_string() })
+            .map_err(|error| Error::Record { path: self.path(Self::EVENTS), reason: error.into() })
     }
 
     /// How long each packet and frame of the record took.
@@ -131,6 +131,6 @@ impl Folder {
     pub fn distributions(&self) -> Result<Distributions, Error> {
         let text = String::from_utf8_lossy(&self.read(Self::DISTRIBUTIONS)?).into_owned();
         Distributions::from_json(&text)
-            .map_err(|error| Error::Record { path: self.path(Self::DISTRIBUTIONS), reason: error.to_string() })
+            .map_err(|error| Error::Record { path: self.path(Self::DISTRIBUTIONS), reason: error.into() })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::files::{read, read_regular};
-use headway_scenario::{Files, Override};
+use headway_scenario::{Files, Override, Place, ScenarioError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,30 +42,30 @@ impl Beside {
 }
 
 impl Files for Beside {
-    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         if let Some(bytes) = self.known().get(path) {
             return Ok(bytes.to_vec());
         }
-        let bytes = read_regular(&self.folder.join(path), limit).map_err(|error| error.to_string())?;
+        let bytes = read_regular(&self.folder.join(path), limit)?;
         self.known().insert(path.to_owned(), bytes.as_slice().into());
         Ok(bytes)
     }
 }
 
-/// The text that the bytes are; `Err` says at which line and column they are none, and what would be right.
-fn text(bytes: Vec<u8>) -> Result<String, String> {
+/// Returns the bytes of `file` as a text. The error has the line and the column of the first byte that is none.
+fn text(file: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
     let valid = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let end = bytes[..valid].iter().position(|byte| *byte == 0).unwrap_or(valid);
     let what = match bytes[end..] {
-        [] => return String::from_utf8(bytes).map_err(|error| error.to_string()),
+        [] => return Ok(String::from_utf8(bytes).unwrap_or_default()),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if end == 0 => "this is UTF-16".to_owned(),
         [0, ..] => "a byte is zero, as in UTF-16 or in what is no text".to_owned(),
         [byte, ..] => format!("the byte {byte:#04x} is not UTF-8"),
     };
     let before = String::from_utf8_lossy(&bytes[..end]);
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let (lines, column) = (before.matches('\n').count() + 1, line.chars().count() + 1);
-    Err(format!("{lines}:{column}: {what}: save the file as UTF-8 text"))
+    let start = before.rsplit('\n').next().unwrap_or_default();
+    let (line, column) = (before.matches('\n').count() + 1, start.chars().count() + 1);
+    Err(ScenarioError::new(file, Place::Line { line, column }, format!("{what}: save the file as UTF-8 text")))
 }
 
 /// What scenarios are made from.
@@ -88,9 +88,10 @@ impl ScenarioText {
     /// The file cannot be read or is no text, or a change is written wrong.
     pub fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
         let bytes = read(path, LARGEST_SCENARIO).map_err(Error::file("read", path))?;
-        let text = text(bytes).map_err(|wrong| Error::Scenario(format!("{}:{wrong}", path.display())))?;
+        let file = path.display().to_string();
+        let text = text(&file, bytes)?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Self::with(path.display().to_string(), text, Beside::new(folder), sets)
+        Self::with(file, text, Beside::new(folder), sets)
     }
 
     /// A text with the files that it names, or where they are.
@@ -103,8 +104,7 @@ impl ScenarioText {
         files: Beside,
         sets: impl IntoIterator<Item = &'a String>,
     ) -> Result<Self, Error> {
-        let overrides: Result<_, _> = sets.into_iter().map(|set| set.parse::<Override>()).collect();
-        let overrides = overrides.map_err(|error| Error::Scenario(error.to_string()))?;
+        let overrides = sets.into_iter().map(|set| set.parse()).collect::<Result<_, ScenarioError>>()?;
         Ok(Self { file, text, overrides, files })
     }
 

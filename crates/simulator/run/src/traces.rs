@@ -96,8 +96,7 @@ impl Tracing for PacketTrace {
     }
 
     fn take(&mut self, _: TraceFormat) -> Result<Vec<u8>, Error> {
-        let not_made = |error: headway_record::PacketsError| Error::Trace(error.to_string());
-        Self::take(self).map_err(not_made)
+        Ok(Self::take(self)?)
     }
 
     fn packet_index(&self) -> Option<&PacketIndex> {

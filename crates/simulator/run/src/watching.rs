@@ -106,5 +106,5 @@ fn append(folder: &Folder, name: &str, file: &mut Growing, bytes: Result<Vec<u8>
 
 fn not_made(folder: &Folder) -> impl FnOnce(EventsError) -> Error {
     let path = folder.path(Folder::EVENTS);
-    move |error| Error::Record { path, reason: error.to_string() }
+    move |error| Error::Record { path, reason: error.into() }
 }

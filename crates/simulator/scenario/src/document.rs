@@ -1,6 +1,7 @@
 //! The text of a scenario as a tree of values that know where they came from.
 
 use crate::path::{Path, Step};
+use crate::suggest::quoted;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,52 +67,59 @@ pub(crate) const MAX_VALUES: usize = 1_000_000;
 /// Tables and arrays within one another; a scenario needs five.
 const MAX_DEPTH: usize = 16;
 
-/// What keeps a text from being a document: where, and why as a sentence.
-pub(crate) struct Unreadable {
-    pub(crate) origin: Origin,
-    pub(crate) message: String,
+/// Reason why a text is no document.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DocumentError {
+    #[error("the scenario has {0} bytes; the most that are read are {MAX_BYTES}")]
+    Bytes(usize),
+    #[error("the scenario has about {0} values; the most that are read are {MAX_VALUES}: write replicas with count")]
+    Values(usize),
+    #[error("tables and arrays are more than {MAX_DEPTH} deep in one another; a scenario needs five")]
+    Depth,
+    /// The parser's messages are one or more lines.
+    #[error("this is not TOML: {}", .0.message().trim().replace('\n', ", "))]
+    Toml(toml::de::Error),
+    #[error("{} is out of range: whole numbers end at {}", quoted(.0), i64::MAX)]
+    Integer(String),
+    #[error("{} is no number to simulate with: write a finite one", quoted(.0))]
+    Float(String),
+    #[error(transparent)]
+    NotWritten(#[from] toml::ser::Error),
 }
 
-impl Unreadable {
-    fn new(origin: Origin, message: impl Into<String>) -> Self {
-        Self { origin, message: message.into() }
-    }
+/// A reason, and where in the text it is.
+pub(crate) struct Unreadable {
+    pub(crate) origin: Origin,
+    pub(crate) error: DocumentError,
 }
 
 /// Reads a whole TOML text.
 pub(crate) fn parse(text: &str) -> Result<Value, Unreadable> {
-    check_size(text).map_err(|message| Unreadable::new(Origin::Preset, message))?;
+    check_size(text).map_err(|error| Unreadable { origin: Origin::Preset, error })?;
     let table = toml::de::DeTable::parse(text).map_err(|error| {
         // Without a place the text ended too early.
         let span = error.span().unwrap_or(text.len()..text.len());
-        Unreadable::new(Origin::Text(span), sentence(error.message()))
+        Unreadable { origin: Origin::Text(span), error: DocumentError::Toml(error) }
     })?;
     let span = table.span();
     Ok(Value { data: Data::Table(convert_table(table.into_inner(), 0)?), origin: Origin::Text(span) })
 }
 
-/// Whether a text is short enough to be read; `Err` says what is too much of it.
-pub(crate) fn check_size(text: &str) -> Result<(), String> {
+/// Checks that a text is short enough to be read.
+pub(crate) fn check_size(text: &str) -> Result<(), DocumentError> {
     if text.len() > MAX_BYTES {
-        return Err(format!("the scenario has {} bytes; the most that are read are {MAX_BYTES}", text.len()));
+        return Err(DocumentError::Bytes(text.len()));
     }
     let values = text.bytes().filter(|byte| matches!(byte, b',' | b'=' | b'[' | b'{')).count();
-    if values > MAX_VALUES {
-        return Err(format!(
-            "the scenario has about {values} values; the most that are read are {MAX_VALUES}: write replicas with count"
-        ));
-    }
-    Ok(())
+    if values > MAX_VALUES { Err(DocumentError::Values(values)) } else { Ok(()) }
 }
 
 /// Reads one value of an override: TOML if it is, else a table or an array of such values, as `{kind=codel}` is, else the bare
 /// text.
-pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, Unreadable> {
-    check_size(text).map_err(|message| Unreadable::new(origin.clone(), message))?;
+pub(crate) fn parse_value(text: &str, origin: &Origin) -> Result<Value, DocumentError> {
+    check_size(text)?;
     let data = match toml::de::DeValue::parse(text) {
-        Ok(value) => {
-            convert(value.into_inner(), &(0..0), 0).map_err(|wrong| Unreadable::new(origin.clone(), wrong.message))?
-        }
+        Ok(value) => convert(value.into_inner(), &(0..0), 0).map_err(|wrong| wrong.error)?,
         Err(_) => unquoted(text, origin, 0).unwrap_or_else(|| Data::Text(text.to_owned())),
     };
     let mut value = Value { data, origin: origin.clone() };
@@ -209,24 +217,18 @@ pub(crate) fn lay_over(base: &mut Table, written: &Table) {
 
 fn convert(value: toml::de::DeValue<'_>, span: &Range<usize>, depth: usize) -> Result<Data, Unreadable> {
     use toml::de::DeValue;
-    let wrong = |message: String| Unreadable::new(Origin::Text(span.clone()), message);
+    let wrong = |error| Unreadable { origin: Origin::Text(span.clone()), error };
     Ok(match value {
         DeValue::String(text) => Data::Text(text.into_owned()),
         DeValue::Boolean(value) => Data::Boolean(value),
         DeValue::Datetime(value) => Data::Datetime(value.to_string()),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(value) => Data::Integer(value.into()),
-            Err(_) => {
-                let shown = crate::suggest::quoted(integer.as_str());
-                return Err(wrong(format!("{shown} is out of range: whole numbers end at {}", i64::MAX)));
-            }
+            Err(_) => return Err(wrong(DocumentError::Integer(integer.as_str().to_owned()))),
         },
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(value) if value.is_finite() => Data::Float(value),
-            _ => {
-                let shown = crate::suggest::quoted(float.as_str());
-                return Err(wrong(format!("{shown} is no number to simulate with: write a finite one")));
-            }
+            _ => return Err(wrong(DocumentError::Float(float.as_str().to_owned()))),
         },
         DeValue::Array(values) => {
             check_depth(depth).map_err(wrong)?;
@@ -253,16 +255,8 @@ fn convert_table(table: toml::de::DeTable<'_>, depth: usize) -> Result<Table, Un
     entries.collect()
 }
 
-fn check_depth(depth: usize) -> Result<(), String> {
-    if depth < MAX_DEPTH {
-        return Ok(());
-    }
-    Err(format!("tables and arrays stand more than {MAX_DEPTH} deep in one another; a scenario needs five"))
-}
-
-/// The parser's messages are one or more lines.
-fn sentence(message: &str) -> String {
-    format!("this is not TOML: {}", message.trim().replace('\n', ", "))
+fn check_depth(depth: usize) -> Result<(), DocumentError> {
+    if depth < MAX_DEPTH { Ok(()) } else { Err(DocumentError::Depth) }
 }
 
 impl Value {

@@ -7,7 +7,8 @@ use headway_link::{CapacityTrace, LossTrace};
 use headway_media::{Capture, SourceOptions, Trace};
 use headway_units::Bytes;
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 /// Where the files that a scenario names come from.
@@ -15,9 +16,8 @@ pub trait Files {
     /// Returns the contents of the file at `path`, which is as the scenario writes it: relative to the scenario's own place.
     ///
     /// # Errors
-    /// A sentence part that explains why there are none, such as `"there is no such file"`. A file longer than `limit` bytes
-    /// must be refused without being read whole.
-    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String>;
+    /// The file cannot be read, or is longer than `limit` bytes. A longer file must be refused without being read whole.
+    fn read(&self, path: &str, limit: u64) -> io::Result<Vec<u8>>;
 }
 
 /// No files at all: a scenario that names one is wrong.
@@ -25,13 +25,24 @@ pub trait Files {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err("no files can be read here".to_owned())
+    fn read(&self, _: &str, _: u64) -> io::Result<Vec<u8>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "no files can be read here"))
     }
 }
 
 /// The most bytes of all files of one scenario together.
 const MOST_BYTES: u64 = 256 << 20;
+
+/// Reason why a file is not what a scenario reads there.
+#[derive(Debug, thiserror::Error)]
+enum TraceError<'a> {
+    #[error("cannot read \"{}\": {error}", quoted(file))]
+    Unreadable { file: &'a str, error: Box<dyn Error> },
+    #[error("cannot read \"{}\": it is no text; {expected}", quoted(file))]
+    NotText { file: &'a str, expected: String },
+    #[error("\"{}\" is no {what}: {error}", quoted(file))]
+    Malformed { file: &'a str, what: &'static str, error: Box<dyn Error> },
+}
 
 /// What the files hold that a scenario names, each read once.
 pub(crate) struct Traces<'a> {
@@ -98,7 +109,7 @@ impl<'a> Traces<'a> {
         }
         let bytes = self.read(file, Capture::LARGEST_FILE);
         let capture = bytes.and_then(|bytes| {
-            Capture::parse(&bytes).map_err(|error| format!("\"{}\" cannot be read: {error}", quoted(file)))
+            Capture::parse(&bytes).map_err(|error| TraceError::Unreadable { file, error: error.into() })
         });
         known(&mut self.captures, reader, path, file, capture)
     }
@@ -123,25 +134,25 @@ impl<'a> Traces<'a> {
         known(&mut self.capacities, reader, path, file, trace)
     }
 
-    fn fresh<T, E: Display>(
+    fn fresh<'f, T, E: Error + 'static>(
         &mut self,
-        file: &str,
+        file: &'f str,
         largest: Bytes,
-        what: &str,
+        what: &'static str,
         right: impl FnOnce() -> String,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<T, String> {
+    ) -> Result<T, TraceError<'f>> {
         let bytes = self.read(file, largest)?;
         // Some recordings begin like text.
         let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-        let text = text.ok_or_else(|| format!("cannot read \"{}\": it is no text; {}", quoted(file), right()))?;
-        parse(&text).map_err(|error| format!("\"{}\" is no {what}: {error}", quoted(file)))
+        let text = text.ok_or_else(|| TraceError::NotText { file, expected: right() })?;
+        parse(&text).map_err(|error| TraceError::Malformed { file, what, error: error.into() })
     }
 
-    fn read(&mut self, file: &str, largest: Bytes) -> Result<Vec<u8>, String> {
+    fn read<'f>(&mut self, file: &'f str, largest: Bytes) -> Result<Vec<u8>, TraceError<'f>> {
         let limit = largest.count().min(self.left);
         let bytes = self.files.read(file, limit);
-        let bytes = bytes.map_err(|why| format!("cannot read \"{}\": {why}", quoted(file)))?;
+        let bytes = bytes.map_err(|error| TraceError::Unreadable { file, error: error.into() })?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok(bytes)
     }
@@ -156,15 +167,15 @@ fn trace_of(file: &str) -> String {
     )
 }
 
-/// Tells what is wrong, and remembers that it was told.
+/// Reports the error of a file once, and remembers the file.
 fn known<T>(
     all: &mut Known<T>,
     reader: &mut Reader<'_>,
     path: &Path,
     file: &str,
-    trace: Result<T, String>,
+    trace: Result<T, TraceError<'_>>,
 ) -> Option<Arc<T>> {
-    let trace = trace.map_err(|message| reader.wrong(path, message)).ok().map(Arc::new);
+    let trace = trace.map_err(|error| reader.wrong(path, error)).ok().map(Arc::new);
     all.insert(file.to_owned(), trace.clone());
     trace
 }

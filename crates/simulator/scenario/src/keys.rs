@@ -1,4 +1,4 @@
-//! Options that stand elsewhere than in a scenario, and are told what is wrong in the same words.
+//! Options outside of scenarios. Their errors are those of scenarios.
 
 use crate::de;
 use crate::document::{self, Data, Origin, Table, Value};
@@ -6,17 +6,26 @@ use crate::key_range;
 use crate::path::Path;
 use headway_units::SchemaRegistry;
 
+/// An option has a value that it cannot have, or is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}{}{message}", if key.is_empty() { "" } else { ": " })]
+pub struct KeyError {
+    /// Key of the option, such as `expert.gain`; empty for all options.
+    pub key: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
 /// Reads the options of `kind` from all of its keys.
 ///
 /// # Errors
-/// A sentence part that names the key, and says what would be right.
-pub fn options<R: SchemaRegistry>(kind: &str, keys: serde_json::Value) -> Result<R, String> {
+/// The first option that is wrong.
+pub fn options<R: SchemaRegistry>(kind: &str, keys: serde_json::Value) -> Result<R, KeyError> {
     let none = Value { origin: Origin::Preset, data: Data::Table(Table::new()) };
     let keys = document::preset(keys).unwrap_or(none);
     de::read_with(|deserializer| R::deserialize(kind, deserializer), &keys).map_err(|fault| {
         let all = keys.table().cloned().unwrap_or_default();
         let fault = key_range::narrowed::<R>(kind, &all, &all, fault);
-        let path = Path(fault.steps);
-        if path.0.is_empty() { fault.message } else { format!("{path}: {}", fault.message) }
+        KeyError { key: Path(fault.steps).to_string(), message: fault.message }
     })
 }

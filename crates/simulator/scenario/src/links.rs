@@ -19,36 +19,48 @@ pub struct Links {
     pub links: Vec<Link>,
 }
 
+/// Reason why a link with two directions cannot be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+#[non_exhaustive]
+pub enum DuplexError {
+    #[error("there is no link: write one [[link]] with between, rate and delay")]
+    None,
+    #[error("there is no link \"{}\": there are {}", crate::printable(name), first(known))]
+    Unknown { name: String, known: Vec<String> },
+    #[error("there are several links, of which one must be named: {}", first(.0))]
+    Several(Vec<String>),
+    #[error("the link {0} has no reverse path: leave one_way out")]
+    OneWay(String),
+}
+
+/// Returns the first ten names.
+fn first(names: &[String]) -> String {
+    let more = if names.len() > 10 { ", .." } else { "" };
+    format!("{}{more}", names[..names.len().min(10)].join(", "))
+}
+
 impl Links {
-    /// The two directions of the link that is called `name`, `"n1->n2"`, as it is written; or of the only one there is.
+    /// Returns the two directions of the link with this name, such as `"n1->n2"`, or of the only link.
     ///
     /// # Errors
-    /// A sentence, if there is none with that name or several without, or if it leads one way only.
-    pub fn duplex(&self, name: Option<&str>) -> Result<[&Link; 2], String> {
-        const NAMED: usize = 10;
-        let names = || {
-            let names: Vec<&str> = self.links.iter().take(NAMED).map(|link| link.name.as_str()).collect();
-            let more = if self.links.len() > NAMED { ", .." } else { "" };
-            format!("{}{more}", names.join(", "))
-        };
+    /// There is no such link, there are several and none is named, or the link has one direction.
+    pub fn duplex(&self, name: Option<&str>) -> Result<[&Link; 2], DuplexError> {
+        let known = || self.links.iter().map(|link| link.name.clone()).collect();
         let back_of = |there: &Link| self.links.iter().find(|back| (back.from, back.to) == (there.to, there.from));
         let there = match name {
-            Some(name) => self
-                .links
-                .iter()
-                .find(|link| link.name == name)
-                .ok_or_else(|| format!("there is no link \"{}\": there are {}", crate::printable(name), names()))?,
+            Some(name) => {
+                let named = self.links.iter().find(|link| link.name == name);
+                named.ok_or_else(|| DuplexError::Unknown { name: name.to_owned(), known: known() })?
+            }
             None => match &self.links[..] {
-                [] => return Err("there is no link: write one [[link]] with between, rate and delay".to_owned()),
+                [] => return Err(DuplexError::None),
                 [there] => there,
                 [there, back] if (back.from, back.to) == (there.to, there.from) => there,
-                _ => return Err(format!("there are several links, of which one must be named: {}", names())),
+                _ => return Err(DuplexError::Several(known())),
             },
         };
-        match back_of(there) {
-            Some(back) => Ok([there, back]),
-            None => Err(format!("the link {} has no way back: leave one_way out", there.name)),
-        }
+        Ok([there, back_of(there).ok_or_else(|| DuplexError::OneWay(there.name.clone()))?])
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a text to a run.
 
 use crate::check;
-use crate::document::{self, Value};
+use crate::document::{self, DocumentError, Value};
 use crate::files::{Files, Traces};
 use crate::limits::LONGEST_NAME;
 use crate::overrides::{self, Override};
@@ -113,10 +113,10 @@ fn default_name(file: &str) -> String {
 }
 
 fn resolved(reader: &mut Reader<'_>, tables: &ScenarioTable) -> String {
-    let text = toml::to_string(tables).map_err(|error| error.to_string());
+    let text = toml::to_string(tables).map_err(DocumentError::from);
     let checked = text.and_then(|text| document::check_size(&text).map(|()| text));
-    checked.unwrap_or_else(|message| {
-        reader.wrong(&Path::default(), format!("with all presets written out, {message}"));
+    checked.unwrap_or_else(|error| {
+        reader.wrong(&Path::default(), format!("with all presets written out, {error}"));
         String::new()
     })
 }

@@ -1,8 +1,8 @@
 //! `--set KEY=VALUE`: a scenario with one key changed, or with `*` in it all keys that it stands for.
 
-use crate::document::{self, Data, Entry, Origin, Value, parse_value};
+use crate::document::{self, Data, DocumentError, Entry, Origin, Value, parse_value};
 use crate::limits::MOST_REPLICAS;
-use crate::path::{Path, Step};
+use crate::path::{Path, PathError, Step};
 use crate::problem::{Place, Problems, ScenarioError};
 use crate::quantity::meaning;
 use crate::suggest::{hint, quoted};
@@ -18,12 +18,57 @@ pub struct Override {
     pub(crate) value: Arc<Value>,
 }
 
+/// Reason why an argument changes nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OverrideError {
+    #[error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps")]
+    NoValue,
+    #[error("values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps")]
+    NoValues,
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Value(#[from] DocumentError),
+    #[error("this writes {0} values, more than are read: write fewer")]
+    TooManyValues(usize),
+    #[error("it stands for more than {MOST_REPLICAS} keys")]
+    TooManyKeys,
+    #[error("there is no element {0}")]
+    NoElement(String),
+    #[error("{0} has no keys or elements of its own")]
+    Plain(Path),
+    #[error("there is no [[{0}]]: it cannot be made here")]
+    NoArray(Path),
+    /// The key of an array of tables, written with the index and with the name of its first table.
+    #[error("there may be several [[{array}]]: write {}", written.join(", or by its name "))]
+    NoIndex { array: Path, written: Vec<String> },
+    #[error("there is no {array}[{index}]: they are {array}[0] to {array}[{}]", count.saturating_sub(1))]
+    Index { array: Path, index: usize, count: usize },
+    #[error("there is no {array} {} \"{}\"{}", called_as(name), quoted(name), hint_of(array, name, known))]
+    Unknown { array: Path, name: String, known: Vec<String> },
+}
+
+fn called_as(name: &str) -> &'static str {
+    if name.contains('*') { "of which the name is like" } else { "called" }
+}
+
+fn hint_of(array: &Path, name: &str, known: &[String]) -> String {
+    let reverse = name.split_once("->").map(|(from, to)| format!("{to}->{from}"));
+    match reverse.filter(|reverse| known.contains(reverse)) {
+        Some(written) => {
+            let written = quoted(&written);
+            format!("; it is the reverse path of \"{written}\": write {array}[{written}]")
+        }
+        None => hint(name, known.iter().map(String::as_str)),
+    }
+}
+
 impl FromStr for Override {
     type Err = ScenarioError;
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let key = key_of(text);
-        Self::read(text, Place::Set(quoted(key)), Origin::Set(Arc::from(key)))
+        Self::read(text, Place::Set(quoted(key)), &Origin::Set(Arc::from(key)))
     }
 }
 
@@ -37,7 +82,7 @@ impl Override {
     /// # Errors
     /// The text is not `KEY=VALUE`.
     pub fn of_option(option: &str, text: &str) -> Result<Self, ScenarioError> {
-        Self::read(text, Place::Option(option.to_owned()), Origin::Option(Arc::from(option)))
+        Self::read(text, Place::Option(option.to_owned()), &Origin::Option(Arc::from(option)))
     }
 
     /// Whether its value means the same as the one that `text` is on the command line, such as `1Mbps` for `1000kbps`.
@@ -47,29 +92,27 @@ impl Override {
         written.is_ok_and(|written| meaning(&written) == meaning(&self.value))
     }
 
-    fn read(text: &str, place: Place, origin: Origin) -> Result<Self, ScenarioError> {
-        let error = |message| ScenarioError::of_argument(place.clone(), message);
-        let Some((_, value)) = text.split_once('=') else {
-            return Err(error("a value is missing: write KEY=VALUE, such as link[0].rate=4Mbps".to_owned()));
+    fn read(text: &str, place: Place, origin: &Origin) -> Result<Self, ScenarioError> {
+        let read = || -> Result<Self, OverrideError> {
+            let (_, value) = text.split_once('=').ok_or(OverrideError::NoValue)?;
+            let path = Path::parse(key_of(text))?.into();
+            Ok(Self { path, value: parse_value(value.trim(), origin)?.into() })
         };
-        let path = Path::parse(key_of(text)).map_err(error)?;
-        let value = parse_value(value.trim(), &origin).map_err(|wrong| error(wrong.message))?;
-        Ok(Self { path: Arc::new(path), value: Arc::new(value) })
+        read().map_err(|error| ScenarioError::new("", place, error))
     }
 
-    /// Changes the document at all places that the path stands for, and says how many values it wrote; `Err` says why it cannot.
-    /// Nothing is written that takes more than `most` values.
-    pub(crate) fn apply(&self, root: &mut Value, most: usize) -> Result<usize, String> {
+    /// Changes the document at all places that the path stands for. Returns how many values it wrote, at most `most`.
+    pub(crate) fn apply(&self, root: &mut Value, most: usize) -> Result<usize, OverrideError> {
         let places = resolve(root, &self.path)?;
         let values = places.len().saturating_mul(self.value.size());
         if values > most {
-            return Err(format!("this writes {values} values, more than are read: write fewer"));
+            return Err(OverrideError::TooManyValues(values));
         }
         places.iter().try_for_each(|place| self.write(root, place))?;
         Ok(values)
     }
 
-    fn write(&self, root: &mut Value, place: &Path) -> Result<(), String> {
+    fn write(&self, root: &mut Value, place: &Path) -> Result<(), OverrideError> {
         let mut at = root;
         let last = place.0.len().saturating_sub(1);
         for (depth, step) in place.0.iter().enumerate() {
@@ -88,9 +131,9 @@ impl Override {
                 }
                 (Step::Element(element), Data::Array(values)) => {
                     let found = element.parse().ok().and_then(|index: usize| values.get_mut(index));
-                    found.ok_or_else(|| format!("there is no element {element}"))?
+                    found.ok_or_else(|| OverrideError::NoElement(element.clone()))?
                 }
-                _ => return Err(format!("{} has no keys or elements of its own", Path(place.0[..depth].to_vec()))),
+                _ => return Err(OverrideError::Plain(Path(place.0[..depth].to_vec()))),
             };
         }
         *at = Value::clone(&self.value);
@@ -112,7 +155,7 @@ fn missing_table(path: &[Step], origin: Origin) -> Value {
 
 /// The places that a path stands for, names in brackets turned into numbers, so that two paths mean the same if they have the same places.
 /// Several if there is a `*` in it, one at least.
-pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, String> {
+pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, OverrideError> {
     let mut reached = vec![(Path::default(), Some(root))];
     for (depth, step) in path.0.iter().enumerate() {
         let mut next = Vec::with_capacity(reached.len());
@@ -122,9 +165,12 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, String> {
                     let indices = elements(&place, values, element)?;
                     next.extend(indices.into_iter().map(|index| (place.index(index), values.get(index))));
                 }
-                (Step::Element(_), _) => return Err(format!("there is no [[{place}]]: it cannot be made here")),
+                (Step::Element(_), _) => return Err(OverrideError::NoArray(place)),
                 (Step::Key(_), Some(Data::Array(values))) if values.iter().all(|value| value.table().is_some()) => {
-                    return Err(one_of(&place, values, &path.0[depth..]));
+                    let name = values.first().and_then(|value| called(value).next()).map(|name| quoted(&name));
+                    let with = |element| place.and(Step::Element(element)).join(&path.0[depth..]).to_string();
+                    let written = ["0".to_owned()].into_iter().chain(name).map(with).collect();
+                    return Err(OverrideError::NoIndex { array: place, written });
                 }
                 (Step::Key(key), _) => {
                     let below = at.and_then(Value::table).and_then(|table| table.get(key)).map(|entry| &entry.value);
@@ -132,7 +178,7 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, String> {
                 }
             }
             if next.len() as u64 > MOST_REPLICAS {
-                return Err(format!("it stands for more than {MOST_REPLICAS} keys"));
+                return Err(OverrideError::TooManyKeys);
             }
         }
         reached = next;
@@ -140,20 +186,11 @@ pub(crate) fn resolve(root: &Value, path: &Path) -> Result<Vec<Path>, String> {
     Ok(reached.into_iter().map(|(place, _)| place).collect())
 }
 
-/// How a key of one of the tables in `array` is written.
-fn one_of(array: &Path, values: &[Value], key: &[Step]) -> String {
-    let with = |element: &str| array.and(Step::Element(element.to_owned())).join(key);
-    let by_name = values.first().and_then(|value| called(value).next());
-    let by_name = by_name.map(|name| format!(", or by its name {}", with(&quoted(&name)))).unwrap_or_default();
-    format!("there may be several [[{array}]]: write {}{by_name}", with("0"))
-}
-
 /// The elements of `array` that are meant, one at least.
-fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>, String> {
+fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>, OverrideError> {
     if let Ok(index) = element.parse::<usize>() {
-        return (index < values.len()).then_some(vec![index]).ok_or_else(|| {
-            format!("there is no {array}[{index}]: they are {array}[0] to {array}[{}]", values.len().saturating_sub(1))
-        });
+        let (array, count) = (array.clone(), values.len());
+        return if index < count { Ok(vec![index]) } else { Err(OverrideError::Index { array, index, count }) };
     }
     let named = || values.iter().enumerate().flat_map(|(index, value)| called(value).map(move |name| (index, name)));
     let mut found: Vec<usize> = if element.bytes().all(|byte| byte == b'*') {
@@ -166,17 +203,8 @@ fn elements(array: &Path, values: &[Value], element: &str) -> Result<Vec<usize>,
     // A link has two names.
     found.dedup();
     if found.is_empty() {
-        let names: Vec<String> = named().map(|(_, name)| name).collect();
-        let reverse = element.split_once("->").map(|(from, to)| format!("{to}->{from}"));
-        let hint = match reverse.filter(|reverse| names.contains(reverse)) {
-            Some(written) => {
-                let written = quoted(&written);
-                format!("; it is the reverse path of \"{written}\": write {array}[{written}]")
-            }
-            None => hint(element, names.iter().map(String::as_str)),
-        };
-        let called = if element.contains('*') { "of which the name is like" } else { "called" };
-        return Err(format!("there is no {array} {called} \"{}\"{hint}", quoted(element)));
+        let known = named().map(|(_, name)| name).collect();
+        return Err(OverrideError::Unknown { array: array.clone(), name: element.to_owned(), known });
     }
     Ok(found)
 }
@@ -206,12 +234,12 @@ fn called(value: &Value) -> impl Iterator<Item = String> {
 
 /// The document with the overrides applied; `None` if something is wrong, which is noted.
 pub(crate) fn document(text: &str, overrides: &[Override], problems: &mut Problems) -> Option<Value> {
-    let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.message)).ok()?;
+    let mut root = document::parse(text).map_err(|wrong| problems.at(wrong.origin, "", wrong.error)).ok()?;
     let mut room = document::MAX_VALUES;
     for set in overrides {
         match set.apply(&mut root, room) {
             Ok(written) => room -= written,
-            Err(message) => problems.at(set.value.origin.clone(), &set.path.to_string(), message),
+            Err(error) => problems.at(set.value.origin.clone(), &set.path.to_string(), error),
         }
     }
     problems.is_empty().then_some(root)

@@ -17,6 +17,28 @@ pub(crate) struct Path(pub(crate) Vec<Step>);
 /// Far more than any key of a scenario needs.
 const MAX_STEPS: usize = 16;
 
+/// A text is not the path of a key.
+#[derive(Debug, thiserror::Error)]
+#[error("\"{}\" is not a key: {fault}; write it like link[0].rate or flow[ftp].start", crate::suggest::quoted(text))]
+pub(crate) struct PathError {
+    text: String,
+    fault: PathFault,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum PathFault {
+    #[error("a name of letters, digits and _ is missing")]
+    NoName,
+    #[error("a bracket is not closed")]
+    OpenBracket,
+    #[error("the brackets are empty")]
+    EmptyBrackets,
+    #[error("it has more than {MAX_STEPS} steps")]
+    TooLong,
+    #[error("a dot is missing")]
+    NoDot,
+}
+
 impl Path {
     /// This path and one key more.
     pub(crate) fn key(&self, key: &str) -> Self {
@@ -37,41 +59,34 @@ impl Path {
         self.join(&[step])
     }
 
-    /// Reads `link[0].queue.limit` or `flow[ftp].start`; `Err` says what is wrong and what would be right.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |what: &str| {
-            format!(
-                "\"{}\" is not a key: {what}; write it like link[0].rate or flow[ftp].start",
-                crate::suggest::quoted(text)
-            )
-        };
+    /// Reads `link[0].queue.limit` or `flow[ftp].start`.
+    pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
+        let wrong = |fault| PathError { text: text.to_owned(), fault };
         let mut steps = Vec::new();
         let mut rest = text.trim();
         loop {
             let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
             let (key, tail) = rest.split_at(end);
             if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-                return Err(wrong("a name of letters, digits and _ is missing"));
+                return Err(wrong(PathFault::NoName));
             }
             steps.push(Step::Key(key.to_owned()));
             rest = tail;
             while let Some(tail) = rest.strip_prefix('[') {
-                let Some((element, tail)) = tail.split_once(']') else {
-                    return Err(wrong("a bracket is not closed"));
-                };
+                let (element, tail) = tail.split_once(']').ok_or_else(|| wrong(PathFault::OpenBracket))?;
                 if element.is_empty() {
-                    return Err(wrong("the brackets are empty"));
+                    return Err(wrong(PathFault::EmptyBrackets));
                 }
                 steps.push(Step::Element(element.to_owned()));
                 rest = tail;
             }
             if steps.len() > MAX_STEPS {
-                return Err(wrong("it has too many steps"));
+                return Err(wrong(PathFault::TooLong));
             }
             if rest.is_empty() {
                 return Ok(Self(steps));
             }
-            rest = rest.strip_prefix('.').ok_or_else(|| wrong("a dot is missing"))?;
+            rest = rest.strip_prefix('.').ok_or_else(|| wrong(PathFault::NoDot))?;
         }
     }
 }
@@ -103,19 +118,23 @@ mod tests {
     }
 
     #[test]
-    fn wrong_paths_are_told_what_is_missing() {
-        for (text, part) in [
-            ("", "is missing"),
-            ("link[0", "not closed"),
-            ("link[].rate", "empty"),
-            ("link[0]rate", "a dot"),
-            ("link..rate", "is missing"),
-            ("link.", "is missing"),
-            (&"a.".repeat(99), "too many steps"),
+    fn errors_of_paths_name_the_fault() {
+        for (text, fault) in [
+            ("", PathFault::NoName),
+            ("link[0", PathFault::OpenBracket),
+            ("link[].rate", PathFault::EmptyBrackets),
+            ("link[0]rate", PathFault::NoDot),
+            ("link..rate", PathFault::NoName),
+            ("link.", PathFault::NoName),
+            (&"a.".repeat(99), PathFault::TooLong),
         ] {
-            let message = Path::parse(text).unwrap_err();
-            assert!(message.contains(part), "{text}: {message}");
+            assert_eq!(Path::parse(text).unwrap_err().fault, fault, "{text}");
         }
+        let error = Path::parse("link[0").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "\"link[0\" is not a key: a bracket is not closed; write it like link[0].rate or flow[ftp].start"
+        );
     }
 
     proptest! {

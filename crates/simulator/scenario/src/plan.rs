@@ -71,13 +71,13 @@ fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioErr
     let Document { file, text, overrides, root } = document;
     let is_varied = |key: &str| varies.iter().any(|vary| vary.key == key);
     if is_varied("seeds") && is_varied("seed") {
-        let message = "seeds says already which: leave one of the two out".to_owned();
-        return Err(ScenarioError::of_argument(Place::Vary("seed".to_owned()), message));
+        let message = "seeds says already which: leave one of the two out";
+        return Err(ScenarioError::new("", Place::Vary("seed".to_owned()), message));
     }
     for (index, vary) in varies.iter().enumerate() {
         if let Some(first) = varies[..index].iter().find(|first| vary::is_same_key(root, &first.key, &vary.key)) {
             let message = format!("{} is varied twice: write all of its values in one place", first.key);
-            return Err(ScenarioError::of_argument(vary.place(), message));
+            return Err(ScenarioError::new("", vary.place(), message));
         }
     }
     let mut reader = Reader::new(root);
@@ -88,7 +88,7 @@ fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioErr
         let places = Path::parse(key).ok().and_then(|path| resolve(root, &path).ok()).unwrap_or_default();
         if places.iter().any(|place| set.contains(place)) {
             let message = format!("a value of {key} is set already: leave one of the two out");
-            return Err(ScenarioError::of_argument(vary.place(), message));
+            return Err(ScenarioError::new("", vary.place(), message));
         }
     }
     varied.without(root, &set);

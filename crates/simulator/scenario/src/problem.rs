@@ -107,9 +107,10 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// What is wrong with an argument of the command line, before there is a scenario.
-    pub(crate) fn of_argument(place: Place, message: String) -> Self {
-        let problem = Problem { file: String::new(), place, key: String::new(), message, snippet: None };
+    /// Returns the error of one problem at `place` of `file`. An argument of the command line has no file.
+    pub fn new(file: &str, place: Place, message: impl ToString) -> Self {
+        let (file, key, message) = (file.to_owned(), String::new(), message.to_string());
+        let problem = Problem { file, place, key, message, snippet: None };
         Self { problems: vec![problem], more: false }
     }
 }
@@ -168,25 +169,25 @@ impl Problems {
     }
 
     /// What is wrong with the value at `path` of `root`, or with that it is missing.
-    pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl Into<String>) {
+    pub(crate) fn value(&mut self, root: &Value, path: &Path, message: impl ToString) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate(path));
-            self.found.push(Found::new(origin, path.to_string(), message.into()));
+            self.found.push(Found::new(origin, path.to_string(), message.to_string()));
         }
     }
 
     /// What is wrong with there being such a key at all: the message names it, its table is named before.
-    pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl Into<String>) {
+    pub(crate) fn key(&mut self, root: &Value, table: &Path, key: &str, message: impl ToString) {
         if self.has_room() {
             let origin = self.argument.clone().unwrap_or_else(|| root.locate_key(&table.key(key)));
-            self.found.push(Found::new(origin, table.to_string(), message.into()));
+            self.found.push(Found::new(origin, table.to_string(), message.to_string()));
         }
     }
 
     /// What is wrong at `origin`.
-    pub(crate) fn at(&mut self, origin: Origin, key: &str, message: impl Into<String>) {
+    pub(crate) fn at(&mut self, origin: Origin, key: &str, message: impl ToString) {
         if self.has_room() {
-            self.found.push(Found::new(origin, key.to_owned(), message.into()));
+            self.found.push(Found::new(origin, key.to_owned(), message.to_string()));
         }
     }
 

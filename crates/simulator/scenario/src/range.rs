@@ -149,6 +149,19 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     Some(Range { count, ..range })
 }
 
+/// Reason why a step does not divide a range.
+#[derive(Debug, thiserror::Error)]
+enum StepError {
+    #[error("a step is above 0, and at most the difference of from and to")]
+    Size,
+    #[error("these are more than {MOST_RUNS} values: write a larger step")]
+    TooMany,
+    #[error(
+        "steps of this size go past the value of to: write another step, or how many values there are, such as steps = {steps}"
+    )]
+    Past { steps: usize },
+}
+
 /// One end as it is written.
 struct End<'a> {
     value: &'a Value,
@@ -232,7 +245,7 @@ impl Range {
     }
 
     /// How many values its step makes.
-    fn many(&self) -> Result<usize, String> {
+    fn many(&self) -> Result<usize, StepError> {
         let steps = match self.ends {
             Ends::Whole { step: Some(step), .. } if step <= 0 => 0.0,
             Ends::Real { step: Some(step), .. } if step <= 0.0 => 0.0,
@@ -241,22 +254,16 @@ impl Range {
             Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) * (1.0 + 1e-12)).floor(),
         };
         if steps < 1.0 {
-            return Err("a step is more than nothing, and no more than the way from one end to the other".to_owned());
+            return Err(StepError::Size);
         }
         if steps >= MOST_RUNS as f64 {
-            return Err(format!("these are more than {MOST_RUNS} values: write a larger step"));
+            return Err(StepError::TooMany);
         }
         let ends_there = match self.ends {
             Ends::Whole { from, to, step } => (to - from) % step.unwrap_or(1) == 0,
             Ends::Real { from, to, step } => ((to - from).abs() / step.unwrap_or(1.0) - steps).abs() <= 1e-9 * steps,
         };
-        if !ends_there {
-            let count = steps as usize + 2;
-            return Err(format!(
-                "steps of this size go past the value of to: write another step, or how many values there are, such as steps = {count}"
-            ));
-        }
-        Ok(steps as usize + 1)
+        if ends_there { Ok(steps as usize + 1) } else { Err(StepError::Past { steps: steps as usize + 2 }) }
     }
 
     fn value(&self, index: usize) -> Value {

@@ -25,7 +25,7 @@ impl<'a> Reader<'a> {
         Self { root, problems: Problems::default() }
     }
 
-    pub(crate) fn wrong(&mut self, path: &Path, message: impl Into<String>) {
+    pub(crate) fn wrong(&mut self, path: &Path, message: impl ToString) {
         self.problems.value(self.root, path, message);
     }
 
@@ -370,7 +370,7 @@ impl<'a> Open<'_, 'a> {
         self.table.get(key).map(|entry| &entry.value)
     }
 
-    pub(crate) fn wrong(&mut self, key: &str, message: impl Into<String>) {
+    pub(crate) fn wrong(&mut self, key: &str, message: impl ToString) {
         let path = self.path.key(key);
         self.reader.wrong(&path, message);
     }

@@ -1,6 +1,7 @@
 //! `--vary KEY=V1,V2`: a key that varies beside those of `[vary]`.
 
-use crate::document::{Data, Entry, Origin, Table, Value, parse_value, split};
+use crate::document::{Data, DocumentError, Entry, Origin, Table, Value, parse_value, split};
+use crate::overrides::OverrideError;
 use crate::problem::{Place, ScenarioError};
 use crate::range;
 use crate::suggest::quoted;
@@ -22,7 +23,8 @@ impl FromStr for Vary {
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let key = text.split_once('=').map_or(text, |(key, _)| key).trim();
-        Self::read(text, key, Place::Vary(quoted(key)), Origin::Vary(Arc::from(key), 0))
+        let read = Self::read(text, key, &Origin::Vary(Arc::from(key), 0));
+        read.map_err(|error| ScenarioError::new("", Place::Vary(quoted(key)), error))
     }
 }
 
@@ -42,20 +44,15 @@ impl Vary {
         }
     }
 
-    fn read(text: &str, key: &str, place: Place, origin: Origin) -> Result<Self, ScenarioError> {
-        let error = |message| ScenarioError::of_argument(place.clone(), message);
-        let Some((_, values)) = text.split_once('=') else {
-            return Err(error(
-                "values are missing: write KEY=VALUE,VALUE, such as link[0].rate=1Mbps,2Mbps".to_owned(),
-            ));
-        };
-        let one = |text: &str| parse_value(text.trim(), &origin).map_err(|wrong| error(wrong.message));
+    fn read(text: &str, key: &str, origin: &Origin) -> Result<Self, OverrideError> {
+        let (_, values) = text.split_once('=').ok_or(OverrideError::NoValues)?;
+        let one = |text: &str| parse_value(text.trim(), origin);
         let values = values.trim();
         let value = match key {
             // Words of `[vary]` itself.
             "seeds" | "zip" | "list" => one(values)?,
             _ => match dotted(values) {
-                Some(range) => table(range, &origin, &one)?,
+                Some(range) => table(range, origin, &one)?,
                 None => {
                     let mut listed: Vec<Value> = split(values).into_iter().map(one).collect::<Result<_, _>>()?;
                     // An array is the list itself, and a range is no value.
@@ -89,8 +86,8 @@ fn dotted(text: &str) -> Option<Vec<(&'static str, &str)>> {
 fn table<'a>(
     parts: Vec<(&'static str, &'a str)>,
     origin: &Origin,
-    one: &impl Fn(&'a str) -> Result<Value, ScenarioError>,
-) -> Result<Value, ScenarioError> {
+    one: &impl Fn(&'a str) -> Result<Value, DocumentError>,
+) -> Result<Value, DocumentError> {
     let mut table = Table::new();
     for (key, text) in parts {
         table.insert(key.to_owned(), Entry { key: origin.clone(), value: one(text)? });

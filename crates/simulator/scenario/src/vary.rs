@@ -2,7 +2,7 @@
 
 use crate::document::{Data, Origin, Value};
 use crate::limits::MOST_RUNS;
-use crate::overrides::resolve;
+use crate::overrides::{OverrideError, resolve};
 use crate::path::{Path, Step};
 use crate::quantity;
 use crate::range::{self, Range, RangeTable};
@@ -306,15 +306,16 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
 
 /// A key that may vary, and the places that it stands for.
 fn key_of(reader: &mut Reader<'_>, key: &str) -> Option<(Path, Vec<Path>)> {
-    let found = Path::parse(key).and_then(|path| resolve(reader.root, &path).map(|places| (path, places)));
+    let path = Path::parse(key).map_err(OverrideError::from);
+    let found = path.and_then(|path| resolve(reader.root, &path).map(|places| (path, places)));
     match found {
         Ok((path, _)) if path.0.first() == Some(&Step::Key("vary".to_owned())) => {
             reader.problems.key(reader.root, &vary(), key, "[vary] cannot vary itself");
             None
         }
         Ok(found) => Some(found),
-        Err(message) => {
-            reader.problems.key(reader.root, &vary(), key, message);
+        Err(error) => {
+            reader.problems.key(reader.root, &vary(), key, error);
             None
         }
     }

@@ -1112,7 +1112,7 @@ fn a_kind_by_itself_is_shown_as_a_table_that_is_right() {
 fn what_is_no_text_is_told_by_what_it_should_be() {
     struct Recording;
     impl Files for Recording {
-        fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+        fn read(&self, _: &str, _: u64) -> std::io::Result<Vec<u8>> {
             Ok(vec![0, 0, 0, 0x20, b'f', b't', b'y', b'p'])
         }
     }

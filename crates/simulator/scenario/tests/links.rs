@@ -47,8 +47,8 @@ fn what_is_wrong_with_a_policer_is_told_with_its_place() {
 struct Losses(&'static str);
 
 impl Files for Losses {
-    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        if path == "losses.txt" { Ok(self.0.into()) } else { Err("there is no such file".to_owned()) }
+    fn read(&self, path: &str, _: u64) -> std::io::Result<Vec<u8>> {
+        if path == "losses.txt" { Ok(self.0.into()) } else { Err(std::io::ErrorKind::NotFound.into()) }
     }
 }
 
@@ -106,7 +106,7 @@ fn what_is_wrong_with_a_loss_trace_is_told_once_with_file_and_line() {
     assert!(error.contains(expected), "{error}");
     assert_eq!(error.matches("link[").count(), 1, "{error}");
     let error = with_loss("{ kind = \"trace\", file = \"other.txt\" }", "").unwrap_err();
-    assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": there is no such file"), "{error}");
+    assert!(error.contains("link[0].loss.file: cannot read \"other.txt\": entity not found"), "{error}");
     let error = with_loss("{ kind = \"trace\" }", "").unwrap_err();
     assert!(
         error.contains("link[0].loss: the key \"file\" is missing; write it like file = \"losses.txt\""),
@@ -225,7 +225,7 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
 struct TwoTraces;
 
 impl Files for TwoTraces {
-    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &str, _: u64) -> std::io::Result<Vec<u8>> {
         match path {
             "down" => Ok(b"1\n".to_vec()),
             "up" => Ok(b"2\n".to_vec()),

@@ -36,12 +36,13 @@ fn links_alone_are_those_of_the_scenario() {
 fn a_link_that_cannot_be_both_ways_is_refused_in_a_sentence() {
     let link =
         |ends: &str, more: &str| format!("[[link]]\nbetween = {ends}\nrate = \"2Mbps\"\ndelay = \"1ms\"\n{more}\n");
-    let refused = |text: &str, name| links("l.toml", text, &[], &NoFiles).unwrap().duplex(name).unwrap_err();
+    let refused =
+        |text: &str, name| links("l.toml", text, &[], &NoFiles).unwrap().duplex(name).unwrap_err().to_string();
     let two = link("[\"a\", \"b\"]", "") + &link("[\"b\", \"c\"]", "");
     assert_eq!(refused(&two, None), "there are several links, of which one must be named: a->b, b->a, b->c, c->b");
     assert_eq!(refused(&two, Some("x")), "there is no link \"x\": there are a->b, b->a, b->c, c->b");
     let one_way = link("[\"a\", \"b\"]", "one_way = true");
-    assert_eq!(refused(&one_way, None), "the link a->b has no way back: leave one_way out");
+    assert_eq!(refused(&one_way, None), "the link a->b has no reverse path: leave one_way out");
     assert!(refused("seed = 1", None).contains("write one [[link]]"));
     let error = links("l.toml", &link("[\"a\", \"b\"]", "rat = 1"), &[], &NoFiles).unwrap_err();
     assert!(error.to_string().contains("rate"), "{error}");

@@ -11,7 +11,7 @@ struct Call {
 }
 
 impl Files for Call {
-    fn read(&self, _: &str, limit: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         assert_eq!(limit, 64 << 20);
         let bytes = capture("ethernet");
         Ok(bytes[..bytes.len() - self.missing].to_vec())
@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_capture_is_reported_with_its_place() {
         (
             source("file = \"call.pcap\""),
             400,
-            "flow[0].source.file: \"call.pcap\" cannot be read: byte 0: the file does not start like a capture",
+            "flow[0].source.file: cannot read \"call.pcap\": byte 0: the file does not start like a capture",
         ),
         (source("file = \"call.pcap\", from = \"::1\", loop = true"), 0, "lasts no time and cannot be repeated"),
     ] {

@@ -85,7 +85,8 @@ pub(crate) fn parse(text: &str, limit: QueueSize) -> Result<SendQueueOptions, Fa
         let table = table.as_object_mut().ok_or_else(|| wrong(format!("\"{key}\" has one name too many")))?;
         table.insert(inner.to_owned(), value);
     }
-    let options: SendQueueOptions = headway_scenario::options(kind, Value::Object(options)).map_err(wrong)?;
+    let options = headway_scenario::options(kind, Value::Object(options));
+    let options: SendQueueOptions = options.map_err(|error| wrong(error.to_string()))?;
     options.check().map_err(|error| wrong(error.to_string()))?;
     // A datagram may name the method "score", which reads the weights of the queue.
     let is_weight = |key| ["priority_weight", "size_weight"].contains(&key);

@@ -39,7 +39,8 @@ pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> 
         }
         table.insert(key.to_owned(), value);
     }
-    let controller: ControllerOptions = headway_scenario::options(controller.kind(), all)?;
+    let controller: ControllerOptions =
+        headway_scenario::options(controller.kind(), all).map_err(|error| error.to_string())?;
     controller.check().map_err(|error| sentence(&error))?;
     match controller.unused().iter().find(|error| written.contains(&path(error))) {
         Some(error) => Err(sentence(error)),

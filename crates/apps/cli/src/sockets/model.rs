@@ -8,6 +8,7 @@ use crate::output;
 use headway_media::{Backlog, Capture, Context, Fragment, Framing, Source, SourceOptions, Trace, UdpOptions, Write};
 use headway_net::{Duration, Media};
 use headway_run::read;
+use headway_scenario::{Place, ScenarioError};
 use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,8 +32,7 @@ impl Model {
         if !text.contains('=') {
             return Err(wrong("write a kind and its keys, such as 'kind = \"conference\", lifetime = \"200ms\"'"));
         }
-        let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"));
-        let options = options.map_err(|error| Failure::scenario(error.to_string()))?;
+        let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"))?;
         let trace = options.file().map(|file| read_file(&options, file)).transpose()?;
         let header = UdpOptions::preset(Dialect::default()).header;
         if let Some(largest) = options.largest_write(trace.as_deref())
@@ -143,5 +143,5 @@ fn read_file(options: &SourceOptions, name: &str) -> Result<Arc<Trace>, Failure>
 }
 
 fn wrong(message: &str) -> Failure {
-    Failure::scenario(format!("{NAME}: {message}"))
+    ScenarioError::new(NAME, Place::File, message).into()
 }

@@ -149,7 +149,7 @@ impl TryFrom<u8> for PayloadType {
 impl Rules {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let ScenarioText { file, text, .. } = ScenarioText::read(path, [])?;
-        headway_scenario::table(&file, &text).map_err(|error| Failure::scenario(error.to_string()))
+        Ok(headway_scenario::table(&file, &text)?)
     }
 
     /// Ports without a rule.

@@ -152,7 +152,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
     serde_json::from_str(summary).map_err(|error| Error::Record {
         path: folder.0.clone(),
-        reason: format!("a run's summary is not as it was left: {error}"),
+        reason: format!("a run's summary is not as it was left: {error}").into(),
     })
 }
 
@@ -199,7 +199,10 @@ pub fn read_table(folder: &Folder, name: &str) -> Result<Vec<DatasetColumn>, Err
     let path = folder.path(name);
     let file = open_regular(&path, u64::MAX).map_err(Error::file("read", &path))?;
     let read = ParquetFile::open(file).and_then(|file| file.columns());
-    read.map_err(|error| Error::Record { path: path.clone(), reason: format!("it is no table of a sweep: {error}") })
+    read.map_err(|error| Error::Record {
+        path: path.clone(),
+        reason: format!("it is no table of a sweep: {error}").into(),
+    })
 }
 
 fn checksum(key: Key, summary: &str) -> String {
@@ -335,7 +338,7 @@ fn value(cell: &Cell) -> Value {
 }
 
 fn not_written(path: &Path) -> impl FnOnce(ParquetError) -> Error {
-    move |error| Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}") }
+    move |error| Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}").into() }
 }
 
 /// The file that a table is written into.

@@ -75,7 +75,7 @@ pub fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Error> {
             "this is no list of runs as `headway run` leaves it ({error}); run the scenario into this folder again, which writes it \
              anew and keeps the runs that are done"
         );
-        Error::Record { path, reason }
+        Error::Record { path, reason: reason.into() }
     })?;
     Ok(Some(runs.into_iter().map(|run| Folder(sweep.path(&run.folder))).collect()))
 }

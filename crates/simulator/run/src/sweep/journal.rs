@@ -60,7 +60,7 @@ impl Journal {
                 if read as u64 == LONGEST {
                     let reason =
                         "it holds a line that no sweep has written; remove it, or name another folder with --out";
-                    return Err(Error::Record { path, reason: reason.to_owned() });
+                    return Err(Error::Record { path, reason: reason.into() });
                 }
                 break;
             }

@@ -95,11 +95,10 @@ impl Sweep {
     /// # Errors
     /// The scenario is wrong, or one of its points.
     pub fn read(mut text: ScenarioText, varies: &[Vary], records: bool, watch: &dyn Watch) -> Result<Self, Error> {
-        let wrong = |error: headway_scenario::ScenarioError| Error::Scenario(error.to_string());
         if !records {
-            text.overrides.push(NO_SERIES.parse().map_err(wrong)?);
+            text.overrides.push(NO_SERIES.parse()?);
         }
-        let plan = plan(&text.file, &text.text, &text.overrides, varies).map_err(wrong)?;
+        let plan = plan(&text.file, &text.text, &text.overrides, varies)?;
         let varies_seed = plan.runs.iter().any(|run| run.seed.is_some());
         let mut seeds: Vec<u64> = plan.runs.iter().filter(|run| run.point == 0).filter_map(|run| run.seed).collect();
         let mut points = Vec::new();
@@ -109,7 +108,7 @@ impl Sweep {
                 points.push(Point { overrides: run.overrides, cells: run.values, varied, hash: 0 });
             }
         }
-        let first = load(&text.file, &text.text, &points[0].overrides, &text.files).map_err(wrong)?;
+        let first = load(&text.file, &text.text, &points[0].overrides, &text.files)?;
         if !varies_seed {
             seeds = vec![first.scenario.seed];
         }
@@ -134,8 +133,7 @@ impl Sweep {
     }
 
     fn load_point(&self, point: usize) -> Result<Loaded, Error> {
-        load(&self.text.file, &self.text.text, &self.points[point].overrides, &self.text.files)
-            .map_err(|error| Error::Scenario(error.to_string()))
+        Ok(load(&self.text.file, &self.text.text, &self.points[point].overrides, &self.text.files)?)
     }
 
     /// The scenario's name.

@@ -163,7 +163,7 @@ impl Session {
     }
 
     fn wrong(&self, error: &dyn std::fmt::Display) -> Error {
-        Error::Record { path: self.folder.0.clone(), reason: format!("what a run gave cannot be kept: {error}") }
+        Error::Record { path: self.folder.0.clone(), reason: format!("what a run gave cannot be kept: {error}").into() }
     }
 
     /// Asks for more seeds at each point at which a metric is not [known](headway_record::Estimate::is_within) to `relative` of its

@@ -29,17 +29,17 @@ pub(crate) fn shipped() -> Vec<(String, String)> {
 pub(crate) struct Below(pub(crate) PathBuf);
 
 impl Files for Below {
-    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         // The book names a capture; none is shipped, as it is no text.
         if path == "call.pcapng" {
             return Ok(capture("frames"));
         }
         let path = self.0.join(path);
-        let length = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        let length = std::fs::metadata(&path)?.len();
         if length > limit {
-            return Err(format!("it has {length} bytes"));
+            return Err(std::io::ErrorKind::FileTooLarge.into());
         }
-        std::fs::read(path).map_err(|error| error.to_string())
+        std::fs::read(path)
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn capture(name: &str) -> Vec<u8> {
 pub(crate) struct OneTrace;
 
 impl Files for OneTrace {
-    fn read(&self, _: &str, _: u64) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str, _: u64) -> std::io::Result<Vec<u8>> {
         Ok(b"packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
              packet|codec_type=video|dts_time=0.04|size=900|flags=__\n"
             .to_vec())

@@ -90,8 +90,8 @@ pub fn summary_of(case: &str) -> Row {
 struct Beside<'a>(&'a Path);
 
 impl headway_scenario::Files for Beside<'_> {
-    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        std::fs::read(self.0.join(path)).map_err(|error| error.to_string())
+    fn read(&self, path: &str, _: u64) -> std::io::Result<Vec<u8>> {
+        std::fs::read(self.0.join(path))
     }
 }
 

@@ -9,8 +9,8 @@ use headway_scenario::{Files, links};
 struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, name: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err(name.to_owned())
+    fn read(&self, name: &str, _: u64) -> io::Result<Vec<u8>> {
+        Err(io::Error::other(name))
     }
 }
 
