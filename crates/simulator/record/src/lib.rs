@@ -80,7 +80,7 @@ pub use estimate::{Estimate, FEWEST_RUNS};
 pub use events::{
     Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,
 };
-pub use expression::{Expression, ExpressionError, Names, Numbers};
+pub use expression::{Expression, ExpressionError, ExpressionFault, Names, Numbers};
 pub use fairness::jain_index;
 pub use figures::{FIGURES, SERIES_FIGURES};
 pub use flow::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, RttSummary};

@@ -2,8 +2,8 @@
 
 use super::function::Function;
 use super::keys::keys_of;
-use super::path::{Named, Path, fits, listed, text};
-use super::{Expression, ExpressionError, Node, several};
+use super::path::{Named, Path, fits};
+use super::{Expression, ExpressionError, ExpressionFault, Node};
 
 /// Keys of flows, links, hosts, attackers and the summary whose values are texts.
 const TEXTS: [&str; 9] = ["at", "connection_failure", "fingerprint", "from", "kind", "name", "target", "to", "version"];
@@ -57,7 +57,7 @@ impl Expression {
         });
         let one = first.and_then(|()| match self.root.fewest(names) {
             0 | 1 => Ok(()),
-            many => Err(several(many)),
+            count => Err(ExpressionFault::Several { count }),
         });
         one.map_err(|why| ExpressionError { expression: self.text.clone(), why })
     }
@@ -85,26 +85,25 @@ impl Path {
         found.map_or(1, |found| found.names.iter().filter(|known| fits(name, known)).count())
     }
 
-    fn check(&self, names: &Names) -> Result<(), String> {
+    fn check(&self, names: &Names) -> Result<(), ExpressionFault> {
         let Some(Named { list, name }) = &self.list else { return self.check_key(keys_of(None)) };
         let lists = names.lists();
         let present = || lists.iter().filter(|known| !known.names.is_empty());
         let Some(found) = present().find(|known| known.one == list) else {
-            return Err(format!("there is no list \"{list}\"; there are {}", listed(present().map(|known| known.one))));
+            let known = present().map(|known| known.one.to_owned()).collect();
+            return Err(ExpressionFault::UnknownList { list: list.clone(), known });
         };
         if !found.names.iter().any(|known| fits(name, known)) {
-            let known = listed(found.names.iter().map(String::as_str));
-            return Err(format!("there is no {list} \"{name}\"; there are {known}"));
+            let (list, name, known) = (list.clone(), name.clone(), found.names.to_vec());
+            return Err(ExpressionFault::UnknownName { list, name, known });
         }
         self.check_key(found.keys)
     }
 
-    fn check_key(&self, known: &[&str]) -> Result<(), String> {
+    fn check_key(&self, known: &'static [&'static str]) -> Result<(), ExpressionFault> {
         match self.keys.first() {
-            Some(key) if !known.contains(&key.as_str()) => {
-                Err(format!("there is no \"{key}\"; there are {}", known.join(", ")))
-            }
-            Some(key) if TEXTS.contains(&key.as_str()) => Err(text(key)),
+            Some(key) if !known.contains(&key.as_str()) => Err(ExpressionFault::UnknownKey { key: key.clone(), known }),
+            Some(key) if TEXTS.contains(&key.as_str()) => Err(ExpressionFault::Text(key.clone())),
             _ => Ok(()),
         }
     }
@@ -119,7 +118,8 @@ mod tests {
     fn names_and_keys_that_no_record_has_are_found_without_a_record() {
         let name = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let names = Names { flows: name(&["tcp-1", "tcp-2"]), links: name(&["a->b"]), ..Names::default() };
-        let check = |text: &str| text.parse::<Expression>().unwrap().check_names(&names).map_err(|error| error.why);
+        let check =
+            |text: &str| text.parse::<Expression>().unwrap().check_names(&names).map_err(|error| error.why.to_string());
         for text in [
             "mean(flow[tcp*].throughput_bps) / 1e6",
             "flow[tcp-1].timeouts + link[a->b].dropped_packets.early",

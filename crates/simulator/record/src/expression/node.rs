@@ -1,5 +1,6 @@
 //! The parts of an expression, and their values.
 
+use super::ExpressionFault;
 use super::function::Function;
 use super::path::Path;
 use serde_json::Value;
@@ -34,7 +35,7 @@ impl Node {
     }
 
     /// `Err` if a part that reads nothing of a record is no number, or divides by 0.
-    pub(super) fn check_constants(&self) -> Result<(), String> {
+    pub(super) fn check_constants(&self) -> Result<(), ExpressionFault> {
         match self {
             Self::Number(_) | Self::Path(_) => {}
             Self::Negative(node) => node.check_constants()?,
@@ -44,23 +45,21 @@ impl Node {
         if let Self::Two(Operator::Divide, nodes) = self
             && nodes[1].constant()?.is_some_and(|values| values.contains(&0.0))
         {
-            return Err("it divides by 0".to_owned());
+            return Err(ExpressionFault::DividesByZero);
         }
         match self.constant()? {
-            Some(values) if values.iter().any(|value| !value.is_finite()) => {
-                Err("a part of it is larger than any number".to_owned())
-            }
+            Some(values) if values.iter().any(|value| !value.is_finite()) => Err(ExpressionFault::TooLarge),
             _ => Ok(()),
         }
     }
 
     /// Its numbers, if it reads nothing of a record.
-    pub(super) fn constant(&self) -> Result<Option<Vec<f64>>, String> {
+    pub(super) fn constant(&self) -> Result<Option<Vec<f64>>, ExpressionFault> {
         if self.any(&mut |node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
     }
 
     /// Its numbers; none if one of them is missing.
-    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
+    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
         Ok(match self {
             Self::Number(number) => Some(vec![*number]),
             Self::Path(path) => path.of(record)?,
@@ -73,7 +72,8 @@ impl Node {
                 }
             }
             Self::Call(function, arguments) => {
-                let all: Result<Vec<_>, String> = arguments.iter().map(|argument| argument.of(record)).collect();
+                let all: Result<Vec<_>, ExpressionFault> =
+                    arguments.iter().map(|argument| argument.of(record)).collect();
                 function.of(&all?)
             }
         })
@@ -82,7 +82,7 @@ impl Node {
 
 impl Operator {
     /// Number by number; one goes with each of several.
-    pub(super) fn of(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, String> {
+    pub(super) fn of(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, ExpressionFault> {
         let of = |first: f64, second: f64| match self {
             Self::Add => first + second,
             Self::Subtract => first - second,
@@ -95,7 +95,7 @@ impl Operator {
             _ if first.len() == second.len() => {
                 Ok(first.iter().zip(second).map(|(first, second)| of(*first, *second)).collect())
             }
-            _ => Err(format!("{} numbers do not go with {}", first.len(), second.len())),
+            _ => Err(ExpressionFault::Lengths(first.len(), second.len())),
         }
     }
 }

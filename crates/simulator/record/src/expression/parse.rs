@@ -2,12 +2,12 @@
 
 use super::function::Function;
 use super::path::{Named, Path};
-use super::{Node, Operator};
+use super::{ExpressionFault, Node, Operator};
 
 /// Brackets and signs inside of one another.
-const DEEPEST: usize = 32;
+pub(super) const DEEPEST: usize = 32;
 /// Bytes.
-const LONGEST: usize = 4096;
+pub(super) const LONGEST: usize = 4096;
 /// Characters of it that a message quotes.
 const QUOTED: usize = 120;
 
@@ -21,14 +21,13 @@ pub(super) fn shown(text: &str) -> String {
     short
 }
 
-/// `Err` says what is wrong.
-pub(super) fn parse(text: &str) -> Result<Node, String> {
+pub(super) fn parse(text: &str) -> Result<Node, ExpressionFault> {
     if text.len() > LONGEST {
-        return Err(format!("it has {} bytes; {LONGEST} are the most", text.len()));
+        return Err(ExpressionFault::TooLong(text.len()));
     }
     let mut parser = Parser { rest: text.trim_start(), depth: 0 };
     let node = parser.sum()?;
-    if parser.rest.is_empty() { Ok(node) } else { Err(format!("nothing can be made of \"{}\"", shown(parser.rest))) }
+    if parser.rest.is_empty() { Ok(node) } else { Err(ExpressionFault::Unexpected(parser.rest.to_owned())) }
 }
 
 struct Parser<'a> {
@@ -52,15 +51,15 @@ impl<'a> Parser<'a> {
         taken
     }
 
-    fn expect(&mut self, sign: char) -> Result<(), String> {
-        if self.take(sign) {
-            return Ok(());
-        }
-        let found = if self.rest.is_empty() { "its end".to_owned() } else { format!("\"{}\"", shown(self.rest)) };
-        Err(format!("\"{sign}\" is missing before {found}"))
+    fn missing<T>(&self, expected: impl Into<String>) -> Result<T, ExpressionFault> {
+        Err(ExpressionFault::Missing { expected: expected.into(), rest: self.rest.to_owned() })
     }
 
-    fn sum(&mut self) -> Result<Node, String> {
+    fn expect(&mut self, sign: char) -> Result<(), ExpressionFault> {
+        if self.take(sign) { Ok(()) } else { self.missing(format!("\"{sign}\"")) }
+    }
+
+    fn sum(&mut self) -> Result<Node, ExpressionFault> {
         let mut node = self.product()?;
         loop {
             let operator = match () {
@@ -72,7 +71,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn product(&mut self) -> Result<Node, String> {
+    fn product(&mut self) -> Result<Node, ExpressionFault> {
         let mut node = self.one()?;
         loop {
             let operator = match () {
@@ -84,17 +83,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn one(&mut self) -> Result<Node, String> {
+    fn one(&mut self) -> Result<Node, ExpressionFault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} brackets and signs are inside of one another"));
+            return Err(ExpressionFault::TooDeep);
         }
         let node = self.inner()?;
         self.depth -= 1;
         Ok(node)
     }
 
-    fn inner(&mut self) -> Result<Node, String> {
+    fn inner(&mut self) -> Result<Node, ExpressionFault> {
         if self.take('-') {
             return Ok(Node::Negative(Box::new(self.one()?)));
         }
@@ -106,12 +105,11 @@ impl<'a> Parser<'a> {
         match self.rest.chars().next() {
             Some('0'..='9' | '.') => self.number(),
             Some('a'..='z' | '_') => self.word(),
-            Some(_) => Err(format!("a number, a path or a function is missing before \"{}\"", shown(self.rest))),
-            None => Err("a number, a path or a function is missing at its end".to_owned()),
+            _ => self.missing("a number, a path or a function"),
         }
     }
 
-    fn number(&mut self) -> Result<Node, String> {
+    fn number(&mut self) -> Result<Node, ExpressionFault> {
         let before = self.rest;
         self.take_while(|c| c.is_ascii_digit() || c == '.');
         let mut end = before.len() - self.rest.len();
@@ -125,20 +123,16 @@ impl<'a> Parser<'a> {
         }
         let (text, rest) = before.split_at(end);
         self.rest = rest.trim_start();
-        text.parse().map(Node::Number).map_err(|_| format!("\"{}\" is no number", shown(text)))
+        text.parse().map(Node::Number).map_err(|_| ExpressionFault::NotANumber(text.to_owned()))
     }
 
-    fn key(&mut self) -> Result<String, String> {
+    fn key(&mut self) -> Result<String, ExpressionFault> {
         let key = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
-        if key.is_empty() {
-            Err(format!("a key is missing before \"{}\"", shown(self.rest)))
-        } else {
-            Ok(key.to_owned())
-        }
+        if key.is_empty() { self.missing("a key") } else { Ok(key.to_owned()) }
     }
 
     /// A path or a call.
-    fn word(&mut self) -> Result<Node, String> {
+    fn word(&mut self) -> Result<Node, ExpressionFault> {
         let word = self.key()?;
         if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest.trim_start();
@@ -157,16 +151,14 @@ impl<'a> Parser<'a> {
             keys.push(self.key()?);
         }
         self.rest = self.rest.trim_start();
-        match &list {
-            Some(Named { list, name }) if keys.is_empty() => {
-                Err(format!("what of {list}[{}] is wanted? write {list}[{}].KEY", shown(name), shown(name)))
-            }
-            _ => Ok(Node::Path(Path { list, keys })),
+        match list {
+            Some(Named { list, name }) if keys.is_empty() => Err(ExpressionFault::NoKey { list, name }),
+            list => Ok(Node::Path(Path { list, keys })),
         }
     }
 
     /// Up to the bracket that closes; a name may have brackets of its own.
-    fn name(&mut self) -> Result<String, String> {
+    fn name(&mut self) -> Result<String, ExpressionFault> {
         let mut open = 1;
         for (at, c) in self.rest.char_indices() {
             open = match c {
@@ -180,12 +172,13 @@ impl<'a> Parser<'a> {
                 return Ok(name.to_owned());
             }
         }
-        Err("a \"]\" is missing".to_owned())
+        self.rest = "";
+        self.missing("\"]\"")
     }
 
-    fn call(&mut self, name: &str) -> Result<Node, String> {
-        let function = Function::named(name)
-            .ok_or_else(|| format!("there is no function \"{name}\"; there are {}", Function::names()))?;
+    fn call(&mut self, name: &str) -> Result<Node, ExpressionFault> {
+        let function =
+            Function::named(name).ok_or_else(|| ExpressionFault::UnknownFunction { name: name.to_owned() })?;
         let mut arguments = vec![self.sum()?];
         while self.take(',') {
             arguments.push(self.sum()?);
@@ -194,7 +187,7 @@ impl<'a> Parser<'a> {
         if function.takes(arguments.len()) {
             Ok(Node::Call(function, arguments))
         } else {
-            Err(format!("{name} takes two arguments, and not {}", arguments.len()))
+            Err(ExpressionFault::Arguments { function: name.to_owned(), count: arguments.len() })
         }
     }
 }

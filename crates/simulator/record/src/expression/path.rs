@@ -1,5 +1,6 @@
 //! Which numbers of a record a path names.
 
+use super::ExpressionFault;
 use super::keys::keys_of;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ impl Path {
     }
 
     /// The numbers; none if one of those that are named has no number there.
-    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, String> {
+    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
         let Some(Named { list, name }) = &self.list else {
             return match find(record, &self.keys) {
                 Some(value) => self.check_text(value).map(|()| numbers(value)),
@@ -39,17 +40,13 @@ impl Path {
             };
         };
         let Some(all) = record.get(format!("{list}s")).and_then(Value::as_array) else {
-            let lists = lists(record);
-            return Err(format!("there is no list \"{list}\"; there are {}", listed(lists.iter().map(String::as_str))));
+            return Err(ExpressionFault::UnknownList { list: list.clone(), known: lists(record) });
         };
         let called = |one: &Value| one.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let fitting: Vec<&Value> = all.iter().filter(|one| fits(name, &called(one))).collect();
         if fitting.is_empty() {
-            let names: Vec<String> = all.iter().map(called).collect();
-            return Err(format!(
-                "there is no {list} \"{name}\"; there are {}",
-                listed(names.iter().map(String::as_str))
-            ));
+            let (list, name, known) = (list.clone(), name.clone(), all.iter().map(called).collect());
+            return Err(ExpressionFault::UnknownName { list, name, known });
         }
         let found: Vec<Option<&Value>> = fitting.iter().map(|one| find_or_null(one, &self.keys)).collect();
         // What none of the named has, another may.
@@ -73,22 +70,24 @@ impl Path {
     }
 
     /// `Err` if the value of its last key is a text.
-    fn check_text(&self, value: &Value) -> Result<(), String> {
-        let key = self.keys.last().map_or("", String::as_str);
-        if value.is_string() { Err(text(key)) } else { Ok(()) }
+    fn check_text(&self, value: &Value) -> Result<(), ExpressionFault> {
+        let key = || self.keys.last().cloned().unwrap_or_default();
+        if value.is_string() { Err(ExpressionFault::Text(key())) } else { Ok(()) }
     }
 
-    fn no_key(&self, places: &[&Value]) -> String {
+    fn no_key(&self, places: &[&Value]) -> ExpressionFault {
         // The longest part of the path that there is, and what there is behind it.
         let known = |depth: usize| {
             let place = places.iter().find_map(|place| find(place, self.keys.get(..depth)?))?;
             place.as_object().filter(|keys| !keys.is_empty())
         };
         let deepest = (0..self.keys.len()).rev().find_map(|depth| Some((depth, known(depth)?)));
-        let Some((depth, keys)) = deepest else { return format!("there is no \"{}\"", self.keys.join(".")) };
-        let inside = if depth == 0 { String::new() } else { format!(" in {}", self.keys[..depth].join(".")) };
-        let numeric = keys.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| key.as_str());
-        format!("there is no \"{}\"{inside}; there are {}", self.keys[depth], listed(numeric))
+        let Some((depth, keys)) = deepest else {
+            return ExpressionFault::AbsentKey { key: self.keys.join("."), within: Vec::new(), known: Vec::new() };
+        };
+        let (key, within) = (self.keys[depth].clone(), self.keys[..depth].to_vec());
+        let known = keys.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| key.clone()).collect();
+        ExpressionFault::AbsentKey { key, within, known }
     }
 }
 
@@ -98,16 +97,11 @@ fn lists(record: &Value) -> Vec<String> {
     record.as_object().map(|record| record.iter().filter_map(of).collect()).unwrap_or_default()
 }
 
-/// The error of a key whose value is a text.
-pub(super) fn text(key: &str) -> String {
-    format!("\"{key}\" is a text where a number is wanted")
-}
-
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
+pub(super) fn others(names: &[String]) -> String {
     match names.get(..SHOWN) {
-        Some(first) if names.len() > SHOWN => format!("{}, ..", first.join(", ")),
-        _ => names.join(", "),
+        _ if names.is_empty() => String::new(),
+        Some(first) if names.len() > SHOWN => format!("; there are {}, ..", first.join(", ")),
+        _ => format!("; there are {}", names.join(", ")),
     }
 }
 

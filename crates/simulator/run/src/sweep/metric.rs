@@ -1,6 +1,6 @@
 //! What a sweep's runs are asked for, and how it is shown.
 
-use headway_record::{Expression, ExpressionError, Summary};
+use headway_record::{Expression, ExpressionError, ExpressionFault, Summary};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -37,8 +37,7 @@ impl Metric {
         for text in texts {
             let metric: Self = text.parse()?;
             if metrics.iter().any(|other| other.name == metric.name) {
-                let why = "an earlier metric has the same name: write another one, as in NAME=EXPRESSION".to_owned();
-                return Err(ExpressionError { expression: metric.name, why });
+                return Err(ExpressionError { expression: metric.name, why: ExpressionFault::SameName });
             }
             metrics.push(metric);
         }
@@ -109,8 +108,7 @@ mod tests {
         let read = |texts: &[&str]| Metric::read_all(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         assert_eq!(read(&["a=jain_index", "jain_index"]).unwrap().len(), 2);
         for texts in [["a=jain_index", "a=2 * jain_index"], ["jain_index", " jain_index "]] {
-            let error = read(&texts).unwrap_err();
-            assert!(error.why.contains("an earlier metric has the same name"), "{error}");
+            assert_eq!(read(&texts).unwrap_err().why, ExpressionFault::SameName);
         }
     }
 }
