@@ -16,4 +16,5 @@ mod queues;
 mod relay;
 mod sockets;
 mod sweep;
+mod typed_errors;
 mod view;
