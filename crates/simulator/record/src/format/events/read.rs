@@ -6,7 +6,7 @@
 use super::log::{Names, columns};
 use super::row::EventKind;
 use super::{EventsError, MOST_ROWS};
-use crate::arrow_metadata::{Batch, Column, ColumnType, Footer};
+use crate::format::arrow::metadata::{Batch, Column, ColumnType, Footer};
 use lz4_flex::frame::FrameDecoder;
 use std::collections::BTreeMap;
 use std::io::Read;

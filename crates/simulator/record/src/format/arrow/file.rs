@@ -7,7 +7,7 @@
 //! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A compressed buffer is its length, eight bytes,
 //! and an LZ4 frame; or -1 and the bytes themselves, where that is shorter.
 
-use crate::arrow_metadata::{ALIGNMENT, BatchHeader, Block, Buffer, CONTINUATION, FieldNode, MAGIC, Schema};
+use super::metadata::{ALIGNMENT, BatchHeader, Block, Buffer, CONTINUATION, FieldNode, MAGIC, Schema};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

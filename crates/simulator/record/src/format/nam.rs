@@ -7,7 +7,7 @@
 //! Format: ns-2.35 `trace/trace.cc` `Trace::format` and `write_nam_trace`, `tcl/lib/ns-namsupp.tcl` for the lines before the first event. nam
 //! finds places for the nodes by itself.
 
-use crate::ns2::{TraceEvent, TracePacket, decimal, general, number, time};
+use super::ns2::{TraceEvent, TracePacket, decimal, general, number, time};
 use headway_units::{Duration, Instant, Rate};
 
 /// A link, as nam draws it.

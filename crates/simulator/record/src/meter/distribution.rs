@@ -42,7 +42,7 @@ pub struct DistributionsError(#[from] serde_json::Error);
 impl Distribution {
     /// That of nanoseconds, of so many in all.
     pub(crate) fn of(delays: &Histogram, of: u64) -> Self {
-        Self { of, bins: delays.bins().map(|(nanos, count)| (crate::delay::seconds_of(nanos), count)).collect() }
+        Self { of, bins: delays.bins().map(|(nanos, count)| (super::delay::seconds_of(nanos), count)).collect() }
     }
 
     /// All of several.

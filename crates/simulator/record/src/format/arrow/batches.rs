@@ -1,10 +1,10 @@
 //! The tables of a record as Arrow arrays, for programs that pass tables on.
 
-use crate::arrow_metadata::{Column, ColumnType};
-use crate::events::EventsError;
-use crate::events::read::{EventColumn, EventFile};
-use crate::series::ipc::File;
-use crate::series::{COLUMNS, SeriesError};
+use super::metadata::{Column, ColumnType};
+use crate::format::events::EventsError;
+use crate::format::events::read::{EventColumn, EventFile};
+use crate::format::series::ipc::File;
+use crate::format::series::{COLUMNS, SeriesError};
 use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type};
 use arrow_array::{
     ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray,

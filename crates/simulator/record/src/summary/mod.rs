@@ -1,6 +1,9 @@
 //! The summary of a run: `summary.json`.
 
-use crate::pretty;
+pub(crate) mod estimate;
+pub(crate) mod table;
+
+use crate::format::pretty;
 use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, jain_index};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};

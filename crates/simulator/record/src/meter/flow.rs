@@ -6,18 +6,18 @@
 //!   `sent = received + lost + in flight`, and a loss ratio compares a packet with itself.
 //! - **Rates count the bytes that arrive in the interval**, whenever they were sent: bytes received / interval.
 
-use crate::counts::DropCounts;
-use crate::delay::{DelaySummary, seconds_of};
-use crate::distribution::{Distribution, FlowDistributions};
-use crate::frames::{FrameMeter, FrameSummary, WrittenFrame};
-use crate::histogram::Histogram;
-use crate::jitter::Jitter;
-use crate::judged::JudgedSummary;
-use crate::measured::Measured;
-use crate::pages::{PageMeter, PagesSummary};
-use crate::rate_bins::{ClosedBins, RateBins};
-use crate::send_queue::{SendQueueMeter, SendQueueSummary};
-use crate::sessions::{SessionMeter, SessionsSummary};
+use super::counts::DropCounts;
+use super::delay::{DelaySummary, seconds_of};
+use super::distribution::{Distribution, FlowDistributions};
+use super::frames::{FrameMeter, FrameSummary, WrittenFrame};
+use super::histogram::Histogram;
+use super::jitter::Jitter;
+use super::judged::JudgedSummary;
+use super::measured::Measured;
+use super::pages::{PageMeter, PagesSummary};
+use super::rate_bins::{ClosedBins, RateBins};
+use super::send_queue::{SendQueueMeter, SendQueueSummary};
+use super::sessions::{SessionMeter, SessionsSummary};
 use headway_units::{Bytes, DropCause, Duration, Instant, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -80,7 +80,7 @@ pub struct FlowSummary {
     /// Those of them that were lost, by cause: of which no copy arrived.
     pub lost_packets: DropCounts,
     /// Copies that links made of them and that arrived, beside the first arrival of each.
-    #[serde(default, skip_serializing_if = "crate::link::is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicate_packets: u64,
     /// Those of them still under way at the end.
     pub in_flight_packets: u64,

@@ -1,7 +1,7 @@
 //! Where the batches of `packets.arrow` lie, for who reads a part of a long run.
 
-use crate::arrow_file::Place;
-use crate::arrow_metadata::Footer;
+use crate::format::arrow::file::Place;
+use crate::format::arrow::metadata::Footer;
 use serde::Serialize;
 
 /// Under this key the footer of `packets.arrow` has the index too.

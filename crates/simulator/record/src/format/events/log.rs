@@ -2,8 +2,8 @@
 
 use super::row::{Event, EventCause, EventKind};
 use super::{EventsError, MOST_ROWS};
-use crate::arrow_file::{ArrowFile, Compression};
-use crate::arrow_metadata::{Column, ColumnType, Schema};
+use crate::format::arrow::file::{ArrowFile, Compression};
+use crate::format::arrow::metadata::{Column, ColumnType, Schema};
 use std::collections::BTreeMap;
 use std::io;
 

@@ -3,10 +3,10 @@
 //! A frame belongs to the interval in which its deadline lies, as packets do for on-time shares; one without a deadline to that in which it
 //! was written. It counts there as written, complete and on time, or in another interval as nothing.
 
-use crate::delay::DelaySummary;
-use crate::distribution::Distribution;
-use crate::histogram::Histogram;
-use crate::measured::Measured;
+use super::delay::DelaySummary;
+use super::distribution::Distribution;
+use super::histogram::Histogram;
+use super::measured::Measured;
 use headway_units::{Instant, MediaKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@
 //! of time; one that decides later tells them afterwards. Both give the same sums: an interval adds the time that it
 //! shares with `[measure_from, end]`, as integers (ns, ns x packets, ns x bytes), so neither order nor rounding matters.
 
-use crate::by_flow::{ByFlow, LinkFlowSummary};
-use crate::counts::DropCounts;
-use crate::measured::Measured;
+use super::by_flow::{ByFlow, LinkFlowSummary};
+use super::counts::DropCounts;
+use super::measured::Measured;
 use headway_units::{DropCause, Instant};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -38,10 +38,10 @@ pub struct LinkSummary {
     /// Packets that it marked (ECN CE).
     pub marked_packets: u64,
     /// Copies of packets that it made; they are not among the offered.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicated_packets: u64,
     /// Packets that came out behind a later one (RFC 4737 section 3.3).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub reordered_packets: u64,
     /// Time average of the packets that wait, without the one in service.
     pub mean_queue_packets: f64,
@@ -56,11 +56,6 @@ pub struct LinkSummary {
     /// The flows that came there, in the order of the scenario, if the link counts by flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<LinkFlowSummary>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-pub(crate) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// RED's average as a step function of time.

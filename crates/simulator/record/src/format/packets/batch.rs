@@ -1,8 +1,8 @@
 //! Rows as columns.
 
 use super::row::Row;
-use crate::arrow_file::{ArrowFile, Place};
-use crate::arrow_metadata::{Column, ColumnType};
+use crate::format::arrow::file::{ArrowFile, Place};
+use crate::format::arrow::metadata::{Column, ColumnType};
 use std::io;
 
 /// Numbers of links and flows have two bytes where that is enough, else four.

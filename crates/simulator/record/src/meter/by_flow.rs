@@ -1,7 +1,7 @@
 //! What happened to each flow's packets at one direction of a link.
 
-use crate::counts::DropCounts;
-use crate::measured::Measured;
+use super::counts::DropCounts;
+use super::measured::Measured;
 use headway_units::{DropCause, FlowId, Instant};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! Collects samples and writes them.
 
 use super::{COLUMNS, SeriesError};
-use crate::arrow_file::{ArrowFile, Compression};
-use crate::arrow_metadata::Schema;
-use crate::name_set::NameSet;
+use crate::format::arrow::file::{ArrowFile, Compression};
+use crate::format::arrow::metadata::Schema;
+use crate::format::name_set::NameSet;
 use headway_units::Instant;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 //! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is `ARROW1`, zeroes up to a multiple of 8
 //! bytes, a stream, and a footer.
 
-use crate::arrow_metadata::{CONTINUATION, MAGIC, body_length};
+use super::metadata::{CONTINUATION, MAGIC, body_length};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::SeriesError;
 use super::ipc::File;
-use crate::name_set::NameSet;
+use crate::format::name_set::NameSet;
 use foldhash::fast::RandomState;
 use headway_units::Instant;
 use indexmap::IndexMap;

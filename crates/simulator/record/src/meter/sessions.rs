@@ -1,7 +1,7 @@
 //! What became of a flow's sessions. A session belongs to the interval in which it arrived, whenever it is complete.
 
+use super::histogram::Histogram;
 use crate::DelaySummary;
-use crate::histogram::Histogram;
 use headway_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct SessionsSummary {
     /// Those of them that were not complete at the end.
     pub open: u64,
     /// Those of them that were not opened, because too many were open; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
     /// Application bits of all that arrived, by the length of the interval, in bit/s.
     pub offered_bps: f64,
@@ -72,11 +72,6 @@ pub struct CompletionOfSize {
     /// How long they took.
     #[serde(flatten)]
     pub took: DelaySummary,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-pub(crate) const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Counts one flow's sessions.

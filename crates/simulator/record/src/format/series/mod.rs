@@ -11,7 +11,7 @@ mod table;
 pub use builder::{SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
 
-use crate::arrow_metadata::{Column, ColumnType};
+use crate::format::arrow::metadata::{Column, ColumnType};
 
 /// The metrics that a run samples; each name ends in its unit.
 pub mod metric {

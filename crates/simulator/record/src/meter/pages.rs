@@ -1,8 +1,7 @@
 //! What became of a flow's web pages. A page belongs to the interval in which its main object was asked for.
 
+use super::histogram::Histogram;
 use crate::DelaySummary;
-use crate::histogram::Histogram;
-use crate::sessions::is_zero;
 use headway_units::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ pub struct PagesSummary {
     /// Those of them that were not complete at the end.
     pub open: u64,
     /// Those of them that found no room, or of which an object did not; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
     /// Page completion times, in s: from the request of the main object to the last acknowledgement of the last object. None if none is
     /// complete.

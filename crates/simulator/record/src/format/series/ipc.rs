@@ -4,7 +4,7 @@
 //! more than the file is long.
 
 use super::{COLUMNS, SeriesError};
-use crate::arrow_metadata::{Batch, Footer, FoundColumn};
+use crate::format::arrow::metadata::{Batch, Footer, FoundColumn};
 use std::collections::BTreeMap;
 
 /// The rows of one record batch, keys checked against their dictionary.

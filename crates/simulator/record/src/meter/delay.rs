@@ -1,6 +1,6 @@
 //! Mean, quantiles and the largest of what takes time.
 
-use crate::histogram::Histogram;
+use super::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// How long something took, in s: of a packet from sending to arrival, of a session from arrival to its last acknowledgement.

@@ -1,6 +1,6 @@
 //! What happened at a host whose CPU takes time to receive.
 
-use crate::measured::Measured;
+use super::measured::Measured;
 use headway_units::{HostDrop, Instant};
 use serde::{Deserialize, Serialize};
 

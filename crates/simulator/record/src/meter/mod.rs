@@ -1,0 +1,26 @@
+//! Meters: what happens to packets as calls with the time, and what they measured as summaries.
+
+pub(crate) mod attacker;
+pub(crate) mod by_flow;
+pub(crate) mod counts;
+pub(crate) mod delay;
+pub(crate) mod distribution;
+pub(crate) mod e_model;
+pub(crate) mod fairness;
+pub(crate) mod flow;
+pub(crate) mod frames;
+pub(crate) mod histogram;
+pub(crate) mod host;
+mod jitter;
+pub(crate) mod judged;
+pub(crate) mod link;
+pub(crate) mod measured;
+pub(crate) mod pages;
+mod rate_bins;
+pub(crate) mod send_queue;
+pub(crate) mod sessions;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
