@@ -86,50 +86,23 @@ struct Written {
 
 /// What is wrong with a `claims.toml`.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ClaimsError {
     /// It is no TOML, or a key is wrong. The problems have the name of the file, `claims.toml`, and the line.
     #[error(transparent)]
     Text(#[from] ScenarioError),
-    /// A profile runs nothing.
     #[error("seeds: {0} is 0: expected 1 or more")]
     Seeds(&'static str),
-    /// A pattern of a cell is wrong.
     #[error("[[cell]] {0}")]
     Pattern(#[from] PatternError),
-    /// Two things have one name.
     #[error("there are two {what} called \"{name}\"")]
-    Twice {
-        /// Cells, claims or metrics.
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// A claim is wrong.
+    Twice { what: &'static str, name: String },
     #[error("claim \"{id}\": {why}")]
-    Claim {
-        /// The claim.
-        id: String,
-        /// What is wrong with it.
-        why: ClaimError,
-    },
-    /// A reading is wrong.
+    Claim { id: String, why: ClaimError },
     #[error("reading \"{name}\": {why}")]
-    Reading {
-        /// Its name.
-        name: String,
-        /// What is wrong with it.
-        why: ReadingError,
-    },
-    /// A table, a figure or an agreement is wrong.
+    Reading { name: String, why: ReadingError },
     #[error("{what} \"{name}\": {why}")]
-    Other {
-        /// What it is.
-        what: &'static str,
-        /// Its name.
-        name: String,
-        /// What is wrong with it.
-        why: CheckError,
-    },
+    Other { what: &'static str, name: String, why: CheckError },
 }
 
 impl Claims {

@@ -6,25 +6,12 @@ use headway_scenario::{Files, Loaded, Override, ScenarioError, load};
 
 /// A cell that cannot be run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CellError {
-    /// The paper has no such scenario.
     #[error("cell \"{cell}\": there is no scenario \"{scenario}\"; known are {known}")]
-    NoScenario {
-        /// The cell.
-        cell: String,
-        /// What it asks for.
-        scenario: String,
-        /// What there is.
-        known: String,
-    },
-    /// The scenario, or what is set in it, is wrong.
+    NoScenario { cell: String, scenario: String, known: String },
     #[error("cell \"{cell}\": {error}")]
-    Scenario {
-        /// The cell.
-        cell: String,
-        /// What is wrong.
-        error: ScenarioError,
-    },
+    Scenario { cell: String, error: ScenarioError },
 }
 
 impl Cell {

@@ -18,31 +18,14 @@ pub(crate) struct Expanded {
 
 /// A pattern that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PatternError {
-    /// A brace without its other half.
     #[error("\"{pattern}\": every {{ needs a }} after it, and none stands inside another")]
-    Braces {
-        /// The pattern.
-        pattern: String,
-    },
-    /// Variables that are chosen together, and a choice with more or fewer values.
+    Braces { pattern: String },
     #[error("\"{pattern}\": \"{value}\" does not have one value for each variable")]
-    Together {
-        /// The pattern.
-        pattern: String,
-        /// The choice.
-        value: String,
-    },
-    /// A variable that stands for nothing.
+    Together { pattern: String, value: String },
     #[error("\"{pattern}\": {{{name}}} stands for nothing here; known are {known}")]
-    Unbound {
-        /// The pattern.
-        pattern: String,
-        /// The variable.
-        name: String,
-        /// What could have been meant.
-        known: String,
-    },
+    Unbound { pattern: String, name: String, known: String },
 }
 
 /// Every name that `pattern` gives, the last choice changing fastest. `{n}` is what `known` or an earlier part of the

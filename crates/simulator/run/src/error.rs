@@ -4,58 +4,36 @@ use std::path::{Path, PathBuf};
 
 /// Why runs did not succeed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum Error {
     /// The scenario is wrong, or its file is no text.
     #[error(transparent)]
     Scenario(#[from] headway_scenario::ScenarioError),
-    /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {error}", path.display())]
-    File {
-        /// What was tried, as a verb: `read`.
-        action: &'static str,
-        /// With which.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
+    File { action: &'static str, path: PathBuf, error: std::io::Error },
     /// The scenario is right, but cannot be run.
     #[error("{0}")]
     Setup(#[from] headway_sim::SetupError),
-    /// The run came to a point from which it cannot go on.
     #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
     Run(#[from] headway_sim::RunError),
-    /// One run of many is wrong.
+    /// One run of several failed.
     #[error("{label}: {error}")]
-    OfRun {
-        /// What tells it from its siblings.
-        label: String,
-        /// What is wrong.
-        error: Box<Self>,
-    },
-    /// What is asked of runs names what none of them has.
+    OfRun { label: String, error: Box<Self> },
+    /// No record has a number that a metric names.
     #[error("{0}")]
     Metric(headway_record::ExpressionError),
-    /// Packets could not be written in columns.
     #[error(transparent)]
     Packets(#[from] headway_record::PacketsError),
-    /// Events could not be written.
     #[error(transparent)]
     Events(#[from] headway_record::EventsError),
-    /// Samples could not be written.
     #[error(transparent)]
     Series(#[from] headway_record::SeriesError),
-    /// It was stopped before there was anything to keep.
     #[error("stopped")]
     Stopped,
-    /// A folder is not what it should be.
+    /// A folder or a file in it is not that of a record.
     #[error("{}: {reason}", path.display())]
-    Record {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong with it and what is allowed.
-        reason: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Record { path: PathBuf, reason: Box<dyn std::error::Error + Send + Sync> },
 }
 
 impl Error {

@@ -31,23 +31,14 @@ pub struct Drawing {
 
 /// Why a figure cannot be drawn.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum DrawingError {
-    /// The paper's claims are wrong.
     #[error(transparent)]
     Claims(#[from] ClaimsError),
-    /// A cell's scenario is wrong.
     #[error(transparent)]
     Cell(#[from] CellError),
-    /// The paper has no cell whose name begins so, or it lacks what the figure shows.
     #[error("{paper}: no cell that begins with \"{cell}\" has {what}")]
-    Missing {
-        /// The paper.
-        paper: String,
-        /// How the cell's name begins.
-        cell: &'static str,
-        /// What the figure shows of it.
-        what: &'static str,
-    },
+    Missing { paper: String, cell: &'static str, what: &'static str },
 }
 
 /// Returns the drawn figures of a paper, those of no other papers than the built-in ones.

@@ -13,21 +13,10 @@ pub struct Figure {
 
 /// A picture could not be made.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PlotError {
-    /// Drawing failed.
     #[error("the picture \"{name}\" could not be drawn: {why}")]
-    Draw {
-        /// Which one.
-        name: String,
-        /// What the drawing library says.
-        why: String,
-    },
-    /// Turning the SVG into pixels failed.
+    Draw { name: String, why: String },
     #[error("the picture \"{name}\" could not be turned into pixels: {why}")]
-    Render {
-        /// Which one.
-        name: String,
-        /// Reason.
-        why: RenderError,
-    },
+    Render { name: String, why: RenderError },
 }
