@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import _native
+
 
 class Figure(NamedTuple):
     """What a picture shows."""
@@ -19,12 +21,7 @@ class Figure(NamedTuple):
 
 
 FIGURES = {
-    "throughput": Figure("throughput_bps", "Throughput of each flow", "Throughput", unit="bps"),
-    "allowed-rate": Figure("allowed_rate_bps", "Data rate that each controller allows", "Rate", unit="bps"),
-    "queue": Figure("queue_packets", "Queue of each link", "Waiting", of_links=True, unit="packets"),
-    "cwnd": Figure("cwnd_packets", "Congestion window of each flow", "Window", unit="packets"),
-    "rtt": Figure("rtt_s", "Round trip as each controller has smoothed it", "Round trip", unit="s"),
-    "loss-events": Figure("loss_event_ratio", "Loss event rate of each controller", "Loss event rate"),
-    "loss": Figure("loss_packets", "Packets lost since the start", "Lost", unit="packets"),
+    name: Figure(metric, title, y_title, of_links, unit)
+    for name, metric, title, y_title, of_links, unit in _native.figures()
 }
 """By their names."""

@@ -18,7 +18,9 @@ __all__ = [
     "Sweep",
     "Table",
     "Waiting",
+    "axis_title",
     "dataset_table",
+    "figures",
     "schema",
 ]
 
@@ -26,6 +28,8 @@ CODE: Final[str]
 VERSION: Final[str]
 
 def schema() -> str: ...
+def axis_title(what: str, unit: str | None, largest: float) -> tuple[str, float]: ...
+def figures() -> list[tuple[str, str, str, str, bool, str | None]]: ...
 def dataset_table(folder: str | PathLike[str], name: str) -> Table: ...
 
 @final

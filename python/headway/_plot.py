@@ -11,6 +11,7 @@ except ImportError as missing:
     raise ImportError("pictures need the package matplotlib: pip install matplotlib") from missing
 
 from ._figures import FIGURES
+from ._native import axis_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,14 +62,14 @@ def plot(records: Sequence[Record], name: str) -> Figure:
     if not lines:
         raise ValueError(f"the run has no samples of {shown.metric}")
     largest = max((max(values, default=0.0) for _, values in lines.values()), default=0.0)
-    unit, scale = _readable(shown.unit, largest)
+    y_title, scale = axis_title(shown.y_title, shown.unit, largest)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, (times, values) in lines.items():
             axes.plot(times, [value / scale for value in values], label=label)
         axes.set_title(f"{shown.title}: {records[0].summary['name']}" if len(records) == 1 else shown.title)
         axes.set_xlabel("Time (s)")
-        axes.set_ylabel(_titled(shown.y_title, unit))
+        axes.set_ylabel(y_title)
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
         figure.legend(loc="outside right upper")
@@ -85,9 +86,9 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
     largest = max((abs(point[0]) for _, points in lines for point in points), default=0.0)
     if log_x and places is not None:
         raise ValueError(f"log_x: the values of {name} are not numbers")
-    unit, scale = _readable(unit, largest) if places is None else (None, 1.0)
+    x_title, scale = axis_title(name, unit, largest) if places is None else (name, 1.0)
     highest = max((abs(mean) + (half or 0.0) for _, points in lines for _, mean, half in points), default=0.0)
-    y_unit, y_scale = _readable(answer.to_dict()["units"][metric], highest)
+    y_title, y_scale = axis_title(answer.metrics[metric], answer.to_dict()["units"][metric], highest)
     with pyplot.rc_context(_STYLE):
         figure, axes = pyplot.subplots()
         for label, points in lines:
@@ -97,8 +98,8 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
             at, values = [place / scale for place in x], [mean / y_scale for mean in means]
             axes.errorbar(at, values, yerr=bars, label=label, marker="o", markersize=4, capsize=3)
         axes.set_title(title or answer.metrics[metric])
-        axes.set_xlabel(_titled(name, unit))
-        axes.set_ylabel(_titled(answer.metrics[metric], y_unit))
+        axes.set_xlabel(x_title)
+        axes.set_ylabel(y_title)
         if places is not None:
             axes.set_xticks(range(len(places)), places)
         elif log_x:
@@ -109,21 +110,3 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
             figure.legend(title=keys[by]["name"], loc="outside right upper")
     pyplot.close(figure)
     return figure
-
-
-_UNITS = {
-    "bps": [("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
-    "s": [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
-    "B": [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)],
-}
-
-
-def _readable(unit: str | None, largest: float) -> tuple[str | None, float]:
-    """The unit in which the largest of some values has few digits, and how many of the given units it is."""
-    units = _UNITS.get(unit or "", [])
-    plain = next(((name, scale) for name, scale in units if scale == 1.0), (unit, 1.0))
-    return next(((name, scale) for name, scale in units if largest >= scale), plain)
-
-
-def _titled(what: str, unit: str | None) -> str:
-    return f"{what} ({unit})" if unit not in (None, "1") else what

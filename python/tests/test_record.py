@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import re
 import subprocess
 
 import pandas
@@ -239,10 +238,3 @@ def test_pictures(record):
         record.plot("speed")
     with pytest.raises(ValueError, match="no samples of allowed_rate_bps"):
         record.plot("allowed-rate")
-
-
-def test_the_pictures_are_those_of_the_command():
-    names = (
-        (ROOT / "crates/simulator/record/src/figures.rs").read_text().partition("SERIES_FIGURES")[2].partition(";\n")[0]
-    )
-    assert re.findall('"([a-z-]+)"', names) == list(headway.FIGURES)

@@ -1,4 +1,6 @@
-/** How each metric of `series.arrow` is headed, and in which order. One that is not here is shown all the same. */
+/** The title of each metric of `series.arrow` and its place among others. A metric that is not in the list is shown, too. */
+import WRITTEN from "./metrics.json" with { type: "json" };
+
 export type Unit = "bit/s" | "s" | "packets" | "bytes" | "share" | "";
 
 export interface Metric {
@@ -7,28 +9,13 @@ export interface Metric {
   unit: Unit;
   /** Shown without being asked for. */
   first: boolean;
-  /** Of a link it is shown, too. */
-  ofQueues?: boolean;
+  /** Shown of links, too. */
+  ofQueues: boolean;
 }
 
-/** Those that `headway` writes (`metric` in crates/simulator/record). */
-export const KNOWN: Omit<Metric, "unit">[] = [
-  { name: "throughput_bps", title: "Throughput", first: true },
-  { name: "link_rate_bps", title: "Rate of links that change", first: true },
-  { name: "allowed_rate_bps", title: "Allowed rate", first: true },
-  { name: "queue_packets", title: "Queue", first: true, ofQueues: true },
-  { name: "red_average_packets", title: "RED's average queue", first: true, ofQueues: true },
-  { name: "link_delay_s", title: "Delay of links that change", first: true },
-  { name: "waiting_packets", title: "Send queue", first: true },
-  { name: "loss_packets", title: "Lost since the start", first: true },
-  { name: "rtt_s", title: "Round trip", first: true },
-  { name: "cwnd_packets", title: "Congestion window", first: true },
-  { name: "ssthresh_packets", title: "Slow-start threshold", first: false },
-  { name: "loss_event_ratio", title: "Loss event rate p", first: true },
-  { name: "open_sessions", title: "Open sessions", first: true },
-  { name: "arrived_packets", title: "Arrived since the start", first: false },
-  { name: "dropped_packets", title: "Dropped since the start", first: false },
-];
+/** Not shown unless the reader opens them. */
+const CLOSED = ["ssthresh_packets", "arrived_packets", "dropped_packets"];
+const OF_QUEUES = ["queue_packets", "red_average_packets"];
 
 /** A metric's name ends in its unit (`docs/src/records.md`). */
 function unitOf(name: string): Unit {
@@ -40,12 +27,12 @@ function unitOf(name: string): Unit {
 }
 
 export function metric(name: string): Metric {
-  const known = KNOWN.find((known) => known.name === name) ?? { name, title: name, first: true };
-  return { ...known, unit: unitOf(name) };
+  const title = WRITTEN.find((known) => known.name === name)?.title ?? name;
+  return { name, title, unit: unitOf(name), first: !CLOSED.includes(name), ofQueues: OF_QUEUES.includes(name) };
 }
 
-/** Where a metric stands among others; those that are not known come last. */
+/** The place of a metric among others. Metrics that are not in the list are last. */
 export function rank(name: string): number {
-  const at = KNOWN.findIndex((known) => known.name === name);
-  return at < 0 ? KNOWN.length : at;
+  const at = WRITTEN.findIndex((known) => known.name === name);
+  return at < 0 ? WRITTEN.length : at;
 }

@@ -161,7 +161,8 @@ pub(crate) struct PlotOptions {
     #[arg(long, value_name = "KIND", default_value = "series")]
     pub(crate) kind: PlotKind,
     /// Of the series: draw this picture only. May be repeated [default: all that there are samples of].
-    #[arg(long = "metric", value_name = "NAME", value_parser = SERIES_FIGURES)]
+    #[arg(long = "metric", value_name = "NAME")]
+    #[arg(value_parser = PossibleValuesParser::new(SERIES_FIGURES.map(|figure| figure.name)))]
     pub(crate) metrics: Vec<String>,
     /// Of delays: the share that takes longer, over logarithms.
     #[arg(long)]

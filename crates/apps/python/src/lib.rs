@@ -27,6 +27,10 @@ mod _native {
     #[pymodule_export]
     use super::record::Record;
     #[pymodule_export]
+    use super::record::axis_title;
+    #[pymodule_export]
+    use super::record::figures;
+    #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]
     use super::scenario::schema;

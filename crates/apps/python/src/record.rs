@@ -202,3 +202,21 @@ fn load(folder: &Folder) -> Result<Record, Error> {
 fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
+
+/// The name, the metric, the titles of the figure and its vertical axis, whether it shows links, and the unit.
+type SeriesFigure = (&'static str, &'static str, &'static str, &'static str, bool, Option<&'static str>);
+
+/// The figures of values over time.
+#[pyfunction]
+pub(crate) fn figures() -> Vec<SeriesFigure> {
+    let row = |figure: headway_record::SeriesFigure| {
+        (figure.name, figure.metric, figure.title, figure.y_title, figure.of_links, figure.unit())
+    };
+    headway_record::SERIES_FIGURES.map(row).to_vec()
+}
+
+/// The title of an axis with a unit in which the largest value has few digits, and how many of `unit` that is.
+#[pyfunction]
+pub(crate) fn axis_title(what: &str, unit: Option<&str>, largest: f64) -> (String, f64) {
+    headway_record::axis_title(what, unit, largest, None)
+}

@@ -1,8 +1,54 @@
-//! What pictures of a record there may be: also who draws none must know their names, to remove old ones.
+//! The figures of records. They are listed without the feature `plot`, too: a run removes the figures of an earlier run.
 
-/// The names of all pictures of values over time that there may be.
-pub const SERIES_FIGURES: [&str; 7] = ["throughput", "allowed-rate", "queue", "cwnd", "rtt", "loss-events", "loss"];
+use crate::metric;
 
-/// The names of all pictures of runs that there may be.
-pub const FIGURES: [&str; 9] =
-    ["throughput", "allowed-rate", "queue", "cwnd", "rtt", "loss-events", "loss", "delay-cdf", "frames"];
+/// A figure of a metric over time.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesFigure {
+    /// Its name, also of its files.
+    pub name: &'static str,
+    /// The metric that it shows.
+    pub metric: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// The title of the vertical axis, without the unit.
+    pub y_title: &'static str,
+    /// Whether it shows links. Otherwise it shows flows.
+    pub of_links: bool,
+}
+
+/// The figures of `series.arrow`.
+pub const SERIES_FIGURES: [SeriesFigure; 7] = [
+    of_flows("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
+    of_flows("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", "Rate"),
+    SeriesFigure { of_links: true, ..of_flows("queue", metric::QUEUE, "Queue of each link", "Waiting") },
+    of_flows("cwnd", metric::CWND, "Congestion window of each flow", "Window"),
+    of_flows("rtt", metric::RTT, "Round trip as each controller has smoothed it", "Round trip"),
+    of_flows("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", "Loss event rate"),
+    of_flows("loss", metric::LOSS, "Packets lost since the start", "Lost"),
+];
+
+/// The names of the figures of `distributions.json`: of packets and of frames.
+pub(crate) const DISTRIBUTION_FIGURES: [&str; 2] = ["delay-cdf", "frames"];
+
+const fn of_flows(
+    name: &'static str,
+    metric: &'static str,
+    title: &'static str,
+    y_title: &'static str,
+) -> SeriesFigure {
+    SeriesFigure { name, metric, title, y_title, of_links: false }
+}
+
+impl SeriesFigure {
+    /// Returns the unit of the metric, if it has one.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static str> {
+        metric::unit_of(self.metric)
+    }
+}
+
+/// Returns the names of all figures of a record.
+pub fn figure_names() -> impl Iterator<Item = &'static str> {
+    SERIES_FIGURES.iter().map(|figure| figure.name).chain(DISTRIBUTION_FIGURES)
+}

@@ -28,20 +28,22 @@
 //! | [`PcapngWriter`]: IP packets, made with [`IpHeader`] | a pcapng file for Wireshark |
 //! | `series_batches`, `event_batches` (feature `arrow`): bytes of a file | Arrow's record batches |
 //!
-//! `plot` (feature `plot`) draws series, distributions and samples over a parameter as SVG and PNG.
+//! `plot` (feature `plot`) draws series, distributions and samples over a parameter as SVG and PNG. [`metric`] and [`SERIES_FIGURES`] list the
+//! metrics of a series and the figures that show them.
 #![forbid(unsafe_code)]
 
 mod expression;
 mod figures;
 mod format;
 mod meter;
+pub mod metric;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod readable;
 mod summary;
 
 pub use expression::{Expression, ExpressionError, ExpressionFault, Names, Numbers};
-pub use figures::{FIGURES, SERIES_FIGURES};
+pub use figures::{SERIES_FIGURES, SeriesFigure, figure_names};
 #[cfg(feature = "arrow")]
 pub use format::arrow::batches::{event_batches, series_batches, series_schema};
 pub use format::arrow::messages::{ARROW_STREAM_END, arrow_messages};
@@ -51,9 +53,7 @@ pub use format::events::{
 pub use format::ip::{IpAddresses, IpError, IpHeader};
 pub use format::packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
 pub use format::pcapng::{PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
-pub use format::series::{
-    SeriesEntity, SeriesError, SeriesId, SeriesMetric, SeriesNames, SeriesTable, SeriesWriter, metric,
-};
+pub use format::series::{SeriesEntity, SeriesError, SeriesId, SeriesMetric, SeriesNames, SeriesTable, SeriesWriter};
 pub use format::{nam, ns2, perfetto};
 pub use meter::attacker::AttackerSummary;
 pub use meter::by_flow::{ByFlow, GapSummary, LinkFlowSummary};
@@ -72,7 +72,7 @@ pub use meter::measured::Measured;
 pub use meter::pages::PagesSummary;
 pub use meter::send_queue::SendQueueSummary;
 pub use meter::sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
-pub use readable::{readable_unit, titled};
+pub use readable::axis_title;
 pub use summary::estimate::{Estimate, FEWEST_RUNS};
 pub use summary::table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};
 pub use summary::{Interval, Summary, SummaryError};

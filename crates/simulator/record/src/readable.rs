@@ -7,10 +7,16 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
     ("B", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]),
 ];
 
-/// Returns the unit in which the largest of some values has few digits, and how many of `unit` it is. A label that a user wrote, such as
-/// `Link rate (Mb/s)`, decides instead if it ends in a unit of the same quantity.
+/// Returns the title of an axis with its unit, and how many of `unit` that is: the largest value has few digits in it. A label that a user wrote, such
+/// as `Link rate (Mb/s)`, decides instead if it ends in a unit of the same quantity. `1` is the unit of shares and counts, and is not shown.
 #[must_use]
-pub fn readable_unit(unit: &'static str, largest: f64, label: Option<&str>) -> (&'static str, f64) {
+pub fn axis_title(what: &str, unit: Option<&str>, largest: f64, label: Option<&str>) -> (String, f64) {
+    let Some(unit) = unit else { return (what.to_owned(), 1.0) };
+    let (unit, scale) = readable_unit(unit, largest, label);
+    (if unit == "1" { what.to_owned() } else { format!("{what} ({unit})") }, scale)
+}
+
+fn readable_unit<'a>(unit: &'a str, largest: f64, label: Option<&str>) -> (&'a str, f64) {
     let Some((_, units)) = UNITS.iter().find(|(known, _)| *known == unit) else { return (unit, 1.0) };
     let asked = label.and_then(unit_of_label);
     let named = asked.and_then(|asked| units.iter().find(|(name, _)| *name == asked));
@@ -25,12 +31,6 @@ fn unit_of_label(label: &str) -> Option<String> {
     let unit = unit.trim();
     let rate = unit.strip_suffix("bit/s").or_else(|| unit.strip_suffix("bps"));
     Some(rate.map_or_else(|| unit.replace(['µ', 'μ'], "u"), |prefix| format!("{prefix}b/s")))
-}
-
-/// A title with its unit; `1` is the unit of shares and counts, and is not shown.
-#[must_use]
-pub fn titled(what: &str, unit: Option<&str>) -> String {
-    unit.filter(|unit| *unit != "1").map_or_else(|| what.to_owned(), |unit| format!("{what} ({unit})"))
 }
 
 #[cfg(test)]
@@ -49,10 +49,8 @@ mod tests {
         assert_eq!(of("B", 1500.0), ("kB", 1e3));
         assert_eq!(of("s", 0.0), ("s", 1.0));
         assert_eq!(of("packets", 1e7), ("packets", 1.0));
-        assert_eq!(
-            (titled("rate", Some("Mb/s")), titled("probability", Some("1"))),
-            ("rate (Mb/s)".into(), "probability".into())
-        );
+        assert_eq!(axis_title("rate", Some("bps"), 1e7, None), ("rate (Mb/s)".to_owned(), 1e6));
+        assert_eq!(axis_title("probability", Some("1"), 1e7, None), ("probability".to_owned(), 1.0));
     }
 
     /// A label in Mb/s stood over ticks in another unit.

@@ -4,8 +4,8 @@ use crate::arguments::SweepOptions;
 use crate::error::Failure;
 use crate::output;
 use crate::plot::style;
+use headway_record::axis_title;
 use headway_record::plot::{Figure, Group, GroupPoint, Sweep, XAxis, YAxis, is_drawable};
-use headway_record::{readable_unit, titled};
 use headway_run::{Answer, Line, LinePoint, Places, safe_name};
 use headway_scenario::Cell;
 use headway_units::counted;
@@ -72,7 +72,8 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
     let numbers = answer.places(x) == Places::Numbers;
     let values = || answer.over(0, x, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
     let key_unit = answer.keys[x].unit.filter(|_| numbers);
-    let (x_unit, x_scale) = scaled(key_unit, values(), options.look.x_label.as_deref());
+    let (x_title, x_scale) =
+        axis_title(&answer.keys[x].name, key_unit, largest(values()), options.look.x_label.as_deref());
     let mut figures = Vec::new();
     let mut files = BTreeSet::new();
     for (metric, name) in answer.metrics.iter().enumerate() {
@@ -80,7 +81,7 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
         let samples = lines.iter().flat_map(|line| &line.points).flat_map(|point| point.samples.iter().copied());
         // Values of distributions stand along the horizontal axis.
         let label = if options.cdf && !options.boxes { &options.look.x_label } else { &options.look.y_label };
-        let (unit, scale) = scaled(answer.units[metric], samples, label.as_deref());
+        let (y_title, scale) = axis_title(name, answer.units[metric], largest(samples), label.as_deref());
         if let Some(why) = left_out(answer, metric, scale, x, by) {
             output::note(&format!("warning: {why}"));
         }
@@ -88,8 +89,8 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
         let sweep = Sweep {
             name: unused(&mut files, safe_name(&format!("{name}-over-{}", answer.keys[x].name))),
             title: name.clone(),
-            x_title: titled(&answer.keys[x].name, x_unit),
-            y_title: titled(name, unit),
+            x_title: x_title.clone(),
+            y_title,
             x: axis.clone(),
             y: YAxis::Values,
             heading: by.map_or_else(String::new, |by| answer.keys[by].name.clone()),
@@ -113,17 +114,8 @@ fn unused(files: &mut BTreeSet<String>, name: String) -> String {
     free
 }
 
-/// The unit in which values are drawn, if they have one, and how many of theirs it is.
-fn scaled(
-    unit: Option<&'static str>,
-    values: impl Iterator<Item = f64>,
-    label: Option<&str>,
-) -> (Option<&'static str>, f64) {
-    let largest = values.map(f64::abs).fold(0.0, f64::max);
-    unit.map_or((None, 1.0), |unit| {
-        let (unit, scale) = readable_unit(unit, largest, label);
-        (Some(unit), scale)
-    })
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(f64::abs).fold(0.0, f64::max)
 }
 
 fn group(line: Line, x_scale: f64, scale: f64) -> Group {

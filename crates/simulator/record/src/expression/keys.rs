@@ -49,3 +49,27 @@ impl<'de> Deserializer<'de> for Fields<'_> {
         newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_book_has_the_keys_of_the_summary() {
+        let page = include_str!("../../../../../docs/src/records.md");
+        for (title, list) in [
+            ("Overall", None),
+            ("A flow", Some("flow")),
+            ("A direction of a link", Some("link")),
+            ("A host", Some("host")),
+            ("An attacker", Some("attacker")),
+        ] {
+            let (_, section) = page.split_once(&format!("\n### {title}\n")).unwrap();
+            let rows = section.split("\n#").next().unwrap().lines().filter(|line| line.starts_with("| `"));
+            let names = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+            let keys: BTreeSet<_> = names.map(|name| name.split('.').next().unwrap()).collect();
+            assert_eq!(keys, keys_of(list).iter().copied().collect(), "{title}");
+        }
+    }
+}

@@ -3,9 +3,8 @@
 use super::function::Function;
 use super::path::Path;
 use super::{Expression, Node, Operator};
+use crate::metric::unit_of;
 
-/// Endings of names, and the units that they stand for.
-const UNITS: [(&str, &str); 4] = [("_bps", "bps"), ("_s", "s"), ("_packets", "packets"), ("_bytes", "B")];
 /// Completion times by the sizes of sessions, which also count how many sessions there are of a size.
 const BY_SIZE: &str = "_s_by_size";
 const COUNT_BY_SIZE: &str = "completed";
@@ -42,10 +41,7 @@ impl Path {
         if self.keys.last().is_some_and(|key| key == COUNT_BY_SIZE) {
             return None;
         }
-        let of = |key: &String| {
-            let name = if key.ends_with(BY_SIZE) { "_s" } else { key };
-            UNITS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, unit)| *unit)
-        };
+        let of = |key: &String| unit_of(if key.ends_with(BY_SIZE) { "_s" } else { key });
         self.keys.iter().rev().find_map(of)
     }
 }

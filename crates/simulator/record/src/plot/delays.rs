@@ -5,7 +5,8 @@ use super::axis::{XAxis, YAxis};
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
 use super::curves::{MAX_LINES, stem};
 use super::labels::Labels;
-use crate::{Distribution, Distributions, readable_unit, titled};
+use crate::figures::DISTRIBUTION_FIGURES;
+use crate::{Distribution, Distributions, axis_title};
 use headway_units::MediaKind;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ pub fn delay_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_labe
         }
     }
     let words = Words {
-        name: "delay-cdf",
+        name: DISTRIBUTION_FIGURES[0],
         title: "One-way delay of packets that arrived",
         x: "One-way delay",
         y: shares("packets", complementary),
@@ -50,8 +51,12 @@ pub fn frame_chart(runs: &[RunDelays<'_>], x: XAxis, complementary: bool, x_labe
         }
     }
     let y = if complementary { "Share of frames not yet complete" } else { "Share of frames that are complete" };
-    let words =
-        Words { name: "frames", title: "Frames that are complete in time", x: "Time since written", y: y.to_owned() };
+    let words = Words {
+        name: DISTRIBUTION_FIGURES[1],
+        title: "Frames that are complete in time",
+        x: "Time since written",
+        y: y.to_owned(),
+    };
     chart(runs, &found, x, complementary, (words, x_label))
 }
 
@@ -98,7 +103,7 @@ fn chart(
         }
     }
     let longest = together.iter().filter_map(|(_, of)| of.bins.last()).map(|(delay, _)| *delay).fold(0.0, f64::max);
-    let (unit, scale) = readable_unit("s", longest, x_label);
+    let (x_title, scale) = axis_title(words.x, Some("s"), longest, x_label);
     let line = |(colour, (label, of)): (usize, (String, Distribution))| {
         let bins: Vec<(f64, u64)> = of.bins.iter().map(|(delay, count)| (delay / scale, *count)).collect();
         ChartLine { label, colour, style: LineStyle::Steps, points: cumulative(&bins, of.of, complementary) }
@@ -107,7 +112,7 @@ fn chart(
     Some(Chart {
         name: words.name.to_owned(),
         title: named.title(words.title, only),
-        x_title: titled(words.x, Some(unit)),
+        x_title,
         y_title: words.y,
         x,
         y: if complementary { YAxis::Logarithm } else { YAxis::FromZero },

@@ -33,7 +33,7 @@ pub use render::RenderError;
 pub use style::{LegendPlace, Style};
 pub use sweep::{Group, GroupPoint, Sweep};
 
-use crate::{SeriesTable, metric, readable_unit, titled};
+use crate::{SERIES_FIGURES, SeriesFigure, SeriesTable, axis_title, metric};
 use curves::{Curve, Names};
 use draw::Panel;
 use headway_units::Instant;
@@ -79,27 +79,11 @@ pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError
     let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
     let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
     let mut figures = Vec::new();
-    for (name, of, title, what) in [
-        ("throughput", metric::THROUGHPUT, "Throughput of each flow", ("Throughput", Some("bps"))),
-        ("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", ("Rate", Some("bps"))),
-    ] {
-        figures.extend(flow_figure(name, title, &named, flow_curves(runs, of), what, style)?);
-    }
-    let (panels, left_out) = queue_panels(runs, &named);
-    if !panels.is_empty() {
-        let title = match left_out {
-            0 => "Queue of each link".to_owned(),
-            _ => format!("Queue of each link: the {} longest of {}", panels.len(), panels.len() + left_out),
-        };
-        figures.push(draw::figure("queue", &named.title(&title, ""), &panels, style)?);
-    }
-    for (name, of, title, what) in [
-        ("cwnd", metric::CWND, "Congestion window of each flow", ("Window", Some("packets"))),
-        ("rtt", metric::RTT, "Round trip as each controller has smoothed it", ("Round trip", Some("s"))),
-        ("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", ("Loss event rate", None)),
-        ("loss", metric::LOSS, "Packets lost since the start", ("Lost", Some("packets"))),
-    ] {
-        figures.extend(flow_figure(name, title, &named, flow_curves(runs, of), what, style)?);
+    for figure in &SERIES_FIGURES {
+        figures.extend(match figure.of_links {
+            true => queue_figure(figure, &named, runs, style)?,
+            false => flow_figure(figure, &named, flow_curves(runs, figure.metric), style)?,
+        });
     }
     Ok(figures)
 }
@@ -192,11 +176,9 @@ fn largest(found: &[Found<'_>]) -> f64 {
 
 /// A picture of one panel; none of nothing.
 fn flow_figure(
-    name: &str,
-    title: &str,
+    figure: &SeriesFigure,
     named: &Named,
     found: Vec<Found<'_>>,
-    (what, unit): (&str, Option<&'static str>),
     style: &Style,
 ) -> Result<Option<Figure>, PlotError> {
     let Some(first) = found.first().map(|found| found.flow) else { return Ok(None) };
@@ -208,16 +190,19 @@ fn flow_figure(
     };
     let (drawn, together) = curves::reduce(found.iter().filter_map(curve).collect());
     let heading = together.heading(&named.runs, &named.over_seeds).to_owned();
-    let (unit, scale) = unit.map_or((None, 1.0), |unit| {
-        let (unit, scale) = readable_unit(unit, largest(&found), style.y_title.as_deref());
-        (Some(unit), scale)
-    });
-    let panel = Panel { title: String::new(), y_title: titled(what, unit), scale, heading, drawn };
-    draw::figure(name, &named.title(title, if many { "" } else { first }), &[panel], style).map(Some)
+    let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
+    let panel = Panel { title: String::new(), y_title, scale, heading, drawn };
+    let title = named.title(figure.title, if many { "" } else { first });
+    draw::figure(figure.name, &title, &[panel], style).map(Some)
 }
 
-/// A panel for each of the links with the longest mean queue, and how many used links have none.
-fn queue_panels(runs: &[Run<'_>], named: &Named) -> (Vec<Panel>, usize) {
+/// Draws a panel for each of the links with the longest mean queue; none if no link had a queue.
+fn queue_figure(
+    figure: &SeriesFigure,
+    named: &Named,
+    runs: &[Run<'_>],
+    style: &Style,
+) -> Result<Option<Figure>, PlotError> {
     let mut links: Vec<(&str, f64)> = Vec::new();
     for run in runs {
         for (entity, metric, samples) in run.series() {
@@ -256,7 +241,16 @@ fn queue_panels(runs: &[Run<'_>], named: &Named) -> (Vec<Panel>, usize) {
             curves::Together::Coarse => String::new(),
             _ => together.heading(&named.runs, &named.over_seeds).to_owned(),
         };
-        Panel { title: link.to_owned(), y_title: "Waiting (packets)".to_owned(), scale: 1.0, heading, drawn }
+        let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
+        Panel { title: link.to_owned(), y_title, scale, heading, drawn }
     };
-    (links.into_iter().map(|(link, _)| panel(link)).collect(), left_out)
+    let panels: Vec<Panel> = links.iter().map(|(link, _)| panel(link)).collect();
+    if panels.is_empty() {
+        return Ok(None);
+    }
+    let title = match left_out {
+        0 => figure.title.to_owned(),
+        _ => format!("{}: the {} longest of {}", figure.title, panels.len(), panels.len() + left_out),
+    };
+    draw::figure(figure.name, &named.title(&title, ""), &panels, style).map(Some)
 }

@@ -1,0 +1,50 @@
+//! The book and the viewer have the tables of this crate.
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+use headway_record::{SERIES_FIGURES, metric};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// `UPDATE_DOCS=1` writes the file.
+fn check(path: &str, expected: impl FnOnce(&str) -> String) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected = expected(&text);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, expected).unwrap();
+    } else {
+        assert!(text == expected, "run this test with UPDATE_DOCS=1 to write {}", path.display());
+    }
+}
+
+fn check_table(path: &str, name: &str, table: &str) {
+    check(path, |page| {
+        let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+        let (before, rest) = page.split_once(&begin).unwrap();
+        let (_, after) = rest.split_once(&end).unwrap();
+        format!("{before}{begin}{table}{end}{after}")
+    });
+}
+
+#[test]
+fn the_book_has_the_table_of_metrics() {
+    let mut table = String::from("| metric | of | meaning |\n|---|---|---|\n");
+    for metric in metric::ALL {
+        writeln!(table, "| `{}` | {} | {} |", metric.name, metric.entities, metric.meaning).unwrap();
+    }
+    check_table("docs/src/records.md", "metrics", &table);
+}
+
+#[test]
+fn the_book_has_the_table_of_figures() {
+    let mut table = String::from("| figure | title | metric |\n|---|---|---|\n");
+    for figure in SERIES_FIGURES {
+        writeln!(table, "| `{}` | {} | `{}` |", figure.name, figure.title, figure.metric).unwrap();
+    }
+    check_table("docs/src/plots.md", "figures", &table);
+}
+
+#[test]
+fn the_viewer_has_the_titles_of_metrics() {
+    check("viewer/src/lib/metrics.json", |_| serde_json::to_string_pretty(metric::ALL).unwrap() + "\n");
+}
