@@ -34,12 +34,14 @@ pub(crate) struct Scalable {
 }
 
 impl Growth for Scalable {
-    fn check(rules: &Rules) -> Result<(), OptionError> {
-        headway_units::check_range("legacy_window", rules.growth.scalable.legacy_window, 2..=1 << 20)
+    type Options = ScalableOptions;
+
+    fn check(_rules: &Rules, options: &ScalableOptions) -> Result<(), OptionError> {
+        headway_units::check_range("legacy_window", options.legacy_window, 2..=1 << 20)
     }
 
-    fn new(rules: &Rules) -> Self {
-        Self { reno: Aimd::new(rules), legacy_window: f64::from(rules.growth.scalable.legacy_window) }
+    fn new(rules: &Rules, options: &ScalableOptions) -> Self {
+        Self { reno: Aimd::new(rules, &()), legacy_window: f64::from(options.legacy_window) }
     }
 
     fn grow(&mut self, window: &mut Window, acked: Acked) {

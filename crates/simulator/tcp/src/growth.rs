@@ -35,6 +35,9 @@ pub(crate) struct Acked {
 
 /// How a window opens, and what a loss leaves of it.
 pub(crate) trait Growth {
+    /// The options that only this growth has.
+    type Options;
+
     /// What this growth asks for beyond the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
 
@@ -43,11 +46,11 @@ pub(crate) trait Growth {
     /// # Errors
     ///
     /// The first wrong option.
-    fn check(_rules: &Rules) -> Result<(), OptionError> {
+    fn check(_rules: &Rules, _options: &Self::Options) -> Result<(), OptionError> {
         Ok(())
     }
 
-    fn new(rules: &Rules) -> Self;
+    fn new(rules: &Rules, options: &Self::Options) -> Self;
 
     /// Sees every acknowledgement before anything is made of it, duplicates too. `una` is the number that was waited for before it,
     /// `max` one past the highest sent.

@@ -30,12 +30,12 @@ mod unit;
 pub use counters::Counters;
 pub use kinds::cubic::CubicOptions;
 pub use kinds::dctcp::DctcpOptions;
-pub use kinds::newreno::{NewRenoOptions, PartialAckTimer};
-pub use kinds::reno::RenoOptions;
-pub use kinds::sack::{Pipe, SackOptions};
 pub use kinds::vegas::{VegasOptions, VegasRules};
 pub use kinds::westwood::{BandwidthFilter, WestwoodOptions};
-pub use kinds::{Sender, TcpOptions};
-pub use options::{AckCounting, EcnEcho, HalvedWindow, Halving, Increase, Restart, Rules};
+pub use kinds::{OwnOptions, Sender, TcpOptions};
+pub use options::{
+    AckCounting, EcnEcho, HalvedWindow, Halving, Increase, NewRenoOptions, PartialAckTimer, Pipe, RenoOptions, Restart,
+    Rules, SackOptions,
+};
 pub use segment::{SackBlocks, Segment};
 pub use sink::Sink;

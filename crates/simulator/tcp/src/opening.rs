@@ -1,9 +1,8 @@
 //! How acknowledgements open the window of a kind that Linux defines: by the project's own steps, or in the integers of Linux 2.6.22.
 
 use crate::growth::Step;
-use crate::kinds::sack::Pipe;
 use crate::linux_window::LinuxWindow;
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 
 /// One of the two ways.
 #[derive(Clone, Debug)]

@@ -1,10 +1,6 @@
-//! The options of a TCP connection: those of all kinds, and as parts those of some, which are in the files that read them.
+//! Options of a TCP connection: those of all kinds, and as parts those of several kinds. Options of one kind are in its file.
 
 use crate::keys::options;
-use crate::kinds::GrowthOptions;
-use crate::kinds::newreno::NewRenoOptions;
-use crate::kinds::reno::RenoOptions;
-use crate::kinds::sack::{Pipe, SackOptions};
 use headway_units::{Bytes, Dialect, Duration, OptionError, QueueSize, RtoFloor, check_range, unused_unless};
 
 /// Numbers travel as 32 bits in SACK blocks and are compared within half of that.
@@ -134,9 +130,72 @@ options! {
         newreno: NewRenoOptions;
         /// Of the kinds with SACK.
         sack: SackOptions;
-        /// Of single window growths.
-        growth: GrowthOptions;
     }
+}
+
+options! {
+    /// Options of the kinds with a fast recovery.
+    RenoOptions {
+        /// The acknowledgement that ends a fast recovery also opens the window.
+        Expert grow_on_exit: bool = false, Ns2: true;
+    }
+}
+
+options! {
+    /// Options of `tcp-newreno` and `tcp-jtcp`.
+    NewRenoOptions {
+        /// When partial acknowledgements restart the retransmission timer.
+        Usual partial_ack_timer: PartialAckTimer = PartialAckTimer::Impatient;
+        /// cwnd becomes `min(ssthresh, max(FlightSize, least) + 1)` at the end of a recovery (RFC 6582 step 3, option 1; ns-2
+        /// `exit_recovery_fix_`). `exit_recovery_least_flight` is the least.
+        Expert exit_recovery_fix: bool = true, Ns2: false;
+        /// The least FlightSize that `exit_recovery_fix` counts with, in segments: 1 (RFC 6582) or 0 (ns-2).
+        Expert exit_recovery_least_flight: u32 = 1, Ns2: 0;
+        /// New segments that one acknowledgement may release in a recovery; absent: as the window allows.
+        Expert recovery_burst: Option<QueueSize> = None, Ns2: Some(QueueSize::Packets(2));
+    }
+}
+
+/// When partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialAckTimer {
+    /// The first only: many losses end in a timeout.
+    Impatient,
+    /// Each: many losses take a round trip each.
+    SlowButSteady,
+}
+
+options! {
+    /// Options of the kinds with SACK.
+    SackOptions {
+        /// Proportional rate reduction (RFC 6937) in a recovery instead of an immediate cut.
+        Usual proportional_rate_reduction: bool = false, Headway1: true, Linux: true;
+        /// Once in recovery, packets are trusted to arrive in the order in which they were sent: one received makes all sent
+        /// before it lost, retransmissions too (RACK of RFC 8985 on a path without reordering).
+        Usual rack: bool = false, Headway1: true, Linux: true;
+        /// How the sender estimates what is in the network.
+        Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
+        /// SACK blocks in an acknowledgement at most, 0 to 3.
+        Expert sack_blocks: u8 = 0;
+        /// A recovery begins before three duplicates if a segment has arrived that was sent a quarter of the least round trip after
+        /// the missing one (RACK's reordering window, RFC 8985 section 6.2). With `pipe = "scoreboard"`.
+        Expert rack_window: bool = false, Linux: true;
+        /// The scoreboard outlives a timeout (RFC 6675 section 5.1 leaves it open, RFC 2018 forbids it).
+        Expert keep_sack_after_timeout: bool = false, Linux: true;
+    }
+}
+
+/// How SACK estimates what is in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipe {
+    /// A counter: one less for each acknowledgement, one more for each segment sent (ns-2 Sack1; Fall and Floyd 1996).
+    Counted,
+    /// From the scoreboard (RFC 6675 section 4).
+    Scoreboard,
+    /// The same by the highest block, with the recovery and the estimate of the round trip of Linux 2.6 (ns-2 Agent/TCP/Linux).
+    Fack,
 }
 
 /// How a sink reports marks.

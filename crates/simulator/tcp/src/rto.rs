@@ -11,8 +11,7 @@
 //! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
 //! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
 
-use crate::kinds::sack::Pipe;
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 use headway_units::{Duration, Instant, RtoFloor, TickedRoundTripEstimate};
 
 /// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).

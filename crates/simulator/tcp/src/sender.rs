@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 /// Loss recovery: what a duplicate, a partial and a full acknowledgement do.
 pub(crate) trait Recovery {
+    /// The options that only this recovery has.
+    type Options;
+
     /// What this recovery asks for beyond the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
 
-    fn new(rules: &Rules) -> Self;
+    fn new(rules: &Rules, options: &Self::Options) -> Self;
 
     /// The window until the SYN is answered.
     fn first_window(_rules: &Rules) -> u64 {
@@ -64,8 +67,9 @@ pub(crate) struct Flow<R, G> {
 }
 
 impl<R: Recovery, G: Growth> Flow<R, G> {
-    pub(crate) fn new(rules: &Arc<Rules>, random: Random) -> Self {
-        Self { recovery: R::new(rules), state: State::new(rules, R::first_window(rules), random) }
+    pub(crate) fn new(rules: &Arc<Rules>, recovery: &R::Options, growth: &G::Options, random: Random) -> Self {
+        let state = State::new(rules, growth, R::first_window(rules), random);
+        Self { recovery: R::new(rules, recovery), state }
     }
 
     pub(crate) fn write(&mut self, now: Instant, segments: u64) {

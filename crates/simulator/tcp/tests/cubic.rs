@@ -46,7 +46,7 @@ fn linux_leaves_717_of_1024() {
     let mut told_from_seven_tenths = 0;
     for lost in (600..3000).step_by(97) {
         let mut options = options(Dialect::Linux);
-        options.rules_mut().growth.cubic.hystart = false;
+        options.own_mut().cubic.hystart = false;
         let (cwnd, ssthresh) = reduction(&with_loss(&options, "5ms", lost, Duration::from_millis(300)));
         let cwnd = cwnd as u64;
         assert_eq!(ssthresh as u64, cwnd * 717 / 1024, "after a window of {cwnd}");

@@ -143,10 +143,9 @@ fn less_than_a_pair_waits_for_an_acknowledgement_that_is_due() {
 #[test]
 fn no_other_dialect_has_these_rules() {
     for dialect in [Dialect::Rfc, Dialect::Headway1, Dialect::Ns2, Dialect::Ns3] {
-        let mut options = TcpOptions::preset("tcp-cubic", dialect).unwrap();
-        let rules = options.rules_mut();
+        let TcpOptions { rules, own, .. } = TcpOptions::preset("tcp-cubic", dialect).unwrap();
         assert!(
-            !rules.push && !rules.sack.rack_window && !rules.growth.cubic.grow_without_plateau && rules.quick_acks == 0,
+            !rules.push && !rules.sack.rack_window && !own.cubic.grow_without_plateau && rules.quick_acks == 0,
             "{dialect:?}"
         );
     }

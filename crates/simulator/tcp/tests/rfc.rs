@@ -557,11 +557,9 @@ fn ecn_at_the_sender() {
 /// RFC 8257 section 3.3: once a window it goes down by half of alpha, and RFC 9331 section 4.1: an L4S sender's data is ECT(1).
 #[test]
 fn dctcp_at_the_sender() {
-    let change = |rules: &mut Rules| {
-        rules.growth.dctcp.l4s = true;
-        rules.initial_ssthresh = Some(QueueSize::Packets(10));
-    };
-    let mut sender = Sender::new(&options("tcp-dctcp", change), Random::new(1, "dialogue"));
+    let mut options = options("tcp-dctcp", |rules| rules.initial_ssthresh = Some(QueueSize::Packets(10)));
+    options.own_mut().dctcp.l4s = true;
+    let mut sender = Sender::new(&options, Random::new(1, "dialogue"));
     sender.write(Instant::ZERO, 1000);
     let syn = sender.poll_transmit(Instant::ZERO).unwrap();
     assert!(syn.ece && syn.ecn == Ecn::NotEct);

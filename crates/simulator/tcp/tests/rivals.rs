@@ -36,8 +36,7 @@ fn vegas_keeps_a_few_segments_waiting() {
         let mut options = preset("tcp-vegas", dialect);
         options.rules_mut().delayed_ack = None;
         let outcome = alone(&dumbbell("2Mbps", "10ms", 50), &options);
-        let (alpha, beta) =
-            (f64::from(options.rules.growth.vegas.vegas_alpha), f64::from(options.rules.growth.vegas.vegas_beta));
+        let (alpha, beta) = (f64::from(options.own.vegas.vegas_alpha), f64::from(options.own.vegas.vegas_beta));
         let queue = outcome.mean_queue;
         assert!((alpha..=beta + 2.0).contains(&queue), "{dialect:?}: {queue} segments in the queue");
         assert!(outcome.drops.is_empty(), "{dialect:?}: {:?}", outcome.drops);
@@ -70,8 +69,9 @@ fn either_vegas_runs_in_each_dialect() {
     for dialect in DIALECTS {
         for vegas in [VegasRules::Arizona, VegasRules::Linux] {
             let mut options = preset("tcp-vegas", dialect);
+            options.own_mut().vegas.vegas = vegas;
             let rules = options.rules_mut();
-            (rules.growth.vegas.vegas, rules.timestamps, rules.sack.sack_blocks) = (vegas, true, 3);
+            (rules.timestamps, rules.sack.sack_blocks) = (true, 3);
             rules.delayed_ack = Some("100ms".parse().unwrap());
             let outcome = alone(&lossy(0.1), &options);
             let sink = &outcome.flows[0].sink;
@@ -88,7 +88,7 @@ fn westwood_outruns_reno_on_a_lossy_link() {
         let sack = alone(&lossy(1.0), &preset("tcp-sack", dialect)).flows[0].sink.received_segments();
         for filter in [BandwidthFilter::Plus, BandwidthFilter::Tustin] {
             let mut options = preset("tcp-westwood", dialect);
-            options.rules_mut().growth.westwood.bandwidth_filter = filter;
+            options.own_mut().westwood.bandwidth_filter = filter;
             let westwood = alone(&lossy(1.0), &options).flows[0].sink.received_segments();
             assert!(westwood * 2 > sack * 3, "{dialect:?} {filter:?}: {westwood} beside {sack}");
         }
@@ -102,8 +102,7 @@ fn westwood_leaves_a_full_link() {
     for dialect in DIALECTS {
         let mut options = preset("tcp-westwood", dialect);
         // ns-2's `linux` leaves Reno's ssthresh.
-        (options.rules_mut().timestamps, options.rules_mut().growth.westwood.bandwidth_filter) =
-            (true, BandwidthFilter::Plus);
+        (options.rules_mut().timestamps, options.own_mut().westwood.bandwidth_filter) = (true, BandwidthFilter::Plus);
         let outcome = alone(&dumbbell("2Mbps", "10ms", 20), &options);
         let segment = options.rules.segment.count() as f64 * 8.0;
         let product = 2e6 * 0.028 / segment + 2.0;

@@ -17,7 +17,9 @@ pub(crate) struct Aimd {
 }
 
 impl Growth for Aimd {
-    fn new(rules: &Rules) -> Self {
+    type Options = ();
+
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         Self { step: Step::new(rules) }
     }
     fn grow(&mut self, window: &mut Window, acked: Acked) {

@@ -14,7 +14,7 @@
 //! baseRTT is the least round trip seen, or that of a round with one segment.
 
 use crate::growth::Growth;
-use crate::kinds::vegas::GAMMA;
+use crate::kinds::vegas::{GAMMA, VegasOptions};
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
@@ -72,10 +72,12 @@ pub(crate) struct Arizona {
 }
 
 impl Recovery for Arizona {
-    fn new(rules: &Rules) -> Self {
+    type Options = VegasOptions;
+
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
         Self {
-            alpha: f64::from(rules.growth.vegas.vegas_alpha),
-            beta: f64::from(rules.growth.vegas.vegas_beta),
+            alpha: f64::from(options.vegas_alpha),
+            beta: f64::from(options.vegas_beta),
             first_sent: Instant::ZERO,
             begun: false,
             places: rules.segments(rules.window).min(MOST_PLACES),

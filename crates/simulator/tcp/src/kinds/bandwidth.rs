@@ -9,7 +9,6 @@
 //! ```
 
 use crate::kinds::westwood::BandwidthFilter;
-use crate::options::Rules;
 use headway_units::{Duration, Instant};
 
 /// T of `tustin`.
@@ -46,8 +45,8 @@ pub(crate) struct Tustin {
 }
 
 impl Bandwidth {
-    pub(crate) fn new(rules: &Rules) -> Self {
-        match rules.growth.westwood.bandwidth_filter {
+    pub(crate) fn new(filter: BandwidthFilter) -> Self {
+        match filter {
             BandwidthFilter::Plus | BandwidthFilter::Linux => Self::Plus(Plus::default()),
             BandwidthFilter::Tustin => {
                 Self::Tustin(Tustin { last: Instant::ZERO, segments: 0, sample: 0.0, rate: 0.0 })
@@ -127,13 +126,9 @@ impl Tustin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpOptions;
-    use headway_units::{Dialect, Registry};
 
     fn estimate(filter: BandwidthFilter) -> Bandwidth {
-        let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().growth.westwood.bandwidth_filter = filter;
-        let mut bandwidth = Bandwidth::new(&options.rules);
+        let mut bandwidth = Bandwidth::new(filter);
         bandwidth.start(Instant::from_secs(1));
         bandwidth
     }

@@ -60,13 +60,15 @@ pub(crate) struct Bic {
 }
 
 impl Growth for Bic {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
             rules.adjust_to_linux_agent();
         }
     }
 
-    fn new(rules: &Rules) -> Self {
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         let opening = Opening::new(rules);
         Self {
             whole: opening.is_linux() || rules.increase == Increase::Whole,
@@ -197,7 +199,7 @@ mod tests {
     use headway_units::{Duration, Registry};
 
     fn bic(dialect: Dialect) -> Bic {
-        Bic::new(&TcpOptions::preset("tcp-bic", dialect).unwrap().rules)
+        Bic::new(&TcpOptions::preset("tcp-bic", dialect).unwrap().rules, &())
     }
 
     fn acked(una: u64) -> Acked {

@@ -14,8 +14,7 @@
 use crate::growth::{Acked, Growth, Step, Window};
 use crate::keys::options;
 use crate::kinds::hystart::HyStart;
-use crate::kinds::sack::Pipe;
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant, OptionError};
 
@@ -62,6 +61,8 @@ pub(crate) struct Cubic {
 }
 
 impl Growth for Cubic {
+    type Options = CubicOptions;
+
     /// CUBIC is not in ns-2.35 as such (Agent/TCP/Linux carries an older kernel file): under that dialect it keeps ns-2's
     /// sizes and windows, but RFC 9438 stands on RFC 6675.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
@@ -70,16 +71,16 @@ impl Growth for Cubic {
         }
     }
 
-    fn check(rules: &Rules) -> Result<(), OptionError> {
-        let beta = rules.growth.cubic.beta;
+    fn check(_rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
+        let beta = options.beta;
         if beta > 0.0 && beta < 1.0 {
             return Ok(());
         }
         Err(OptionError::new("beta", format!("{beta} is out of range: above 0 and below 1")))
     }
 
-    fn new(rules: &Rules) -> Self {
-        let CubicOptions { beta, hystart, reno_friendly_alpha_rises, grow_without_plateau } = rules.growth.cubic;
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
+        let CubicOptions { beta, hystart, reno_friendly_alpha_rises, grow_without_plateau } = *options;
         Self {
             step: Step::new(rules),
             beta,
@@ -207,10 +208,10 @@ mod tests {
     use crate::TcpOptions;
     use headway_units::Registry;
 
-    fn cubic(change: impl FnOnce(&mut Rules)) -> Cubic {
+    fn cubic(change: impl FnOnce(&mut TcpOptions)) -> Cubic {
         let mut options = TcpOptions::preset("tcp-cubic", Dialect::Rfc).unwrap();
-        change(options.rules_mut());
-        Cubic::new(&options.rules)
+        change(&mut options);
+        Cubic::new(&options.rules, &options.own.cubic)
     }
 
     fn acked(now: Instant, segments: u64, rtt: Duration) -> Acked {
@@ -241,8 +242,9 @@ mod tests {
             }
             window.cwnd - from
         };
-        let linux = |rules: &mut Rules| {
-            (rules.growth.cubic.grow_without_plateau, rules.increase) = (true, crate::options::Increase::Whole);
+        let linux = |options: &mut TcpOptions| {
+            options.own_mut().cubic.grow_without_plateau = true;
+            options.rules_mut().increase = crate::options::Increase::Whole;
         };
         assert_eq!(grown(&mut cubic(|_| {}), 100.0).floor(), 0.0);
         let mut cubic = cubic(linux);

@@ -43,6 +43,8 @@ pub(crate) struct Dctcp {
 }
 
 impl Growth for Dctcp {
+    type Options = DctcpOptions;
+
     fn adjust(rules: &mut Rules, _dialect: Dialect) {
         rules.ecn = true;
         rules.ecn_echo = EcnEcho::Exact;
@@ -51,16 +53,16 @@ impl Growth for Dctcp {
         rules.halved_window = HalvedWindow::Fractional;
     }
 
-    fn check(rules: &Rules) -> Result<(), OptionError> {
-        if rules.growth.dctcp.l4s && !rules.ecn {
+    fn check(rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
+        if options.l4s && !rules.ecn {
             return Err(OptionError::new("l4s", "without ecn = true nothing goes as ECT(1): set both"));
         }
         Ok(())
     }
 
-    fn new(rules: &Rules) -> Self {
-        let codepoint = if rules.growth.dctcp.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
-        Self { reno: Aimd::new(rules), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
+        let codepoint = if options.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        Self { reno: Aimd::new(rules, &()), codepoint, alpha: 1.0, acked: 0, marked: 0, window_end: 0 }
     }
 
     fn observe(&mut self, _now: Instant, una: u64, max: u64, ack: &Segment) {
@@ -112,7 +114,8 @@ mod tests {
     }
 
     fn dctcp() -> Dctcp {
-        Dctcp::new(&TcpOptions::preset("tcp-dctcp", Dialect::Rfc).unwrap().rules)
+        let options = TcpOptions::preset("tcp-dctcp", Dialect::Rfc).unwrap();
+        Dctcp::new(&options.rules, &options.own.dctcp)
     }
 
     /// RFC 8257 section 3.3: alpha is 1 at first, and after each window 15/16 of it and 1/16 of the share that was marked.

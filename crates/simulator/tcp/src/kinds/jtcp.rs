@@ -36,14 +36,16 @@ pub(crate) struct Jtcp {
 }
 
 impl Growth for Jtcp {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, _dialect: Dialect) {
         // What it measures comes in that option.
         rules.timestamps = true;
     }
 
-    fn new(rules: &Rules) -> Self {
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         Self {
-            reno: Aimd::new(rules),
+            reno: Aimd::new(rules, &()),
             now: Instant::ZERO,
             srtt: Duration::ZERO,
             reduced_at: None,
@@ -104,7 +106,7 @@ mod tests {
 
     /// Windows of ten segments sent 10 ms apart that arrive `spacing` ms apart, by a receiver's clock that is ahead by `offset` ms.
     fn after_windows(spacing: u64, offset: u64) -> Jtcp {
-        let mut jtcp = Jtcp::new(&TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap().rules);
+        let mut jtcp = Jtcp::new(&TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap().rules, &());
         for n in 1..=31 {
             jtcp.observe(Instant::from_millis(500 + spacing * n), n, n + 10, &ack(n + 1, offset + spacing * n, 10 * n));
         }

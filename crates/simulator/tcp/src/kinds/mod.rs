@@ -44,6 +44,26 @@ use vegas::{Vegas, VegasRecovery};
 use veno::Veno;
 use westwood::Westwood;
 
+/// Declares the options of single kinds.
+macro_rules! own_options {
+    ($( $(#[$meta:meta])+ $part:ident: $Options:ty ),+ $(,)?) => {
+        options! {
+            /// The options of single kinds.
+            OwnOptions {} with { $( $(#[$meta])+ $part: $Options; )+ }
+        }
+        $( impl AsRef<$Options> for OwnOptions {
+            fn as_ref(&self) -> &$Options {
+                &self.$part
+            }
+        } )+
+        impl AsRef<()> for OwnOptions {
+            fn as_ref(&self) -> &() {
+                &()
+            }
+        }
+    };
+}
+
 /// Makes of the lines below the list of names, `Kind`, and the `Sender` that dispatches statically.
 macro_rules! kinds {
     (($d:tt) $( $name:literal => $Variant:ident($recovery:ty, $growth:ty) [$($part:ident),*] ),+ $(,)?) => {
@@ -60,20 +80,20 @@ macro_rules! kinds {
                 match name { $($name => Some(Self::$Variant),)+ _ => None }
             }
             fn parts(self) -> Parts {
-                match self { $(Self::$Variant => &["growth", $(stringify!($part)),*]),+ }
+                match self { $(Self::$Variant => &[$(stringify!($part)),*]),+ }
             }
             /// Returns the rules under a dialect, with what the kind's recovery and its growth change.
-            fn preset(self, dialect: Dialect) -> Rules {
+            fn preset(self, dialect: Dialect) -> (Rules, OwnOptions) {
                 let mut rules = Rules::preset(dialect, self.parts());
                 match self { $(Self::$Variant => {
                     <$recovery as crate::sender::Recovery>::adjust(&mut rules, dialect);
                     <$growth as crate::growth::Growth>::adjust(&mut rules, dialect);
                 }),+ }
-                rules
+                (rules, OwnOptions::preset(dialect, self.parts()))
             }
-            fn check(self, rules: &Rules) -> Result<(), OptionError> {
+            fn check(self, rules: &Rules, own: &OwnOptions) -> Result<(), OptionError> {
                 rules.check()?;
-                match self { $(Self::$Variant => <$growth as crate::growth::Growth>::check(rules)),+ }
+                match self { $(Self::$Variant => <$growth as crate::growth::Growth>::check(rules, own.as_ref())),+ }
             }
         }
 
@@ -90,7 +110,10 @@ macro_rules! kinds {
             #[must_use]
             pub fn new(options: &TcpOptions, random: Random) -> Self {
                 Self(match options.kind {
-                    $(Kind::$Variant => Machine::$Variant(Box::new(Flow::new(&options.rules, random)))),+
+                    $(Kind::$Variant => {
+                        let (rules, own) = (&options.rules, &*options.own);
+                        Machine::$Variant(Box::new(Flow::new(rules, own.as_ref(), own.as_ref(), random)))
+                    }),+
                 })
             }
         }
@@ -119,19 +142,15 @@ kinds! {
     "tcp-bic"      => Bic(Sack, Bic) [reno, sack],
 }
 
-options! {
-    /// The options of single window growths.
-    GrowthOptions {
-    } with {
-        /// Of `tcp-cubic`.
-        cubic: cubic::CubicOptions;
-        /// Of `tcp-vegas`.
-        vegas: vegas::VegasOptions;
-        /// Of `tcp-westwood`.
-        westwood: westwood::WestwoodOptions;
-        /// Of `tcp-dctcp`.
-        dctcp: dctcp::DctcpOptions;
-    }
+own_options! {
+    /// Of `tcp-cubic`.
+    cubic: cubic::CubicOptions,
+    /// Of `tcp-vegas`.
+    vegas: vegas::VegasOptions,
+    /// Of `tcp-westwood`.
+    westwood: westwood::WestwoodOptions,
+    /// Of `tcp-dctcp`.
+    dctcp: dctcp::DctcpOptions,
 }
 
 /// Options of a TCP connection: which kind, and its rules.
@@ -140,6 +159,8 @@ pub struct TcpOptions {
     kind: Kind,
     /// The kind's rules; shared by the connections that are told the same.
     pub rules: Arc<Rules>,
+    /// The options that only this kind has; shared in the same way.
+    pub own: Arc<OwnOptions>,
 }
 
 impl TcpOptions {
@@ -148,9 +169,15 @@ impl TcpOptions {
         Arc::make_mut(&mut self.rules)
     }
 
+    /// The options that only this kind has, to be changed for this connection alone.
+    pub fn own_mut(&mut self) -> &mut OwnOptions {
+        Arc::make_mut(&mut self.own)
+    }
+
     fn tables(&self) -> Result<Tables, serde_json::Error> {
         let mut tables = Tables::default();
-        self.rules.write(self.kind.parts(), &mut tables).map(|()| tables)
+        self.rules.write(self.kind.parts(), &mut tables)?;
+        self.own.write(self.kind.parts(), &mut tables).map(|()| tables)
     }
 
     /// The same error with the table of its key.
@@ -169,10 +196,11 @@ impl Registry for TcpOptions {
     }
     fn preset(kind: &str, dialect: Dialect) -> Option<Self> {
         let kind = Kind::named(kind)?;
-        Some(Self { kind, rules: Arc::new(kind.preset(dialect)) })
+        let (rules, own) = kind.preset(dialect);
+        Some(Self { kind, rules: Arc::new(rules), own: Arc::new(own) })
     }
     fn check(&self) -> Result<(), OptionError> {
-        self.kind.check(&self.rules).map_err(|error| self.placed(error))
+        self.kind.check(&self.rules, &self.own).map_err(|error| self.placed(error))
     }
     fn unused(&self) -> Vec<OptionError> {
         self.rules.unused().into_iter().map(|error| self.placed(error)).collect()
@@ -182,10 +210,11 @@ impl Registry for TcpOptions {
 impl SchemaRegistry for TcpOptions {
     fn deserialize<'de, D: Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error> {
         let kind = Kind::named(kind).ok_or_else(|| D::Error::unknown_variant(kind, KINDS))?;
-        let mut rules = kind.preset(Dialect::Rfc);
+        let (mut rules, mut own) = kind.preset(Dialect::Rfc);
         rules.clear();
-        TableReader { kind, rules: &mut rules, table: Table::Usual }.deserialize(options)?;
-        Ok(Self { kind, rules: Arc::new(rules) })
+        own.clear();
+        TableReader { kind, rules: &mut rules, own: &mut own, table: Table::Usual }.deserialize(options)?;
+        Ok(Self { kind, rules: Arc::new(rules), own: Arc::new(own) })
     }
 }
 
@@ -193,6 +222,7 @@ impl SchemaRegistry for TcpOptions {
 struct TableReader<'r> {
     kind: Kind,
     rules: &'r mut Rules,
+    own: &'r mut OwnOptions,
     table: Table,
 }
 
@@ -209,11 +239,12 @@ impl<'de> Visitor<'de> for TableReader<'_> {
         f.write_str("a table")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { kind, rules, table } = self;
+        let Self { kind, rules, own, table } = self;
         while let Some(key) = map.next_key::<String>()? {
+            let (parts, at) = (kind.parts(), (table, key.as_str()));
             if table == Table::Usual && key == EXPERT {
-                map.next_value_seed(TableReader { kind, rules, table: Table::Expert })?;
-            } else if !rules.read(kind.parts(), (table, &key), &mut map)? {
+                map.next_value_seed(TableReader { kind, rules, own, table: Table::Expert })?;
+            } else if !rules.read(parts, at, &mut map)? && !own.read(parts, at, &mut map)? {
                 return Err(A::Error::custom(format_args!("{} has no key \"{key}\"", kind.name())));
             }
         }
@@ -236,8 +267,9 @@ impl schemars::JsonSchema for TcpOptions {
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = |kind: &'static str| {
-            let (rules, mut tables) = (TcpOptions::preset(kind, Dialect::Rfc)?, Tables::default());
-            rules.rules.describe(rules.kind.parts(), generator, &mut tables);
+            let (options, mut tables) = (TcpOptions::preset(kind, Dialect::Rfc)?, Tables::default());
+            options.rules.describe(options.kind.parts(), generator, &mut tables);
+            options.own.describe(options.kind.parts(), generator, &mut tables);
             let [mut keys, expert] = tables.map(serde_json::Value::from);
             keys[EXPERT] = json!({
                 "description": "Options that only presets set.", "type": "object",

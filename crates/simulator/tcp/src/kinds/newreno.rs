@@ -6,38 +6,12 @@
 //! ```
 
 use crate::growth::Growth;
-use crate::keys::options;
 use crate::kinds::reno::duplicate;
-use crate::options::Rules;
+use crate::options::{PartialAckTimer, Rules};
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
-use headway_units::{Dialect, QueueSize};
-
-options! {
-    /// Options of `tcp-newreno` and `tcp-jtcp`.
-    NewRenoOptions {
-        /// When partial acknowledgements restart the retransmission timer.
-        Usual partial_ack_timer: PartialAckTimer = PartialAckTimer::Impatient;
-        /// cwnd becomes `min(ssthresh, max(FlightSize, least) + 1)` at the end of a recovery (RFC 6582 step 3, option 1; ns-2
-        /// `exit_recovery_fix_`). `exit_recovery_least_flight` is the least.
-        Expert exit_recovery_fix: bool = true, Ns2: false;
-        /// The least FlightSize that `exit_recovery_fix` counts with, in segments: 1 (RFC 6582) or 0 (ns-2).
-        Expert exit_recovery_least_flight: u32 = 1, Ns2: 0;
-        /// New segments that one acknowledgement may release in a recovery; absent: as the window allows.
-        Expert recovery_burst: Option<QueueSize> = None, Ns2: Some(QueueSize::Packets(2));
-    }
-}
-
-/// When partial acknowledgements restart the retransmission timer (RFC 6582 section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PartialAckTimer {
-    /// The first only: many losses end in a timeout.
-    Impatient,
-    /// Each: many losses take a round trip each.
-    SlowButSteady,
-}
+use headway_units::Dialect;
 
 /// Fast recovery that stays for partial acknowledgements.
 #[derive(Clone, Debug)]
@@ -47,11 +21,13 @@ pub(crate) struct NewReno {
 }
 
 impl Recovery for NewReno {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.adjust_timer_without_sack(dialect);
     }
 
-    fn new(_rules: &Rules) -> Self {
+    fn new(_rules: &Rules, _options: &Self::Options) -> Self {
         Self { partial: false }
     }
 

@@ -8,31 +8,24 @@
 //! Segments go out while in flight < cwnd + inflation.
 
 use crate::growth::Growth;
-use crate::keys::options;
 use crate::options::Rules;
 use crate::segment::Segment;
 use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 
-options! {
-    /// Options of the kinds with a fast recovery.
-    RenoOptions {
-        /// The acknowledgement that ends a fast recovery also opens the window.
-        Expert grow_on_exit: bool = false, Ns2: true;
-    }
-}
-
 /// Fast recovery that the first new acknowledgement ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno;
 
 impl Recovery for Reno {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.adjust_timer_without_sack(dialect);
     }
 
-    fn new(_rules: &Rules) -> Self {
+    fn new(_rules: &Rules, _options: &Self::Options) -> Self {
         Self
     }
 

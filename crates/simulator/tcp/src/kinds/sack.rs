@@ -11,10 +11,9 @@
 //! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead, with `pipe = "fack"` that of its Agent/TCP/Linux.
 
 use crate::growth::Growth;
-use crate::keys::options;
 use crate::kinds::fack::Fack;
 use crate::kinds::sack1::Counted;
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Segment;
@@ -22,38 +21,6 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 use std::collections::VecDeque;
-
-options! {
-    /// Options of the kinds with SACK.
-    SackOptions {
-        /// Proportional rate reduction (RFC 6937) in a recovery instead of an immediate cut.
-        Usual proportional_rate_reduction: bool = false, Headway1: true, Linux: true;
-        /// Once in recovery, packets are trusted to arrive in the order in which they were sent: one received makes all sent
-        /// before it lost, retransmissions too (RACK of RFC 8985 on a path without reordering).
-        Usual rack: bool = false, Headway1: true, Linux: true;
-        /// How the sender estimates what is in the network.
-        Expert pipe: Pipe = Pipe::Scoreboard, Ns2: Pipe::Counted;
-        /// SACK blocks in an acknowledgement at most, 0 to 3.
-        Expert sack_blocks: u8 = 0;
-        /// A recovery begins before three duplicates if a segment has arrived that was sent a quarter of the least round trip after
-        /// the missing one (RACK's reordering window, RFC 8985 section 6.2). With `pipe = "scoreboard"`.
-        Expert rack_window: bool = false, Linux: true;
-        /// The scoreboard outlives a timeout (RFC 6675 section 5.1 leaves it open, RFC 2018 forbids it).
-        Expert keep_sack_after_timeout: bool = false, Linux: true;
-    }
-}
-
-/// How SACK estimates what is in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pipe {
-    /// A counter: one less for each acknowledgement, one more for each segment sent (ns-2 Sack1; Fall and Floyd 1996).
-    Counted,
-    /// From the scoreboard (RFC 6675 section 4).
-    Scoreboard,
-    /// The same by the highest block, with the recovery and the estimate of the round trip of Linux 2.6 (ns-2 Agent/TCP/Linux).
-    Fack,
-}
 
 /// SACK recovery of each sort.
 #[derive(Clone, Debug)]
@@ -87,13 +54,15 @@ pub(crate) struct Board {
 }
 
 impl Recovery for Sack {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.sack.sack_blocks = 3;
         // net/ipv4/tcp_input.c, `tcp_cong_control`: the reduction has ended when the acknowledgement comes to it.
         rules.reno.grow_on_exit |= dialect == Dialect::Linux;
     }
 
-    fn new(rules: &Rules) -> Self {
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         match rules.sack.pipe {
             Pipe::Counted => Self::Counted(Counted::new(rules)),
             Pipe::Scoreboard => Self::Scoreboard(Board {
@@ -363,7 +332,9 @@ mod tests {
     }
 
     impl Growth for Witness {
-        fn new(_rules: &Rules) -> Self {
+        type Options = ();
+
+        fn new(_rules: &Rules, _options: &()) -> Self {
             Self { seen: 0 }
         }
         fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {
@@ -391,7 +362,7 @@ mod tests {
         for pipe in [Pipe::Counted, Pipe::Scoreboard, Pipe::Fack] {
             let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
             (options.rules_mut().sack.pipe, options.rules_mut().delayed_ack) = (pipe, None);
-            let mut flow = Flow::<Sack, Witness>::new(&options.rules, Random::new(1, "witness"));
+            let mut flow = Flow::<Sack, Witness>::new(&options.rules, &(), &(), Random::new(1, "witness"));
             let mut sink = Sink::new(&options);
             flow.write(Instant::ZERO, 100);
             let mut now = Instant::ZERO;

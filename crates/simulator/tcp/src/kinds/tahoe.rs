@@ -17,11 +17,13 @@ use headway_units::Dialect;
 pub(crate) struct Tahoe;
 
 impl Recovery for Tahoe {
+    type Options = ();
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.adjust_timer_without_sack(dialect);
     }
 
-    fn new(_rules: &Rules) -> Self {
+    fn new(_rules: &Rules, _options: &Self::Options) -> Self {
         Self
     }
 

@@ -73,8 +73,10 @@ enum Phase {
 }
 
 impl Growth for Vegas {
-    fn check(rules: &Rules) -> Result<(), OptionError> {
-        let VegasOptions { vegas_alpha, vegas_beta, .. } = rules.growth.vegas;
+    type Options = VegasOptions;
+
+    fn check(_rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
+        let VegasOptions { vegas_alpha, vegas_beta, .. } = options;
         if vegas_alpha <= vegas_beta {
             return Ok(());
         }
@@ -82,11 +84,11 @@ impl Growth for Vegas {
         Err(OptionError::new("vegas_alpha", message))
     }
 
-    fn new(rules: &Rules) -> Self {
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
         Self {
-            reno: Aimd::new(rules),
-            alpha: f64::from(rules.growth.vegas.vegas_alpha),
-            beta: f64::from(rules.growth.vegas.vegas_beta),
+            reno: Aimd::new(rules, &()),
+            alpha: f64::from(options.vegas_alpha),
+            beta: f64::from(options.vegas_beta),
             whole: rules.increase == Increase::Whole,
             phase: Phase::Round(1),
             base_rtt: Duration::MAX,
@@ -201,6 +203,8 @@ pub(crate) enum VegasRecovery {
 }
 
 impl Recovery for VegasRecovery {
+    type Options = VegasOptions;
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
             // `VegasTcpAgent::output` adds no headers, and sends a SYN of full size.
@@ -215,10 +219,10 @@ impl Recovery for VegasRecovery {
         }
     }
 
-    fn new(rules: &Rules) -> Self {
-        match rules.growth.vegas.vegas {
-            VegasRules::Arizona => Self::Arizona(Arizona::new(rules)),
-            VegasRules::Linux => Self::Linux(Sack::new(rules)),
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
+        match options.vegas {
+            VegasRules::Arizona => Self::Arizona(Arizona::new(rules, options)),
+            VegasRules::Linux => Self::Linux(Sack::new(rules, &())),
         }
     }
 
@@ -252,7 +256,8 @@ mod tests {
     use headway_units::{Instant, Registry};
 
     fn vegas(dialect: Dialect) -> Vegas {
-        Vegas::new(&TcpOptions::preset("tcp-vegas", dialect).unwrap().rules)
+        let options = TcpOptions::preset("tcp-vegas", dialect).unwrap();
+        Vegas::new(&options.rules, &options.own.vegas)
     }
 
     /// A round of ten acknowledgements with this round trip, in ms, and the first of the next.

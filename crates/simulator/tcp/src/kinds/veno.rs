@@ -44,6 +44,8 @@ pub(crate) struct Veno {
 }
 
 impl Growth for Veno {
+    type Options = ();
+
     /// Each acknowledgement has to measure a round trip.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.timestamps = true;
@@ -52,7 +54,7 @@ impl Growth for Veno {
         }
     }
 
-    fn new(rules: &Rules) -> Self {
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         let opening = Opening::new(rules);
         Self {
             whole: opening.is_linux() || rules.increase == Increase::Whole,
@@ -178,7 +180,7 @@ mod tests {
     use headway_units::{Instant, Registry};
 
     fn veno(dialect: Dialect) -> Veno {
-        Veno::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules)
+        Veno::new(&TcpOptions::preset("tcp-veno", dialect).unwrap().rules, &())
     }
 
     fn acked(una: u64, rtt_ms: u64) -> Acked {

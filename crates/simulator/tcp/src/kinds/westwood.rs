@@ -13,9 +13,8 @@ use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
 use crate::kinds::aimd::Aimd;
 use crate::kinds::bandwidth::Bandwidth;
-use crate::kinds::sack::Pipe;
 use crate::kinds::westwood_linux::LinuxWestwood;
-use crate::options::Rules;
+use crate::options::{Pipe, Rules};
 use crate::segment::Segment;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant, OptionError};
@@ -58,24 +57,26 @@ pub(crate) enum Westwood {
 }
 
 impl Growth for Westwood {
+    type Options = WestwoodOptions;
+
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
             rules.adjust_to_linux_agent();
         }
     }
 
-    fn check(rules: &Rules) -> Result<(), OptionError> {
-        if rules.growth.westwood.bandwidth_filter == BandwidthFilter::Linux && rules.sack.pipe != Pipe::Fack {
+    fn check(rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
+        if options.bandwidth_filter == BandwidthFilter::Linux && rules.sack.pipe != Pipe::Fack {
             let message = "linux needs the events of expert.pipe = \"fack\": set both, or another filter";
             return Err(OptionError::new("bandwidth_filter", message));
         }
         Ok(())
     }
 
-    fn new(rules: &Rules) -> Self {
-        match rules.growth.westwood.bandwidth_filter {
-            BandwidthFilter::Linux => Self::Linux(LinuxWestwood::new(rules)),
-            BandwidthFilter::Plus | BandwidthFilter::Tustin => Self::Published(Published::new(rules)),
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
+        match options.bandwidth_filter {
+            BandwidthFilter::Linux => Self::Linux(LinuxWestwood::new(rules, &())),
+            BandwidthFilter::Plus | BandwidthFilter::Tustin => Self::Published(Published::new(rules, options)),
         }
     }
 
@@ -119,11 +120,13 @@ pub(crate) struct Published {
 }
 
 impl Growth for Published {
-    fn new(rules: &Rules) -> Self {
+    type Options = WestwoodOptions;
+
+    fn new(rules: &Rules, options: &Self::Options) -> Self {
         Self {
-            reno: Aimd::new(rules),
-            bandwidth: Bandwidth::new(rules),
-            plus: rules.growth.westwood.bandwidth_filter == BandwidthFilter::Plus,
+            reno: Aimd::new(rules, &()),
+            bandwidth: Bandwidth::new(options.bandwidth_filter),
+            plus: options.bandwidth_filter == BandwidthFilter::Plus,
             accounted: 0,
             rtt: None,
             min_rtt: Duration::ZERO,
@@ -210,8 +213,8 @@ mod tests {
 
     fn westwood(filter: BandwidthFilter) -> Published {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
-        options.rules_mut().growth.westwood.bandwidth_filter = filter;
-        Published::new(&options.rules)
+        options.own_mut().westwood.bandwidth_filter = filter;
+        Published::new(&options.rules, &options.own.westwood)
     }
 
     /// AckedCount of the paper of 2001: three duplicates count at once; of the four segments that then arrive in one acknowledgement

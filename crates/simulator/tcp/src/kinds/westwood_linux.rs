@@ -41,7 +41,9 @@ pub(crate) struct LinuxWestwood {
 }
 
 impl Growth for LinuxWestwood {
-    fn new(rules: &Rules) -> Self {
+    type Options = ();
+
+    fn new(rules: &Rules, _options: &Self::Options) -> Self {
         Self {
             mss: rules.payload().count().max(1),
             counters: LinuxWindow::new(rules),
@@ -139,7 +141,7 @@ mod tests {
     fn westwood() -> LinuxWestwood {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
         options.rules_mut().window = "12packets".parse().unwrap();
-        LinuxWestwood::new(&options.rules)
+        LinuxWestwood::new(&options.rules, &())
     }
 
     fn acked(millis: u64, segments: u64, srtt: u64) -> Acked {

@@ -86,7 +86,7 @@ pub(crate) struct State<G> {
     pub(crate) waits_for_timer: bool,
     /// Less than a unit waits for the next acknowledgement, though the window admits it.
     pub(crate) deferred: bool,
-    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::kinds::sack::SackOptions::rack_window).
+    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::options::SackOptions::rack_window).
     pub(crate) keeps_times: bool,
     /// Used with [`Rules::push`].
     unit: Unit,
@@ -98,7 +98,7 @@ pub(crate) struct State<G> {
 }
 
 impl<G: Growth> State<G> {
-    pub(crate) fn new(rules: &Arc<Rules>, cwnd: u64, random: Random) -> Self {
+    pub(crate) fn new(rules: &Arc<Rules>, growth: &G::Options, cwnd: u64, random: Random) -> Self {
         let limit = rules.segments(rules.window);
         let ssthresh = rules.initial_ssthresh.map_or(limit, |size| rules.segments(size));
         Self {
@@ -127,7 +127,7 @@ impl<G: Growth> State<G> {
             last_sent: Instant::ZERO,
             rto: Rto::new(rules),
             recover: 1,
-            growth: G::new(rules),
+            growth: G::new(rules, growth),
             counters: Counters::default(),
             random,
             syn_lost: false,
