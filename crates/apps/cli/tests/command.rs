@@ -1,5 +1,6 @@
 //! The program as its users run it.
 
+use crate::common::text;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -15,10 +16,6 @@ fn run(arguments: &[&str]) -> Output {
 
 fn scenario(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios").join(name).display().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 fn text_of(output: &Output) -> String {

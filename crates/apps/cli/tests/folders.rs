@@ -1,23 +1,9 @@
 //! What runs do with folders: nothing that no run has left is lost, and nothing is taken for a record that is none.
 
+use crate::common::{VOICE, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// A second of a voice over an idle link: no time at all.
-const VOICE: &str = r#"
-duration = "1s"
-[[link]]
-between = ["a", "b"]
-rate = "1Mbps"
-delay = "5ms"
-[[flow]]
-name = "voice"
-from = "a"
-to = "b"
-transport = { kind = "udp" }
-source = { kind = "cbr", interval = "20ms", payload = "160B" }
-"#;
 
 struct Place(tempfile::TempDir);
 
@@ -62,10 +48,6 @@ impl Place {
         assert_eq!(ran.status.code(), Some(1), "{words}: {}", text(&ran.stderr));
         assert!(text(&ran.stderr).contains(part), "{words}: {}", text(&ran.stderr));
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// Every file of a folder and those below, with its bytes.

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
+use crate::common::{headway, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::UdpSocket;
@@ -53,12 +54,6 @@ impl Drop for Running {
     }
 }
 
-fn headway(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
 /// An output without room, and its reader, which never reads.
 fn stuck() -> (UnixStream, Stdio) {
     let (reader, mut writer) = UnixStream::pair().unwrap();
@@ -75,10 +70,6 @@ fn stuck() -> (UnixStream, Stdio) {
 /// A port that was free a moment ago: a program whose output is stuck cannot report its own.
 fn free() -> String {
     UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// A datagram through a proxy, there and back, as soon as it listens.

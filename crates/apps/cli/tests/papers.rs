@@ -1,5 +1,6 @@
 //! `headway papers` as its users run it, over one cheap cell.
 
+use crate::common::text;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,10 +11,6 @@ const CELL: &str = "droptail.udp.3";
 
 fn papers(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_headway")).arg("papers").args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 fn read(path: &Path) -> String {

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides of the proxy have sockets")]
 
+use crate::common::text;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,10 +13,6 @@ fn headway(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
     command.arg("proxy").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// A proxy that runs, where it listens, and the server behind it.

@@ -1,5 +1,6 @@
 //! `headway queues` as its users run it.
 
+use crate::common::text;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -69,10 +70,6 @@ impl Scenario {
         assert!(ran.status.success(), "{}", text(&ran.stderr));
         serde_json::from_slice(&ran.stdout).unwrap()
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 #[test]

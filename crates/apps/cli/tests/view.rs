@@ -1,25 +1,11 @@
 //! `headway view` answers its own page and nobody else; `headway report` is one file.
 #![expect(clippy::disallowed_types, reason = "it is asked by HTTP")]
 
+use crate::common::VOICE;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-const VOICE: &str = r#"
-name = "voice"
-duration = "1s"
-[[link]]
-between = ["a", "b"]
-rate = "1Mbps"
-delay = "5ms"
-[[flow]]
-name = "talk"
-from = "a"
-to = "b"
-transport = { kind = "udp" }
-source = { kind = "cbr", interval = "20ms", payload = "160B" }
-"#;
 
 fn headway() -> Command {
     Command::new(env!("CARGO_BIN_EXE_headway"))
@@ -27,7 +13,7 @@ fn headway() -> Command {
 
 fn record(place: &Path) -> PathBuf {
     let (scenario, out) = (place.join("voice.toml"), place.join("record"));
-    std::fs::write(&scenario, VOICE).unwrap();
+    std::fs::write(&scenario, format!("name = \"voice\"{}", VOICE.replace("\"voice\"", "\"talk\""))).unwrap();
     let ran = headway().args(["run", "--quiet", "--json"]).arg(&scenario).arg("--out").arg(&out).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     // No scenario may be called so, but a record comes from anywhere.

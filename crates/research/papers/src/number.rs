@@ -3,9 +3,8 @@
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// A mean. In `results.json` it is `[mean, ci95, runs]`.
+/// A mean with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Written", from = "Written")]
 pub struct Number {
     /// The mean over runs.
     pub mean: f64,
@@ -15,25 +14,34 @@ pub struct Number {
     pub runs: usize,
 }
 
-type Written = (f64, Option<f64>, usize);
-
-impl From<Number> for Written {
-    fn from(Number { mean, ci95, runs }: Number) -> Self {
-        (mean, ci95, runs)
-    }
-}
-
-impl From<Written> for Number {
-    fn from((mean, ci95, runs): Written) -> Self {
-        Self { mean, ci95, runs }
-    }
-}
-
 impl From<Estimate> for Number {
     /// Nine digits: more would differ between machines whose logarithms differ in the last bit.
     fn from(estimate: Estimate) -> Self {
         let nine = |number: f64| format!("{number:.8e}").parse().unwrap_or(number);
         Self { mean: nine(estimate.mean), ci95: estimate.ci95.map(nine), runs: estimate.runs }
+    }
+}
+
+/// Numbers by cell and metric in `results.json`: `[mean, ci95, runs]`.
+pub(crate) mod by_cell {
+    use super::Number;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    type Cells<N> = BTreeMap<String, BTreeMap<String, N>>;
+    type Written = (f64, Option<f64>, usize);
+
+    fn each<A, B>(cells: Cells<A>, to: fn(A) -> B) -> Cells<B> {
+        let cell = |of: BTreeMap<String, A>| of.into_iter().map(|(metric, number)| (metric, to(number))).collect();
+        cells.into_iter().map(|(name, of)| (name, cell(of))).collect()
+    }
+
+    pub(crate) fn serialize<S: Serializer>(cells: &Cells<Number>, serializer: S) -> Result<S::Ok, S::Error> {
+        each(cells.clone(), |Number { mean, ci95, runs }| (mean, ci95, runs)).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cells<Number>, D::Error> {
+        Ok(each(Cells::<Written>::deserialize(deserializer)?, |(mean, ci95, runs)| Number { mean, ci95, runs }))
     }
 }
 

@@ -55,6 +55,7 @@ pub struct Results {
     /// What was run.
     pub ran: Ran,
     /// By cell and metric.
+    #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
     /// What timelines show, by cell and curve.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

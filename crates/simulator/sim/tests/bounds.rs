@@ -22,7 +22,7 @@ fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
     let window = "1073741824packets";
     let transport = format!(
         "{{ kind = \"tcp-newreno\", segment = \"41B\", window = \"{window}\", initial_window = \"{window}\", \
-         initial_window_bytes = false, initial_rto = \"60s\" }}"
+         initial_window_bytes = false, expert = {{ initial_rto = \"60s\" }} }}"
     );
     let scenario = one_flow("1Tbps", "1000000000packets", &transport, "{ kind = \"ftp\" }");
     let mut simulation = Simulation::new(&scenario, ()).unwrap();

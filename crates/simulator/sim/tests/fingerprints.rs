@@ -1,5 +1,5 @@
-//! The order of events of every shipped scenario, as a number. When one moves, a number that somebody published may have
-//! moved: `CHANGELOG.md` says which. `UPDATE_FINGERPRINTS=1 cargo test -p headway-sim --test fingerprints` writes them.
+//! The order of events of every shipped scenario, as a hash: the events themselves would be gigabytes. The number of packet hops is next
+//! to it. When a hash moves, published numbers may have moved, and `CHANGELOG.md` lists them. `UPDATE_FINGERPRINTS=1` writes the hashes.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -33,5 +33,12 @@ fn no_event_has_moved() {
     if std::env::var_os("UPDATE_FINGERPRINTS").is_some() {
         std::fs::write(&file, &now).unwrap();
     }
-    assert_eq!(now, std::fs::read_to_string(&file).unwrap_or_default(), "see the head of this test");
+    let stored = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(now == stored, "see the head of this test\n{}{}", only('-', &stored, &now), only('+', &now, &stored));
+}
+
+/// The lines of `text` that `other` lacks, as in a diff.
+fn only(sign: char, text: &str, other: &str) -> String {
+    let lines = text.lines().filter(|line| !other.lines().any(|known| known == *line));
+    lines.map(|line| format!("{sign} {line}\n")).collect()
 }

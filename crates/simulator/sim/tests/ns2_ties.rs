@@ -62,7 +62,7 @@ fn text(row: &[&str]) -> String {
     text
 }
 
-/// Whose data reach the end of a link.
+/// Which flows' data reach the end of a link, in order: a hash, since a run has thousands of packets.
 struct Order {
     link: usize,
     hash: u64,

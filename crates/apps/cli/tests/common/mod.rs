@@ -1,5 +1,33 @@
 //! What tests of the program share.
 
+use std::process::{Command, Stdio};
+
+/// One second of speech on an idle link.
+pub(crate) const VOICE: &str = r#"
+duration = "1s"
+[[link]]
+between = ["a", "b"]
+rate = "1Mbps"
+delay = "5ms"
+[[flow]]
+name = "voice"
+from = "a"
+to = "b"
+transport = { kind = "udp" }
+source = { kind = "cbr", interval = "20ms", payload = "160B" }
+"#;
+
+/// Creates a command whose output is kept and that reads nothing.
+pub(crate) fn headway(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 /// Returns whether the program holds the page of the viewer. In CI it must: `make test` builds the page first.
 pub(crate) fn has_viewer() -> bool {
     let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../viewer/dist/index.html").exists();
