@@ -31,13 +31,8 @@ pub const SERIES_FIGURES: [SeriesFigure; 7] = [
 /// The names of the figures of `distributions.json`: of packets and of frames.
 pub(crate) const DISTRIBUTION_FIGURES: [&str; 2] = ["delay-cdf", "frames"];
 
-const fn of_flows(
-    name: &'static str,
-    metric: &'static str,
-    title: &'static str,
-    y_title: &'static str,
-) -> SeriesFigure {
-    SeriesFigure { name, metric, title, y_title, of_links: false }
+const fn of_flows(name: &'static str, metric: &'static str, title: &'static str, y: &'static str) -> SeriesFigure {
+    SeriesFigure { name, metric, title, y_title: y, of_links: false }
 }
 
 impl SeriesFigure {

@@ -37,26 +37,18 @@ metrics! {
         "mean rate since the previous sample";
     ALLOWED_RATE "allowed_rate_bps", "Allowed rate", "flow with a rate controller",
         "data rate that the controller allows";
-    QUEUE "queue_packets", "Queue", "link",
-        "packets that wait, without the packet in transmission";
-    RED_AVERAGE "red_average_packets", "RED's average queue", "link with RED",
-        "average queue of RED";
+    QUEUE "queue_packets", "Queue", "link", "packets that wait, without the packet in transmission";
+    RED_AVERAGE "red_average_packets", "RED's average queue", "link with RED", "average queue of RED";
     LINK_DELAY "link_delay_s", "Delay of links that change", "link whose delay changes",
         "delay of a packet that leaves now";
     WAITING "waiting_packets", "Send queue", "flow of a real connection, at its sender",
         "datagrams that wait in the send queue";
-    LOSS "loss_packets", "Lost since the start", "flow",
-        "packets lost since the start of the run";
-    RTT "rtt_s", "Round trip", "flow with a rate controller",
-        "smoothed round-trip time of the controller";
-    CWND "cwnd_packets", "Congestion window", "TCP flow without sessions",
-        "congestion window";
-    SSTHRESH "ssthresh_packets", "Slow-start threshold", "TCP flow without sessions",
-        "slow-start threshold";
-    LOSS_EVENT_RATE "loss_event_ratio", "Loss event rate p", "flow with TFRC",
-        "loss event rate that the sender uses";
-    OPEN_SESSIONS "open_sessions", "Open sessions", "TCP flow with sessions",
-        "sessions that are open";
+    LOSS "loss_packets", "Lost since the start", "flow", "packets lost since the start of the run";
+    RTT "rtt_s", "Round trip", "flow with a rate controller", "smoothed round-trip time of the controller";
+    CWND "cwnd_packets", "Congestion window", "TCP flow without sessions", "congestion window";
+    SSTHRESH "ssthresh_packets", "Slow-start threshold", "TCP flow without sessions", "slow-start threshold";
+    LOSS_EVENT_RATE "loss_event_ratio", "Loss event rate p", "flow with TFRC", "loss event rate that the sender uses";
+    OPEN_SESSIONS "open_sessions", "Open sessions", "TCP flow with sessions", "sessions that are open";
     ARRIVED "arrived_packets", "Arrived since the start", "link, flow at a link",
         "packets offered to the link since the start of the run";
     DROPPED "dropped_packets", "Dropped since the start", "link, flow at a link",

@@ -28,7 +28,6 @@ impl Names {
 }
 
 impl NameSet {
-    /// Reserves memory for `more` names.
     pub(crate) fn reserve(&mut self, more: usize) {
         let Self { names, places, hasher } = self;
         names.ends.reserve(more);
@@ -52,13 +51,11 @@ impl NameSet {
         }
     }
 
-    /// The place of a name, if it is known.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let is_name = |place: &u32| self.names.get(*place as usize) == name;
         self.places.find(self.hasher.hash_one(name), is_name).map(|place| *place as usize)
     }
 
-    /// The name at a place that is known.
     pub(crate) fn get(&self, place: usize) -> &str {
         self.names.get(place)
     }

@@ -159,7 +159,6 @@ impl TracePacket {
     }
 }
 
-/// Appends a number in decimal that may be negative.
 pub(crate) fn number(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');

@@ -57,7 +57,6 @@ pub struct PcapngPacket<'a> {
 pub struct PcapngWriter<W> {
     out: W,
     interfaces: u32,
-    /// The block that is being put together.
     block: Vec<u8>,
 }
 

@@ -72,7 +72,6 @@ pub struct ByFlow {
 #[derive(Clone, Debug, Default)]
 struct Counts {
     total_arrived: u64,
-    /// Copies that the link made.
     copied: u64,
     total_dropped: u64,
     arrived: u64,

@@ -35,7 +35,6 @@ impl EModel {
     }
 }
 
-/// Returns Idd.
 fn delay_impairment(delay: Duration) -> f64 {
     let ms = delay.as_secs_f64() * 1e3;
     if ms <= DELAY_MS {

@@ -281,7 +281,6 @@ impl FlowMeter {
         frames.get_or_insert_default()
     }
 
-    /// What is known of the frames, if there are any.
     fn known_frames(&self) -> Option<Cow<'_, FrameMeter>> {
         if self.packets_are_frames {
             return Some(Cow::Owned(FrameMeter::of_packets(self.sent, &self.delays)));
@@ -495,7 +494,6 @@ impl FlowMeter {
 }
 
 impl Rest {
-    /// A part of the packets that are due, by kind.
     fn of_due(&self, part: fn(&Timeliness) -> u64) -> BTreeMap<MediaKind, f64> {
         let ratio = |kind: MediaKind| {
             let timeliness = &self.timeliness[kind as usize];

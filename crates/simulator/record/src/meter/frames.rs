@@ -48,7 +48,6 @@ pub struct FrameSummary {
     pub delay_s: Option<DelaySummary>,
 }
 
-/// One kind's counts.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     written: u64,
@@ -57,7 +56,6 @@ struct Counts {
     delays: Histogram,
 }
 
-/// Counts what becomes of one flow's frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameMeter {
     kinds: [Counts; MediaKind::ALL.len()],

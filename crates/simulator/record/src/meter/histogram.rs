@@ -11,7 +11,6 @@ pub const PERCENTILE_ERROR: f64 = 0.5 / PER_OCTAVE as f64;
 /// Buckets in a power of two.
 const PER_OCTAVE: usize = 64;
 const SHIFT: u32 = PER_OCTAVE.ilog2();
-/// Buckets in a cache line.
 const LINE: usize = 16;
 
 /// Quantiles of many 64-bit values, such as nanoseconds: a cache line, and counts in buckets that are at most 1/64 wide.
@@ -26,7 +25,6 @@ pub struct Histogram {
     max: u64,
 }
 
-/// Which bucket holds `value`.
 #[inline]
 fn bucket(value: u64) -> usize {
     if value < PER_OCTAVE as u64 {
@@ -36,7 +34,6 @@ fn bucket(value: u64) -> usize {
     exponent as usize * PER_OCTAVE + (value >> exponent) as usize
 }
 
-/// The middle of a bucket.
 fn middle(bucket: usize) -> u64 {
     if bucket < 2 * PER_OCTAVE {
         return bucket as u64;

@@ -38,7 +38,6 @@ pub struct HostMeter {
     dropped: HostDrops,
     waited_nanos: u128,
     busy_nanos: u64,
-    /// Since when its CPU works.
     busy_since: Option<Instant>,
 }
 

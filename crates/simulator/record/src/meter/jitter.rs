@@ -4,7 +4,6 @@
 //! `D = (R_j - R_i) - (S_j - S_i)`, `J += (|D| - J) / 16`. Appendix A.8 keeps `16 J` as an integer, rounds where it
 //! divides, and reports `J`. RFC 3550 counts in RTP clock ticks; the tick here is 1 ns.
 
-/// The estimator's state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Jitter {
     /// `16 J`, in ns.

@@ -92,7 +92,6 @@ struct Rest {
     reordered: u64,
     dropped: DropCounts,
     total_dropped_packets: u64,
-    /// Arrivals before what is measured.
     arrived_before: u64,
     red: Option<RedAverage>,
     by_flow: Option<ByFlow>,

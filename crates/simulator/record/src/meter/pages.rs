@@ -22,7 +22,6 @@ pub struct PagesSummary {
     pub completion_s: Option<DelaySummary>,
 }
 
-/// Counts one flow's pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageMeter {
     pub(crate) arrived: u64,

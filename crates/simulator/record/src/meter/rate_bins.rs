@@ -6,10 +6,8 @@
 
 use headway_units::Duration;
 
-/// The length of a bin.
 const BIN: Duration = Duration::from_millis(500);
 
-/// The bin being filled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateBins {
     current: u64,

@@ -42,7 +42,6 @@ impl SendQueueSummary {
     }
 }
 
-/// One kind's counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     written: u64,
@@ -56,7 +55,6 @@ struct Counts {
     lost_late: u64,
 }
 
-/// Counts what happens in one flow's send queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendQueueMeter {
     kinds: [Counts; MediaKind::ALL.len()],

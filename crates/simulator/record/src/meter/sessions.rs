@@ -74,7 +74,6 @@ pub struct CompletionOfSize {
     pub took: DelaySummary,
 }
 
-/// Counts one flow's sessions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionMeter {
     arrived: u64,
@@ -99,7 +98,6 @@ impl SessionMeter {
         }
     }
 
-    /// What was counted in so many seconds.
     pub(crate) fn summary(&self, seconds: f64) -> SessionsSummary {
         let completed = self.all.total();
         let of_size =

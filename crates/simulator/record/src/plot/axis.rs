@@ -41,14 +41,12 @@ pub enum YAxis {
 pub(super) const LARGEST: f64 = 1e15;
 /// On an axis of logarithms, what lies below is taken for zero.
 const SMALLEST: f64 = 1e-15;
-/// Between the two.
 pub(super) const MOST_DECADES: f64 = 30.0;
 
 /// Up to so many places each has its name below it; of more, some do.
 pub(super) const NAMED_PLACES: usize = 40;
 const X_LABELS: usize = 11;
 
-/// How values become coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     Linear,
@@ -115,7 +113,6 @@ impl Drawn {
         Self { range, ticks }
     }
 
-    /// What stands at a tick.
     fn label(&self, at: f64) -> String {
         self.ticks.iter().find(|(known, _)| *known == at).map_or(String::new(), |(_, words)| words.clone())
     }
@@ -171,7 +168,6 @@ fn decimal(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Such as `2.5e7`.
 fn power(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

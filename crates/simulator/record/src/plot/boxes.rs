@@ -20,7 +20,6 @@ pub struct ChartBox {
     pub samples: Vec<f64>,
 }
 
-/// What a box shows of its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Five {
     /// The least and the largest sample within 1.5 times the distance of the quartiles from them.

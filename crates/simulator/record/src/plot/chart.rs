@@ -49,7 +49,6 @@ const MOST_ROWS: i32 = 3;
 const NAME_ROW: i32 = 16;
 /// An error bar's width, and that of a box's outline, in units.
 const THIN: u32 = 5;
-/// A box's median.
 const MEDIAN: u32 = 10;
 
 /// One line of a [`Chart`].
@@ -98,7 +97,6 @@ pub enum LineStyle {
 }
 
 impl LineStyle {
-    /// Whether its lines have dashes of their own.
     fn is_dashed(self) -> bool {
         matches!(self, Self::Marked | Self::Steps)
     }
@@ -115,7 +113,6 @@ struct Placed<'a> {
     scale: Scale,
 }
 
-/// A point in coordinates.
 #[derive(Clone, Copy)]
 struct Spot {
     x: f64,
@@ -164,7 +161,6 @@ impl Chart {
         points.filter(|point| self.x_coordinate(point.x).is_none()).count()
     }
 
-    /// Where everything lies in a plot of this size.
     fn placed(&self, frame: &Frame<'_>, width: i32, height: i32) -> Placed<'_> {
         let scale = if self.y == YAxis::Logarithm { Scale::Logarithm } else { Scale::Linear };
         let lines: Vec<_> = self.lines.iter().map(|line| (line, self.spots(line, scale))).collect();
@@ -270,7 +266,6 @@ impl Chart {
         Ok(())
     }
 
-    /// A swatch for each colour, then one for each style.
     fn legend(&self) -> Legend<'_> {
         let mut legend = Legend::default();
         let of_lines = self.lines.iter().map(|line| (line.colour, &line.label, Some(line.style)));
@@ -298,11 +293,9 @@ impl Chart {
     }
 }
 
-/// Where the names of places are to stand.
 struct Names {
     /// How many rows they take turns in.
     rows: i32,
-    /// How many characters of them fit.
     characters: usize,
 }
 
@@ -530,7 +523,6 @@ fn colour_swatch(number: usize, style: Option<LineStyle>) -> Swatch<'static> {
     })
 }
 
-/// What a style means, in ink.
 fn style_swatch(style: LineStyle) -> Swatch<'static> {
     Box::new(move |area, at| {
         let path = |from: (i32, i32), to: (i32, i32), style: ShapeStyle| {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// As many lines as there are colours; more become bands.
 pub(super) const MAX_LINES: usize = 8;
 
-/// A metric of an entity of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     names: Names,
@@ -21,9 +20,7 @@ pub(super) struct Curve {
 /// What a panel draws, with a colour each.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Drawn {
-    /// One curve.
     Line { label: String, points: Vec<(f64, f64)>, pale: bool },
-    /// Many curves: their mean, between the smallest and the largest.
     Band { label: String, mean: Vec<(f64, f64)>, low: Vec<(f64, f64)>, high: Vec<(f64, f64)> },
 }
 
@@ -52,14 +49,12 @@ impl Curve {
         (!points.is_empty()).then_some(Self { names, pale: false, points })
     }
 
-    /// The same, pale behind the next one.
     pub(super) fn behind_the_next(self) -> Self {
         Self { pale: true, ..self }
     }
 }
 
 impl Drawn {
-    /// What the legend says.
     pub(super) fn label(&self) -> &str {
         match self {
             Self::Line { label, .. } | Self::Band { label, .. } => label,
@@ -71,7 +66,6 @@ impl Drawn {
         matches!(self, Self::Line { pale: true, .. })
     }
 
-    /// Everything that must fit into the plot area.
     pub(super) fn all_points(&self) -> impl Iterator<Item = &(f64, f64)> {
         match self {
             Self::Line { points, .. } => points.iter().chain(&[]),
@@ -111,7 +105,6 @@ pub(super) fn stem(name: &str) -> &str {
     if stem.is_empty() { name } else { stem }
 }
 
-/// How far curves are taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Together {
     Lines,

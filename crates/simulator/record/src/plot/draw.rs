@@ -12,7 +12,6 @@ use super::{Figure, PlotError};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// One plot area of a picture.
 pub(super) struct Panel {
     pub(super) title: String,
     pub(super) y_title: String,

@@ -99,7 +99,6 @@ impl Font {
     }
 }
 
-/// Adds the contours of a glyph that has no components.
 fn simple(data: &[u8], (x, y): Point, path: &mut PathBuilder) -> Option<()> {
     let contours = usize::try_from(signed(data, 0)?).ok()?;
     let ends: Vec<usize> = (0..contours).map(|contour| number(data, 10 + 2 * contour)).collect::<Option<_>>()?;
@@ -181,7 +180,6 @@ fn adjustment(pairs: &[u8], left: usize, right: usize) -> Option<f32> {
     signed(values, 2 * before).filter(|_| format & 4 != 0).map(f32::from)
 }
 
-/// Returns a glyph's place in a coverage table.
 fn ranked(coverage: &[u8], glyph: usize) -> Option<usize> {
     let mut entries = 0..number(coverage, 2)?;
     if number(coverage, 0)? == 1 {
@@ -215,7 +213,6 @@ fn table(name: &[u8; 4]) -> Option<&'static [u8]> {
     FONT.get(long(record, 8)?..)?.get(..long(record, 12)?)
 }
 
-/// Returns what an offset in a table leads to.
 fn linked(table: &[u8], at: usize) -> Option<&[u8]> {
     table.get(number(table, at)?..)
 }

@@ -36,7 +36,6 @@ pub(super) const COLOURS: [RGBColor; 8] = [
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
 pub(super) const AXIS: RGBColor = RGBColor(102, 102, 102);
 pub(super) const GRID: RGBColor = RGBColor(230, 230, 230);
-/// How opaque a band is.
 pub(super) const BAND: f64 = 0.18;
 /// Of a line, in units: 1.75 px.
 pub(super) const LINE: u32 = 7;
@@ -44,7 +43,6 @@ pub(super) const LINE: u32 = 7;
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 
-/// A picture's measures.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub(super) style: &'a Style,
@@ -81,7 +79,6 @@ impl<'a> Frame<'a> {
         area.draw(&Text::new(printable(words), at, self.words(pixels).pos(Pos::new(HPos::Left, VPos::Center))))
     }
 
-    /// How many characters of this size fit into a width.
     pub(super) fn characters(&self, width: i32, pixels: i32) -> usize {
         // A character is little more than half as wide as it is high.
         (100 * width / (54 * self.px(pixels)).max(1)).max(4) as usize
@@ -118,7 +115,6 @@ impl<'a> Frame<'a> {
         self.px(if self.style.title.as_deref() == Some("") { MARGIN } else { TITLE_HEIGHT })
     }
 
-    /// What a legend takes beside the plot.
     pub(super) fn legend_width(&self, legend: &Legend<'_>) -> i32 {
         match self.style.legend {
             LegendPlace::Beside if !legend.is_empty() => self.px(LEGEND_WIDTH).min(self.width * LEGEND_PERCENT / 100),

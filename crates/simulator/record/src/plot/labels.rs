@@ -12,7 +12,6 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// What differs between all of `labels`.
     pub(super) fn of(labels: &[&str]) -> Self {
         match labels {
             [only] => Self { each: vec![(*only).to_owned()], ..Self::default() },

@@ -42,7 +42,6 @@ impl<'a> Legend<'a> {
         self.items.push(Item::Entry(swatch, words.to_owned()));
     }
 
-    /// Sets what follows apart.
     pub(super) fn gap(&mut self) {
         self.items.push(Item::Gap);
     }
@@ -106,7 +105,6 @@ impl<'a> Legend<'a> {
         Ok(())
     }
 
-    /// How high the rows are.
     pub(super) fn height_in_rows(&self, frame: &Frame<'_>) -> i32 {
         if self.is_empty() {
             0
@@ -165,7 +163,6 @@ impl<'a> Legend<'a> {
     }
 }
 
-/// One line or two, broken at a space if there is one.
 fn wrapped(words: &str, characters: usize) -> Vec<String> {
     let Some((end, _)) = words.char_indices().nth(characters) else {
         return vec![words.to_owned()];

@@ -16,7 +16,6 @@ pub(super) fn look(number: usize) -> (RGBColor, usize) {
     (COLOURS[number % many], (number % many + number / many % many) % many)
 }
 
-/// Draws mark `mark` around `centre`.
 pub(super) fn draw(
     area: &Area<'_>,
     mark: usize,

@@ -136,7 +136,6 @@ impl Sweep {
         Chart { x, x_title: self.y_title.clone(), y, y_title, heading: heading.clone(), lines, ..self.empty() }
     }
 
-    /// A chart in which nothing is drawn yet.
     fn empty(&self) -> Chart {
         Chart {
             name: self.name.clone(),
@@ -157,7 +156,6 @@ impl Sweep {
         if self.groups.len() > 1 { group.label.clone() } else { String::new() }
     }
 
-    /// The names of all places, and the values that they stand for.
     fn places(&self) -> (Vec<String>, Vec<f64>) {
         if let XAxis::Places(names) = &self.x {
             return (names.clone(), (0..names.len()).map(|place| place as f64).collect());

@@ -98,7 +98,6 @@ impl Estimate {
     }
 }
 
-/// The largest magnitude.
 fn largest<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
     numbers.fold(0.0, |most: f64, number| most.max(number.abs()))
 }

@@ -16,7 +16,6 @@ const NAME_WIDTH: usize = 16;
 /// Where a number would mislead.
 const NONE: &str = "-";
 
-/// What a column shows of all rows together.
 type OfAll<'a, T> = Box<dyn Fn(&[T]) -> String + 'a>;
 
 /// A column: its head over its unit, and what it shows of a `T`.
@@ -36,7 +35,6 @@ impl<'a, T> Column<'a, T> {
         Self { head, unit: "", is_text: true, show: Box::new(show), total: empty(), mean: empty() }
     }
 
-    /// A number that adds up over rows.
     fn sum(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> f64 + Copy + 'a) -> Self {
         let sum = move |rows: &[T]| rows.iter().map(value).sum::<f64>();
         Self {
@@ -132,7 +130,6 @@ pub fn flow_table(summary: &Summary) -> String {
     render(&columns, &flows[..shown], &lines, flows)
 }
 
-/// How many rows of so many are shown.
 fn shown(rows: usize) -> usize {
     if rows == SHOWN + 1 { rows } else { rows.min(SHOWN) }
 }
@@ -284,7 +281,6 @@ pub fn attacker_table(summary: &Summary) -> String {
     render(&columns, &summary.attackers, &[], &summary.attackers)
 }
 
-/// A line below the rows.
 enum Line {
     Words(String),
     Total,

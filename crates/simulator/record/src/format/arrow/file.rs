@@ -15,13 +15,11 @@ use std::io::{self, Write};
 /// Where a message lies in a file, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Place {
-    /// From the beginning of the file on.
     pub(crate) offset: u64,
     /// Header and body.
     pub(crate) length: u64,
 }
 
-/// A number of a column.
 pub(crate) trait Number: Copy + Default {
     const BYTES: usize;
     fn put(self, bytes: &mut [u8]);
@@ -41,19 +39,15 @@ macro_rules! numbers {
 
 numbers!(i8, u8, i16, u16, i32, u32, i64, u64, f64);
 
-/// Whether the buffers of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
     Lz4,
 }
 
-/// A file that is being written.
 pub(crate) struct ArrowFile {
     schema: Schema,
-    /// What has not been taken yet.
     ready: Vec<u8>,
-    /// How long the file is so far, with that.
     length: usize,
     dictionaries: Vec<Block>,
     batches: Vec<Block>,
@@ -65,7 +59,6 @@ pub(crate) struct ArrowFile {
 const BLOCKS: [(usize, BlockSize); 3] =
     [(64 << 10, BlockSize::Max64KB), (256 << 10, BlockSize::Max256KB), (1 << 20, BlockSize::Max1MB)];
 
-/// The batch that is being made.
 struct Batch {
     body: Vec<u8>,
     /// `None` in a file without compression, else one for each of [`BLOCKS`]. An encoder gets the body for as long as it writes a buffer.
@@ -86,7 +79,6 @@ impl std::fmt::Debug for ArrowFile {
 }
 
 impl ArrowFile {
-    /// Begins a file of these columns.
     pub(crate) fn new(schema: Schema, compression: Compression) -> Self {
         let mut ready = MAGIC.to_vec();
         ready.resize(ALIGNMENT, 0);
@@ -133,7 +125,6 @@ impl ArrowFile {
         self.batch.begin(rows);
     }
 
-    /// A column without gaps.
     pub(crate) fn column<R, N: Number>(&mut self, rows: &[R], of: impl Fn(&R) -> N) {
         let batch = &mut self.batch;
         batch.values.clear();
@@ -145,7 +136,6 @@ impl ArrowFile {
         batch.buffer();
     }
 
-    /// A column with gaps.
     pub(crate) fn column_with_gaps<R, N: Number>(&mut self, rows: &[R], of: impl Fn(&R) -> Option<N>) {
         let batch = &mut self.batch;
         batch.values.clear();
@@ -166,7 +156,6 @@ impl ArrowFile {
         batch.buffer();
     }
 
-    /// Appends the batch.
     pub(crate) fn end(&mut self) -> io::Result<Place> {
         let block = self.append(None)?;
         self.batches.push(block);
@@ -290,7 +279,6 @@ impl Batch {
         body.resize(body.len().next_multiple_of(ALIGNMENT), 0);
     }
 
-    /// The header of what has been gathered.
     fn header(&self) -> BatchHeader<'_> {
         BatchHeader {
             rows: self.rows,

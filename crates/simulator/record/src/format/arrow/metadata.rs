@@ -23,7 +23,6 @@ pub(crate) const ALIGNMENT: usize = 8;
 /// Maximum number of columns and of pairs of metadata that are read. A file of a record has 15 columns at most.
 const MOST_ENTRIES: usize = 64;
 
-/// The values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnType {
     /// Signed integers of this many bits.
@@ -37,7 +36,6 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    /// Bytes of a value.
     pub(crate) const fn width(self) -> usize {
         match self {
             Self::Int(bits) | Self::Uint(bits) | Self::Names(bits) => bits as usize / 8,
@@ -57,7 +55,6 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// A column of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
@@ -66,12 +63,10 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column without gaps.
     pub(crate) const fn new(name: &'static str, holds: ColumnType) -> Self {
         Self { name, holds, nullable: false }
     }
 
-    /// A column with gaps.
     pub(crate) const fn nullable(name: &'static str, holds: ColumnType) -> Self {
         Self { name, holds, nullable: true }
     }
@@ -127,12 +122,10 @@ impl Schema {
         }
     }
 
-    /// Returns the header of the message with which a file starts.
     pub(crate) fn message(&self) -> Vec<u8> {
         message(format::MessageHeader::Schema(Box::new(self.encoded())), 0)
     }
 
-    /// Returns the footer of a file with messages at these places.
     pub(crate) fn footer(
         &self,
         dictionaries: &[Block],
@@ -162,13 +155,11 @@ fn message(header: format::MessageHeader, body_length: i64) -> Vec<u8> {
     Builder::new().finish(&message, None).to_vec()
 }
 
-/// The header of a batch that is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchHeader<'a> {
     pub(crate) rows: usize,
     pub(crate) nodes: &'a [FieldNode],
     pub(crate) buffers: &'a [Buffer],
-    /// Whether each buffer is compressed by LZ4.
     pub(crate) compressed: bool,
     pub(crate) body_length: usize,
 }
@@ -198,7 +189,6 @@ impl BatchHeader<'_> {
     }
 }
 
-/// The footer of a file that is read.
 #[derive(Clone, Copy)]
 pub(crate) struct Footer<'a> {
     bytes: &'a [u8],
@@ -206,13 +196,11 @@ pub(crate) struct Footer<'a> {
     schema: format::SchemaRef<'a>,
 }
 
-/// A column of a file that is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundColumn<'a> {
     pub(crate) name: &'a str,
     /// `None` for a type that no file of a record has.
     pub(crate) holds: Option<ColumnType>,
-    /// The identifier of its dictionary.
     pub(crate) dictionary: Option<i64>,
 }
 
@@ -240,12 +228,10 @@ impl<'a> Footer<'a> {
         fields.iter().take(MOST_ENTRIES).map(|field| column(&field.ok()?)).collect()
     }
 
-    /// Returns the metadata of the schema.
     pub(crate) fn metadata(&self) -> Option<BTreeMap<&'a str, &'a str>> {
         read_pairs(self.schema.custom_metadata().ok()?)
     }
 
-    /// Returns the metadata of the footer itself.
     pub(crate) fn own_metadata(&self) -> Option<BTreeMap<&'a str, &'a str>> {
         read_pairs(self.footer.custom_metadata().ok()?)
     }
@@ -302,7 +288,6 @@ fn read_pairs(pairs: Option<Pairs<'_>>) -> Option<BTreeMap<&str, &str>> {
         .collect()
 }
 
-/// A record batch that is read, or the entries of a dictionary.
 #[derive(Clone, Copy)]
 pub(crate) struct Batch<'a> {
     pub(crate) rows: usize,
@@ -312,7 +297,6 @@ pub(crate) struct Batch<'a> {
     buffers: Option<format::planus::Vector<'a, format::BufferRef<'a>>>,
 }
 
-/// A dictionary that is read.
 #[derive(Clone, Copy)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) id: i64,
@@ -332,13 +316,11 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Returns the rows of a column and how many of them are empty.
     pub(crate) fn node(&self, number: usize) -> Option<(usize, usize)> {
         let node = self.nodes?.get(number)?;
         Some((usize::try_from(node.length()).ok()?, usize::try_from(node.null_count()).ok()?))
     }
 
-    /// Returns a buffer of the body.
     pub(crate) fn buffer(&self, number: usize) -> Option<&'a [u8]> {
         let buffer = self.buffers?.get(number)?;
         part(self.body, buffer.offset(), buffer.length())
@@ -353,13 +335,11 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// Returns `bytes[from..from + length]`, if there are these bytes.
 fn part(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
     let from = usize::try_from(from).ok()?;
     bytes.get(from..from.checked_add(usize::try_from(length).ok()?)?)
 }
 
-/// Returns the header of the message at a place, and its body.
 fn body_of<'a>(bytes: &'a [u8], block: format::BlockRef<'a>) -> Option<(format::MessageHeaderRef<'a>, &'a [u8])> {
     let header_length = i64::from(block.meta_data_length());
     let header = part(bytes, block.offset(), header_length)?.strip_prefix(&CONTINUATION)?;

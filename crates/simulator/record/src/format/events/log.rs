@@ -7,7 +7,6 @@ use crate::format::arrow::metadata::{Column, ColumnType, Schema};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Rows of a record batch.
 const BATCH_ROWS: usize = 4096;
 
 /// The shape of the file, told in its metadata.
@@ -69,7 +68,6 @@ impl EventNames {
     }
 }
 
-/// The file, from when there is something to write.
 #[derive(Debug)]
 struct Columns {
     file: ArrowFile,
@@ -85,7 +83,6 @@ struct Columns {
 pub struct EventLog {
     names: EventNames,
     batch: Vec<Event>,
-    /// How many there were of each kind.
     seen: [u64; EventKind::ALL.len()],
     columns: Option<Columns>,
     /// What went wrong in [`push`](Self::push), which cannot say so.

@@ -22,7 +22,6 @@ fn damaged(what: &'static str) -> EventsError {
     EventsError::Damaged { what }
 }
 
-/// The columns of a file of events.
 #[derive(Debug, Default)]
 pub(crate) struct EventFile {
     pub(crate) columns: Vec<Column>,
@@ -32,20 +31,17 @@ pub(crate) struct EventFile {
     pub(crate) batches: Vec<EventBatch>,
 }
 
-/// A record batch.
 #[derive(Debug)]
 pub(crate) struct EventBatch {
     pub(crate) rows: usize,
     pub(crate) columns: Vec<EventColumn>,
 }
 
-/// A column of a record batch.
 #[derive(Debug)]
 pub(crate) struct EventColumn {
     pub(crate) holds: ColumnType,
     /// A bit for each row, which is 0 if the cell is empty. `None` if no cell is.
     pub(crate) validity: Option<Vec<u8>>,
-    /// A value for each row, in little-endian order.
     pub(crate) values: Vec<u8>,
 }
 
@@ -70,7 +66,6 @@ impl EventColumn {
 }
 
 impl EventFile {
-    /// Reads the bytes of `events.arrow`.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, EventsError> {
         let footer = Footer::of(bytes);
         let footer = footer.ok_or(damaged("it does not begin and end as an Arrow IPC file does: is it cut short?"))?;
@@ -136,7 +131,6 @@ impl<'a> Parts<'a> {
         if bytes.len() == length { Ok(bytes) } else { Err(wrong()) }
     }
 
-    /// The names of a dictionary.
     fn text(&self) -> Result<Names, EventsError> {
         let wrong = || damaged("a dictionary's entries are not text");
         let rows = self.batch.rows;

@@ -19,7 +19,6 @@ impl Shape {
     }
 }
 
-/// The columns of `packets.arrow`.
 pub(super) fn columns(shape: Shape) -> Vec<Column> {
     let number = |is_wide: bool| if is_wide { ColumnType::Uint(32) } else { ColumnType::Uint(16) };
     vec![
@@ -41,7 +40,6 @@ pub(super) fn columns(shape: Shape) -> Vec<Column> {
     ]
 }
 
-/// What the times of a batch are counted from and in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) base_ns: u64,

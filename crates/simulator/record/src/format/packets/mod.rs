@@ -14,7 +14,6 @@ pub use index::PacketIndex;
 pub use row::{Hop, HopFate, HopLink};
 pub use rows::{HopId, PacketNames, PacketRows};
 
-/// Rows of a record batch.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
 /// Why `packets.arrow` could not be written.

@@ -54,7 +54,6 @@ pub struct PacketRows {
     stragglers: BTreeMap<HopId, Row>,
     /// Those of them that no longer are.
     late: Vec<Row>,
-    /// A block for the next chunk.
     spare: Vec<Row>,
     by_link: ByLink,
     places: Vec<BatchPlace>,
@@ -149,7 +148,6 @@ impl PacketRows {
         }
     }
 
-    /// The number of its chunk, and its place there.
     const fn place(id: HopId) -> (u64, usize) {
         (id.0 / BATCH_ROWS as u64, id.0 as usize % BATCH_ROWS)
     }
@@ -163,7 +161,6 @@ impl PacketRows {
         }
     }
 
-    /// Writes the chunks of whose packets all is known, the oldest first.
     fn write_settled(&mut self) {
         while self.chunks.front().is_some_and(|chunk| chunk.open == 0) || self.chunks.len() > MOST_WAITING {
             let Some(mut chunk) = self.chunks.pop_front() else { return };
@@ -179,7 +176,6 @@ impl PacketRows {
         }
     }
 
-    /// Takes the rows out that are still open.
     #[cold]
     fn leave_behind(&mut self, rows: &mut Vec<Row>) {
         let open = HopFate::InFlight.code();

@@ -71,7 +71,6 @@ impl SeriesNames {
     }
 }
 
-/// A sample, as it is pushed.
 #[derive(Clone, Copy)]
 struct Sample {
     time_ns: u64,

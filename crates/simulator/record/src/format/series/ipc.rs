@@ -17,10 +17,8 @@ pub(crate) struct Rows<'a> {
 
 /// A whole file, its record batches still as bytes.
 pub(crate) struct File<'a> {
-    /// Bytes of the file.
     length: usize,
     footer: Footer<'a>,
-    /// The dictionaries of the entity and metric columns.
     entity_names: Vec<&'a str>,
     metric_names: Vec<&'a str>,
 }
@@ -87,7 +85,6 @@ fn dictionaries(footer: &Footer<'_>) -> Result<(i64, i64), SeriesError> {
 }
 
 impl<'a> File<'a> {
-    /// Reads the footer and the dictionaries.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, SeriesError> {
         let footer = Footer::of(bytes);
         let footer = footer.ok_or(damaged("it does not begin and end as an Arrow IPC file does: is it cut short?"))?;
@@ -114,17 +111,14 @@ impl<'a> File<'a> {
         Ok(Self { length: bytes.len(), footer, entity_names, metric_names })
     }
 
-    /// The dictionary of the entity column.
     pub(crate) fn entities(&self) -> &[&'a str] {
         &self.entity_names
     }
 
-    /// The dictionary of the metric column.
     pub(crate) fn metrics(&self) -> &[&'a str] {
         &self.metric_names
     }
 
-    /// Returns each record batch in order.
     pub(crate) fn batches(&self) -> Result<impl Iterator<Item = Result<Rows<'a>, SeriesError>>, SeriesError> {
         let (mut kept, length) = (0, self.length);
         let batches = self.footer.batches().ok_or(damaged("its footer is unreadable"))?;

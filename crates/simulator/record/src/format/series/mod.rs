@@ -41,7 +41,6 @@ pub enum SeriesError {
     },
 }
 
-/// The columns of `series.arrow`.
 pub(crate) const COLUMNS: [Column; 4] = [
     Column::new("time_ns", ColumnType::Uint(64)),
     Column::new("entity", ColumnType::Names(32)),
