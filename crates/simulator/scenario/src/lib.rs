@@ -42,8 +42,8 @@ mod scenario;
 mod schema;
 mod suggest;
 mod transport;
-mod varied;
 mod vary;
+mod vary_option;
 mod vocabulary;
 
 pub use alone::{kind, table};
@@ -67,4 +67,4 @@ pub use scenario::Scenario;
 pub use schema::schema;
 pub use suggest::{choices, hint, nearest, printable};
 pub use transport::{AgentOptions, Controlled, DccpOptions, Transport};
-pub use varied::Vary;
+pub use vary_option::Vary;

@@ -7,8 +7,8 @@ use crate::path::{Path, Step};
 use crate::problem::{Place, ScenarioError};
 use crate::quantity::{self, Cell};
 use crate::reader::Reader;
-use crate::varied::Vary;
 use crate::vary::{self, Axis};
+use crate::vary_option::Vary;
 use std::sync::Arc;
 
 /// The runs that a scenario asks for, in the order of its `[vary]`: the last key changes fastest, and the seed faster than all.

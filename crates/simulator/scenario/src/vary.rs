@@ -8,7 +8,7 @@ use crate::quantity;
 use crate::range::{self, Range, RangeTable};
 use crate::reader::{Open, Reader};
 use crate::suggest::quoted;
-use crate::varied::Vary;
+use crate::vary_option::Vary;
 use crate::vocabulary::VOCABULARY;
 use headway_units::counted;
 use schemars::JsonSchema;
