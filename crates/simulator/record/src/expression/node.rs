@@ -1,6 +1,6 @@
 //! The parts of an expression, and their values.
 
-use super::ExpressionFault;
+use super::fault::ExpressionFault;
 use super::function::Function;
 use super::path::Path;
 use serde_json::Value;

@@ -1,25 +1,9 @@
 //! The text of an expression.
 
+use super::fault::{DEEPEST, ExpressionFault, LONGEST};
 use super::function::Function;
+use super::node::{Node, Operator};
 use super::path::{Named, Path};
-use super::{ExpressionFault, Node, Operator};
-
-/// Brackets and signs inside of one another.
-pub(super) const DEEPEST: usize = 32;
-/// Bytes.
-pub(super) const LONGEST: usize = 4096;
-/// Characters of it that a message quotes.
-const QUOTED: usize = 120;
-
-/// As a message quotes it.
-pub(super) fn shown(text: &str) -> String {
-    let text = text.trim();
-    let mut short: String = text.chars().take(QUOTED).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(QUOTED).is_some() {
-        short.push_str("...");
-    }
-    short
-}
 
 pub(super) fn parse(text: &str) -> Result<Node, ExpressionFault> {
     if text.len() > LONGEST {

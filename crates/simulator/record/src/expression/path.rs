@@ -1,11 +1,8 @@
 //! Which numbers of a record a path names.
 
-use super::ExpressionFault;
+use super::fault::ExpressionFault;
 use super::keys::keys_of;
 use serde_json::Value;
-
-/// Names that a message lists at most.
-const SHOWN: usize = 12;
 
 /// `flow[NAME].key.key`, or `key.key`.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,14 +92,6 @@ impl Path {
 fn lists(record: &Value) -> Vec<String> {
     let of = |(key, value): (&String, &Value)| value.is_array().then(|| key.trim_end_matches('s').to_owned());
     record.as_object().map(|record| record.iter().filter_map(of).collect()).unwrap_or_default()
-}
-
-pub(super) fn others(names: &[String]) -> String {
-    match names.get(..SHOWN) {
-        _ if names.is_empty() => String::new(),
-        Some(first) if names.len() > SHOWN => format!("; there are {}, ..", first.join(", ")),
-        _ => format!("; there are {}", names.join(", ")),
-    }
 }
 
 fn find<'a>(place: &'a Value, keys: &[String]) -> Option<&'a Value> {
