@@ -1,4 +1,4 @@
-"""What the book and the README show can be run as it stands."""
+"""Runs the programs and notebooks of the book and the READMEs."""
 
 import re
 import sys
@@ -15,13 +15,13 @@ import headway
 NOTEBOOKS = sorted((ROOT / "docs/src/notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("page", ["docs/src/python.md", "python/README.md"])
-def test_the_programs_of_a_page_run(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["docs/src/python.md", "docs/src/tutorials/python-controller.md", "python/README.md"])
+def test_programs_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
     programs = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert programs
-    # One after another, as a reader would type them.
+    # The programs of a page share their names.
     names = {"__name__": "page"}
     for program in programs:
         exec(compile(program, page, "exec"), names)
@@ -33,19 +33,22 @@ def programs_of(page):
 
 
 def test_every_page_with_programs_has_a_test():
-    """A page named a file that there was not."""
+    """Regression test: a program on an untested page read a file that did not exist."""
     pages = [*(ROOT / "docs/src").rglob("*.md"), ROOT / "README.md", *(ROOT / "python").glob("*.md")]
     found = {str(page.relative_to(ROOT)) for page in pages if "```python" in page.read_text()}
-    tested = {"docs/src/python.md", "docs/src/sweeps.md", "docs/src/records.md", "README.md", "python/README.md"}
+    tested = {
+        *("docs/src/python.md", "docs/src/sweeps.md", "docs/src/records.md", "README.md", "python/README.md"),
+        *("docs/src/tutorials/python-controller.md", "docs/src/how-to/export-to-pandas.md"),
+    }
     assert found == tested
 
 
-def test_the_programs_of_the_sweeps_run(tmp_path, monkeypatch):
+def test_programs_of_the_sweeps_page_run(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     made = []
 
     class Cluster(distributed.LocalCluster):
-        """Stands for a cluster on SLURM, of which there is none here."""
+        """Replaces a cluster on SLURM."""
 
         def __init__(self, cores, processes, memory, walltime):
             assert (cores, processes, memory, walltime) == (16, 16, "16GB", "01:00:00")
@@ -70,7 +73,7 @@ def test_the_programs_of_the_sweeps_run(tmp_path, monkeypatch):
     assert names["frame"]["rate"].tolist() == [1_000_000, 2_000_000]
 
 
-def test_the_query_of_the_sweeps_runs(tmp_path, monkeypatch):
+def test_query_of_the_sweeps_page_runs(tmp_path, monkeypatch):
     duckdb = pytest.importorskip("duckdb")
     pages = [page for page in (ROOT / "docs/src").rglob("*.md") if "```sql" in page.read_text()]
     assert [page.name for page in pages] == ["sweeps.md"]
@@ -85,7 +88,7 @@ def test_the_query_of_the_sweeps_runs(tmp_path, monkeypatch):
     assert all(0 < mean <= rate for rate, mean in rows)
 
 
-def test_the_programs_of_the_records_run(tmp_path, monkeypatch):
+def test_programs_of_the_records_page_run(tmp_path, monkeypatch):
     pytest.importorskip("duckdb")
     flow = headway.Flow("f", "a", "b", transport="tcp-newreno", source="ftp")
     link = headway.Link(("a", "b"), rate="2Mbps", delay="10ms", queue={"kind": "red"})
@@ -97,7 +100,7 @@ def test_the_programs_of_the_records_run(tmp_path, monkeypatch):
         exec(compile(program, "docs/src/records.md", "exec"), {"__name__": "page"})
 
 
-def test_the_program_of_the_readme_runs(tmp_path, monkeypatch):
+def test_program_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (scenario,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[:1]
     (tmp_path / "ftp.toml").write_text(scenario)
@@ -107,8 +110,22 @@ def test_the_program_of_the_readme_runs(tmp_path, monkeypatch):
     assert names["record"].complete
 
 
+def test_programs_of_the_export_guide_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    page = "docs/src/how-to/export-to-pandas.md"
+    with_package, without_package = programs_of(page)
+    names = {"__name__": "page"}
+    exec(compile(with_package, page, "exec"), names)
+    assert len(names["flows"]) == 2
+    names["record"].save("out/demo")
+    headway.sweep(names["record"].scenario, {}, seeds=2, out="out/sweep")
+    exec(compile(without_package, page, "exec"), names)
+    assert len(names["runs"]) == 2
+
+
 def names_of(program_with: str) -> dict:
-    """What a program of the book leaves, run by itself."""
+    """Runs the program of the page that contains a text and returns its names."""
     page = (ROOT / "docs/src/python.md").read_text()
     program = next(text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if program_with in text)
     names: dict = {"__name__": "page"}
@@ -116,29 +133,29 @@ def names_of(program_with: str) -> dict:
     return names
 
 
-def test_the_controller_of_the_book_fills_its_link():
+def test_controller_of_the_book_fills_its_link():
     record = names_of("class Receiver")["record"]
     assert record.metric("link[a->b].utilisation") > 0.8
     assert record.metric("flow[mine].loss_ratio") < 0.05
 
 
-def test_the_queue_of_the_book_does_what_the_book_says():
+def test_results_of_the_queue_of_the_book():
     names = names_of("class Freshest")
-    ours, theirs = (
+    custom, built_in = (
         record.summary["flows"][0]["on_time_ratio"] for record in (names["record"], names["scenario"].run())
     )
-    shares = [round(100 * share) for share in (ours["audio"], theirs["audio"], ours["video"], theirs["video"])]
+    shares = [round(100 * share) for share in (custom["audio"], built_in["audio"], custom["video"], built_in["video"])]
     page = (ROOT / "docs/src/python.md").read_text()
-    sound, sound_before, pictures, pictures_before = shares
-    assert f"sound {sound} % is in time, in place of {sound_before} %" in page
-    assert f"pictures {pictures} %, in place of {pictures_before} %" in page
+    sound, sound_built_in, pictures, pictures_built_in = shares
+    assert f"sound {sound} % is in time, in place of {sound_built_in} %" in page
+    assert f"pictures {pictures} %, in place of {pictures_built_in} %" in page
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "what it prints is made when it is run"
+    assert not any(cell.get("outputs") for cell in notebook.cells), "notebooks are stored without outputs"
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
     pictures = [
         output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})

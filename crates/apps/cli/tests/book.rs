@@ -20,7 +20,7 @@ const KINDS: [(&str, &str); 9] = [
     ("python", "python/tests/test_book.py"),
     ("sql", "python/tests/test_book.py"),
     ("rust", "the documentation tests of the crate, or crates/*/*/tests/book.rs"),
-    ("rust,ignore", "validation/adding/run, whose files it includes"),
+    ("rust,ignore", "validation/adding/run or the examples of headway-net, whose files it includes"),
     ("mermaid", "mdBook, which draws it"),
     ("text", "it is no code"),
 ];
@@ -41,6 +41,8 @@ const NEEDS: &[(&str, usize)] = &[
 /// Scenarios that a page names: a text, and whether the first block of TOML on the page follows it.
 const FILES: &[(&str, &str, &str, bool)] = &[
     ("README.md", "ftp.toml", "", true),
+    ("docs/src/tutorials/question-to-figure.md", "study.toml", "", true),
+    ("docs/src/tutorials/from-ns-2-or-ns-3.md", "greis.toml", "", true),
     (
         "docs/src/first-run.md",
         "lan.toml",

@@ -4,6 +4,8 @@ use headway_papers::{PAPERS, Paper};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+const VALIDATION: &str = "docs/src/validation.md";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
@@ -23,9 +25,9 @@ fn fuzz_targets() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_readme_counts_the_fuzz_targets() {
+fn the_page_on_validation_counts_the_fuzz_targets() {
     let stated = format!("{} fuzz targets", fuzz_targets().len());
-    assert!(text("README.md").contains(&stated), "README.md should say \"{stated}\"");
+    assert!(text(VALIDATION).contains(&stated), "{VALIDATION} should contain \"{stated}\"");
 }
 
 #[test]
@@ -38,15 +40,18 @@ fn the_page_of_fuzzing_lists_every_target() {
 }
 
 #[test]
-fn the_readme_counts_the_claims_of_each_paper() {
-    let readme = text("README.md");
+fn the_page_on_validation_counts_the_claims_of_each_paper() {
+    let (page, mut total) = (text(VALIDATION), 0);
     for paper in PAPERS {
-        let link = format!("[papers/{0}](papers/{0}/README.md)", paper.id);
-        let paragraph = readme.split_once(&link).unwrap_or_else(|| panic!("README.md has no {link}")).1;
-        let stated = format!("{} claims", Paper::find(&paper.id).unwrap().claims().unwrap().claims.len());
+        let link = format!("[papers/{}](", paper.id);
+        let paragraph = page.split_once(&link).unwrap_or_else(|| panic!("{VALIDATION} has no {link}")).1;
+        let count = Paper::find(&paper.id).unwrap().claims().unwrap().claims.len();
         let first = paragraph.find(" claims").map(|end| &paragraph[..end + " claims".len()]).unwrap();
-        assert!(first.ends_with(&stated), "{}: README.md should say \"{stated}\"", paper.id);
+        assert!(first.ends_with(&format!(" {count} claims")), "{}: {VALIDATION} should contain {count} claims", paper.id);
+        total += count;
     }
+    assert!(page.contains(&format!("| claims with a verdict | {total} |")), "{VALIDATION}: {total} claims");
+    assert!(text("README.md").contains(&format!("with {total} claims")), "README.md: {total} claims");
 }
 
 /// Columns of `fares.csv` that the page of fares uses.
