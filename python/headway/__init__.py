@@ -1,4 +1,4 @@
-"""Real-time media over UDP without wrecking the network: scenarios, runs and records of Headway's simulator.
+"""Python interface to the Headway network simulator: scenarios, runs and records.
 
 >>> import headway
 >>> scenario = headway.Scenario.from_toml('''

@@ -1,8 +1,11 @@
-"""Rate controllers of one's own, written in Python: two halves, as every controller of Headway has.
+"""Base classes for rate controllers written in Python.
 
-Times are integers in ns, by the half's own clock. What a half raises stops the run, and comes out as it was raised.
-A run is the same each time as long as its halves are: take random numbers from `random.Random(context.seed)`, and no
-time but what is passed in.
+A controller has a sender half and a receiver half. Times are integers in ns, read from the clock of
+the half's node. An exception raised by a half stops the run and is raised unchanged by
+`Scenario.run`.
+
+Runs are deterministic if the halves are. Take random numbers from `random.Random(context.seed)`,
+and use only the times that are passed as arguments.
 """
 
 from __future__ import annotations
@@ -19,32 +22,35 @@ if TYPE_CHECKING:
 
 
 class SenderContext(NamedTuple):
-    """What a sender half starts with."""
+    """Arguments to the constructor of a sender half."""
 
     now_ns: int
     packet_size_bytes: int
-    """The data of a full packet, without headers."""
+    """Payload of a full packet, without headers."""
     header_bytes: int
-    """What headers add to each."""
+    """Size of the headers of each packet."""
     rtt_ns: int | None
-    """The round trip, if something has measured it."""
+    """Round-trip time, or None if it has not been measured yet."""
     line_rate_bps: int | None
-    """How fast the wire behind it is, if anybody knows."""
+    """Rate of the outgoing link, or None if it is unknown."""
     seed: int
-    """For random numbers of its own: it follows from the scenario's seed and the flow's name."""
+    """Seed for random numbers, derived from the seed of the scenario and the name of the flow."""
 
 
 class ReceiverContext(NamedTuple):
-    """What a receiver half starts with."""
+    """Arguments to the constructor of a receiver half."""
 
     now_ns: int
     packet_size_bytes: int
     upcoming: int
-    """The number of the next packet, if nothing is lost until then."""
+    """Number of the next packet, if none is lost before it."""
 
 
 class Status(NamedTuple):
-    """What a sender half holds, for the series of a record and for encoders; what it does not have is None."""
+    """State of a sender half, for the time series of a record and for encoders.
+
+    A value that the half does not maintain is None.
+    """
 
     target_rate_bps: float | None = None
     pacing_rate_bps: float | None = None
@@ -55,79 +61,93 @@ class Status(NamedTuple):
 
 
 class SenderHalf:
-    """The half at the data's sender: decides when data may go.
+    """Sender half of a controller: decides when data may be sent.
 
-    `poll_send` must be overridden; the rest costs nothing if it is not.
+    `poll_send` must be overridden. Methods that are not overridden are not called.
     """
 
     def __init__(self, context: SenderContext) -> None:
-        """Start."""
+        """Creates the half at the start of its flow."""
 
     def poll_send(self, now_ns: int, size_bytes: int) -> int | None:
-        """When the next packet of data may go: now or earlier, later, or None, not before something happens.
+        """Returns when the next data packet may be sent.
 
-        It may be asked at any time.
+        A time up to `now_ns` means now. None means that sending is blocked until another event
+        occurs. Headway may call this method at any time.
         """
         raise NotImplementedError
 
     def on_send(self, now_ns: int, number: int, size_bytes: int) -> bytes | None:
-        """A packet goes now, with so much data.
+        """Called when a packet with `size_bytes` of data is sent.
 
-        What it answers, up to 15 bytes, travels on it, and is `packet.own` at the receiver half.
+        The returned bytes, at most 15, are carried by the packet. The receiver half reads them from
+        `packet.own`.
         """
 
     def on_feedback(self, now_ns: int, feedback: Feedback) -> None:
-        """A report has come."""
+        """Called when a report arrives."""
 
     def on_application_limited(self, now_ns: int) -> None:
-        """Nothing waited although a packet might have gone."""
+        """Called when a packet could have been sent but no data was waiting."""
 
     def handle_timeout(self, now_ns: int) -> None:
-        """The instant of `poll_timeout` has come."""
+        """Called at the time that `poll_timeout` returned."""
 
     def poll_timeout(self) -> int | None:
-        """When `handle_timeout` must be called, if ever. When the next packet may go is `poll_send`'s to say."""
+        """Returns when `handle_timeout` must be called, or None for no timeout.
+
+        This timeout is separate from the send time that `poll_send` returns.
+        """
         return None
 
     def status(self) -> Status:
-        """What it holds now."""
+        """Returns the current state."""
         return Status()
 
 
 class ReceiverHalf:
-    """The half at the data's receiver: decides when the sender is told, and what."""
+    """Receiver half of a controller: decides when to send a report, and with which content."""
 
     reports: ClassVar[Reports] = "nothing"
-    """The shape of its reports: "nothing"; "own", up to 15 bytes that it writes itself; "arrivals", of each packet
-    whether it has come; "timed", and when."""
+    """Format of the reports.
+
+    - "nothing": no reports.
+    - "own": 1 to 15 bytes that `poll_report` returns.
+    - "arrivals": for each packet, whether it has arrived.
+    - "timed": for each packet, whether and when it arrived.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ()
-    """What both halves need of what carries them: "sender_clock" (`packet.sent_ns`), "round_trip" (`packet.rtt_ns`),
-    "line_rate"."""
+    """Information that the halves require from the transport.
+
+    "sender_clock" provides `packet.sent_ns`, "round_trip" provides `packet.rtt_ns`, and "line_rate"
+    provides `line_rate_bps` of the sender context.
+    """
 
     def __init__(self, context: ReceiverContext) -> None:
-        """Start."""
+        """Creates the half at the start of its flow."""
 
     def on_packet(self, now_ns: int, packet: Packet) -> None:
-        """A packet has come: each is told once, not always in order."""
+        """Called when a packet arrives: once for each packet, not always in order."""
 
     def poll_report(self, now_ns: int) -> bytes | bool | None:
-        """The report that is due now: 1 to 15 bytes where reports are "own", else True. None or False if none is due.
+        """Returns the report that is due now: 1 to 15 bytes if `reports` is "own", else True.
 
-        An answer of another type ends the run with a TypeError that names the method.
+        Returns None if no report is due; False is allowed too, except if `reports` is "own". A
+        value of another type ends the run with a TypeError that names the method.
         """
         return None
 
     def handle_timeout(self, now_ns: int) -> None:
-        """The instant of `poll_timeout` has come."""
+        """Called at the time that `poll_timeout` returned."""
 
     def poll_timeout(self) -> int | None:
-        """When `handle_timeout` must be called, if ever."""
+        """Returns when `handle_timeout` must be called, or None for no timeout."""
         return None
 
 
 class Controller(NamedTuple):
-    """A rate controller: what makes its two halves. Each flow has halves of its own."""
+    """Rate controller: the factories of its two halves. Each flow gets separate halves."""
 
     sender: Callable[[SenderContext], SenderHalf]
     receiver: type[ReceiverHalf] = ReceiverHalf

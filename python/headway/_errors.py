@@ -1,12 +1,13 @@
-"""The exceptions of Headway.
+"""Exceptions of Headway.
 
     Error
-    +- ScenarioError   a scenario that is wrong, or cannot be read; a ValueError too
-    +- RunError        a run that cannot go on; a RuntimeError too
-    +- RecordError     a folder that is no record, or may not be written
-    +- MetricError     an expression that is none, or does not fit a record; a ValueError too
+    +- ScenarioError   a scenario that is invalid or cannot be read; also a ValueError
+    +- RunError        a run that cannot continue; also a RuntimeError
+    +- RecordError     a folder that is not a record or cannot be written
+    +- MetricError     an expression that is invalid or does not match a record; also a ValueError
 
-Ctrl-C in a run is Python's KeyboardInterrupt, as everywhere; `Record.of` gives what there is of the run.
+Ctrl-C during a run raises KeyboardInterrupt. `Record.of` returns the partial record of an
+interrupted run.
 """
 
 from __future__ import annotations
@@ -20,39 +21,42 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """Whatever Headway finds wrong."""
+    """Base class of all exceptions of Headway."""
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a scenario, or for a warning, odd."""
+    """An error in a scenario, or a warning about it."""
 
     file: str
-    """The scenario file, as it was named."""
+    """Path of the scenario file, as the caller passed it."""
     line: int | None
-    """The line in it, from 1; None of what is set or what is missing."""
+    """Line in the file, from 1; None for a key that was set by `Scenario.set` or is missing."""
     column: int | None
-    """The column, in characters, from 1."""
+    """Column in characters, from 1."""
     key: str
-    """The key, such as `link[0].queue.limit`; empty if it is none in particular."""
+    """Key, such as `link[0].queue.limit`; empty if the problem is not about a key."""
     message: str
-    """What is wrong and what would be right."""
+    """Description of the problem and of what is allowed."""
     text: str
-    """All of this, with the line and carets under what is meant."""
+    """The complete message, with the line and carets below the relevant part."""
 
     def __str__(self) -> str:
         return self.text
 
 
 class ScenarioError(Error, ValueError):
-    """A scenario that is wrong: where, why, and what would be right. `problems` has everything that was found."""
+    """An invalid scenario. `problems` lists all errors that were found."""
 
     def __init__(
         self, problems: Sequence[tuple[str, int | None, int | None, str, str, str]], more: bool = False
     ) -> None:
-        """One problem at least; `more`: whether looking for others was given up."""
+        """`problems` has at least one entry.
+
+        `more` is true if the search for problems stopped early.
+        """
         self.problems = [Problem(*problem) for problem in problems]
         self.more = more
-        # What copies and pickles are made of.
+        # Copies and pickles are created from these arguments.
         super().__init__(self.problems, more)
 
     def __str__(self) -> str:
@@ -60,35 +64,35 @@ class ScenarioError(Error, ValueError):
 
     @property
     def file(self) -> str:
-        """That of the first problem."""
+        """File of the first problem."""
         return self.problems[0].file
 
     @property
     def line(self) -> int | None:
-        """That of the first problem."""
+        """Line of the first problem."""
         return self.problems[0].line
 
     @property
     def column(self) -> int | None:
-        """That of the first problem."""
+        """Column of the first problem."""
         return self.problems[0].column
 
     @property
     def key(self) -> str:
-        """That of the first problem."""
+        """Key of the first problem."""
         return self.problems[0].key
 
     @property
     def message(self) -> str:
-        """That of the first problem."""
+        """Message of the first problem."""
         return self.problems[0].message
 
 
 class RunError(Error, RuntimeError):
-    """A run that cannot go on. `record` is what there is of it, and is not complete."""
+    """A run that cannot continue. `record` is the record up to the failure; it is not complete."""
 
     def __init__(self, message: str, record: Record) -> None:
-        """Why, and the record so far."""
+        """`message` is the reason, `record` the record up to the failure."""
         super().__init__(message, record)
         self.message = message
         self.record = record
@@ -98,10 +102,10 @@ class RunError(Error, RuntimeError):
 
 
 class RecordError(Error):
-    """A folder that is no record, or that a record may not be written to."""
+    """A folder that is not a record, or that a record cannot be written to."""
 
     def __init__(self, path: str, message: str) -> None:
-        """The folder or the file in it, and what is wrong with it."""
+        """`path` is the folder or a file in it, `message` the reason."""
         super().__init__(path, message)
         self.path = path
         self.message = message
@@ -111,10 +115,10 @@ class RecordError(Error):
 
 
 class MetricError(Error, ValueError):
-    """An expression that is none, or that names what the record does not have."""
+    """An expression that is invalid, or that names a value that the record does not have."""
 
     def __init__(self, expression: str, message: str) -> None:
-        """As it is written, and what is wrong with it."""
+        """`expression` is the text that was passed, `message` the reason."""
         super().__init__(expression, message)
         self.expression = expression
         self.message = message

@@ -1,4 +1,7 @@
-"""The pictures of records over time, as `headway plot` names them. `_plot.py` draws them, and needs matplotlib."""
+"""Figures of a record over time, with the names of `headway plot`.
+
+They are drawn by `_plot.py` with matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,20 @@ from . import _native
 
 
 class Figure(NamedTuple):
-    """What a picture shows."""
+    """Content of a figure."""
 
     metric: str
-    """That of `Record.series`."""
+    """Name of the metric in `Record.series`."""
     title: str
     y_title: str
     of_links: bool = False
-    """Whether it is one of links; of flows otherwise."""
+    """Whether the curves are links; otherwise they are flows."""
     unit: str | None = None
-    """That of the metric; a picture shows a multiple of it in which values have few digits."""
+    """Unit of the metric. The figure uses a multiple of it for which values have few digits."""
 
 
 FIGURES = {
     name: Figure(metric, title, y_title, of_links, unit)
     for name, metric, title, y_title, of_links, unit in _native.figures()
 }
-"""By their names."""
+"""All figures by name."""

@@ -1,4 +1,4 @@
-"""A record as notebooks show it: the tables of `headway run`."""
+"""HTML tables of a record for notebooks, with the columns of `headway run`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
 
-# More are not read by anybody.
-_MOST = 10
+_MAX_ROWS = 10
 
 _FLOWS: list[tuple[str, Callable[[Entry], object]]] = [
     ("flow", lambda flow: flow["name"]),
@@ -39,7 +38,9 @@ _LINKS: list[tuple[str, Callable[[Entry], object]]] = [
 
 
 def record(shown: Record) -> str:
-    """The heading, the flows, and the links that something came to, the busiest first."""
+    """Returns a heading, the table of flows, and the table of links that packets arrived at, by
+    utilization.
+    """
     summary = shown.summary
     links = [link for link in summary["links"] if link["arrived_packets"]]
     links.sort(key=lambda link: -link["utilisation"])
@@ -49,9 +50,9 @@ def record(shown: Record) -> str:
 
 def _table(columns: list[tuple[str, Callable[[Entry], object]]], entries: list[Entry]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name, _ in columns)
-    rows = ["".join(f"<td>{escape(str(value(entry)))}</td>" for _, value in columns) for entry in entries[:_MOST]]
-    if len(entries) > _MOST:
-        rows.append(f'<td colspan="{len(columns)}">... {len(entries) - _MOST} more</td>')
+    rows = ["".join(f"<td>{escape(str(value(entry)))}</td>" for _, value in columns) for entry in entries[:_MAX_ROWS]]
+    if len(entries) > _MAX_ROWS:
+        rows.append(f'<td colspan="{len(columns)}">... {len(entries) - _MAX_ROWS} more</td>')
     return f"<table><tr>{head}</tr>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
 
 

@@ -1,4 +1,4 @@
-"""What the package takes from Rust; see `crates/apps/python`."""
+"""Types of the extension module in Rust; see `crates/apps/python`."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -79,86 +79,91 @@ class Scenario:
 
 @final
 class Feedback:
-    """What a sender half is told of a report."""
+    """A report as it arrives at a sender half."""
 
     @property
     def acknowledged(self) -> int:
-        """The greatest number that had come when it was written."""
+        """Highest packet number that the receiver had received when it wrote the report."""
     @property
     def rtt_sample_ns(self) -> int | None:
-        """The round trip that it lets measure."""
+        """Round-trip time measured with this report, or None."""
     @property
     def own(self) -> bytes:
-        """What `poll_report` has answered, where reports are "own"."""
+        """Bytes that `poll_report` returned, if `reports` is "own"."""
     @property
     def runs(self) -> list[tuple[str, int]]:
-        """Where they are "arrivals": from `acknowledged` downwards, how so many packets fared.
+        """Runs of packets with the same status, if `reports` is "arrivals".
 
-        "received", "marked" or "not received".
+        Each entry has the status ("received", "marked" or "not received") and the number of
+        packets. The first run starts at `acknowledged`; numbers descend.
         """
     @property
     def clock_ns(self) -> int | None:
-        """Where they are "timed": the receiver's clock when it was written."""
+        """Receiver clock when the report was written, if `reports` is "timed"."""
     @property
     def arrivals(self) -> list[tuple[str, int | None] | None]:
-        """Where they are "timed": from `acknowledged` downwards, each packet's ECN field, and how long before it came.
+        """Status of each packet, if `reports` is "timed", from `acknowledged` downwards.
 
-        None: it has not come.
+        Each entry has the ECN field and the time in ns from the arrival to the report. The time is
+        None if it is unknown. The entry is None if the packet was not received.
         """
     @property
     def delivered_bytes(self) -> int | None:
-        """Data that is newly known to have come, where reports tell of each packet."""
+        """Data bytes that this report newly acknowledges.
+
+        None if the report does not cover each packet.
+        """
     @property
     def lost_acks(self) -> int:
-        """Reports that were lost since the last one."""
+        """Number of reports that were lost since the previous report."""
 
 @final
 class Packet:
-    """What a receiver half is told of a packet that has come."""
+    """A packet that arrived at a receiver half."""
 
     @property
     def number(self) -> int: ...
     @property
     def size_bytes(self) -> int:
-        """Its data, without headers."""
+        """Payload size, without headers."""
     @property
     def data(self) -> bool:
-        """Whether it carries data of the application."""
+        """Whether the packet carries application data."""
     @property
     def ecn(self) -> str:
-        """ "not-ect", "ect0", "ect1" or "ce"."""
+        """ECN field: "not-ect", "ect0", "ect1" or "ce"."""
     @property
     def sent_ns(self) -> int | None:
-        """When it was sent, by the sender's clock, where that travels along. Only differences say something."""
+        """Send time on the sender clock, if packets carry it. Only differences are meaningful."""
     @property
     def rtt_ns(self) -> int | None:
-        """The sender's round trip, where that travels along."""
+        """Round-trip time measured by the sender, if packets carry it."""
     @property
     def own(self) -> bytes:
-        """What `on_send` has answered."""
+        """Bytes that `on_send` of the sender half returned."""
 
 @final
 class Waiting:
-    """What a send queue is told of a packet that waits."""
+    """A packet in a send queue."""
 
     @property
     def size_bytes(self) -> int:
-        """Its data, without headers."""
+        """Payload size, without headers."""
     @property
     def kind(self) -> str:
-        """ "audio", "video", "video-i", "video-p", "video-b" or "data"."""
+        """Media kind: "audio", "video", "video-i", "video-p", "video-b" or "data"."""
     @property
     def priority(self) -> int:
-        """Which goes first: 0 before 1 before 2."""
+        """Priority: 0 is sent before 1, and 1 before 2."""
     @property
     def created_ns(self) -> int:
-        """When the application handed it over."""
+        """Time at which the application wrote the packet."""
     @property
     def expires_ns(self) -> int | None:
-        """When it is of no more use to the receiver, if ever."""
+        """Time after which the packet is useless to the receiver, or None."""
     @property
     def ends_frame(self) -> bool:
-        """Whether it is the last packet of its frame."""
+        """Whether the packet is the last one of its frame."""
 
 @final
 class Record:

@@ -1,6 +1,7 @@
-"""The tables of a scenario file as Python objects. Keys are those of the file; what is None is left out.
+"""Tables of a scenario file as Python objects.
 
-A `kind` alone may stand for its table: `queue="red"` is `queue={"kind": "red"}`.
+Arguments have the names of the keys in the file; arguments that are None are omitted. A table that
+has only a `kind` can be written as a string: `queue="red"` is equal to `queue={"kind": "red"}`.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
     Options: TypeAlias = str | Mapping[str, Value]
     Times: TypeAlias = str | Sequence[str] | Mapping[str, Value]
 
-# Keys whose tables have a kind.
+# Keys whose tables have a `kind`.
 _KINDS = frozenset({"queue", "loss", "jitter", "reorder", "transport", "send_queue", "source", "attack"})
 
 
 class Part(Mapping[str, "Value"]):
-    """A table of a scenario file: a mapping of its keys, which never changes."""
+    """A table of a scenario file, as an immutable mapping."""
 
     __slots__ = ("_keys",)
     _keys: dict[str, Value]
 
     def _set(self, arguments: dict[str, Value]) -> None:
-        # Those of `__init__`, as `locals()` has them.
+        # `arguments` are the `locals()` of `__init__`.
         given = ((key.rstrip("_"), value) for key, value in arguments.items() if key != "self" and value is not None)
         self._keys = {key: _with_kind(key, value) for key, value in given}
 
@@ -50,7 +51,7 @@ def _with_kind(key: str, value: Value) -> Value:
 
 
 class Node(Part):
-    """A node with replicas, a host or a clock of its own. Others need none: links name them."""
+    """A node with replicas, a host or a clock. Other nodes need no table: the links name them."""
 
     __slots__ = ()
 
@@ -62,12 +63,14 @@ class Node(Part):
         host: Mapping[str, Value] | None = None,
         clock: Mapping[str, Value] | None = None,
     ) -> None:
-        """Keys as in a file."""
+        """Arguments have the names of the keys in a scenario file."""
         self._set(locals())
 
 
 class Link(Part):
-    """A link, in both directions unless `one_way`: `Link(("r1", "r2"), rate="2Mbps", delay="10ms", queue="red")`."""
+    """A link, in both directions unless `one_way`: `Link(("r1", "r2"), rate="2Mbps", delay="10ms",
+    queue="red")`.
+    """
 
     __slots__ = ()
 
@@ -95,14 +98,14 @@ class Link(Part):
         reverse: Mapping[str, Value] | None = None,
         changes: Sequence[Mapping[str, Value]] | None = None,
     ) -> None:
-        """Keys as in a file."""
+        """Arguments have the names of the keys in a scenario file."""
         self._set(locals())
 
 
 class Flow(Part):
-    """A sender and its receiver, or many alike: `Flow("ftp", "r1", "r2", transport="tcp-cubic", source="ftp")`.
+    """A sender and its receiver: `Flow("ftp", "r1", "r2", transport="tcp-cubic", source="ftp")`.
 
-    `from_` is `from` in a file: the node that sends.
+    `from_` is the sending node; its key in a file is `from`. With `count`, the flow has replicas.
     """
 
     __slots__ = ()
@@ -124,12 +127,12 @@ class Flow(Part):
         e_model: Mapping[str, Value] | None = None,
         dialect: str | None = None,
     ) -> None:
-        """Keys as in a file."""
+        """Arguments have the names of the keys in a scenario file."""
         self._set(locals())
 
 
 class Attacker(Part):
-    """Somebody who harms a DCCP flow."""
+    """An attacker on a DCCP flow."""
 
     __slots__ = ()
 
@@ -144,5 +147,5 @@ class Attacker(Part):
         start: str | None = None,
         stop: str | None = None,
     ) -> None:
-        """Keys as in a file."""
+        """Arguments have the names of the keys in a scenario file."""
         self._set(locals())

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib, in the manner of `headway plot` and of the papers' pages."""
+"""Figures drawn with matplotlib, in the style of `headway plot` and of the pages of the papers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ try:
     from cycler import cycler
     from matplotlib import pyplot
 except ImportError as missing:
-    raise ImportError("pictures need the package matplotlib: pip install matplotlib") from missing
+    raise ImportError("figures need the package matplotlib: pip install matplotlib") from missing
 
 from ._figures import FIGURES
 from ._native import axis_title
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from ._record import Record
     from ._sweep import Answer
 
-# Okabe and Ito's (2008), with grey for their yellow, which is too pale for a line on white.
-_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c"]
+# Palette of Okabe and Ito (2008), with gray in place of yellow, which is too pale for a line on
+# white.
+_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c8c8c"]
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#666666",
     "axes.grid": True,
     "axes.labelcolor": "#222222",
-    "axes.prop_cycle": cycler(color=_COLOURS),
+    "axes.prop_cycle": cycler(color=_COLORS),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
@@ -44,13 +45,13 @@ _STYLE: dict[Any, Any] = {
 
 
 def plot(records: Sequence[Record], name: str) -> Figure:
-    """One picture, in which every flow or link of every record is a line."""
+    """Returns a figure in which every flow or link of every record is a curve."""
     if name not in FIGURES:
         raise ValueError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
     shown = FIGURES[name]
     lines = {}
     for record in records:
-        # Links are sampled for throughput, too.
+        # Throughput is sampled for links as well as for flows.
         links = {link["name"] for link in record.summary["links"]}
         start = record.summary["interval"]["from"]
         for entity, (times, values) in record.samples(shown.metric).items():
@@ -73,13 +74,13 @@ def plot(records: Sequence[Record], name: str) -> Figure:
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
         figure.legend(loc="outside right upper")
-    # Whoever asked for it shows it; pyplot need not keep it.
+    # The caller displays the figure, so pyplot does not have to keep it.
     pyplot.close(figure)
     return figure
 
 
 def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: bool, title: str | None) -> Figure:
-    """A metric of a sweep over a key."""
+    """Returns a figure of a metric of a sweep over a key."""
     places, lines = answer._inner.over(metric, over, by)
     keys = {name: key for key in answer.to_dict()["keys"] for name in (key["name"], key["key"])}
     name, unit = keys[over]["name"], keys[over].get("unit")
@@ -93,7 +94,7 @@ def plot_over(answer: Answer, metric: int, over: str, by: str | None, *, log_x: 
         figure, axes = pyplot.subplots()
         for label, points in lines:
             x, means, halves = zip(*points, strict=True) if points else ((), (), ())
-            # matplotlib draws no bar where the half is no number.
+            # matplotlib draws no error bar for NaN.
             bars = [float("nan") if half is None else half / y_scale for half in halves]
             at, values = [place / scale for place in x], [mean / y_scale for mean in means]
             axes.errorbar(at, values, yerr=bars, label=label, marker="o", markersize=4, capsize=3)

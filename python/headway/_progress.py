@@ -1,4 +1,4 @@
-"""How far a run is, on a line of stderr."""
+"""Progress line of a run on stderr."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class Line:
-    """Writes the line again each time it is called."""
+    """Rewrites the line at each call."""
 
     def __enter__(self) -> Line:
         return self
 
     def __call__(self, now_s: float, duration_s: float, packet_hops: int) -> None:
-        """See `Scenario.run`."""
+        """Callback for the argument `progress` of `Scenario.run`."""
         share = now_s / duration_s
         sys.stderr.write(f"\r{share:4.0%}  {now_s:.1f} of {duration_s:g} s, {packet_hops:,} packet-hops ")
         sys.stderr.flush()

@@ -1,7 +1,8 @@
-"""Send queues of one's own, written in Python.
+"""Base class for send queues written in Python.
 
-What waits, and how much of it there may be, is kept as for any other queue; a class decides. Times are integers in
-ns, by the sender's clock. What it raises stops the run, and comes out as it was raised.
+Headway stores the waiting packets and enforces the limit of the queue. The class decides which
+packet is sent next and which packets are discarded. Times are integers in ns on the sender clock.
+An exception raised by the class stops the run and is raised unchanged by `Scenario.run`.
 """
 
 from __future__ import annotations
@@ -15,26 +16,33 @@ if TYPE_CHECKING:
 
 
 class SendQueue:
-    """What waits for a rate controller to let it go: which packet is next, and which are thrown away.
+    """Queue of packets that wait for the rate controller to permit sending.
 
-    Packets are named by their places in `waiting`, where they lie in the order in which they came. `travel_ns` is how
-    long a packet that goes now is taken to be on its way, by the scenario's `travel`.
+    Methods return indices into `waiting`, which lists the packets in the order of arrival.
+    `travel_ns` is the expected time from sending a packet to its arrival, as defined by the key
+    `travel` of the scenario.
 
-    `choose` must be overridden; the rest costs nothing if it is not.
+    `choose` must be overridden. Methods that are not overridden are not called.
     """
 
     def choose(self, now_ns: int, waiting: Sequence[Waiting], travel_ns: int) -> int | None:
-        """Which packet would go, or None: nothing, for now.
+        """Returns the index of the packet to send next, or None to send no packet for now.
 
-        It may be asked at any time, and more than once: asked again at the same instant, with the same packets waiting,
-        it must answer the same.
+        Headway may call this method at any time, and more than once. Calls with the same time and
+        the same waiting packets must return the same index.
         """
         raise NotImplementedError
 
     def discard(self, now_ns: int, waiting: Sequence[Waiting], travel_ns: int) -> Iterable[int]:
-        """A packet goes, and is no longer among these: which of them are thrown away, as of no more use."""
+        """Returns the indices of packets to discard.
+
+        Called when a packet is sent; `waiting` no longer contains it.
+        """
         return ()
 
     def make_room(self, now_ns: int, waiting: Sequence[Waiting], newcomer: Waiting, travel_ns: int) -> int | None:
-        """There is no room for `newcomer`: which packet is thrown away for it, or None: itself."""
+        """Returns the index of the packet to discard when the queue is full.
+
+        None discards `newcomer`.
+        """
         return None

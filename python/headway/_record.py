@@ -1,4 +1,4 @@
-"""What a run leaves."""
+"""Records of runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Record:
 
     __slots__ = ("_cached_summary", "_inner", "_scenario")
     _inner: _native.Record
-    # A record that was read knows its folder.
+    # The folder name if the record was loaded and the scenario has not been read yet.
     _scenario: Scenario | str
     _cached_summary: dict[str, Any] | None
 
@@ -30,34 +30,37 @@ class Record:
         record._inner, record._scenario, record._cached_summary = native, scenario, None
         return record
 
-    def _keep_with(self, stopped: KeyboardInterrupt) -> None:
-        # A class of its own would not end the program as Ctrl-C does.
-        stopped.record = self  # type: ignore[attr-defined]
-        # Since Python 3.11.
-        if hasattr(stopped, "add_note"):
-            stopped.add_note("what was done is kept: headway.Record.of(this exception) is not complete")
+    def _attach_to(self, interrupt: KeyboardInterrupt) -> None:
+        # The original exception is kept: a subclass would not end the program as Ctrl-C does.
+        interrupt.record = self  # type: ignore[attr-defined]
+        # Python 3.10 has no `add_note`.
+        if hasattr(interrupt, "add_note"):
+            interrupt.add_note("headway.Record.of(exception) returns the partial record of this run")
 
     @staticmethod
     def of(stopped: BaseException) -> Record | None:
-        """What there is of the run that this KeyboardInterrupt or RunError has ended. It is not complete."""
+        """Returns the partial record of the run that this KeyboardInterrupt or RunError ended.
+
+        Returns None for other exceptions.
+        """
         record = getattr(stopped, "record", None)
         return record if isinstance(record, Record) else None
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Record:
-        """Reads the folder that a run has left, but for its traces."""
+        """Reads the folder of a run, without its traces."""
         return cls._of(_native.Record.load(folder), os.fspath(folder))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the folder that `headway run` leaves, which can be cited, drawn and run again.
+        """Writes the folder that `headway run` writes, which can be cited, drawn and run again.
 
-        The folder is new, empty, or holds a record, which it writes over.
+        The folder must be new or empty, or hold a record, which is overwritten.
         """
         self._inner.save(self.scenario._inner, folder)
 
     @property
     def scenario(self) -> Scenario:
-        """What was run."""
+        """The scenario of the run."""
         if isinstance(self._scenario, str):
             from ._scenario import Scenario
 
@@ -66,7 +69,7 @@ class Record:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """All numbers, as `summary.json` has them."""
+        """All results, with the structure of `summary.json`."""
         if self._cached_summary is None:
             self._cached_summary = json.loads(self._inner.summary_json)
         return self._cached_summary
@@ -78,64 +81,76 @@ class Record:
 
     @property
     def fingerprint(self) -> str:
-        """The order of the run's events: equal for equal runs, on any machine."""
+        """Hash of the order of events: equal for equal runs, on any machine."""
         return str(self.summary["fingerprint"])
 
     @property
     def timing(self) -> dict[str, float]:
-        """What the run took: wall_s, simulated_s, speed, packet_hops_per_s, events. No two machines agree."""
+        """Duration of the run: wall_s, simulated_s, speed, packet_hops_per_s, events.
+
+        Depends on the machine.
+        """
         return dict(json.loads(self._inner.timing_json))
 
     @property
     def flows(self) -> Table:
-        """A row a flow. Columns are called as the paths of `metric` are, such as `one_way_delay_s.p95`."""
+        """One row per flow.
+
+        Columns have the names of the paths in `metric`, such as `one_way_delay_s.p95`.
+        """
         return Table(self._inner.flows())
 
     @property
     def links(self) -> Table:
-        """A row a direction of a link, with columns as of `flows`."""
+        """One row per direction of a link, with columns named as in `flows`."""
         return Table(self._inner.links())
 
     @property
     def series(self) -> Table:
-        """Samples over time: time_ns, entity (a flow, or a link's direction), metric, value.
+        """Samples over time: time_ns, entity (a flow or a direction of a link), metric, value.
 
-        Without rows if the scenario records none.
+        The table is empty if the scenario records no series.
         """
         return Table(self._inner.series())
 
     @property
     def events(self) -> Table:
-        """What went wrong, and when: time_ns, event, entity, flow, kind, cause, sequence, bytes, late_ns.
+        """Drops, timeouts, late packets and other events.
 
-        Without columns if the record has none: that of a sweep's run, or of a run between sockets.
+        Columns: time_ns, event, entity, flow, kind, cause, sequence, bytes, late_ns.
+
+        The table has no columns if the record has no events, as for runs of a sweep or between real
+        sockets.
         """
         return Table(self._inner.events())
 
     @property
     def distributions(self) -> dict[str, Any] | None:
-        """How long each packet and frame took, as `distributions.json` has it.
+        """Delay distributions of packets and frames, as in `distributions.json`.
 
-        None unless the scenario asks for it: `record={"distributions": True}`.
+        None unless the scenario sets `record={"distributions": True}`.
         """
         text = self._inner.distributions_json
         return None if text is None else dict(json.loads(text))
 
     @property
     def traces(self) -> dict[str, bytes]:
-        """The bytes of each trace that was asked for, by its format."""
+        """The bytes of each requested trace, by format."""
         return self._inner.traces
 
     def samples(self, metric: str) -> dict[str, tuple[list[float], list[float]]]:
-        """The series of this metric by entity: times in s, and values."""
+        """Returns the series of a metric by entity, as times in s and values."""
         return {entity: (times, values) for entity, times, values in self._inner.samples(metric)}
 
     def metric(self, expression: str) -> float | None:
-        """A number by name: "mean(flow[media*].throughput_bps) / 1e3". None where the run has no such number."""
+        """Evaluates an expression such as "mean(flow[media*].throughput_bps) / 1e3".
+
+        Returns None if the run has no value for it.
+        """
         return self._inner.metric(expression)
 
     def plot(self, figure: str = "throughput") -> Figure:
-        """A picture over time, by matplotlib, which must be installed: one of `headway.FIGURES`."""
+        """Returns a matplotlib figure over time, one of `headway.FIGURES`. Requires matplotlib."""
         from ._plot import plot
 
         return plot([self], figure)
@@ -157,19 +172,19 @@ class Record:
         return record(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        was = self._inner
+        inner = self._inner
         parts = (
-            was.summary_json,
-            was.series_bytes,
-            was.events_bytes,
-            was.distributions_json,
-            was.traces,
-            was.timing_json,
+            inner.summary_json,
+            inner.series_bytes,
+            inner.events_bytes,
+            inner.distributions_json,
+            inner.traces,
+            inner.timing_json,
         )
-        return _again, (*parts, self.scenario)
+        return _restore, (*parts, self.scenario)
 
 
-def _again(
+def _restore(
     summary: str,
     series: bytes | None,
     events: bytes | None,

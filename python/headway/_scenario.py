@@ -1,4 +1,4 @@
-"""Scenarios: made here, in a file or in a text, all read by one reader."""
+"""Scenarios from objects, files and texts. All are parsed by the reader of scenario files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# What is longer is a mistake; the reader refuses it too.
-_LARGEST = 16 << 20
+# The reader in Rust has the same limit.
+_MAX_SCENARIO_BYTES = 16 << 20
 
 
 class Scenario:
-    """A network, the flows through it, and how long to watch them. It never changes: `set` makes another.
+    """A network, its flows, and the duration of the run.
+
+    Scenarios are immutable: `set` returns a new one.
 
     >>> scenario = Scenario(
     ...     duration="5s",
@@ -62,9 +64,10 @@ class Scenario:
         attackers: Iterable[Mapping[str, Value]] = (),
         folder: str | os.PathLike[str] = ".",
     ) -> None:
-        """Keys are those of a scenario file. Tables are `Link`, `Flow`, `Node` and `Attacker`, or dicts.
+        """Arguments have the names of the keys in a scenario file.
 
-        Files that the scenario names are read in `folder`.
+        Tables are `Link`, `Flow`, `Node` and `Attacker` objects, or dicts. Paths of files in the
+        scenario are relative to `folder`.
         """
         plain = {
             "name": name,
@@ -78,7 +81,7 @@ class Scenario:
         table: dict[str, Value] = {key: value for key, value in plain.items() if value is not None}
         for key, parts in (("node", nodes), ("link", links), ("flow", flows), ("attacker", attackers)):
             table[key] = list(parts)
-        # Those that there are none of need not be there; links and flows must.
+        # Empty lists are omitted, except links and flows, which are required.
         table = {key: value for key, value in table.items() if value or key in ("link", "flow")}
         self._inner = _native.Scenario("scenario", document(table), [], folder, {})
 
@@ -90,15 +93,16 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
-        """Reads a scenario file; the files that it names are read beside it."""
+        """Reads a scenario file. Paths of files in it are relative to its folder."""
         path = os.fspath(path)
         return cls._of(_native.Scenario(path, _text(path), [], os.path.dirname(path), {}))
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "scenario", folder: str | os.PathLike[str] = ".") -> Scenario:
-        """Reads a text as if it stood in a file.
+        """Reads the text of a scenario file.
 
-        It is called `name`, unless it says how. Files that it names are read in `folder`.
+        `name` is used if the text does not set one. Paths of files in the scenario are relative to
+        `folder`.
         """
         return cls._of(_native.Scenario(name, text, [], folder, {}))
 
@@ -108,7 +112,7 @@ class Scenario:
     ) -> Scenario:
         """Reads a dict with the keys of a scenario file: `link` and `flow` are lists of dicts.
 
-        Lines in errors are those of the text that it is written as.
+        Line numbers in errors refer to the generated TOML text.
         """
         return cls.from_toml(document(table), name=name, folder=folder)
 
@@ -117,16 +121,19 @@ class Scenario:
     @overload
     def set(self, keys: Mapping[str, Value], /) -> Scenario: ...
     def set(self, key: str | Mapping[str, Value], value: Value | None = None, /) -> Scenario:
-        """Another scenario, in which a key has this value, or several theirs: `set("link[0].rate", "4Mbps")`.
+        """Returns a new scenario with one or more keys set: `set("link[0].rate", "4Mbps")`.
 
-        Presets follow: with another kind or dialect, what was not written is the new one's. A number for a rate, a time
-        or a number of bytes is in bit/s, s or bytes, as `Answer.to_pandas` has them: `set("link[0].rate", 2e6)`. A
-        queue's size needs its unit, since it may be in packets or in bytes.
+        If the kind or dialect changes, keys that are not set explicitly take the presets of the new
+        one.
+
+        A number for a rate, a time or a size is in bit/s, s or bytes, as in `Answer.to_pandas`:
+        `set("link[0].rate", 2e6)`. The size of a queue requires a unit, since it can be in packets
+        or in bytes.
         """
         if isinstance(key, Mapping):
             new = key
         elif value is None:
-            raise TypeError("set() needs a value: a key that shall be absent is not written")
+            raise TypeError("set() needs a value; it cannot remove a key")
         else:
             new = {key: value}
         sets = {_checked(key): inline(value) for key, value in new.items()}
@@ -141,13 +148,16 @@ class Scenario:
                 raise error from None
 
     def _with(self, sets: Mapping[str, str]) -> Scenario:
-        was = self._inner
-        sets_of_both = [*was.sets, *(f"{key}={text}" for key, text in sets.items())]
-        return self._of(_native.Scenario(was.file, was.text, sets_of_both, was.folder, was.files))
+        inner = self._inner
+        all_sets = [*inner.sets, *(f"{key}={text}" for key, text in sets.items())]
+        return self._of(_native.Scenario(inner.file, inner.text, all_sets, inner.folder, inner.files))
 
     def _in_base_unit(self, sets: Mapping[str, str], key: str, value: Value) -> str:
-        """The text of a number with the one base unit that this key accepts; without one, or with several, as it is."""
-        number = value.tolist() if hasattr(value, "tolist") else value  # a number of NumPy
+        """Returns the text of a number with the base unit that this key accepts.
+
+        If the key accepts no base unit or several, the text is unchanged.
+        """
+        number = value.tolist() if hasattr(value, "tolist") else value  # NumPy scalar
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             return sets[key]
 
@@ -172,41 +182,46 @@ class Scenario:
         controllers: Mapping[str, Controller] | None = None,
         queues: Mapping[str, Callable[[], SendQueue]] | None = None,
     ) -> Record:
-        """Runs it. Other threads run meanwhile, so that several runs take as many cores.
+        """Runs the scenario and returns its record.
 
-        `progress` is True for a line on stderr, or called with the simulated time and the duration, in s, and the
-        packet hops so far: about ten times a second, and at the end. What it raises stops the run. `trace` is "ns2",
-        "nam", "pcapng", "packets", "perfetto" or several of them, for the record's `traces`.
+        The run releases Python's global lock, so that runs in several threads use one core each.
 
-        `controllers` gives flows rate controllers of one's own, by name, in which `*` stands for any characters. Their
-        transports are bare agents of any kind, or DCCP with a CCID for experiments. `queues` gives them send queues of
-        one's own, in the same way, which keep the scenario's `limit` and `travel`. Such a run shares one core with all
-        other threads.
+        `progress` is True for a line on stderr, or a function. It is called with the simulated time
+        in s, the duration in s and the number of packet hops so far, about ten times a second and
+        at the end. An exception that it raises stops the run. `trace` is "ns2", "nam", "pcapng",
+        "packets" or "perfetto", or a list of them; the bytes are in `Record.traces`.
 
-        Raises KeyboardInterrupt at Ctrl-C and RunError where it cannot go on: `Record.of` gives what there is then.
+        `controllers` assigns rate controllers written in Python to flows by name; `*` matches any
+        characters. The transport of such a flow is a bare agent of any kind, or DCCP with a CCID
+        for experiments. `queues` assigns send queues written in Python in the same way; the keys
+        `limit` and `travel` of the scenario apply to them. A run with either argument shares one
+        core with all other Python threads.
+
+        Raises KeyboardInterrupt at Ctrl-C and RunError if the run cannot continue. `Record.of`
+        returns the partial record for both.
         """
         scenario = self if seed is None else self.set("seed", seed)
         runs = scenario._inner.count_runs()
         if runs != 1:
-            message = f"this is {runs} runs: set what varies, or leave [vary] out"
+            message = f"the scenario describes {runs} runs; set the keys that vary, or remove [vary]"
             raise ScenarioError([(scenario._inner.file, None, None, "vary", message, f"vary: {message}")])
         traces = [trace] if isinstance(trace, str) else list(trace)
-        chosen = [
+        chosen_controllers = [
             (flow, controller.sender, controller.receiver, controller.receiver.reports, controller.receiver.needs)
-            for flow, controller in _by_flow(scenario.flows, controllers or {}).items()
+            for flow, controller in _assign_to_flows(scenario.flows, controllers or {}).items()
         ]
-        waiting = list(_by_flow(scenario.flows, queues or {}).items())
+        chosen_queues = list(_assign_to_flows(scenario.flows, queues or {}).items())
         if progress is True:
             from ._progress import Line
 
             with Line() as line:
-                done = scenario._inner.run(traces, line, chosen, waiting)
+                done = scenario._inner.run(traces, line, chosen_controllers, chosen_queues)
         else:
-            done = scenario._inner.run(traces, progress or None, chosen, waiting)
+            done = scenario._inner.run(traces, progress or None, chosen_controllers, chosen_queues)
         native, stopped, failure = done
         record = Record._of(native, scenario)
         if isinstance(stopped, KeyboardInterrupt):
-            record._keep_with(stopped)
+            record._attach_to(stopped)
         if stopped is not None:
             raise stopped
         if failure is not None:
@@ -215,47 +230,47 @@ class Scenario:
 
     @property
     def toml(self) -> str:
-        """The scenario as a file that gives the very same run: every preset and everything set written out."""
+        """A scenario file for the identical run, with all presets and set keys written out."""
         return self._inner.toml
 
     @property
     def text(self) -> str:
-        """The text that was read."""
+        """The original text of the scenario."""
         return self._inner.text
 
     @property
     def hash(self) -> str:
-        """128 bits, in hexadecimal, of what the run depends on: `toml`, the seed in it, and the files that it names."""
+        """128-bit hash, in hexadecimal, of `toml` (with the seed) and the files that it names."""
         return self._inner.hash
 
     @property
     def name(self) -> str:
-        """What the record calls it."""
+        """Name of the scenario in records."""
         return self._inner.name
 
     @property
     def seed(self) -> int:
-        """That of every random stream."""
+        """Seed of all random streams."""
         return self._inner.seed
 
     @property
     def duration_s(self) -> float:
-        """How long a run lasts, in s."""
+        """Duration of a run, in s."""
         return self._inner.duration_s
 
     @property
     def flows(self) -> list[str]:
-        """The names of the flows, replicas too."""
+        """Names of the flows, including replicas."""
         return self._inner.flows
 
     @property
     def links(self) -> list[str]:
-        """The names of the links, each direction its own."""
+        """Names of the links, one per direction."""
         return self._inner.links
 
     @property
     def warnings(self) -> list[Problem]:
-        """What is allowed but odd."""
+        """Warnings about valid but unusual settings."""
         return [Problem(*warning) for warning in self._inner.warnings]
 
     def __repr__(self) -> str:
@@ -270,32 +285,35 @@ class Scenario:
     def __hash__(self) -> int:
         return hash(self.hash)
 
-    # With the files that it names, so that it is the same on another machine.
+    # Includes the contents of all files, so that the scenario is the same on another machine.
     def __reduce__(self) -> tuple[object, ...]:
-        was = self._inner
-        return _again, (was.file, was.text, was.sets, was.folder, was.files)
+        inner = self._inner
+        return _restore, (inner.file, inner.text, inner.sets, inner.folder, inner.files)
 
 
-def _again(file: str, text: str, sets: list[str], folder: str, files: dict[str, bytes]) -> Scenario:
+def _restore(file: str, text: str, sets: list[str], folder: str, files: dict[str, bytes]) -> Scenario:
     return Scenario._of(_native.Scenario(file, text, sets, folder, files))
 
 
-def _by_flow(flows: list[str], given: Mapping[str, _T]) -> dict[str, _T]:
-    """What each flow is given that is given anything, by the first name that fits."""
-    found: dict[str, _T] = {}
-    for pattern, what in given.items():
-        form = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-        fitting = [flow for flow in flows if form.fullmatch(flow)]
-        if not fitting:
+def _assign_to_flows(flows: list[str], given: Mapping[str, _T]) -> dict[str, _T]:
+    """Returns the value of the first matching pattern for each flow.
+
+    Flows without a match are omitted.
+    """
+    assigned: dict[str, _T] = {}
+    for pattern, value in given.items():
+        regex = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+        matching = [flow for flow in flows if regex.fullmatch(flow)]
+        if not matching:
             raise ValueError(f"there is no flow {pattern!r}; there are {', '.join(flows[:12])}")
-        for flow in fitting:
-            found.setdefault(flow, what)
-    return found
+        for flow in matching:
+            assigned.setdefault(flow, value)
+    return assigned
 
 
 def _checked(key: str) -> str:
     if "=" in key:
-        message = 'a key is not written with its value: set("link[0].rate", "4Mbps")'
+        message = 'a key cannot contain "="; pass the value as the second argument: set("link[0].rate", "4Mbps")'
         raise ScenarioError([("", None, None, key, message, f"{key}: {message}")])
     return key
 
@@ -307,19 +325,19 @@ def _text(path: str) -> str:
 
     try:
         with open(path, "rb") as file:
-            read = file.read(_LARGEST + 1)
+            contents = file.read(_MAX_SCENARIO_BYTES + 1)
     except OSError as error:
         raise wrong(None, None, f"cannot be read: {error.strerror or error}") from error
-    if len(read) > _LARGEST:
-        raise wrong(None, None, f"it is larger than {_LARGEST} bytes, which no scenario is")
+    if len(contents) > _MAX_SCENARIO_BYTES:
+        raise wrong(None, None, f"the file is larger than {_MAX_SCENARIO_BYTES} bytes, the limit for a scenario")
     try:
-        return read.decode()
+        return contents.decode()
     except UnicodeDecodeError as error:
-        before = read[: error.start].decode()
+        before = contents[: error.start].decode()
         line, column = before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1
-        raise wrong(line, column, "this is not UTF-8: save the file as UTF-8 text") from None
+        raise wrong(line, column, "the file is not UTF-8; save it as UTF-8 text") from None
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files: every table, key, kind and option with its description."""
+    """Returns the JSON Schema of scenario files, with descriptions of all tables, keys and kinds."""
     return dict(json.loads(_native.schema()))

@@ -1,4 +1,4 @@
-"""Many runs of one scenario: one table with intervals, one dataset."""
+"""Sweeps: many runs of one scenario, with a table of confidence intervals and a dataset."""
 
 from __future__ import annotations
 
@@ -29,51 +29,59 @@ _FLOWS, _LINKS, _RUNS = "flows.parquet", "links.parquet", "runs.parquet"
 
 
 class Answer:
-    """What a sweep says: a row a combination of what was varied, each metric with its 95 % interval over seeds."""
+    """Result table of a sweep.
 
-    __slots__ = ("_inner", "_read")
+    Each row is one combination of the varied keys. Each metric has a 95 % confidence interval over
+    seeds.
+    """
+
+    __slots__ = ("_data", "_inner")
     _inner: _native.Answer
-    _read: dict[str, Any]
+    _data: dict[str, Any]
 
     def __init__(self, native: _native.Answer) -> None:
-        """Sweeps make it."""
+        """Called by `sweep`."""
         self._inner = native
-        self._read = json.loads(native.json())
+        self._data = json.loads(native.json())
 
     @property
     def keys(self) -> list[str]:
-        """What was varied, but for the seed, by short names."""
-        return [key["name"] for key in self._read["keys"]]
+        """Short names of the varied keys, without the seed."""
+        return [key["name"] for key in self._data["keys"]]
 
     @property
     def metrics(self) -> list[str]:
-        """What was asked of each run."""
-        return list(self._read["metrics"])
+        """Names of the metrics."""
+        return list(self._data["metrics"])
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dict a combination: `values`, `runs`, `identical`, `metrics` (mean, ci95, runs).
+        """One dict per combination: `values`, `runs`, `identical`, `metrics` (mean, ci95, runs).
 
-        `identical` says that all seeds gave the same numbers. `ci95` is None for a single run, and for a metric that
-        is the same in all runs.
+        `identical` is true if all seeds gave the same numbers. `ci95` is None for a single run, and
+        for a metric that is equal in all runs.
         """
-        return list(self._read["rows"])
+        return list(self._data["rows"])
 
     def samples(self, row: int, metric: int | str) -> dict[int, float]:
-        """What each run of a row gave, by its seed."""
+        """Returns the value of a metric in each run of a row, by seed."""
         number = self.metrics.index(metric) if isinstance(metric, str) else metric
         return dict(zip(*self._inner.samples(row, number), strict=True))
 
     def against(self, value: str, *, paired: bool = False) -> Answer:
-        """The same with the differences to one value of a key, such as `"queue=red"`: by Welch, or paired by seed."""
+        """Returns the answer with differences to one value of a key, such as `"queue=red"`.
+
+        Intervals of the differences are computed by Welch's method, or paired by seed.
+        """
         return Answer(self._inner.against(value, paired))
 
     def plot(
         self, over: str, metric: int | str = 0, *, by: str | None = None, log_x: bool = False, title: str | None = None
     ) -> Figure:
-        """A metric's mean with its interval over a key, a line for each value of another one: a figure of matplotlib.
+        """Returns a matplotlib figure of the mean and interval of a metric over a key.
 
-        What else varies is taken together, seed by seed, so that intervals are over seeds alone.
+        With `by`, each value of that key is a curve. Other varied keys are averaged for each seed,
+        so that intervals are over seeds only.
         """
         from ._plot import plot_over
 
@@ -81,37 +89,40 @@ class Answer:
         return plot_over(self, number, over, by, log_x=log_x, title=title)
 
     def csv(self) -> str:
-        """As `headway sweep --csv` prints it."""
+        """Returns the output of `headway sweep --csv`."""
         return self._inner.csv()
 
     def to_dict(self) -> dict[str, Any]:
-        """As `headway sweep --json` prints it."""
-        return dict(self._read)
+        """Returns the output of `headway sweep --json` as a dict."""
+        return dict(self._data)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row a combination; each metric's mean, and half of its interval as `NAME ci95`. It needs pandas.
+        """Returns a data frame with one row per combination. Requires pandas.
 
-        Quantities are numbers: rates in bit/s, times in s, sizes in bytes. `Scenario.set` accepts these numbers.
-        `frame.attrs["units"]` has the unit of each key and metric that has one.
+        Each metric has a column with its mean and a column `NAME ci95` with half the width of its
+        interval.
+
+        Quantities are numbers: rates in bit/s, times in s, sizes in bytes. `Scenario.set` accepts
+        these numbers. `frame.attrs["units"]` has the unit of each key and metric that has one.
         """
         import pandas
 
         rows = []
-        for number_of_row, row in enumerate(self.rows):
-            values: dict[str, Any] = dict(zip(self.keys, self._inner.cells(number_of_row), strict=True))
+        for row_index, row in enumerate(self.rows):
+            values: dict[str, Any] = dict(zip(self.keys, self._inner.cells(row_index), strict=True))
             values["runs"] = row["runs"]
             for name, number in zip(self.metrics, row["metrics"], strict=True):
                 values[name] = number["mean"] if number else None
                 values[f"{name} ci95"] = number["ci95"] if number else None
             rows.append(values)
         frame = pandas.DataFrame(rows)
-        units = {key["name"]: key["unit"] for key in self._read["keys"] if "unit" in key}
-        metrics = zip(self.metrics, self._read["units"], strict=True)
+        units = {key["name"]: key["unit"] for key in self._data["keys"] if "unit" in key}
+        metrics = zip(self.metrics, self._data["units"], strict=True)
         frame.attrs["units"] = units | {name: unit for name, unit in metrics if unit}
         return frame
 
     def __len__(self) -> int:
-        return len(self._read["rows"])
+        return len(self._data["rows"])
 
     def __str__(self) -> str:
         return self._inner.plain()
@@ -134,30 +145,30 @@ class Answer:
 
 
 class Swept:
-    """What a sweep left: its answer, and the folder of its dataset."""
+    """Result of a sweep: the answer and the folder of the dataset."""
 
     __slots__ = ("answer", "path")
 
     def __init__(self, path: str, answer: Answer) -> None:
-        """`sweep` makes it."""
+        """Called by `sweep`."""
         self.path = path
         """The folder of `flows.parquet`, `links.parquet` and `runs.parquet`."""
         self.answer = answer
-        """The table."""
+        """The result table."""
 
     @property
     def flows(self) -> Table:
-        """A row a run and flow."""
+        """One row per run and flow."""
         return Table(_native.dataset_table(self.path, _FLOWS))
 
     @property
     def links(self) -> Table:
-        """A row a run and direction of a link."""
+        """One row per run and direction of a link."""
         return Table(_native.dataset_table(self.path, _LINKS))
 
     @property
     def runs(self) -> Table:
-        """A row a run, with its summary as JSON."""
+        """One row per run, with its summary as JSON."""
         return Table(_native.dataset_table(self.path, _RUNS))
 
     def __str__(self) -> str:
@@ -184,42 +195,50 @@ def sweep(
     again: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Swept:
-    """Runs a scenario at every combination of what `vary` says, each with each seed.
+    """Runs a scenario for every combination of the values in `vary`, with each seed.
 
-    It leaves a dataset in `out` [out/NAME-sweep]. `vary` has keys as `Scenario.set` has them, each with a list of
-    values or with a range, `{"from": "1ms", "to": "9ms", "steps": 5}`; they stand in place of those of the scenario's
-    own `[vary]`. `seeds` is how many, from 1 on, or which. `metrics` are expressions as `Record.metric` has them, by
-    name. With `precision`, such as 0.05 or "5%", seeds are added until each interval is narrower than that share of its
-    mean, up to `most` [1000], at least as many as the sweep begins with. A metric that is the same in all runs has no
-    interval, and is reported after 10 seeds.
+    - `vary`: keys as in `Scenario.set`, each with a list of values or with a range such as
+      `{"from": "1ms", "to": "9ms", "steps": 5}`. They replace the same keys in `[vary]` of the
+      scenario.
+    - `seeds`: the number of seeds, starting at 1, or a list of seeds.
+    - `metrics`: expressions as in `Record.metric`, by name.
+    - `out`: the folder of the dataset; `out/NAME-sweep` by default.
+    - `jobs`: the number of threads; one per core by default.
+    - `cluster`: the address of a Dask cluster or a `distributed.Client`, to run on the cluster
+      instead of threads.
+    - `precision`: a share of the mean, such as 0.05 or "5%". Seeds are added until each interval is
+      narrower. A metric that is equal in all runs has no interval; it is reported after 10 seeds.
+    - `most`: the maximum number of seeds with `precision`, 1000 by default. It cannot be below the
+      initial number.
+    - `again`: whether to run all combinations again. By default, complete and undamaged runs of the
+      same sweep in `out` are reused.
+    - `progress`: a function that is called with the number of finished runs and the number of runs
+      to do.
 
-    What is there already of this very sweep, complete and undamaged, is not run again. Runs go on `jobs` threads [one
-    a core], or on the Dask cluster at the address (or of the `distributed.Client`) `cluster`. Ctrl-C leaves what is
-    done, and the same call goes on from there. `progress` is called with how many runs are done, and how many there
-    were to do.
+    Ctrl-C keeps the finished runs; the same call continues from there.
     """
     from ._scenario import Scenario
 
     if not isinstance(scenario, Scenario):
-        raise TypeError(f"sweep() runs a Scenario: Scenario.load({scenario!r}) reads a file")
+        raise TypeError(f"expected a Scenario; use Scenario.load({scenario!r}) to read a file")
     if vary is not None and not isinstance(vary, Mapping):
-        raise TypeError('vary is a dict of keys and their values: {"link[0].rate": ["1Mbps", "2Mbps"]}')
+        raise TypeError('vary must be a dict of keys and values, such as {"link[0].rate": ["1Mbps", "2Mbps"]}')
     if isinstance(metrics, str):
-        raise TypeError(f"metrics are several: write [{metrics!r}]")
-    share = _share(precision)
+        raise TypeError(f"metrics must be a dict or a list, not a string: write [{metrics!r}]")
+    precision_share = _share(precision)
     varies = [f"{key}={inline(values)}" for key, values in (vary or {}).items()]
     if isinstance(seeds, Iterable):
         varies.append(f"seed={inline(list(seeds))}")
     elif seeds is not None:
         varies.append(f"seeds={operator.index(seeds)}")
     parts = _parts(scenario, varies)
-    asked = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
+    expressions = [f"{name}={of}" for name, of in metrics.items()] if isinstance(metrics, Mapping) else list(metrics)
     native = _native.Sweep(*parts)
-    begin = len({seed for _, seed in native.tasks()})
-    if most is not None and most < begin:
-        raise ValueError(f"most is {most}, and the sweep begins with {begin} seeds: it must be at least {begin}")
-    most = max(1000, begin) if most is None else most
-    native.check(asked)
+    initial = len({seed for _, seed in native.tasks()})
+    if most is not None and most < initial:
+        raise ValueError(f"most is {most}, below the initial number of seeds; expected {initial} or more")
+    most = max(1000, initial) if most is None else most
+    native.check(expressions)
     path = os.fspath(out) if out is not None else os.path.join("out", f"{native.name}-sweep")
     session = native.open(path, again)
     try:
@@ -230,9 +249,9 @@ def sweep(
                 from .dask import run
 
                 run(cluster, parts, session, progress)
-            if share is None or not session.refine(asked, share, most):
+            if precision_share is None or not session.refine(expressions, precision_share, most):
                 break
-        answer = Answer(session.answer(asked))
+        answer = Answer(session.answer(expressions))
         session.finish()
     finally:
         session.close()
@@ -240,12 +259,15 @@ def sweep(
 
 
 def _rounded(mean: float, half: float | None) -> str:
-    """A mean, to the digits of its interval: two significant ones. Without an interval the mean has four."""
+    """Returns a mean, rounded to two significant digits of its interval.
+
+    A mean without an interval has four significant digits.
+    """
     if not half or not math.isfinite(half):
         return f"{mean:.4g}"
     size = max(abs(mean), half)
     power = math.floor(math.log10(size)) if not 1e-3 <= size < 1e6 else 0
-    # Of 0.0996 two digits are 0.10.
+    # Round first: 0.0996 to two digits is 0.10.
     digits = 1 - math.floor(math.log10(float(f"{half:.1e}"))) + power
     mean, half = (round(number / 10.0**power, digits) for number in (mean, half))
     shown = f"{mean:.{max(digits, 0)}f} ± {half:.{max(digits, 0)}f}"
@@ -253,10 +275,10 @@ def _rounded(mean: float, half: float | None) -> str:
 
 
 def _share(precision: float | str | None) -> float | None:
-    """A part of the mean: 0.05 or "5%"."""
+    """Returns the share of the mean: 0.05 for 0.05 or "5%"."""
     if precision is None:
         return None
-    wrong = ValueError(f'precision is a share of the mean, such as 0.05 or "5%", and not {precision!r}')
+    wrong = ValueError(f'precision is {precision!r}; expected a share of the mean, such as 0.05 or "5%", below 1')
     try:
         percent = isinstance(precision, str) and precision.strip().endswith("%")
         share = float(precision.strip()[:-1]) / 100 if percent and isinstance(precision, str) else float(precision)
@@ -268,5 +290,5 @@ def _share(precision: float | str | None) -> float | None:
 
 
 def _parts(scenario: Scenario, varies: list[str]) -> Parts:
-    was = scenario._inner
-    return was.file, was.text, list(was.sets), os.fspath(was.folder), dict(was.files), varies
+    inner = scenario._inner
+    return inner.file, inner.text, list(inner.sets), os.fspath(inner.folder), dict(inner.files), varies

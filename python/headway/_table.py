@@ -1,4 +1,4 @@
-"""Tables that other libraries take without copies."""
+"""Tables that other libraries read without copies."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str) -> str:
-    """The number with its noun: `1 flow`, `2 flows`."""
+    """Returns the number with its noun: `1 flow`, `2 flows`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class Table:
-    """Columns by name, as Arrow lays them out: whatever takes `__arrow_c_stream__` takes this, without copies.
+    """Columns by name in Arrow format.
 
-    pyarrow (`pyarrow.table(table)`), polars (`polars.DataFrame(table)`), pandas 3, DuckDB and others do.
+    Libraries that support `__arrow_c_stream__` read the table without copies. Among them are
+    pyarrow (`pyarrow.table(table)`), polars (`polars.DataFrame(table)`), pandas 3 and DuckDB.
     """
 
     __slots__ = ("_inner",)
     _inner: _native.Table
 
     def __init__(self, native: _native.Table) -> None:
-        """Records make it."""
+        """Called by `Record` and `Swept`."""
         self._inner = native
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -37,19 +38,22 @@ class Table:
         return self._inner.__arrow_c_schema__()
 
     def to_pyarrow(self) -> pyarrow.Table:
-        """As a table of pyarrow, which must be installed."""
+        """Returns a `pyarrow.Table`. Requires pyarrow."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """As a frame of polars, which must be installed."""
+        """Returns a `polars.DataFrame`. Requires polars."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As a frame of pandas, which must be installed, and pyarrow with it. Names are categories."""
+        """Returns a `pandas.DataFrame` in which names are categories.
+
+        Requires pandas and pyarrow.
+        """
         frame: pandas.DataFrame = self.to_pyarrow().to_pandas()
         return frame
 

@@ -1,4 +1,4 @@
-"""Python values as the TOML of a scenario file, so that there is one reader and one kind of error."""
+"""Converts Python values to the TOML of a scenario file, so that one reader reports all errors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from json import dumps
 from typing import TypeAlias, TypeGuard, Union
 
 Value: TypeAlias = Union[str, bool, int, float, "Sequence[Value]", "Mapping[str, Value]"]
-"""What a scenario's key may have: texts with units ("2Mbps"), numbers, truths, lists, tables."""
+"""Value of a key in a scenario: a string with a unit ("2Mbps"), number, bool, list or table."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def document(table: Mapping[str, Value]) -> str:
-    """A whole scenario: plain keys, then a [table] for each mapping, then a [[table]] for each one of a list."""
+    """Returns a complete scenario.
+
+    Plain keys are first, then a [table] for each mapping and a [[table]] for each mapping in a
+    list.
+    """
     plain: list[str] = []
     blocks: list[str] = []
     for key, value in table.items():
@@ -30,13 +34,13 @@ def document(table: Mapping[str, Value]) -> str:
 
 
 def inline(value: Value) -> str:
-    """A value as it stands behind `=`."""
+    """Returns a value as it is written after `=`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for this one.
+        # JSON escapes are valid in TOML. TOML requires an additional escape for DEL.
         return dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    # Their own `__repr__`: subclasses show themselves otherwise.
+    # Subclasses may override `__repr__`.
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
@@ -45,10 +49,10 @@ def inline(value: Value) -> str:
         return "{ " + ", ".join(_lines(value)) + " }" if value else "{}"
     if _is_list(value):
         return "[" + ", ".join(map(inline, value)) + "]"
-    # Of NumPy, and what is like it.
+    # NumPy scalars and arrays.
     if hasattr(value, "tolist"):
         return inline(value.tolist())
-    raise TypeError(f"a scenario cannot hold {value!r}: write a text, a number, a truth, a list or a dict")
+    raise TypeError(f"a scenario cannot hold {value!r}; expected a string, number, bool, list or dict")
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Value]]:
@@ -56,7 +60,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[Value]]:
 
 
 def _tables(value: Value) -> list[Mapping[str, Value]]:
-    """Those of a list that holds nothing else."""
+    """Returns the mappings of a list that contains only mappings; otherwise an empty list."""
     tables = [one for one in value if isinstance(one, Mapping)] if _is_list(value) else []
     return tables if _is_list(value) and len(tables) == len(value) else []
 
@@ -67,5 +71,5 @@ def _lines(table: Mapping[str, Value]) -> list[str]:
 
 def _key(key: str) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"a scenario's keys are texts, and {key!r} is none")
+        raise TypeError(f"the key {key!r} is not a string")
     return key if _BARE.fullmatch(key) else inline(key)

@@ -1,11 +1,14 @@
-"""Sweeps on a cluster of `dask.distributed`, which must be installed.
+"""Sweeps on a Dask cluster. Requires the package `distributed`.
 
-SLURM's and others' clusters are made by dask-jobqueue, Kubernetes' by dask-kubernetes. Each worker needs the package
-`headway` of the same code. Runs go in tasks of some seconds; a task whose worker dies is done by another one, and what
-a task gave is in the journal of the sweep's folder as soon as it is back. The dataset is that of `headway.sweep`
-without a cluster, byte for byte.
+Clusters on SLURM and other batch systems are created with dask-jobqueue, clusters on Kubernetes
+with dask-kubernetes. Each worker needs the same build of the package `headway`.
 
-`python -m headway.dask CODE ADDRESS OUT AGAIN SCENARIO [KEY=VALUE].. -- [KEY=V1,V2]..` is for `headway sweep --dask`.
+Runs are submitted in tasks of a few seconds. If a worker dies, another worker repeats its task. The
+results of a task are written to the journal in the folder of the sweep as soon as they arrive. The
+dataset is identical, byte for byte, to that of `headway.sweep` without a cluster.
+
+`headway sweep --dask` runs `python -m headway.dask CODE ADDRESS OUT AGAIN SCENARIO [KEY=VALUE].. --
+[KEY=V1,V2]..`.
 """
 
 from __future__ import annotations
@@ -27,75 +30,77 @@ if TYPE_CHECKING:
     from ._sweep import Parts
 
 _TASK_S = 3.0
-"""How long a task is to take: Dask's own cost a task is some ms."""
+"""Target duration of a task. The overhead of Dask is a few ms per task."""
 _FIRST_RUNS = 4
-"""Runs of the first tasks, before it is known how long one takes."""
-_AHEAD = 3
-"""Tasks a worker thread that are with the scheduler at a time."""
+"""Runs per task until the duration of a run is known."""
+_TASKS_PER_THREAD = 3
+"""Maximum number of submitted tasks per worker thread."""
 
 
 def run(cluster: object, parts: Parts, session: _native.Session, progress: Callable[[int, int], object] | None) -> None:
-    """Does what is missing of a session on the cluster at an address, or on that of a `distributed.Client`."""
+    """Runs the missing runs of a session on a cluster, which is an address or a
+    `distributed.Client`.
+    """
     import distributed
 
-    # It says nothing of its types.
+    # The package has no type annotations.
     dask: Any = distributed
-    own = None if isinstance(cluster, dask.Client) else dask.Client(cluster)
-    client: Any = own or cluster
+    own_client = None if isinstance(cluster, dask.Client) else dask.Client(cluster)
+    client: Any = own_client or cluster
     try:
-        waiting = session.missing()
-        every, done, runs = len(waiting), 0, _FIRST_RUNS
-        waiting.reverse()
+        pending = session.missing()
+        total, done, runs = len(pending), 0, _FIRST_RUNS
+        pending.reverse()
         futures: Any = dask.as_completed()
-        asked: set[Any] = set()
+        submitted: set[Any] = set()
 
         def submit() -> None:
-            if waiting:
-                batch = [waiting.pop() for _ in range(min(runs, len(waiting)))]
+            if pending:
+                batch = [pending.pop() for _ in range(min(runs, len(pending)))]
                 future = client.submit(_work, parts, batch, _native.CODE, pure=False, retries=3)
-                asked.add(future)
+                submitted.add(future)
                 futures.add(future)
 
         threads = max(1, sum(client.nthreads().values()))
-        for _ in range(_AHEAD * threads):
+        for _ in range(_TASKS_PER_THREAD * threads):
             submit()
         for future in futures:
-            asked.discard(future)
-            took_s, gave = future.result()
-            for point, seed, summary in gave:
+            submitted.discard(future)
+            elapsed_s, results = future.result()
+            for point, seed, summary in results:
                 session.add(point, seed, summary)
-            done += len(gave)
+            done += len(results)
             if progress:
-                progress(done, every)
-            # As many as take so long, but no more than leave work for the others.
-            each_s = max(took_s / len(gave), 1e-6)
-            runs = max(1, min(int(_TASK_S / each_s), len(waiting) // threads + 1))
-            while waiting and futures.count() < _AHEAD * threads:
+                progress(done, total)
+            # Fill the target duration, but keep enough runs for the other threads.
+            run_s = max(elapsed_s / len(results), 1e-6)
+            runs = max(1, min(int(_TASK_S / run_s), len(pending) // threads + 1))
+            while pending and futures.count() < _TASKS_PER_THREAD * threads:
                 submit()
     except BaseException:
-        # What no worker has begun is begun no more.
-        client.cancel(list(asked), force=True)
+        # Cancel the tasks that no worker has started.
+        client.cancel(list(submitted), force=True)
         raise
     finally:
-        if own is not None:
-            own.close()
+        if own_client is not None:
+            own_client.close()
 
 
 def _work(parts: Parts, tasks: list[tuple[int, int]], code: str) -> tuple[float, list[tuple[int, int, str]]]:
-    """On a worker: the runs, and how long they took."""
+    """Executes a task on a worker. Returns its duration in s and the results."""
     if code != _native.CODE:
         raise Error(
-            f"this worker has headway {_native.CODE}, and the sweep is of {code}: install the same wheel everywhere"
+            f"the worker has headway {_native.CODE}, the sweep needs {code}; install the same wheel on all machines"
         )
-    begin = time.perf_counter()
+    start = time.perf_counter()
     file, text, sets, folder, files, varies = parts
-    sweep = _read(file, text, tuple(sets), folder, tuple(files.items()), tuple(varies))
-    gave = [(point, seed, sweep.simulate(point, seed)) for point, seed in tasks]
-    return time.perf_counter() - begin, gave
+    sweep = _cached_sweep(file, text, tuple(sets), folder, tuple(files.items()), tuple(varies))
+    results = [(point, seed, sweep.simulate(point, seed)) for point, seed in tasks]
+    return time.perf_counter() - start, results
 
 
 @functools.lru_cache(maxsize=4)
-def _read(
+def _cached_sweep(
     file: str,
     text: str,
     sets: tuple[str, ...],
@@ -107,37 +112,37 @@ def _read(
 
 
 def _main(words: list[str]) -> None:
-    """For the command, which then finds every run in the folder, and tells of them."""
+    """Entry point for `headway sweep --dask`, which reads the finished runs from the folder."""
     from ._scenario import _text
 
     code, address, out, again, path, *rest = words
     if code != _native.CODE:
-        raise SystemExit(f"the package headway is of {_native.CODE}, and the command of {code}: install that wheel")
+        raise SystemExit(f"the package headway is {_native.CODE}, the command is {code}; install the same build")
     at = rest.index("--")
     read = _native.Scenario(path, _text(path), rest[:at], os.path.dirname(path), {})
     parts = read.file, read.text, read.sets, os.fspath(read.folder), read.files, rest[at + 1 :]
     session = _native.Sweep(*parts).open(out, again == "again")
-    # The command is gone, or wants to stop, when its end of the pipe is closed.
+    # The command closes its end of the pipe when it exits or stops the sweep.
     threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
     try:
         run(address, parts, session, None)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except OSError as error:
-        raise SystemExit(f"the cluster at {address} does not answer: {error}") from None
+        raise SystemExit(f"cannot reach the cluster at {address}: {error}") from None
     finally:
         session.close()
 
 
 def _stop_at_end_of_input() -> None:
-    # Not by `sys.stdin`, whose lock would be held when the interpreter ends.
+    # `sys.stdin` would hold its lock when the interpreter exits.
     while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGINT)
 
 
 if __name__ == "__main__":
-    # Not this copy of it: workers find what they are sent by the module's own name.
-    from headway import dask as itself
+    # Import the module by name: workers look up functions by it, and this copy is `__main__`.
+    from headway import dask as module
 
-    itself._main(sys.argv[1:])
+    module._main(sys.argv[1:])

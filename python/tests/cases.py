@@ -1,9 +1,9 @@
-"""What several tests are about."""
+"""Constants that several tests use."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The project's."""
+"""Root folder of the repository."""
 
 TEXT = """
 duration = "5s"

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures of all tests."""
 
 import signal
 
@@ -9,13 +9,13 @@ from headway import Flow, Link, Scenario
 
 @pytest.fixture(autouse=True, scope="session")
 def _ctrl_c() -> None:
-    """A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C."""
+    """Enables Ctrl-C: a shell that starts the tests in the background sets SIGINT to be ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def scenario() -> Scenario:
-    """A download over a link of 2 Mb/s, 5 s."""
+    """Returns a scenario with a 5 s download over a link of 2 Mb/s."""
     return Scenario(
         duration="5s",
         links=[Link(("r1", "r2"), rate="2Mbps", delay="10ms", queue="red")],
@@ -25,7 +25,7 @@ def scenario() -> Scenario:
 
 @pytest.fixture
 def long() -> Scenario:
-    """One that runs for minutes, if nobody stops it."""
+    """Returns a scenario that runs for minutes unless it is stopped."""
     return Scenario(
         duration="100000s",
         links=[Link(("r1", "r2"), rate="100Mbps", delay="10ms")],

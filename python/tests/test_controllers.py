@@ -1,4 +1,4 @@
-"""Controllers of one's own: both halves, every shape of reports, deterministic, and stopped by what they raise."""
+"""Controllers in Python: both halves, all report formats, determinism and exceptions."""
 
 import random
 import re
@@ -21,7 +21,7 @@ def scenario(transport="tfrc", source=None, **keys) -> Scenario:
 
 
 class Even(SenderHalf):
-    """A packet every 10 ms."""
+    """Sends a packet every 10 ms."""
 
     gap_ns = 10_000_000
 
@@ -35,7 +35,7 @@ class Even(SenderHalf):
         self.next_ns = max(now_ns, self.next_ns) + self.gap_ns
 
 
-def test_a_sender_alone():
+def test_sender_without_receiver():
     record = scenario().run(controllers={"f": Controller(Even)})
     (flow,) = record.summary["flows"]
     assert flow["kind"] == "external"
@@ -44,9 +44,9 @@ def test_a_sender_alone():
 
 
 @pytest.mark.parametrize("transport", ["tfrc", {"kind": "dccp", "ccid": 248}])
-def test_halves_talk_in_bytes_of_their_own(transport):
-    """The receiver announces each tenth packet what it got; the sender goes by it."""
-    heard = []
+def test_halves_exchange_own_bytes(transport):
+    """The receiver reports its packet count after every tenth packet, and the sender speeds up."""
+    reported = []
 
     class Receiver(ReceiverHalf):
         reports = "own"
@@ -61,7 +61,7 @@ def test_halves_talk_in_bytes_of_their_own(transport):
             if not packet.data:
                 return
             assert packet.own == b"to receiver"
-            # By a clock that counts from anywhere.
+            # The sender clock has an arbitrary origin.
             assert packet.sent_ns > self.sent_ns
             self.sent_ns = packet.sent_ns
             assert packet.size_bytes > 0
@@ -80,20 +80,20 @@ def test_halves_talk_in_bytes_of_their_own(transport):
             return b"to receiver"
 
         def on_feedback(self, now_ns, feedback):
-            heard.append(int.from_bytes(feedback.own, "big"))
+            reported.append(int.from_bytes(feedback.own, "big"))
             assert feedback.rtt_sample_ns >= 20_000_000
-            # Faster, as long as somebody listens.
+            # Send faster once reports arrive.
             self.gap_ns = 5_000_000
 
     record = scenario(transport).run(controllers={"*": Controller(Sender, Receiver)})
-    assert heard == list(range(10, 10 * len(heard) + 1, 10))
-    assert len(heard) > 150
+    assert reported == list(range(10, 10 * len(reported) + 1, 10))
+    assert len(reported) > 150
     assert record.summary["flows"][0]["sent_packets"] > 1900
 
 
 @pytest.mark.parametrize("reports", ["arrivals", "timed"])
-def test_reports_tell_of_each_packet(reports):
-    told = {"received": 0, "not received": 0}
+def test_reports_cover_each_packet(reports):
+    counts = {"received": 0, "not received": 0}
 
     class Receiver(ReceiverHalf):
         pass
@@ -123,17 +123,17 @@ def test_reports_tell_of_each_packet(reports):
                 assert feedback.clock_ns > 0
                 assert feedback.arrivals[0][0] in ("not-ect", "ect0")
                 assert feedback.arrivals[0][1] >= 0
-            for fared, packets in runs:
-                told[fared] += packets
+            for status, packets in runs:
+                counts[status] += packets
 
     record = scenario().run(controllers={"f": Controller(Sender, EachSecond)})
-    # Twice of what the link takes: about half is lost, and told to be.
+    # The offered rate is twice the link rate, so about half of the packets are lost.
     assert record.summary["flows"][0]["loss_ratio"] > 0.4
-    assert told["received"] > 0
-    assert told["not received"] > 0
+    assert counts["received"] > 0
+    assert counts["not received"] > 0
 
 
-def test_timeouts_are_kept():
+def test_timeouts_are_called_on_time():
     fired = []
 
     class Timed(Even):
@@ -150,18 +150,18 @@ def test_timeouts_are_kept():
     assert fired == [second * 1_000_000_000 for second in range(1, 10)]
 
 
-def test_what_it_holds_is_in_the_series():
-    class Told(Even):
+def test_status_is_in_the_series():
+    class Reporting(Even):
         def status(self):
             return Status(target_rate_bps=123e3, window_packets=7.5, rtt_ns=20_000_000)
 
-    record = scenario().run(controllers={"f": Controller(Told)})
+    record = scenario().run(controllers={"f": Controller(Reporting)})
     ((_, rates),) = [record.samples("allowed_rate_bps")["f"]]
     assert set(rates) == {123e3}
     assert set(record.samples("rtt_s")["f"][1]) == {0.02}
 
 
-def test_a_run_is_the_same_each_time():
+def test_runs_are_deterministic():
     class Random(Even):
         def __init__(self, context):
             super().__init__(context)
@@ -176,12 +176,12 @@ def test_a_run_is_the_same_each_time():
     assert pyarrow.table(runs[0].series) == pyarrow.table(runs[1].series)
 
 
-class Trouble(Exception):
+class CustomError(Exception):
     pass
 
 
 @pytest.mark.parametrize("method", ["__init__", "poll_send", "on_send", "on_feedback", "poll_timeout", "status"])
-def test_what_a_sender_raises_comes_out(method):
+def test_exceptions_of_a_sender_are_propagated(method):
     class Receiver(ReceiverHalf):
         reports = "own"
         due = False
@@ -194,40 +194,40 @@ def test_what_a_sender_raises_comes_out(method):
             return b"x" if due else None
 
     def fail(self, *arguments):
-        raise Trouble(method)
+        raise CustomError(method)
 
     sender = type("Sender", (Even,), {method: fail})
-    with pytest.raises(Trouble, match=method) as raised:
+    with pytest.raises(CustomError, match=method) as raised:
         scenario().run(controllers={"f": Controller(sender, Receiver)})
     assert raised.traceback[-1].name == "fail"
 
 
 @pytest.mark.parametrize("method", ["__init__", "on_packet", "poll_report", "poll_timeout"])
-def test_what_a_receiver_raises_comes_out(method):
+def test_exceptions_of_a_receiver_are_propagated(method):
     def fail(self, *arguments):
-        raise Trouble(method)
+        raise CustomError(method)
 
     receiver = type("Receiver", (ReceiverHalf,), {method: fail, "reports": "own"})
-    with pytest.raises(Trouble, match=method):
+    with pytest.raises(CustomError, match=method):
         scenario().run(controllers={"f": Controller(Even, receiver)})
 
 
-def test_answers_that_are_none():
-    class Talks(Even):
+def test_invalid_return_values_are_refused():
+    class LongBytes(Even):
         def on_send(self, now_ns, number, size_bytes):
             return b"sixteen bytes!!!"
 
     with pytest.raises(
         TypeError, match=r"on_send returned b'sixteen.*expected bytes, at most 15, or None; 16 bytes are too many"
     ):
-        scenario().run(controllers={"f": Controller(Talks)})
+        scenario().run(controllers={"f": Controller(LongBytes)})
 
-    class Floats(Even):
+    class FloatTime(Even):
         def poll_send(self, now_ns, size_bytes):
             return 1.5
 
     with pytest.raises(TypeError, match=r"^poll_send returned 1.5 \(float\); expected a time as an integer in ns"):
-        scenario().run(controllers={"f": Controller(Floats)})
+        scenario().run(controllers={"f": Controller(FloatTime)})
 
     with pytest.raises(NotImplementedError):
         scenario().run(controllers={"f": Controller(SenderHalf)})
@@ -246,7 +246,7 @@ def test_answers_that_are_none():
         ("own", [1, 2], "bytes, at most 15, or None"),
     ],
 )
-def test_a_report_of_another_shape_is_refused(reports, answer, expected):
+def test_reports_of_another_format_are_refused(reports, answer, expected):
     receiver = type("Receiver", (ReceiverHalf,), {"reports": reports, "poll_report": lambda self, now_ns: answer})
     with pytest.raises(TypeError, match="^poll_report returned .*" + re.escape(expected)):
         scenario().run(controllers={"f": Controller(Even, receiver)})
@@ -268,7 +268,7 @@ def test_a_report_of_another_shape_is_refused(reports, answer, expected):
         ("status", Status(window_packets=-1.0)),
     ],
 )
-def test_an_answer_of_another_type_names_the_method(method, answer):
+def test_errors_on_return_values_name_the_method(method, answer):
     class Receiver(ReceiverHalf):
         reports = "arrivals"
 
@@ -288,32 +288,32 @@ def test_an_answer_of_another_type_names_the_method(method, answer):
         scenario(source={"kind": "cbr", "rate": "100kbps", "size": "1000B"}).run(
             controllers={"f": Controller(sender, Receiver)}
         )
-    assert "cannot be" not in str(wrong.value), "a sentence of PyO3"
+    assert "cannot be" not in str(wrong.value), "this is a message of PyO3"
 
 
-def test_a_receiver_that_answers_a_packet_names_the_method():
+def test_return_value_of_on_packet_is_refused():
     receiver = type("Receiver", (ReceiverHalf,), {"on_packet": lambda self, now_ns, packet: b"report"})
     with pytest.raises(TypeError, match=r"^on_packet returned b'report' \(bytes\); expected None"):
         scenario().run(controllers={"f": Controller(Even, receiver)})
 
 
-def test_a_half_that_never_comes_to_the_next_instant():
-    class Hasty(SenderHalf):
+def test_endless_calls_at_the_same_time_are_refused():
+    class AlwaysSending(SenderHalf):
         def poll_send(self, now_ns, size_bytes):
             return now_ns
 
-    class Chatty(ReceiverHalf):
+    class AlwaysReporting(ReceiverHalf):
         reports = "own"
 
         def poll_report(self, now_ns):
             return b"x"
 
-    for controller in [Controller(Hasty), Controller(Even, Chatty)]:
+    for controller in [Controller(AlwaysSending), Controller(Even, AlwaysReporting)]:
         with pytest.raises(RuntimeError, match="times at one instant"):
             scenario(source="ftp").run(controllers={"f": controller})
 
 
-def test_where_there_is_no_place_for_it():
+def test_flows_that_accept_no_controller():
     with pytest.raises(ScenarioError, match="no rate controller that another could take the place of"):
         scenario("udp").run(controllers={"f": Controller(Even)})
     with pytest.raises(ScenarioError, match="take one for experiments") as wrong:
@@ -323,7 +323,7 @@ def test_where_there_is_no_place_for_it():
         scenario().run(controllers={"g": Controller(Even)})
 
 
-def test_replicas_have_halves_of_their_own():
+def test_replicas_have_separate_halves():
     many = scenario().set({"flow[0].count": 3, "flow[0].source.rate": "500kbps"})
     made = []
 
@@ -339,7 +339,7 @@ def test_replicas_have_halves_of_their_own():
     assert [flow["kind"] for flow in mixed.summary["flows"]] == ["tfrc", "external", "tfrc"]
 
 
-def test_ctrl_c_stops_it_too():
+def test_ctrl_c_stops_a_run_with_a_controller():
     import os
     import signal
 

@@ -1,4 +1,4 @@
-"""The environment: Gymnasium's own checker, the same episode of the same seed, and something to learn."""
+"""The Gymnasium environment: its checker, determinism, rewards, losses and the record."""
 
 import pytest
 
@@ -25,13 +25,13 @@ def episode(env, policy, seed=1):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_gymnasium_finds_nothing_wrong():
+def test_environment_passes_the_checker():
     env = gymnasium.make("headway/Rate-v0", scenario=SHORT)
     check_env(env.unwrapped, skip_render_check=True)
     env.close()
 
 
-def test_the_same_seed_and_actions_are_the_same_episode():
+def test_episodes_are_deterministic():
     env = RateEnv(SHORT)
     rng = np.random.default_rng(1)
     actions = [rng.uniform(-1, 1, 1) for _ in range(100)]
@@ -43,11 +43,11 @@ def test_the_same_seed_and_actions_are_the_same_episode():
     first, second = once(), once()
     assert np.array_equal(first[0], second[0])
     assert first[1] == second[1]
-    assert len(first[1]) == 29, "an interval of the 30 passes in reset"
+    assert len(first[1]) == 29, "reset runs the first of the 30 intervals"
     env.close()
 
 
-def test_a_rate_below_the_links_is_worth_more_than_a_flood():
+def test_reward_is_highest_just_below_the_link_rate():
     env = RateEnv(headway.Scenario.from_toml(DEFAULT).set("duration", "10s"))
 
     def up_to(megabits):
@@ -55,12 +55,12 @@ def test_a_rate_below_the_links_is_worth_more_than_a_flood():
 
     rewards = {rate: float(np.mean(episode(env, up_to(rate))[1][20:])) for rate in (1, 3.5, 16)}
     assert rewards[3.5] > rewards[1] > rewards[16], rewards
-    assert 0.9 * 0.97 < rewards[1] < 1.0, "all of it arrives, without its headers and without a queue"
+    assert 0.9 * 0.97 < rewards[1] < 1.0, "all data arrives; headers do not count and there is no queue"
     env.close()
 
 
-def test_a_link_without_losses_has_none():
-    """Packets in flight were lost packets to a sender that estimated how many there are: up to a ratio of 1."""
+def test_no_losses_without_drops():
+    """Regression test: packets in flight were counted as lost, up to a loss ratio of 1."""
     deep = {"kind": "droptail", "limit": "100000packets"}
     env = RateEnv(headway.Scenario.from_toml(DEFAULT).set({"duration": "10s", "link[0].queue": deep}))
     rng = np.random.default_rng(3)
@@ -74,7 +74,7 @@ def test_a_link_without_losses_has_none():
     env.close()
 
 
-def test_losses_are_those_of_the_record():
+def test_losses_equal_those_of_the_record():
     source = {"kind": "cbr", "rate": "20Mbps", "size": "1000B"}
     env = RateEnv(headway.Scenario.from_toml(DEFAULT).set({"duration": "10s", "flow[0].source": source}))
     env.reset(seed=1)
@@ -85,7 +85,7 @@ def test_losses_are_those_of_the_record():
     (flow,) = env.record.summary["flows"]
     lost = sum(flow["lost_packets"].values())
     assert lost > 100
-    # The last round trip's losses are not yet known to the sender.
+    # The sender has not been notified of the losses in the last round trip.
     assert 0.9 * lost <= lost_bits / 8 / 1000 <= lost
     env.close()
 
@@ -94,7 +94,7 @@ def info_rate(env):
     return 2.0 ** float(env._last[0]) * 1e6
 
 
-def test_the_last_interval_counts_and_leaves_its_record():
+def test_last_interval_has_a_reward_and_a_record():
     env = RateEnv(SHORT.set("duration", "2950ms"))
     env.reset(seed=1)
     assert env.record is None
@@ -103,7 +103,7 @@ def test_the_last_interval_counts_and_leaves_its_record():
         _, reward, _, truncated, info = env.step([0.0])
         rewards.append(reward)
     assert info["time_s"] == pytest.approx(2.95)
-    # 500 kb/s with headers of 40 bytes for 1000 of data, over an idle link.
+    # 500 kb/s over an idle link, with 40 bytes of headers per 1000 bytes of data.
     assert rewards[-1] == pytest.approx(0.5 / 1.04, abs=0.2)
     assert env.record.complete
     with pytest.raises(ValueError, match="call reset"):
@@ -111,7 +111,7 @@ def test_the_last_interval_counts_and_leaves_its_record():
     env.close()
 
 
-def test_many_step_together():
+def test_vector_environment():
     envs = make_vec(2, scenario=SHORT)
     observations, _ = envs.reset(seed=3)
     assert observations.shape == (2, 6)
@@ -121,6 +121,6 @@ def test_many_step_together():
     envs.close()
 
 
-def test_what_the_scenario_lacks_is_said():
+def test_unknown_flow_is_refused():
     with pytest.raises(ValueError, match="there is no flow"):
-        RateEnv(SHORT, flow="nobody").reset(seed=1)
+        RateEnv(SHORT, flow="absent").reset(seed=1)

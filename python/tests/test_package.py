@@ -1,4 +1,4 @@
-"""The package itself: what it imports, what it exports."""
+"""The package: imports, exports, examples and version."""
 
 import doctest
 import importlib
@@ -14,26 +14,27 @@ HEAVY = ["numpy", "pyarrow", "pandas", "polars", "matplotlib"]
 
 
 def python(program: str) -> str:
-    # Not where the tests run: a folder `headway` without the module in Rust may lie there.
+    # Isolated mode ignores a folder `headway` in the current directory, which lacks the extension
+    # module.
     ran = subprocess.run([sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True)
     return ran.stdout
 
 
-def test_the_import_brings_no_library_along():
+def test_import_loads_no_large_library():
     loaded = python("import sys, headway; print(*sorted({name.partition('.')[0] for name in sys.modules}))").split()
     assert "headway" in loaded
     assert not set(HEAVY) & set(loaded)
 
 
-def test_all_is_what_can_be_imported():
-    # Modules that others have imported, such as headway.gym, are none of its names.
+def test_all_lists_the_public_names():
+    # Ignore submodules that other tests have imported, such as headway.gym.
     named = {name for name, what in vars(headway).items() if not isinstance(what, types.ModuleType)}
     public = {name for name in named if not name.startswith("_")} | {"__version__"}
     assert set(headway.__all__) == public
 
 
 @pytest.mark.parametrize("module", ["headway", "headway._scenario"])
-def test_examples_are_true(module):
+def test_docstring_examples(module):
     found = importlib.import_module(module)
     names = {name: getattr(headway, name) for name in headway.__all__}
     results = doctest.testmod(found, extraglobs=names)
@@ -41,7 +42,7 @@ def test_examples_are_true(module):
     assert not results.failed
 
 
-def test_the_version_is_that_of_the_wheel():
+def test_version_equals_that_of_the_wheel():
     from importlib.metadata import version
 
     assert headway.__version__ == version("headway")

@@ -1,4 +1,4 @@
-"""Send queues of one's own: what they decide is done; rules of the book written once more give the very same runs."""
+"""Send queues in Python: decisions, return values, and equality with the built-in queues."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from headway import Flow, Link, Scenario, ScenarioError, SendQueue
 
 
 def call(queue, transport="tfrc", **keys) -> Scenario:
-    """A conference that wants more than there is."""
+    """Returns a conference that needs more than the link rate."""
     source = {
         "kind": "conference",
         "sizes": "payload",
@@ -23,7 +23,7 @@ def call(queue, transport="tfrc", **keys) -> Scenario:
     )
 
 
-def in_time(packet, now_ns, travel_ns):
+def is_in_time(packet, now_ns, travel_ns):
     return packet.expires_ns is None or now_ns + travel_ns <= packet.expires_ns
 
 
@@ -33,30 +33,35 @@ class Fifo(SendQueue):
 
 
 class Sfdps2(SendQueue):
-    """Most urgent first, of those what expires first; what is late goes only if it is the last."""
+    """Sends the most urgent packet, and among these the one that expires first.
+
+    A late packet is sent only if no other packet is waiting.
+    """
 
     def order(self, waiting):
-        def place(index):
+        def sort_key(index):
             packet = waiting[index]
             return packet.priority, packet.expires_ns is None, packet.expires_ns or 0, index
 
-        return sorted(range(len(waiting)), key=place)
+        return sorted(range(len(waiting)), key=sort_key)
 
     def choose(self, now_ns, waiting, travel_ns):
         order = self.order(waiting)
-        fitting = [index for index in order if in_time(waiting[index], now_ns, travel_ns)]
+        fitting = [index for index in order if is_in_time(waiting[index], now_ns, travel_ns)]
         self.none_fits = not fitting
         self.chosen = waiting[(fitting or order[-1:])[0]]
         return (fitting or order[-1:])[0]
 
     def discard(self, now_ns, waiting, travel_ns):
-        return [index for index, packet in enumerate(waiting) if self.goes_before(packet, now_ns, travel_ns)]
+        return [index for index, packet in enumerate(waiting) if self.is_discarded(packet, now_ns, travel_ns)]
 
-    def goes_before(self, packet, now_ns, travel_ns):
-        def place(packet):
+    def is_discarded(self, packet, now_ns, travel_ns):
+        def sort_key(packet):
             return packet.priority, packet.expires_ns
 
-        return not in_time(packet, now_ns, travel_ns) and (self.none_fits or place(packet) <= place(self.chosen))
+        return not is_in_time(packet, now_ns, travel_ns) and (
+            self.none_fits or sort_key(packet) <= sort_key(self.chosen)
+        )
 
 
 class DropOldest(Fifo):
@@ -65,18 +70,18 @@ class DropOldest(Fifo):
 
 
 class Edf(SendQueue):
-    """What expires first goes first; what is late is thrown away, even if nothing is left."""
+    """Sends the packet that expires first, and no late packet."""
 
     def choose(self, now_ns, waiting, travel_ns):
         fitting = [
-            (packet.expires_ns, index) for index, packet in enumerate(waiting) if in_time(packet, now_ns, travel_ns)
+            (packet.expires_ns, index) for index, packet in enumerate(waiting) if is_in_time(packet, now_ns, travel_ns)
         ]
         return min(fitting)[1] if fitting else None
 
 
 @pytest.mark.parametrize("transport", ["tfrc", {"kind": "dccp", "ccid": 3}])
 @pytest.mark.parametrize(
-    ("mine", "built_in"),
+    ("custom", "built_in"),
     [
         (Fifo, "fifo"),
         (Sfdps2, "sfdps2"),
@@ -84,26 +89,26 @@ class Edf(SendQueue):
     ],
 )
 @pytest.mark.parametrize("dialect", ["rfc", "ns2"])
-def test_a_rule_of_the_book_gives_the_very_run(mine, built_in, transport, dialect):
-    theirs = call(built_in, transport, dialect=dialect)
-    # Of the scenario's own queue the limit is kept, and the way.
-    ours = theirs.run(queues={"call": mine})
-    theirs = theirs.run()
-    assert ours.fingerprint == theirs.fingerprint
-    assert ours.summary["flows"][0]["send_queue"] == theirs.summary["flows"][0]["send_queue"]
+def test_copies_of_built_in_queues_give_identical_runs(custom, built_in, transport, dialect):
+    expected = call(built_in, transport, dialect=dialect)
+    # The limit and the travel time of the scenario's queue also apply to the custom queue.
+    actual = expected.run(queues={"call": custom})
+    expected = expected.run()
+    assert actual.fingerprint == expected.fingerprint
+    assert actual.summary["flows"][0]["send_queue"] == expected.summary["flows"][0]["send_queue"]
     unsent = ("refused_packets", "pushed_out_packets", "expired_packets")
-    assert sum(kind[why] for kind in ours.summary["flows"][0]["send_queue"].values() for why in unsent) > 0
+    assert sum(kind[why] for kind in actual.summary["flows"][0]["send_queue"].values() for why in unsent) > 0
 
 
-def test_one_that_lets_nothing_go_is_asked_again():
-    """What is late stays where it is, and in the way of others, until the queue is full of it."""
+def test_queue_that_sends_nothing_is_called_again():
+    """Late packets stay in the queue until it is full."""
     record = call("fifo").run(queues={"*": Edf})
     queue = record.summary["flows"][0]["send_queue"]
     assert sum(kind["refused_packets"] for kind in queue.values()) > 0
     assert sum(kind["expired_packets"] for kind in queue.values()) == 0
 
 
-def test_what_it_is_told():
+def test_attributes_of_waiting_packets():
     seen = []
 
     class Watching(Fifo):
@@ -120,23 +125,23 @@ def test_what_it_is_told():
     assert {ends for kind, _, ends in seen if kind == "video"} == {True, False}
 
 
-class Wrong(Exception):
+class CustomError(Exception):
     pass
 
 
 def raises(*_):
-    raise Wrong("no")
+    raise CustomError("no")
 
 
 @pytest.mark.parametrize("method", ["choose", "discard", "make_room"])
-def test_what_it_raises_comes_out(method):
-    with pytest.raises(Wrong):
+def test_exceptions_are_propagated(method):
+    with pytest.raises(CustomError):
         call("fifo").run(queues={"call": type("Broken", (Fifo,), {method: raises})})
 
 
 @pytest.mark.parametrize("method", ["choose", "discard", "make_room"])
 @pytest.mark.parametrize("answer", [1000, -1, "0"])
-def test_answers_that_are_none(method, answer):
+def test_invalid_return_values_are_refused(method, answer):
     def wrong(*_):
         return [answer] if method == "discard" else answer
 
@@ -147,14 +152,14 @@ def test_answers_that_are_none(method, answer):
         assert method in str(caught.value)
 
 
-def test_one_that_cannot_be_made_or_does_not_choose():
-    with pytest.raises(Wrong):
+def test_constructor_errors_and_missing_choose():
+    with pytest.raises(CustomError):
         call("fifo").run(queues={"call": raises})
     with pytest.raises(NotImplementedError):
         call("fifo").run(queues={"call": SendQueue})
 
 
-def test_where_there_is_no_place_for_it():
+def test_flows_that_accept_no_queue():
     with pytest.raises(ScenarioError, match="tcp-newreno decides itself") as caught:
         call(None, "tcp-newreno").run(queues={"call": Fifo})
     assert caught.value.key == "flow[call].send_queue"

@@ -1,4 +1,4 @@
-"""Records: the numbers, the tables, the folder."""
+"""Records: results, tables and folders."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def record(scenario):
     return scenario.run()
 
 
-def test_the_summary_is_that_of_the_file(record, tmp_path):
+def test_summary_equals_the_file(record, tmp_path):
     record.save(tmp_path / "record")
     assert record.summary == json.loads((tmp_path / "record/summary.json").read_text())
     assert record.complete
@@ -28,19 +28,19 @@ def test_the_summary_is_that_of_the_file(record, tmp_path):
     assert record.timing["simulated_s"] == 5.0
 
 
-def test_a_metric_is_a_number_of_the_summary(record):
+def test_metrics_are_values_of_the_summary(record):
     flow = record.summary["flows"][0]
     assert record.metric("flow[ftp].throughput_bps") == flow["throughput_bps"]
     assert record.metric("mean(flow[*].one_way_delay_s.p95) * 1e3") == flow["one_way_delay_s"]["p95"] * 1e3
     assert record.metric("jain_index") == 1
 
 
-def test_what_a_run_does_not_have_is_none(scenario):
+def test_missing_values_are_none(scenario):
     record = scenario.set("link[0].queue", {"kind": "droptail"}).run()
     assert record.metric("link[r1->r2].mean_red_average") is None
 
 
-def test_tables_have_the_numbers_of_the_summary(record):
+def test_tables_have_the_values_of_the_summary(record):
     for table, entries in [(record.flows, record.summary["flows"]), (record.links, record.summary["links"])]:
         rows = pyarrow.table(table).to_pylist()
         assert len(rows) == len(table) == len(entries)
@@ -52,16 +52,16 @@ def test_tables_have_the_numbers_of_the_summary(record):
                 assert value == expected, column
 
 
-def test_columns_are_paths_of_metrics(record):
+def test_column_names_are_metric_paths(record):
     frame = record.flows.to_pandas()
     for column in frame.columns:
         if column not in ("name", "from", "to", "kind"):
             value = record.metric(f"flow[ftp].{column}")
-            # A flow without speech has no rating.
+            # A flow without audio has no speech quality.
             assert pandas.isna(frame[column][0]) if value is None else value == frame[column][0], column
 
 
-def test_a_flow_of_which_nothing_came_has_all_columns(scenario):
+def test_flow_without_received_packets_has_all_columns(scenario):
     silent = scenario.set("flow[0].start", "4.9999s").run()
     frame = silent.flows.to_polars()
     assert frame["received_packets"][0] == 0
@@ -69,7 +69,7 @@ def test_a_flow_of_which_nothing_came_has_all_columns(scenario):
     assert frame.schema["one_way_delay_s.p95"] == polars.Float64
 
 
-def test_every_library_sees_the_same_samples(record):
+def test_all_libraries_read_the_same_samples(record):
     of_pyarrow = record.series.to_pyarrow()
     of_pandas = record.series.to_pandas()
     of_polars = record.series.to_polars()
@@ -83,7 +83,7 @@ def test_every_library_sees_the_same_samples(record):
     assert of_pandas["entity"].dtype == "category"
 
 
-def test_samples_are_handed_over_without_copies(record):
+def test_samples_are_not_copied(record):
     addresses = [
         [
             chunk.buffers()[1].address
@@ -113,7 +113,7 @@ def test_samples_by_entity(record):
     assert record.samples("nothing") == {}
 
 
-def test_a_run_without_series(scenario, tmp_path):
+def test_run_without_series(scenario, tmp_path):
     record = scenario.set("record.series", False).run()
     assert len(record.series) == len(pyarrow.table(record.series)) == 0
     assert record.samples("queue_packets") == {}
@@ -122,21 +122,21 @@ def test_a_run_without_series(scenario, tmp_path):
     assert len(Record.load(tmp_path / "record").series) == 0
 
 
-def test_a_record_comes_back_from_its_folder(record, tmp_path):
+def test_record_is_saved_and_loaded(record, tmp_path):
     folder = tmp_path / "record"
     record.save(folder)
     again = Record.load(folder)
     assert (again.summary, again.timing, again.scenario) == (record.summary, record.timing, record.scenario)
     assert pyarrow.table(again.series) == pyarrow.table(record.series)
-    # And may be written over by another run, as the command does.
+    # Another run overwrites the record, as with the command.
     record.scenario.run(seed=2).save(folder)
     assert Record.load(folder).summary["seed"] == 2
 
 
-def test_the_folder_is_that_of_the_command(tmp_path):
+def test_folder_equals_that_of_the_command(tmp_path):
     program = os.environ.get("HEADWAY")
     if not program:
-        pytest.skip("HEADWAY names no program")
+        pytest.skip("HEADWAY is not set to a program")
     scenario = headway.Scenario.load(ROOT / "scenarios/demo.toml").set("record.distributions", True)
     traces = ["ns2", "pcapng", "packets"]
     scenario.run(trace=traces).save(tmp_path / "python")
@@ -162,7 +162,7 @@ def test_the_folder_is_that_of_the_command(tmp_path):
     assert {file.name for file in timed} == {"timing.json"}
 
 
-def test_distributions_are_kept_where_they_are_asked_for(scenario, tmp_path):
+def test_distributions_are_recorded_on_request(scenario, tmp_path):
     assert scenario.run().distributions is None
     record = scenario.set("record.distributions", True).run()
     (flow,) = record.distributions["flows"]
@@ -172,7 +172,7 @@ def test_distributions_are_kept_where_they_are_asked_for(scenario, tmp_path):
         assert again.distributions == record.distributions
 
 
-def test_events_are_a_table(scenario, tmp_path):
+def test_events_table(scenario, tmp_path):
     record = scenario.run()
     events = record.events.to_pandas()
     drops = events[events.event == "drop"].groupby("entity", observed=True).size()
@@ -182,11 +182,11 @@ def test_events_are_a_table(scenario, tmp_path):
     assert (events.time_ns.diff().dropna() >= 0).all()
     record.save(tmp_path / "record")
     assert pyarrow.table(Record.load(tmp_path / "record").events) == pyarrow.table(record.events)
-    theirs = pyarrow.ipc.open_file(tmp_path / "record/events.arrow").read_all()
-    assert theirs.to_pylist() == pyarrow.table(record.events).to_pylist()
+    written = pyarrow.ipc.open_file(tmp_path / "record/events.arrow").read_all()
+    assert written.to_pylist() == pyarrow.table(record.events).to_pylist()
 
 
-def test_packets_are_a_table(scenario):
+def test_packets_table(scenario):
     packets = pyarrow.ipc.open_file(scenario.run(trace="packets").traces["packets"]).read_all()
     metadata = {key.decode(): value.decode() for key, value in packets.schema.metadata.items()}
     links = [link["name"] for link in json.loads(metadata["links"])]
@@ -204,7 +204,7 @@ def test_traces_are_bytes(scenario, tmp_path):
     assert scenario.run().traces == {}
 
 
-def test_records_can_be_sent(scenario):
+def test_records_can_be_pickled(scenario):
     record = scenario.run(trace="ns2")
     again = pickle.loads(pickle.dumps(record))
     assert (again.summary, again.traces, again.timing) == (record.summary, record.traces, record.timing)
@@ -212,7 +212,7 @@ def test_records_can_be_sent(scenario):
     assert again.scenario == scenario
 
 
-def test_how_it_shows_itself(record):
+def test_text_and_html_output(record):
     assert repr(record) == "<Record 'scenario': seed 1, 5 s, 1 flow>"
     assert "tcp-newreno" in str(record)
     html = record._repr_html_()
@@ -221,7 +221,7 @@ def test_how_it_shows_itself(record):
     assert "<td>r1-&gt;r2</td>" in html
 
 
-def test_pictures(record):
+def test_figures(record):
     from matplotlib import colors
 
     for name in ("throughput", "queue", "cwnd", "loss"):

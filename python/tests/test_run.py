@@ -1,4 +1,4 @@
-"""Runs: the same everywhere, watched, stopped, and several at once."""
+"""Runs: determinism, progress, interruption and threads."""
 
 import os
 import signal
@@ -22,12 +22,12 @@ FINGERPRINTS = dict(
 
 
 @pytest.mark.parametrize("name", [name for name in FINGERPRINTS if "/" not in name])
-def test_events_come_in_the_order_of_the_command(name):
+def test_event_order_equals_that_of_the_command(name):
     scenario = Scenario.load(ROOT / "scenarios" / name)
     assert scenario.run().fingerprint == FINGERPRINTS[name]
 
 
-def test_the_seed_is_part_of_the_run(scenario):
+def test_seed_argument(scenario):
     assert scenario.run(seed=2).fingerprint == scenario.set("seed", 2).run().fingerprint
     assert scenario.run(seed=2).scenario.seed == 2
     assert scenario.run(seed=2).summary["seed"] == 2
@@ -35,7 +35,7 @@ def test_the_seed_is_part_of_the_run(scenario):
         scenario.run(seed=-1)
 
 
-def test_progress_is_told_and_changes_nothing(scenario):
+def test_progress_calls_do_not_change_the_run(scenario):
     calls = []
     longer = scenario.set("duration", "60s").set("flow[0].count", 50).set("link[0].rate", "1Gbps")
     started = time.monotonic()
@@ -47,31 +47,31 @@ def test_progress_is_told_and_changes_nothing(scenario):
     assert 1 < len(calls) <= 10 * took + 2
 
 
-def test_progress_is_a_line(scenario, capfd):
+def test_progress_line(scenario, capfd):
     scenario.run(progress=True)
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("\r100%  5.0 of 5 s, ")
-    assert told.err.endswith("packet-hops \n")
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("\r100%  5.0 of 5 s, ")
+    assert output.err.endswith("packet-hops \n")
     scenario.run(progress=False)
     assert capfd.readouterr().err == ""
 
 
-def test_what_progress_raises_stops_the_run(long):
-    class Enough(Exception):
+def test_exception_in_progress_stops_the_run(long):
+    class StopRun(Exception):
         pass
 
     def progress(now_s, duration_s, packet_hops):
-        raise Enough(now_s)
+        raise StopRun(now_s)
 
-    with pytest.raises(Enough) as stopped:
+    with pytest.raises(StopRun) as stopped:
         long.run(progress=progress)
-    # As it was raised, with where.
+    # The exception is unchanged, with its traceback.
     assert 0 < stopped.value.args[0] < 100000
     assert any(entry.name == "progress" for entry in stopped.traceback)
 
 
-def test_ctrl_c_keeps_what_was_done(long):
+def test_ctrl_c_keeps_the_partial_record(long):
     def interrupt():
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
@@ -117,8 +117,8 @@ def test_ctrl_c_ends_a_program(long):
         assert "KeyboardInterrupt" in child.stderr.read()
 
 
-def test_other_threads_go_on_meanwhile(scenario):
-    """A run that kept the interpreter's lock would let nobody else in from its begin to its end."""
+def test_other_threads_continue_during_a_run(scenario):
+    """A run that held the global lock would block all other threads until its end."""
     busy = scenario.set({"duration": "100s", "link[0].rate": "100Mbps", "flow[0].count": 20})
     run = threading.Thread(target=busy.run)
     run.start()
@@ -129,7 +129,7 @@ def test_other_threads_go_on_meanwhile(scenario):
     assert ticks > 20
 
 
-def test_several_runs_at_once_are_the_same(scenario):
+def test_runs_in_several_threads_are_deterministic(scenario):
     longer = scenario.set("duration", "50s")
     expected = [longer.run(seed=seed).summary for seed in range(8)]
     with ThreadPoolExecutor(4) as threads:

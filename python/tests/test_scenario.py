@@ -1,4 +1,4 @@
-"""Scenarios: from wherever they come, they are the same, and never change."""
+"""Scenarios: all sources give equal scenarios, and scenarios are immutable."""
 
 import copy
 import inspect
@@ -21,26 +21,26 @@ TABLE = {
 }
 
 
-def test_a_text_a_dict_and_objects_are_one(scenario, tmp_path):
+def test_text_dict_file_and_objects_are_equal(scenario, tmp_path):
     file = tmp_path / "scenario.toml"
     file.write_text(TEXT)
     assert Scenario.from_toml(TEXT) == Scenario.from_dict(TABLE) == Scenario.load(file) == scenario
     assert len({Scenario.from_toml(TEXT), scenario}) == 1
 
 
-def test_what_it_tells(scenario):
+def test_properties_and_repr(scenario):
     assert (scenario.name, scenario.seed, scenario.duration_s) == ("scenario", 1, 5.0)
     assert (scenario.flows, scenario.links) == (["ftp"], ["r1->r2", "r2->r1"])
     assert repr(scenario) == "<Scenario 'scenario': 5 s, 1 flow, 2 links, seed 1>"
     assert Scenario.from_toml(TEXT, name="other").name == "other"
 
 
-def test_the_resolved_text_is_the_scenario(scenario):
+def test_resolved_text_is_equal_to_the_scenario(scenario):
     assert "min_threshold" in scenario.toml
     assert Scenario.from_toml(scenario.toml) == scenario
 
 
-def test_set_makes_another(scenario):
+def test_set_returns_a_new_scenario(scenario):
     faster = scenario.set("link[0].rate", "4Mbps")
     assert "4Mbps" in faster.toml
     assert "4Mbps" not in scenario.toml
@@ -48,52 +48,52 @@ def test_set_makes_another(scenario):
     assert faster.set("link[0].rate", "2Mbps") == scenario
 
 
-def test_presets_follow_what_is_set(scenario):
+def test_presets_depend_on_set_keys(scenario):
     assert "min_threshold" not in scenario.set("link[0].queue.kind", "droptail").toml
 
 
 @pytest.mark.parametrize(
     "value", [{"kind": "red", "limit": "30packets"}, {"kind": "red", "limit": "30packets", "min_threshold": "5packets"}]
 )
-def test_what_is_set_may_be_a_table(scenario, value):
+def test_set_accepts_a_table(scenario, value):
     assert "30packets" in scenario.set("link[0].queue", value).toml
 
 
-def test_keys_that_go_together_are_set_at_once(scenario):
+def test_set_accepts_several_keys(scenario):
     both = scenario.set({"duration": "9s", "measure_from": "8s"})
     assert both == scenario.set("duration", "9s").set("measure_from", "8s")
     with pytest.raises(ScenarioError, match="measure_from"):
         scenario.set("measure_from", "8s")
 
 
-def test_numbers_of_numpy_are_numbers(scenario):
+def test_set_accepts_numpy_values(scenario):
     assert scenario.set("seed", numpy.int64(7)) == scenario.set("seed", 7)
     times = numpy.array(["0s"])
     assert scenario.set("flow[0].start", times) == scenario.set("flow[0].start", ["0s"])
 
 
 @pytest.mark.parametrize("value", [None, object(), b"bytes", {1: "one"}, 1j])
-def test_what_no_scenario_holds_is_a_type_error(scenario, value):
+def test_unsupported_types_are_refused(scenario, value):
     with pytest.raises(TypeError):
         scenario.set("link[0].rate", value)
 
 
 @pytest.mark.parametrize("name", ['"quoted"', "a\\b", "tab\t", "new\nline", "\x7f", "\x00", "é", "😀", "'"])
-def test_any_text_arrives_as_it_is(scenario, name):
+def test_strings_are_escaped(scenario, name):
     with pytest.raises(ScenarioError) as wrong:
         scenario.set("link[0].queue.kind", name)
-    # The reader has understood the text as TOML and looked for such a queue.
+    # The reader parsed the generated TOML and looked for a queue of this kind.
     assert "queue" in wrong.value.message
 
 
-def test_a_value_that_holds_itself_is_an_error(scenario):
+def test_recursive_values_are_refused(scenario):
     value: dict = {}
     value["again"] = value
     with pytest.raises(RecursionError):
         scenario.set("link[0].queue", value)
 
 
-def test_files_are_read_beside_it():
+def test_paths_are_relative_to_the_scenario():
     demo = Scenario.load(ROOT / "scenarios/demo.toml")
     assert demo.run().fingerprint
     with pytest.raises(ScenarioError, match="cannot read"):
@@ -107,7 +107,7 @@ def test_copies_are_equal(scenario, again):
     assert again(faster).set("seed", 2) == faster.set("seed", 2)
 
 
-def test_a_pickle_holds_its_files(tmp_path):
+def test_pickles_contain_the_files(tmp_path):
     folder = tmp_path / "scenarios"
     folder.mkdir()
     names = ["demo.toml", "media/demo.txt"]
@@ -116,15 +116,15 @@ def test_a_pickle_holds_its_files(tmp_path):
     for name, contents in source._inner.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(contents)
-    there = pickle.dumps(Scenario.load(folder / names[0]))
+    pickled = pickle.dumps(Scenario.load(folder / names[0]))
     for file in folder.rglob("*"):
         if file.is_file():
             file.unlink()
-    assert pickle.loads(there) == source
-    assert pickle.loads(there).run().fingerprint == source.run().fingerprint
+    assert pickle.loads(pickled) == source
+    assert pickle.loads(pickled).run().fingerprint == source.run().fingerprint
 
 
-def test_warnings_are_told():
+def test_warnings():
     (warning,) = Scenario.from_toml(TEXT + 'start = "6s"\n').warnings
     assert isinstance(warning, headway.Problem)
     assert (warning.key, warning.line) == ("flow[0].start", 14)
@@ -135,18 +135,18 @@ def test_warnings_are_told():
 @pytest.mark.parametrize(
     ("part", "table"), [(Node, "NodeTable"), (Link, "LinkTable"), (Flow, "FlowTable"), (Attacker, "AttackerTable")]
 )
-def test_the_objects_have_the_keys_of_the_file(part, table):
+def test_objects_have_the_keys_of_the_file(part, table):
     keys = {name.rstrip("_") for name in inspect.signature(part).parameters}
     assert keys == set(headway.schema()["$defs"][table]["properties"])
 
 
-def test_a_scenario_has_the_keys_of_the_file():
+def test_scenario_has_the_keys_of_the_file():
     keys = set(inspect.signature(Scenario).parameters) - {"folder"}
     several = {"nodes": "node", "links": "link", "flows": "flow", "attackers": "attacker"}
     assert {several.get(key, key) for key in keys} == set(headway.schema()["properties"]) - {"vary"}
 
 
-def test_nodes_attackers_and_the_rest_reach_the_reader():
+def test_all_arguments_are_passed_to_the_reader():
     scenario = Scenario(
         name="harm",
         duration="5s",
@@ -160,12 +160,12 @@ def test_nodes_attackers_and_the_rest_reach_the_reader():
     assert scenario.run().summary["attackers"][0]["name"] == "mallory"
 
 
-def test_an_object_is_a_mapping():
+def test_objects_are_mappings():
     link = Link(("r1", "r2"), rate="2Mbps", queue="red")
     assert link == {"between": ("r1", "r2"), "rate": "2Mbps", "queue": {"kind": "red"}}
     assert repr(link) == "Link(between=('r1', 'r2'), rate='2Mbps', queue={'kind': 'red'})"
     assert pickle.loads(pickle.dumps(link)) == link
 
 
-def test_paths_may_be_of_any_kind():
+def test_load_accepts_str_and_path():
     assert Scenario.load(str(ROOT / "scenarios/red.toml")) == Scenario.load(Path(ROOT / "scenarios/red.toml"))

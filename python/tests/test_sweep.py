@@ -1,4 +1,4 @@
-"""Sweeps: the table, the dataset, and that it is the same wherever it is run."""
+"""Sweeps: the result table, the dataset, resuming and clusters."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def dataset(folder) -> list[bytes]:
     return [(pathlib.Path(folder) / f"{name}.parquet").read_bytes() for name in ("flows", "links", "runs")]
 
 
-def test_an_answer_has_a_row_a_combination_with_intervals(tmp_path):
-    told = []
+def test_answer_has_one_row_per_combination(tmp_path):
+    calls = []
     swept = headway.sweep(
-        LOSSY, VARY, seeds=5, metrics=LOSS, out=tmp_path / "out", progress=lambda *at: told.append(at)
+        LOSSY, VARY, seeds=5, metrics=LOSS, out=tmp_path / "out", progress=lambda *call: calls.append(call)
     )
     answer = swept.answer
     assert answer.keys == ["rate", "delay"]
     assert len(answer) == 6
     assert answer.metrics == ["loss"]
-    assert told[-1] == (30, 30)
+    assert calls[-1] == (30, 30)
     row = answer.rows[4]
     assert row["values"] == ["500kbps", "10ms"]
     assert row["metrics"][0]["ci95"] > 0
@@ -68,8 +68,8 @@ def test_equal_runs_have_no_interval(tmp_path):
     assert all(row["metrics"][0]["ci95"] is None for row in against["rows"])
 
 
-def test_quantities_of_a_frame_are_numbers_and_can_be_given_back(tmp_path):
-    """As texts, "10Mbps" was before "2Mbps", and `set` did not accept a number."""
+def test_quantities_are_numbers_that_set_accepts(tmp_path):
+    """Regression test: strings sorted "10Mbps" before "2Mbps", and `set` did not accept a number."""
     vary = {"link[0].rate": ["10Mbps", "2Mbps"], "link[0].delay": ["5ms"]}
     frame = headway.sweep(LOSSY, vary, metrics=LOSS, out=tmp_path / "out").answer.to_pandas()
     assert frame["rate"].sort_values().tolist() == [2_000_000, 10_000_000]
@@ -93,20 +93,20 @@ def test_quantities_of_a_frame_are_numbers_and_can_be_given_back(tmp_path):
         (0.0001234, 0.0000056, "(1.234 ± 0.056)e-4"),
     ],
 )
-def test_a_mean_has_the_digits_of_its_interval(mean, half, shown):
+def test_means_are_rounded_to_their_interval(mean, half, shown):
     from headway._sweep import _rounded
 
     assert _rounded(mean, half) == shown
 
 
-def test_an_axis_has_a_readable_unit(tmp_path):
+def test_axes_have_readable_units(tmp_path):
     vary = {"link[0].rate": ["2Mbps", "10Mbps"]}
     metrics = LOSS | {"goodput": "sum(flow[*].goodput_bps)", "delay": "flow[*].one_way_delay_s.mean / 1"}
     answer = headway.sweep(LOSSY, vary, metrics=metrics, out=tmp_path / "out").answer
     (axes,) = answer.plot("rate").axes
     assert axes.get_xlabel() == "rate (Mb/s)"
     assert list(axes.lines[0].get_xdata()) == [2.0, 10.0]
-    # The metric's axis had no unit. A quotient may be anything.
+    # Regression test: the metric axis had no unit. A quotient has none.
     (axes,) = answer.plot("rate", "goodput").axes
     assert axes.get_ylabel() == "goodput (kb/s)"
     means = [row["metrics"][answer.metrics.index("goodput")]["mean"] for row in answer.rows]
@@ -115,8 +115,8 @@ def test_an_axis_has_a_readable_unit(tmp_path):
     assert answer.plot("rate", "delay").axes[0].get_ylabel() == "delay"
 
 
-def test_a_logarithmic_axis_leaves_no_point_out(tmp_path):
-    """matplotlib omits a value at or below 0 without a warning."""
+def test_logarithmic_axis_refuses_values_it_would_omit(tmp_path):
+    """matplotlib silently omits values at or below 0 on a logarithmic axis."""
     for vary, why in [
         ({"link[0].delay": ["0ms", "5ms"]}, "delay has a value at or below 0"),
         ({"link[0].queue.kind": ["droptail", "codel"]}, "the values of kind are not numbers"),
@@ -126,12 +126,12 @@ def test_a_logarithmic_axis_leaves_no_point_out(tmp_path):
             answer.plot(answer.keys[0], log_x=True)
 
 
-def test_a_key_is_set_or_varied(tmp_path):
+def test_key_cannot_be_set_and_varied(tmp_path):
     with pytest.raises(headway.ScenarioError, match="is set already"):
         headway.sweep(LOSSY.set("link[0].rate", "2Mbps"), VARY, out=tmp_path / "out")
 
 
-def test_a_dataset_is_typed_and_read_by_others(tmp_path):
+def test_dataset_is_typed_and_readable_by_other_libraries(tmp_path):
     swept = headway.sweep(LOSSY, VARY, seeds=[7, 9], out=tmp_path / "out")
     flows = swept.flows.to_pandas()
     assert len(flows) == 12
@@ -147,38 +147,38 @@ def test_a_dataset_is_typed_and_read_by_others(tmp_path):
     assert swept.answer.to_pandas().shape[0] == 6
 
 
-def test_intervals_can_be_asked_for(tmp_path):
+def test_precision_adds_seeds(tmp_path):
     swept = headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=12, out=tmp_path / "out")
     assert swept.answer.rows[0]["runs"] in (8, 12)
 
 
-def test_most_is_at_least_the_seeds_and_metrics_have_names_of_their_own(tmp_path):
-    with pytest.raises(ValueError, match="the sweep begins with 3 seeds"):
+def test_most_and_metric_names_are_checked(tmp_path):
+    with pytest.raises(ValueError, match="below the initial number of seeds; expected 3"):
         headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=0.1, most=2, out=tmp_path / "out")
     with pytest.raises(headway.MetricError, match="an earlier metric has the same name"):
         headway.sweep(LOSSY, seeds=2, metrics=["a=jain_index", "a=2 * jain_index"], out=tmp_path / "out")
 
 
 @pytest.mark.parametrize("precision", [0, 5, -0.1, float("nan"), "5", "x", "500%"])
-def test_precision_is_a_share(precision, tmp_path):
+def test_precision_must_be_a_share(precision, tmp_path):
     with pytest.raises(ValueError, match="share of the mean"):
         headway.sweep(LOSSY, seeds=3, metrics=LOSS, precision=precision, out=tmp_path / "out")
 
 
-def test_a_run_counts_once(tmp_path):
-    for vary, seeds, told in [
+def test_duplicate_runs_are_refused(tmp_path):
+    for vary, seeds, message in [
         ({}, [1, 2, 1], "seed 1 stands here twice"),
         ({"link[0].rate": ["1Mbps", "1000kbps"]}, 2, "same value twice"),
         ({"seed": [1, 2]}, 2, "leave one of the two out"),
     ]:
-        with pytest.raises(headway.ScenarioError, match=told):
+        with pytest.raises(headway.ScenarioError, match=message):
             headway.sweep(LOSSY, vary, seeds=seeds, out=tmp_path / "out")
 
 
-def test_a_dataset_is_that_of_a_sweep_that_is_done(tmp_path):
+def test_interrupted_sweep_removes_the_old_dataset(tmp_path):
     headway.sweep(LOSSY, {"link[0].rate": ["1Mbps"]}, seeds=2, out=tmp_path / "out")
 
-    def stop(done: int, every: int) -> None:
+    def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     long = LOSSY.set("duration", "20s")
@@ -190,25 +190,25 @@ def test_a_dataset_is_that_of_a_sweep_that_is_done(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"scenario": "study.toml"}, "Scenario.load"),
-        ({"vary": [("link[0].rate", ["1Mbps"])]}, "vary is a dict"),
-        ({"metrics": "flow[voice].loss_ratio"}, "metrics are several"),
+        ({"vary": [("link[0].rate", ["1Mbps"])]}, "vary must be a dict"),
+        ({"metrics": "flow[voice].loss_ratio"}, "metrics must be a dict or a list"),
         ({"seeds": 2.5}, "integer"),
     ],
 )
-def test_arguments_that_are_none(arguments, told, tmp_path):
-    with pytest.raises(TypeError, match=told):
+def test_invalid_arguments_are_refused(arguments, message, tmp_path):
+    with pytest.raises(TypeError, match=message):
         headway.sweep(**{"scenario": LOSSY, "out": tmp_path / "out", **arguments})
 
 
-def test_mistakes_are_the_packages_own(tmp_path):
+def test_errors_have_classes_of_the_package(tmp_path):
     with pytest.raises(headway.ScenarioError, match="there is no link"):
         headway.sweep(LOSSY, {"link[7].rate": ["1Mbps"]}, out=tmp_path / "out")
     with pytest.raises(headway.MetricError, match="there is no flow"):
-        headway.sweep(LOSSY, metrics={"x": "flow[nobody].loss_ratio"}, out=tmp_path / "out")
-    # A wrong name was found after the last run.
+        headway.sweep(LOSSY, metrics={"x": "flow[absent].loss_ratio"}, out=tmp_path / "out")
+    # Regression test: a wrong name was reported only after the last run.
     assert not (tmp_path / "out").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("mine")
@@ -224,7 +224,7 @@ headway.sweep(scenario, {"link[0].rate": ["1Mbps", "2Mbps"]}, seeds=200, out=out
 """
 
 
-def test_killed_and_gone_on_with_it_is_the_same(tmp_path):
+def test_killed_sweep_resumes_with_the_same_dataset(tmp_path):
     whole = headway.sweep(LOSSY, {"link[0].rate": ["1Mbps", "2Mbps"]}, seeds=200, out=tmp_path / "whole")
     command = [sys.executable, "-c", SCRIPT, LOSSY.text, str(tmp_path / "killed")]
     for wait_s in (0.2, 0.3, 0.25):
@@ -236,7 +236,7 @@ def test_killed_and_gone_on_with_it_is_the_same(tmp_path):
     assert dataset(tmp_path / "killed") == dataset(whole.path)
 
 
-def test_a_cluster_gives_the_same_dataset_whoever_of_it_dies(tmp_path):
+def test_cluster_gives_the_same_dataset_if_a_worker_dies(tmp_path):
     distributed = pytest.importorskip("distributed")
     vary = {"link[0].rate": ["1Mbps", "2Mbps"]}
     whole = headway.sweep(LOSSY, vary, seeds=100, out=tmp_path / "whole")
@@ -246,7 +246,7 @@ def test_a_cluster_gives_the_same_dataset_whoever_of_it_dies(tmp_path):
     ):
         killed = []
 
-        def progress(done: int, every: int) -> None:
+        def progress(done: int, total: int) -> None:
             if not killed:
                 killed.append(True)
                 next(iter(cluster.workers.values())).process.process.kill()
@@ -256,25 +256,25 @@ def test_a_cluster_gives_the_same_dataset_whoever_of_it_dies(tmp_path):
     assert dataset(far.path) == dataset(whole.path)
 
 
-def test_the_command_goes_to_a_cluster_too(tmp_path):
+def test_command_runs_on_a_cluster(tmp_path):
     program = os.environ.get("HEADWAY")
     if not program:
-        pytest.skip("HEADWAY names no program")
+        pytest.skip("HEADWAY is not set to a program")
     distributed = pytest.importorskip("distributed")
     (tmp_path / "study.toml").write_text(LOSSY.text)
     words = [program, "sweep", "study.toml", "--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "20", "--json"]
-    # The package is that of this Python.
+    # The command must find the package of this Python.
     environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
-    def answer(*more: str) -> object:
+    def run(*more: str) -> object:
         done = subprocess.run([*words, *more], cwd=tmp_path, env=environment, check=True, capture_output=True)
         return json.loads(done.stdout)
 
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        far = answer("--dask", cluster.scheduler_address, "--out", "far")
-        # What is there already is found, and no cluster is asked for it.
-        assert answer("--dask", cluster.scheduler_address, "--out", "far") == far
-    assert answer("--out", "near") == far
+        far = run("--dask", cluster.scheduler_address, "--out", "far")
+        # Existing runs are reused without the cluster.
+        assert run("--dask", cluster.scheduler_address, "--out", "far") == far
+    assert run("--out", "near") == far
     assert dataset(tmp_path / "far") == dataset(tmp_path / "near")
     lost = subprocess.run(
         [*words, "--dask", "tcp://127.0.0.1:9", "--out", "lost"],
