@@ -5,6 +5,6 @@ import { onePage } from "./build/one-page.ts";
 export default defineConfig({
   plugins: [svelte(), onePage()],
   build: { target: "es2022", modulePreload: false, cssCodeSplit: false, assetsInlineLimit: 0 },
-  // `npm run dev` beside `node tests/serve.mjs --port 8086 out/demo`.
+  // `npm run dev` needs a running `node tests/serve.mjs --port 8086 out/demo`.
   server: { proxy: { "/api": "http://127.0.0.1:8086" } },
 });

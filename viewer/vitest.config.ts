@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// Patience for a machine that is busy with other things: what a test waits for must come, but not soon.
+// Long timeouts, so that tests pass on a busy machine.
 export default defineConfig({
   test: {
     maxWorkers: 2,

@@ -1,8 +1,8 @@
 /**
- * Puts script and style into the page, and a content security policy that lets these two run and nothing else.
+ * Inlines the script and the style into the page, and adds a content security policy that allows only these two.
  *
- * One file serves both uses: `headway view` sends it as it is, and a report is the same page with its records in it, which must open
- * from a disk, where a page may load no other file.
+ * The file has two uses. `headway view` serves it unchanged. A report is the same page with embedded records; it
+ * must work when opened from a disk, where a page cannot load other files.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { Plugin } from "vite";
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** What the page may do: run this one script, use this one style, and ask its own server. */
+/** Returns the policy: the page may run this script, use this style, and send requests to its own server. */
 function policy(script: string, style: string): string {
   return [
     "default-src 'none'",
@@ -24,12 +24,12 @@ function policy(script: string, style: string): string {
   ].join("; ");
 }
 
-/** The licences of what others wrote and the page contains, as a comment: they ask to be wherever a copy is. */
-function licences(modules: string[]): string {
+/** Returns a comment with the licenses of the bundled packages, which must accompany each copy. */
+function licenses(modules: string[]): string {
   const folders = new Set(modules.flatMap((module) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module)?.[0] ?? []));
   const texts = [...folders].sort().map((folder) => {
     const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-    if (!file) throw new Error(`${folder} has no licence to put into the page`);
+    if (!file) throw new Error(`${folder} has no license file`);
     return `${folder.replace(/^.*\/node_modules\//, "")}\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
   });
   return `<!--\nThis page contains:\n\n${texts.join("\n\n").replaceAll("--", "- -")}\n-->`;
@@ -49,7 +49,7 @@ export function onePage(): Plugin {
         const style = files.find((file) => file.fileName.endsWith(".css"));
         if (page?.type !== "asset" || script?.type !== "chunk" || style?.type !== "asset")
           throw new Error("expected one page, one script and one style");
-        // Neither may end its element early. "<\/" is "</" to JavaScript.
+        // Escape sequences that would end the script element. In JavaScript, "<\/" equals "</".
         const code = script.code.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
         const css = String(style.source);
         const html = String(page.source)
@@ -62,7 +62,7 @@ export function onePage(): Plugin {
           )
           .replace(
             "</body>",
-            () => `<script type="module">${code}</script>\n${licences(Object.keys(script.modules))}\n  </body>`,
+            () => `<script type="module">${code}</script>\n${licenses(Object.keys(script.modules))}\n  </body>`,
           );
         page.source = html;
         for (const file of files) if (file !== page) delete bundle[file.fileName];

@@ -1,9 +1,9 @@
 /**
- * Draws the page as it shows a record, as SVG without pixels; needs Chromium and pdftocairo (Debian: poppler-utils).
+ * Draws the page with a record as a vector SVG. Needs Chromium and pdftocairo (Debian: poppler-utils).
  *
  *     node pictures/draw.mjs REPORT PLACE FILE
  *
- * REPORT: what `headway report` has left. PLACE: what stands behind the # of its address.
+ * REPORT: a file written by `headway report`. PLACE: the part of the address after `#`.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ page.on("pageerror", (error) => console.error(error));
 await page.addInitScript({ path: fileURLToPath(new URL("record-canvas.js", import.meta.url)) });
 await page.goto(`${pathToFileURL(report)}#${place}`);
 await page.locator("[data-chart]").first().waitFor();
-await page.locator("[data-motion]").filter({ hasText: "falling" }).waitFor();
+await page.locator("[data-motion]").filter({ hasText: "dropped" }).waitFor();
 await page.locator("main").filter({ hasNotText: "Reading" }).waitFor();
 await page.evaluate(() => document.fonts.ready);
 await page.evaluate((height) => {
@@ -37,10 +37,10 @@ await page.evaluate((height) => {
     Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
     canvas.replaceWith(svg);
   }
-  // What nobody sees would only make the file larger.
+  // Hide content outside the window to keep the file small.
   for (const element of document.querySelectorAll("main *"))
     if (element.getBoundingClientRect().top >= height) element.style.visibility = "hidden";
-  // One sheet, cut off where the window would be.
+  // Cut the page off at the height of the window.
   Object.assign(document.getElementById("page").style, {
     contain: "strict",
     position: "relative",
@@ -57,8 +57,8 @@ const [pdf, svg] = [join(scratch, "page.pdf"), join(scratch, "page.svg")];
 await page.pdf({ path: pdf, width: `${width}px`, height: `${height}px`, printBackground: true, pageRanges: "1" });
 execFileSync("pdftocairo", ["-svg", pdf, svg]);
 const exact = readFileSync(svg, "utf8");
-if (exact.includes("<image")) throw new Error("the picture has pixels");
-// Hundredths of a point are enough of an outline and of its place; of a matrix they are not. What SVG takes for granted need not be said.
+if (exact.includes("<image")) throw new Error("the SVG contains an image");
+// Round outlines and positions to 0.01 pt, but not matrices, and remove attributes with default values.
 const short = exact
   .replace(/ (?:d|x|y|width|height)="[^"]*"/g, (words) =>
     words.replace(/-?\d+\.\d+/g, (n) => String(Number(Number(n).toFixed(2)))),

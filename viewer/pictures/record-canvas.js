@@ -1,14 +1,15 @@
 /**
- * Run in the page before its own script: what is drawn on canvases is kept as SVG, too. `svgOf(canvas)` is its text.
+ * Records the drawing operations of canvases as SVG. Must run in the page before its script. `svgOf(canvas)`
+ * returns the SVG.
  *
- * Style and transformation are asked of the canvas, which draws as ever; only shapes are written down.
+ * Only shapes are recorded. Style and transformation are read from the canvas, which draws as usual.
  */
 (() => {
-  /** Per canvas: what was drawn since it was cleared. */
+  /** Shapes of each canvas since it was cleared. */
   const drawn = new WeakMap();
-  /** Per path or context: the path so far. */
+  /** Current path of each path or context. */
   const paths = new WeakMap();
-  /** Per context: the clips that hold, and those that were saved. */
+  /** Active and saved clips of each context. */
   const clips = new WeakMap();
   let names = 0;
 
@@ -19,12 +20,12 @@
   const clipsOf = (to) => clips.get(to) ?? clips.set(to, { now: [], saved: [] }).get(to);
   const matrix = ({ a, b, c, d, e, f }) => `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`;
 
-  /** Wraps a method: `before` is told of each call of it. */
+  /** Wraps a method to call `before` first. */
   function watch(prototype, name, before) {
     const method = prototype[name];
-    prototype[name] = function (...words) {
-      before.call(this, ...words);
-      return method.apply(this, words);
+    prototype[name] = function (...args) {
+      before.call(this, ...args);
+      return method.apply(this, args);
     };
   }
 
@@ -34,17 +35,17 @@
     rect: (x, y, w, h) => `M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}z`,
     closePath: () => "z",
     bezierCurveTo: (...points) => `C${points.map(round).join(" ")}`,
-    // Whole circles, as all are here.
+    // All arcs of the page are full circles.
     arc: (x, y, r, _from, _to, back = false) =>
       `M${round(x + r)} ${round(y)}a${round(r)} ${round(r)} 0 1 ${back ? 0 : 1} ${round(-2 * r)} 0a${round(r)} ${round(r)} 0 1 ${back ? 0 : 1} ${round(2 * r)} 0z`,
   };
   const Context = CanvasRenderingContext2D.prototype;
   for (const [name, segment] of Object.entries(segments))
     for (const prototype of [Context, Path2D.prototype])
-      watch(prototype, name, function (...words) {
+      watch(prototype, name, function (...args) {
         const before = pathOf(this);
-        // A line from nowhere starts where it leads to.
-        paths.set(this, before + (before === "" && name === "lineTo" ? segments.moveTo : segment)(...words));
+        // A line without a current point starts at its end.
+        paths.set(this, before + (before === "" && name === "lineTo" ? segments.moveTo : segment)(...args));
       });
   watch(Context, "beginPath", function () {
     paths.set(this, "");
@@ -79,21 +80,21 @@
     const d = pathOf(isPath(path) ? path : this);
     if (d && this.lineWidth > 0) add(this, `<path d="${d}" ${stroked(this)} ${common(this)}/>`);
   });
-  watch(Context, "fillRect", function (...words) {
-    add(this, `<path d="${segments.rect(...words)}" fill="${this.fillStyle}" ${common(this)}/>`);
+  watch(Context, "fillRect", function (...args) {
+    add(this, `<path d="${segments.rect(...args)}" fill="${this.fillStyle}" ${common(this)}/>`);
   });
-  watch(Context, "strokeRect", function (...words) {
-    add(this, `<path d="${segments.rect(...words)}" ${stroked(this)} ${common(this)}/>`);
+  watch(Context, "strokeRect", function (...args) {
+    add(this, `<path d="${segments.rect(...args)}" ${stroked(this)} ${common(this)}/>`);
   });
   watch(Context, "fillText", function (text, x, y, widest = Infinity) {
     const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
     const [, weight, size, family] = /^(bold )?([\d.]+)px (.*)$/.exec(this.font);
-    // SVG's other baselines lie elsewhere than those of canvases.
+    // Convert to the alphabetic baseline: other baselines differ between SVG and canvas.
     const above = this.measureText(text).fontBoundingBoxAscent;
-    const asked = this.textBaseline;
+    const baseline = this.textBaseline;
     this.textBaseline = "alphabetic";
     const base = y - above + this.measureText(text).fontBoundingBoxAscent;
-    this.textBaseline = asked;
+    this.textBaseline = baseline;
     const narrow =
       this.measureText(text).width > widest ? ` textLength="${round(widest)}" lengthAdjust="spacingAndGlyphs"` : "";
     add(
@@ -122,7 +123,7 @@
   watch(Context, "restore", function () {
     clipsOf(this).now = clipsOf(this).saved.pop() ?? [];
   });
-  // A canvas that is given a size is empty.
+  // Setting the size clears a canvas.
   for (const side of ["width", "height"]) {
     const { get, set } = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, side);
     Object.defineProperty(HTMLCanvasElement.prototype, side, {

@@ -1,4 +1,4 @@
-/** Writes the Arrow files of a record, for tests: what the Rust side writes, from plain arrays. */
+/** Writes the Arrow files of a record from arrays, in the format of `headway`. */
 import {
   columnFromArray,
   dictionary,
@@ -32,7 +32,7 @@ function file(
   return tableToIPC(new Table(schema, table.children), { format })!;
 }
 
-/** A stream is what the server sends of a file that is still being written. */
+/** The server sends a stream for a file that is still being written. */
 export function seriesFile(samples: Sample[], format: "file" | "stream" = "file"): Uint8Array {
   const columns: Parameters<typeof file>[0] = {
     time_ns: [samples.map(([time]) => ns(time)), uint64()],
@@ -96,7 +96,7 @@ export interface PacketsMeta {
 
 export const BATCH = 65_536;
 
-/** The bytes of `packets.arrow` and of `packets.index.json`. */
+/** Returns the contents of `packets.arrow` and `packets.index.json`. */
 export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array; index: string } {
   const metadata = new Map([
     ["headway.packets", "2"],
@@ -109,7 +109,7 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
   for (let first = 0; first < hops.length; first += BATCH) {
     const rows = hops.slice(first, first + BATCH);
     const base = rows[0].offered;
-    // Within a batch rows stand link by link.
+    // Rows of a batch are sorted by link.
     rows.sort((a, b) => a.link - b.link || a.offered - b.offered);
     const numbers = (name: keyof Hop, type: DataType) => columnFromArray(rows.map((row) => row[name]) as never, type);
     const table = tableFromColumns({
@@ -149,8 +149,8 @@ export function packetsFile(hops: Hop[], meta: PacketsMeta): { arrow: Uint8Array
 }
 
 /**
- * The messages of an Arrow stream: a mark, the length of the metadata, the metadata, and a body whose length is the fourth field of
- * the metadata's flatbuffer (Message.fbs).
+ * Splits an Arrow stream into messages. Each has a marker, the length of the metadata, the metadata, and a body
+ * whose length is the fourth field of the metadata (Message.fbs).
  */
 function messages(stream: Uint8Array): Uint8Array[] {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);

@@ -1,6 +1,6 @@
 /**
- * A small record with everything that the page shows, made by a rule that can be followed by hand: senders share one link with a
- * queue of ten packets. It is not a simulation of Headway's, whose records have their own test.
+ * Generates a small record with all data that the page shows, by a simple rule: senders share one link with a
+ * queue of ten packets. Records of Headway have a separate test.
  */
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const FATES = ["delivered", "queue_full", "early", "channel", "too_big", "host",
 const LIMIT = 10;
 const DELAY = 10e6;
 
-/** `gap` is the time between the packets of one flow, in ns; `names` may be anything at all. */
+/** `gap` is the time between the packets of one flow, in ns. `names` are arbitrary strings. */
 export function makeDumbbell(
   folder: string,
   { flows = 2, seconds = 4, gap = 8e6, bytes = 1000, names = [] as string[] } = {},
@@ -46,7 +46,7 @@ export function makeDumbbell(
     fates: FATES,
   };
   const middle = places.length;
-  /** The shared link takes 15/16 of the time in which all flows send one packet each: its queue overflows now and then. */
+  /** The offered load of the shared link is 1.07, so that its queue overflows. */
   const service = Math.round((gap / flows) * 1.07);
   const access = Math.min(80e3, service / 8);
   const hops: Hop[] = [];
@@ -79,7 +79,7 @@ export function makeDumbbell(
     sent[flow]++;
     const at = offered + access + 2e6;
     while (ends.length > 0 && ends[0] <= at) ends.shift();
-    // `ends` are starts of transmission: what has not started waits.
+    // `ends` has the start times of transmissions: packets wait until then.
     if (ends.length >= LIMIT) {
       hops.push({
         ...common,
@@ -231,7 +231,7 @@ export function makeDumbbell(
     { time_from_s: 3.5, time_to_s: 3.5, severity: "note", subject: null, text: "all queues were empty." },
   ];
   mkdirSync(folder, { recursive: true });
-  // As the program does: a server that reads the old file reads all of it.
+  // Replace files atomically, as `headway` does.
   const write = (name: string, content: string | Uint8Array) => {
     const partial = join(folder, `${name}.partial`);
     writeFileSync(partial, content);

@@ -1,5 +1,5 @@
 /**
- * What `headway view` does, for tests and for work on the page: serves the page and records by its HTTP interface.
+ * Serves the page and records with the HTTP interface of `headway view`, for tests and development.
  *
  *     node tests/serve.mjs [--port N] [--token HEX] FOLDER...
  */
@@ -8,16 +8,16 @@ import { createServer } from "node:http";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where a folder has this file, what else it has is there so far, and will be more. */
-export const UNDER_WAY = "under-way";
-/** Where it has this one, too, there will not be. */
+/** Marker file in a folder whose run is in progress. */
+export const RUNNING = "running";
+/** Additional marker file in a folder whose run was killed. */
 export const KILLED = "killed";
 
 const PAGE = fileURLToPath(new URL("../dist/index.html", import.meta.url));
 
 /**
  * @param {string[]} folders
- * @param {{ port?: number, token?: string | null, between?: object[] }} [options] `between`: what is found between several records
+ * @param {{ port?: number, token?: string | null, between?: object[] }} [options] `between`: findings between several records
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function serve(folders, { port = 0, token = null, between = [] } = {}) {
@@ -26,10 +26,10 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
     records.map(({ id, folder, name }) => ({
       id,
       name,
-      complete: existsSync(join(folder, "summary.json")) && !existsSync(join(folder, UNDER_WAY)),
+      complete: existsSync(join(folder, "summary.json")) && !existsSync(join(folder, RUNNING)),
       killed: existsSync(join(folder, KILLED)),
       revision: existsSync(join(folder, "summary.json")) ? String(statSync(join(folder, "summary.json")).mtimeMs) : "",
-      in_progress: !existsSync(join(folder, "summary.json")) || existsSync(join(folder, UNDER_WAY)),
+      in_progress: !existsSync(join(folder, "summary.json")) || existsSync(join(folder, RUNNING)),
       files: readdirSync(folder).map((file) => ({ name: file, bytes: statSync(join(folder, file)).size })),
     }));
 
@@ -46,10 +46,10 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
     /** @param {string | null} id */
     const find = (id) => records.find((record) => record.id === id);
     if (url.pathname === "/api/findings") {
-      const asked = url.searchParams.getAll("record").map(find);
-      if (asked.length === 0 || asked.includes(undefined)) return fail(404, "no such record");
-      if (asked.length > 1) return json(between);
-      const file = join(/** @type {{ folder: string }} */ (asked[0]).folder, "findings.json");
+      const requested = url.searchParams.getAll("record").map(find);
+      if (requested.length === 0 || requested.includes(undefined)) return fail(404, "no such record");
+      if (requested.length > 1) return json(between);
+      const file = join(/** @type {{ folder: string }} */ (requested[0]).folder, "findings.json");
       return json(existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : []);
     }
     const [, id, name] = url.pathname.match(/^\/api\/records\/([^/]+)\/([\w.-]+)$/) ?? [];
@@ -80,14 +80,14 @@ export async function serve(folders, { port = 0, token = null, between = [] } = 
 }
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const words = process.argv.slice(2);
+  const args = process.argv.slice(2);
   /** @param {string} name */
   const option = (name) => {
-    const at = words.indexOf(name);
-    return at < 0 ? undefined : words.splice(at, 2)[1];
+    const at = args.indexOf(name);
+    return at < 0 ? undefined : args.splice(at, 2)[1];
   };
   const port = Number(option("--port") ?? 0);
   const token = option("--token") ?? null;
-  const { url } = await serve(words, { port, token });
+  const { url } = await serve(args, { port, token });
   console.log(url);
 }

@@ -1,15 +1,15 @@
-/** Columns out of Arrow files. */
+/** Reads columns of Arrow files. */
 import { CompressionType, setCompressionCodec, tableFromIPC, type Column, type Table } from "@uwdata/flechette";
 import { decodeLz4Frame } from "./lz4.ts";
 
 setCompressionCodec(CompressionType.LZ4_FRAME, {
   decode: decodeLz4Frame,
   encode: () => {
-    throw new Error("this page only reads");
+    throw new Error("compression is not supported");
   },
 });
 
-/** A column of words: for each row the place of its word in `names`, -1 where there is none. */
+/** A column of strings: for each row an index into `names`, or -1 for null. */
 export interface Words {
   codes: Int32Array;
   names: string[];
@@ -21,11 +21,11 @@ export function readTable(bytes: Uint8Array | Uint8Array[]): Table {
 
 export function column(table: Table, name: string): Column<unknown> {
   const found = table.getChild(name) as Column<unknown> | null | undefined;
-  if (!found) throw new Error(`there is no column ${name}`);
+  if (!found) throw new Error(`the column ${name} is missing`);
   return found;
 }
 
-/** A column as numbers, NaN where there is none. Nanoseconds stay exact up to 104 days. */
+/** Returns a column as numbers, with NaN for null. Nanoseconds are exact up to 104 days. */
 export function numbers(table: Table, name: string): Float64Array {
   const source = column(table, name);
   const out = new Float64Array(source.length);
@@ -54,7 +54,7 @@ export function words(table: Table, name: string): Words {
   };
   let row = 0;
   for (const batch of source.data) {
-    // A dictionary's keys are turned into ours once a word, not once a row.
+    // Convert each dictionary key once, not once per row.
     const keys = "cache" in batch ? batch.values : undefined;
     const ours: number[] = [];
     for (let i = 0; i < batch.length; i++, row++) {

@@ -1,20 +1,20 @@
-/** `events.arrow`: what happened at an instant (drops, timeouts, packets thrown away unsent, late ones). */
+/** Reads `events.arrow`: drops, timeouts, discarded packets and late packets. */
 import { numbers, readTable, words, type Words } from "./arrow.ts";
 
 export interface Events {
-  /** In seconds, ascending. */
+  /** Times in seconds, ascending. */
   time: Float64Array;
   event: Words;
-  /** The link of a drop, the flow of all else. */
+  /** The link of a drop; the flow of any other event. */
   entity: Words;
   flow: Words;
   kind: Words;
   cause: Words;
   sequence: Float64Array;
   bytes: Float64Array;
-  /** In seconds: how late it came, or would have come. */
+  /** Lateness in seconds; for a discarded packet, that of its expected arrival. */
   late: Float64Array;
-  /** How many events the record has no room for. */
+  /** Number of events that the record omits. */
   leftOut: number;
 }
 
@@ -34,14 +34,13 @@ export function readEvents(bytes: Uint8Array): Events {
   };
 }
 
-/** By kind of event. */
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-/** The word of a row, or null. */
+/** Returns the string of a row, or null. */
 export const word = (words: Words, row: number): string | null =>
   words.codes[row] < 0 ? null : words.names[words.codes[row]];
 
-/** The rows whose event is one of `names`, in the order of time. */
+/** Returns the rows whose event is one of `names`, in the order of time. */
 export function rowsOf(events: Events, ...names: string[]): number[] {
   const codes = new Set(names.map((name) => events.event.names.indexOf(name)));
   const rows: number[] = [];

@@ -1,9 +1,9 @@
-/** Numbers as people read them: three digits, a unit. */
+/** Formats numbers with three digits and a unit. */
 import type { Unit } from "./metrics.ts";
 
 const NONE = "–";
 
-/** Three significant digits without an exponent and without zeros at the end. */
+/** Formats three significant digits without an exponent and without trailing zeros. */
 function digits(value: number): string {
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
@@ -14,7 +14,7 @@ function digits(value: number): string {
 export const count = (value: number | null | undefined) =>
   value == null || Number.isNaN(value) ? NONE : value.toLocaleString("en", { maximumFractionDigits: 2 });
 
-/** The number with its noun: "1 packet", "2 packets". */
+/** Formats a number with its noun: "1 packet", "2 packets". */
 export const counted = (value: number, noun: string) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 export function rate(bps: number | null | undefined): string {
@@ -35,11 +35,11 @@ export function duration(seconds: number | null | undefined): string {
 export const share = (value: number | null | undefined) =>
   value == null || Number.isNaN(value) ? NONE : `${digits(value * 100)} %`;
 
-/** An instant of the run, to the millisecond or, where a hop is to be followed, to the microsecond. */
-export const instant = (seconds: number, decimals = 3) => `${seconds.toFixed(decimals)} s`;
+/** Formats a time of the run, to the millisecond by default. */
+export const timeText = (seconds: number, decimals = 3) => `${seconds.toFixed(decimals)} s`;
 
-/** A stretch of time, which may be an instant, to a tenth of a second. */
-export function stretch(from: number, to: number): string {
+/** Formats a time range, or a single time, to a tenth of a second. */
+export function timeRange(from: number, to: number): string {
   const [start, end] = [from.toFixed(1), to.toFixed(1)];
   return start === end ? `at ${start} s` : `${start} to ${end} s`;
 }
@@ -51,15 +51,15 @@ export function quantity(value: number | null | undefined, unit: Unit): string {
   return count(value);
 }
 
-/** What is said in place of a table: it is about the records, since flows may have what their records do not count. */
-export const lacks = (records: number, what: string, flow: string | null = null) =>
-  `${records > 1 ? "These records hold" : "This record holds"} no ${what}${flow === null ? "" : ` of ${flow}`}.`;
+/** Returns the text for a missing table. Flows may have such values, but the record does not. */
+export const missingFromRecords = (records: number, values: string, flow: string | null = null) =>
+  `${records > 1 ? "These records have" : "This record has"} no ${values}${flow === null ? "" : ` of ${flow}`}.`;
 
-/** Which records hold what a page lacks. */
-export const WHO_KNOWS_FRAMES =
-  "Senders record them: simulated audio and video, and headway send --model. A receiver does not learn which datagrams form a frame.";
-export const WHO_HAS_SEND_QUEUES =
-  "Senders record them: simulated flows over rate controllers and over DCCP, headway send and headway relay. A receiver has no send queue.";
+/** Hints on which records have these tables. */
+export const FRAMES_HINT =
+  "Only senders record them: simulated audio and video, and headway send --model. A receiver does not know which datagrams form a frame.";
+export const SEND_QUEUES_HINT =
+  "Only senders record them: simulated flows over rate controllers and over DCCP, headway send and headway relay. A receiver has no send queue.";
 
-/** `queue_full` as words. */
+/** Returns `queue_full` as "queue full". */
 export const plain = (name: string) => name.replaceAll("_", " ");

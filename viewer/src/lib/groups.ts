@@ -1,52 +1,55 @@
-/** Which lines of `series.arrow` share a chart, and which of them are drawn where there are too many. */
+/** Groups the lines of `series.arrow` into charts, and selects lines if a chart has too many. */
 import { metric, rank, type Metric } from "./metrics.ts";
 import type { RunRecord } from "./record.ts";
 import type { Line } from "./series.ts";
 
-/** What a metric is of. What a flow met at one link is told of LINK/FLOW. */
-const SORTS = ["flows", "links", "flows at links", "others"] as const;
-type Sort = (typeof SORTS)[number];
+/** Entities of a metric. The values of a flow at one link have the entity LINK/FLOW. */
+const ENTITY_TYPES = ["flows", "links", "flows at links", "others"] as const;
+type EntityType = (typeof ENTITY_TYPES)[number];
 
-/** More lines than these nobody can tell apart. */
-const MOST_FLOWS = 12;
-const MOST_LINKS = 4;
+/** Maximum number of lines in a chart. */
+const MAX_FLOWS = 12;
+const MAX_LINKS = 4;
 
-/** Of a record only what is needed here. */
 export type Source = Pick<RunRecord, "summary" | "name">;
 
 export interface Member {
   record: Source;
   line: Line;
-  /** Whose it is, if it is a flow's. */
+  /** The flow and the link of the line, if it has them. */
   flow?: string;
   link?: string;
 }
 
 export interface Group {
   id: string;
-  of: Sort;
+  of: EntityType;
   metric: Metric;
   members: Member[];
 }
 
-/** A group for each metric and each sort of what it is of, in the order of the page. */
+/** Returns a group for each metric and entity type, in the order of the page. */
 export function groupLines(read: { record: Source; lines: Line[] }[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { record, lines } of read) {
     const links = new Set(record.summary.links.map((link) => link.name));
     const flows = new Set(record.summary.flows.map((flow) => flow.name));
     for (const line of lines) {
-      const { of, ...whose } = ownerOf(line.entity, flows, links);
+      const { of, ...owner } = ownerOf(line.entity, flows, links);
       const id = `${line.metric} of ${of}`;
       if (!groups.has(id)) groups.set(id, { id, of, metric: metric(line.metric), members: [] });
-      groups.get(id)!.members.push({ record, line, ...whose });
+      groups.get(id)!.members.push({ record, line, ...owner });
     }
   }
-  const order = (group: Group) => rank(group.metric.name) * SORTS.length + SORTS.indexOf(group.of);
+  const order = (group: Group) => rank(group.metric.name) * ENTITY_TYPES.length + ENTITY_TYPES.indexOf(group.of);
   return [...groups.values()].sort((a, b) => order(a) - order(b));
 }
 
-function ownerOf(entity: string, flows: Set<string>, links: Set<string>): { of: Sort; flow?: string; link?: string } {
+function ownerOf(
+  entity: string,
+  flows: Set<string>,
+  links: Set<string>,
+): { of: EntityType; flow?: string; link?: string } {
   if (flows.has(entity)) return { of: "flows", flow: entity };
   if (links.has(entity)) return { of: "links", link: entity };
   for (let slash = entity.indexOf("/"); slash >= 0; slash = entity.indexOf("/", slash + 1)) {
@@ -56,14 +59,14 @@ function ownerOf(entity: string, flows: Set<string>, links: Set<string>): { of: 
   return { of: "others" };
 }
 
-/** Whether a chart is there without being asked for. */
-export function shownAtFirst({ metric, of }: Group): boolean {
+/** Returns whether a chart is shown by default. */
+export function isShownByDefault({ metric, of }: Group): boolean {
   return metric.first && (of === "flows" || of === "others" || metric.ofQueues === true);
 }
 
 /**
- * The entities that are drawn, and how many there are: of links those whose queue was longest on average, as `headway plot` chooses
- * them; of flows the selected one and the first.
+ * Returns the entities that are drawn, and how many there are. Links are those with the longest mean queue, as in
+ * `headway plot`; flows are the selected one and the first ones.
  */
 export function chooseEntities(group: Group, selected: string | null): { chosen: string[]; of: number } {
   const names = new Map<string, Member>();
@@ -76,9 +79,9 @@ export function chooseEntities(group: Group, selected: string | null): { chosen:
         mean.set(name, Math.max(mean.get(name) ?? 0, queue));
     const length = (name: string) => mean.get(name) ?? 0;
     const busy = all.filter((name) => length(name) > 0);
-    const chosen = (busy.length > 0 ? busy : all).sort((a, b) => length(b) - length(a)).slice(0, MOST_LINKS);
+    const chosen = (busy.length > 0 ? busy : all).sort((a, b) => length(b) - length(a)).slice(0, MAX_LINKS);
     return { chosen, of: all.length };
   }
   const isSelected = (name: string) => Number(selected !== null && names.get(name)!.flow === selected);
-  return { chosen: all.sort((a, b) => isSelected(b) - isSelected(a)).slice(0, MOST_FLOWS), of: names.size };
+  return { chosen: all.sort((a, b) => isSelected(b) - isSelected(a)).slice(0, MAX_FLOWS), of: names.size };
 }

@@ -1,4 +1,4 @@
-/** What keys do. The help that `?` shows is made of this list. */
+/** Keyboard shortcuts. The key `?` shows this list. */
 import { SPEEDS, type View } from "./view.svelte.ts";
 
 interface Key {
@@ -9,7 +9,7 @@ interface Key {
 }
 
 const step = (view: View, direction: number, event: KeyboardEvent) => {
-  // What passes in a tenth of a second of watching; with Shift in two seconds.
+  // The step is 0.1 s of playback time; with Shift, 2 s.
   view.seek(view.t + direction * view.speed * (event.shiftKey ? 2 : 0.1));
 };
 
@@ -18,7 +18,7 @@ const faster = (view: View, by: number) => {
   view.setSpeed(SPEEDS[Math.min(Math.max((at < 0 ? SPEEDS.length - 1 : at) + by, 0), SPEEDS.length - 1)]);
 };
 
-/** Zooms the curves around the present instant. */
+/** Zooms the charts around the current time. */
 const zoom = (view: View, factor: number) => {
   const [from, to] = view.range;
   const width = Math.max((to - from) * factor, 1e-4);
@@ -26,8 +26,8 @@ const zoom = (view: View, factor: number) => {
   view.setZoom(start, start + width);
 };
 
-/** To the nearest finding on one side of the present instant. */
-const find = (view: View, direction: 1 | -1) => {
+/** Seeks to the next finding (1) or the previous one (-1). */
+const seekFinding = (view: View, direction: 1 | -1) => {
   const ahead = view.findings.filter((finding) => direction * (finding.time_from_s - view.t) > 1e-6);
   const next = direction === 1 ? ahead[0] : ahead.at(-1);
   if (next) view.seek(next.time_from_s);
@@ -38,29 +38,29 @@ export const KEYS: Key[] = [
   {
     keys: ["ArrowLeft"],
     label: "←",
-    text: "a little back; with Shift more",
+    text: "step back; with Shift further",
     act: (view, event) => step(view, -1, event),
   },
   {
     keys: ["ArrowRight"],
     label: "→",
-    text: "a little on; with Shift more",
+    text: "step forward; with Shift further",
     act: (view, event) => step(view, 1, event),
   },
   { keys: ["-"], label: "-", text: "slower", act: (view) => faster(view, -1) },
   { keys: ["+", "="], label: "+", text: "faster", act: (view) => faster(view, 1) },
   { keys: ["Home"], label: "Home", text: "to the start", act: (view) => view.seek(0) },
   { keys: ["End"], label: "End", text: "to the end", act: (view) => view.seek(view.end) },
-  { keys: ["n"], label: "n", text: "to the next finding", act: (view) => find(view, 1) },
-  { keys: ["p"], label: "p", text: "to the finding before", act: (view) => find(view, -1) },
-  { keys: ["z"], label: "z", text: "zoom the curves in", act: (view) => zoom(view, 0.5) },
-  { keys: ["Z"], label: "Shift+Z", text: "zoom them out", act: (view) => zoom(view, 2) },
-  { keys: ["0"], label: "0", text: "show all of the run", act: (view) => (view.zoom = null) },
-  { keys: ["Escape"], label: "Esc", text: "show all flows alike", act: (view) => (view.flow = null) },
+  { keys: ["n"], label: "n", text: "to the next finding", act: (view) => seekFinding(view, 1) },
+  { keys: ["p"], label: "p", text: "to the previous finding", act: (view) => seekFinding(view, -1) },
+  { keys: ["z"], label: "z", text: "zoom the charts in", act: (view) => zoom(view, 0.5) },
+  { keys: ["Z"], label: "Shift+Z", text: "zoom the charts out", act: (view) => zoom(view, 2) },
+  { keys: ["0"], label: "0", text: "show the whole run", act: (view) => (view.zoom = null) },
+  { keys: ["Escape"], label: "Esc", text: "deselect the flow", act: (view) => (view.flow = null) },
 ];
 
-/** Does what a key asks for, unless the reader types into something or a control has its own use for the key. */
-export function press(view: View, event: KeyboardEvent): void {
+/** Runs the shortcut of a key, unless the focused control handles the key itself. */
+export function handleKey(view: View, event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || view.records.length === 0) return;
   const target = event.target as HTMLElement;
   if (target.matches("select, textarea") || document.querySelector("dialog[open]")) return;

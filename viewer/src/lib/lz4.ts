@@ -1,11 +1,11 @@
 /**
- * Decodes one LZ4 frame, the wrapping of compressed Arrow buffers (the LZ4 frame format 1.6, lz4_Frame_format.md).
+ * Decodes one LZ4 frame, the format of compressed Arrow buffers (LZ4 frame format 1.6, lz4_Frame_format.md).
  *
- * Checksums are not verified: `checksums.txt` of a record has stronger ones. What does not fit its lengths is an error, never
- * a read or a write beyond them.
+ * Checksums are not verified: `checksums.txt` of a record has stronger ones. Lengths that exceed the input or the
+ * output are an error.
  */
 const MAGIC = 0x184d2204;
-/** A block's greatest size, by the three bits of its descriptor; below 4 they are reserved. */
+/** Maximum block size by the three bits of the descriptor. Values below 4 are reserved. */
 const BLOCK_SIZES = [0, 0, 0, 0, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
 
 const damaged = () => new Error("a compressed buffer is damaged");
@@ -22,7 +22,7 @@ export function decodeLz4Frame(source: Uint8Array): Uint8Array {
   if (blockSize === 0) throw damaged();
 
   let at = 6 + (contentSize ? 8 : 0) + (dictionary ? 4 : 0) + 1;
-  // The stated size is only a hint for the first allocation: it could be forged. A byte of LZ4 makes at most 255.
+  // The content size may be forged: it is only a hint for the first allocation. A byte of LZ4 yields at most 255 bytes.
   const hint = contentSize && source.length >= 14 ? Number(view.getBigUint64(6, true)) : source.length * 4;
   let out = new Uint8Array(Math.min(hint, source.length * 255));
   let length = 0;
@@ -35,26 +35,26 @@ export function decodeLz4Frame(source: Uint8Array): Uint8Array {
     const size = header & 0x7fffffff;
     if (at + size > source.length) throw damaged();
     if (stored) {
-      out = withRoom(out, length, size);
+      out = withCapacity(out, length, size);
       out.set(source.subarray(at, at + size), length);
       length += size;
     } else {
-      out = withRoom(out, length, Math.min(blockSize, size * 255));
+      out = withCapacity(out, length, Math.min(blockSize, size * 255));
       length = decodeBlock(source, at, at + size, out, length);
     }
     at += size + (blockChecksum ? 4 : 0);
   }
 }
 
-/** The same bytes with room for `more` behind the first `length`. */
-function withRoom(out: Uint8Array<ArrayBuffer>, length: number, more: number): Uint8Array<ArrayBuffer> {
+/** Returns a buffer with the first `length` bytes of `out` and space for `more` bytes. */
+function withCapacity(out: Uint8Array<ArrayBuffer>, length: number, more: number): Uint8Array<ArrayBuffer> {
   if (length + more <= out.length) return out;
   const larger = new Uint8Array(Math.max(length + more, out.length * 2));
   larger.set(out.subarray(0, length));
   return larger;
 }
 
-/** Decodes `source[from..to]` into `out` from `at` on, and answers where it ended. */
+/** Decodes `source[from..to]` into `out`, starting at `at`. Returns the end of the output. */
 function decodeBlock(source: Uint8Array, from: number, to: number, out: Uint8Array, at: number): number {
   let read = from;
   let write = at;
@@ -87,7 +87,7 @@ function decodeBlock(source: Uint8Array, from: number, to: number, out: Uint8Arr
       }
     }
     if (distance === 0 || distance > write || write + match > out.length) throw damaged();
-    // A match may overlap what it writes: then each byte is one that was just written. Short ones are quicker by hand.
+    // A match may overlap its own output; then it is copied byte by byte. So are short matches, which is faster.
     if (match <= distance && match > 32) {
       out.copyWithin(write, write - distance, write - distance + match);
       write += match;

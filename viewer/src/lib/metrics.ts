@@ -1,4 +1,4 @@
-/** The title of each metric of `series.arrow` and its place among others. A metric that is not in the list is shown, too. */
+/** Titles and order of the metrics of `series.arrow`. Metrics that are not listed are shown under their name. */
 import WRITTEN from "./metrics.json" with { type: "json" };
 
 export type Unit = "bit/s" | "s" | "packets" | "bytes" | "share" | "";
@@ -7,9 +7,9 @@ export interface Metric {
   name: string;
   title: string;
   unit: Unit;
-  /** Shown without being asked for. */
+  /** Whether charts of flows are shown by default. */
   first: boolean;
-  /** Shown of links, too. */
+  /** Whether charts of links are shown by default, too. */
   ofQueues: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Metric {
 const CLOSED = ["ssthresh_packets", "arrived_packets", "dropped_packets"];
 const OF_QUEUES = ["queue_packets", "red_average_packets"];
 
-/** A metric's name ends in its unit (`docs/src/records.md`). */
+/** Returns the unit of a metric, which is the end of its name (`docs/src/records.md`). */
 function unitOf(name: string): Unit {
   if (name.endsWith("_bps")) return "bit/s";
   if (name.endsWith("_packets")) return "packets";
@@ -31,7 +31,7 @@ export function metric(name: string): Metric {
   return { name, title, unit: unitOf(name), first: !CLOSED.includes(name), ofQueues: OF_QUEUES.includes(name) };
 }
 
-/** The place of a metric among others. Metrics that are not in the list are last. */
+/** Returns the position of a metric in the order of the page. Unknown metrics are last. */
 export function rank(name: string): number {
   const at = WRITTEN.findIndex((known) => known.name === name);
   return at < 0 ? WRITTEN.length : at;

@@ -1,6 +1,6 @@
 /**
- * `packets.arrow`: every packet at every link. A run may have millions, so batches of 65,536 are read as the animation
- * comes to them, and the oldest are forgotten.
+ * Reads `packets.arrow`: every packet at every link. A run may have millions, so batches of 65,536 are loaded on
+ * demand, and the least recently used ones are discarded.
  */
 import { column, readTable } from "./arrow.ts";
 import { firstAtLeast, firstAbove } from "./search.ts";
@@ -10,14 +10,14 @@ export interface PacketLink {
   name: string;
   from: string;
   to: string;
-  /** The first one, where it changes. */
+  /** Delay at the start of the run. */
   delay_ns: number;
   rate_bps: number;
 }
 
 interface IndexEntry {
   base_ns: number;
-  /** The last thing that happens to one of its packets. */
+  /** Time of the last event of a packet in the batch. */
   until_ns: number;
   tick_ns: number;
   offset: number;
@@ -25,16 +25,16 @@ interface IndexEntry {
   rows: number;
 }
 
-/** Rows of one link that are neighbours, ascending by `offered`. */
-export interface Stretch {
+/** Adjacent rows of one link, ascending by `offered`. */
+export interface LinkRows {
   link: number;
   start: number;
   end: number;
-  /** The longest that one of its hops takes, from offered to the far end, in ticks. */
+  /** Longest duration of a hop, from `offered` to the arrival at the far end, in ticks. */
   longest: number;
 }
 
-/** One batch of packet-hops, link by link. Times are in ticks since `base`; instants and `tick` are in ns. */
+/** A batch of packet-hops, sorted by link. Times are in ticks since `base`; `base` and `tick` are in ns. */
 export interface Batch {
   base: number;
   tick: number;
@@ -42,7 +42,7 @@ export interface Batch {
   offered: ArrayLike<number>;
   wait: ArrayLike<number>;
   transmission: ArrayLike<number>;
-  /** From the end of the transmission on. */
+  /** Time from the end of the transmission. */
   propagation: ArrayLike<number>;
   flow: ArrayLike<number>;
   kind: ArrayLike<number>;
@@ -50,22 +50,22 @@ export interface Batch {
   bytes: ArrayLike<number>;
   sequence: ArrayLike<number>;
   mark: ArrayLike<number>;
-  /** In ms from `offered` on, null where there is none. */
+  /** Deadline in ms after `offered`, or null. */
   deadline: ArrayLike<number | null>;
-  stretches: Stretch[];
-  /** Those of its hops. */
+  linkRows: LinkRows[];
+  /** Kinds of the packets in the batch. */
   kinds: Set<number>;
 }
 
-/** 48 batches are about 100 MB. */
-const KEPT = 48;
+/** Number of batches in memory, about 100 MB. */
+const MAX_BATCHES = 48;
 
 export class Packets {
   private readonly batches = new Map<number, Batch>();
   private readonly loading = new Map<number, Promise<Batch>>();
-  /** The kinds of packets that have come so far. */
+  /** Kinds of packets in the batches that were loaded so far. */
   readonly seen = new Set<number>();
-  /** Told when a batch has come. */
+  /** Called when a batch was loaded or could not be read. */
   onload: () => void = () => {};
   failure: Error | null = null;
   constructor(
@@ -81,18 +81,18 @@ export class Packets {
     return this.index.reduce((sum, entry) => sum + entry.rows, 0);
   }
 
-  /** The batches that have hops between two instants (ns). Those that are not here yet are fetched, and the one behind them. */
+  /** Returns the batches with hops between two times (ns). Fetches those that are missing, and the batch after them. */
   between(from: number, to: number): { batches: Batch[]; missing: boolean } {
     const batches: Batch[] = [];
     let missing = false;
     let last = -1;
     for (let i = 0; i < this.index.length; i++) {
-      // Those of packets that were long on their way come late: the index does not ascend.
+      // The index is not sorted: packets with a long delay are in later batches.
       if (this.index[i].until_ns < from || this.index[i].base_ns > to) continue;
       last = i;
       const batch = this.batches.get(i);
       if (batch) {
-        // What is used last is forgotten last.
+        // Move the batch to the end of the Map: the first entry is the least recently used one.
         this.batches.delete(i);
         this.batches.set(i, batch);
         batches.push(batch);
@@ -105,14 +105,14 @@ export class Packets {
     return { batches, missing };
   }
 
-  /** The instant of the first packet that is offered at or after `from` (ns). */
+  /** Returns the time of the first packet that is offered at or after `from` (ns). */
   async nextAfter(from: number): Promise<number | null> {
     let next: number | null = null;
     for (let i = 0; i < this.index.length; i++) {
       const entry = this.index[i];
       if (entry.until_ns < from || (next !== null && entry.base_ns >= next)) continue;
       const batch = this.batches.get(i) ?? (await this.fetch(i));
-      for (const { start, end } of batch.stretches) {
+      for (const { start, end } of batch.linkRows) {
         const row = firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start);
         if (row === end) continue;
         const offered = batch.base + batch.offered[row] * batch.tick;
@@ -131,12 +131,12 @@ export class Packets {
         (batch) => {
           this.batches.set(i, batch);
           for (const kind of batch.kinds) this.seen.add(kind);
-          if (this.batches.size > KEPT) this.batches.delete(this.batches.keys().next().value!);
+          if (this.batches.size > MAX_BATCHES) this.batches.delete(this.batches.keys().next().value!);
           this.loading.delete(i);
           this.onload();
         },
         (error: Error) => {
-          // It stays in `loading`, so that a file that is gone is not asked for at every frame.
+          // Keep the entry in `loading`, so that a missing file is not requested at every frame.
           this.failure = error;
           this.onload();
         },
@@ -146,8 +146,8 @@ export class Packets {
   }
 }
 
-/** The rows of a stretch that are offered between two instants (ns, both included), as a half-open range. */
-export function rowsBetween(batch: Batch, { start, end }: Stretch, from: number, to: number): [number, number] {
+/** Returns the rows that are offered between two times (ns, both included), as a half-open range. */
+export function rowsBetween(batch: Batch, { start, end }: LinkRows, from: number, to: number): [number, number] {
   return [
     firstAtLeast(batch.offered, (from - batch.base) / batch.tick, end, start),
     firstAbove(batch.offered, (to - batch.base) / batch.tick, end, start),
@@ -155,7 +155,7 @@ export function rowsBetween(batch: Batch, { start, end }: Stretch, from: number,
 }
 
 interface Index {
-  /** Where the schema's message lies. With it before it, a batch is a stream that can be read. */
+  /** Position of the schema message. The schema followed by a batch is a readable stream. */
   schema: { offset: number; length: number };
   batches: IndexEntry[];
 }
@@ -191,20 +191,20 @@ function readBatch(messages: Uint8Array[], { base_ns: base, tick_ns: tick }: Ind
     sequence: plain("sequence"),
     mark: plain("mark"),
     deadline: column(table, "deadline").toArray() as ArrayLike<number | null>,
-    stretches: [],
+    linkRows: [],
     kinds: new Set(),
   };
   const link = plain("link");
-  let stretch: Stretch | undefined;
+  let rows: LinkRows | undefined;
   for (let i = 0; i < batch.rows; i++) {
-    if (stretch?.link !== link[i] || batch.offered[i] < batch.offered[i - 1]) {
-      if (link[i] >= links.length) throw new Error("a packet is at a link that has no name");
-      stretch = { link: link[i], start: i, end: i, longest: 0 };
-      batch.stretches.push(stretch);
+    if (rows?.link !== link[i] || batch.offered[i] < batch.offered[i - 1]) {
+      if (link[i] >= links.length) throw new Error("a packet refers to an unknown link");
+      rows = { link: link[i], start: i, end: i, longest: 0 };
+      batch.linkRows.push(rows);
     }
-    stretch.end = i + 1;
-    const takes = batch.wait[i] + batch.transmission[i] + batch.propagation[i];
-    if (takes > stretch.longest) stretch.longest = takes;
+    rows.end = i + 1;
+    const duration = batch.wait[i] + batch.transmission[i] + batch.propagation[i];
+    if (duration > rows.longest) rows.longest = duration;
     if (!batch.kinds.has(batch.kind[i])) batch.kinds.add(batch.kind[i]);
   }
   return batch;

@@ -1,15 +1,15 @@
-/** A place in the records, as the part of the address behind `#`: what is shown, of which flow, at which instant. */
+/** A place in the records, stored in the address after `#`: runs, flow, time, zoom and speed. */
 export interface Place {
   /** Seconds since the start of the run. */
   t?: number;
   flow?: string;
   records?: string[];
-  /** The stretch of time that the curves show. */
+  /** Time range of the charts. */
   zoom?: [number, number];
   speed?: number;
 }
 
-/** A run in a day, a day in a minute. */
+/** Limits of the speed: one second of a run in a day, a day in about a minute and a half. */
 const SLOWEST = 1e-5;
 const FASTEST = 1e3;
 
@@ -18,7 +18,7 @@ const finite = (text: string | null) => {
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 };
 
-/** Anybody can write an address: what makes no sense in it is left out. */
+/** Parses an address. Invalid values are ignored, because addresses can be edited. */
 export function parsePlace(hash: string): Place {
   const keys = new URLSearchParams(hash.replace(/^#/, ""));
   const place: Place = {};
@@ -39,7 +39,7 @@ const short = (seconds: number, digits: number) => String(Number(seconds.toFixed
 
 export function formatPlace(place: Place): string {
   const keys = new URLSearchParams();
-  // Records count in nanoseconds: a place that is rounded to fewer is before the event that it is to show.
+  // Records have a resolution of 1 ns. A coarser time could be before the event of the link.
   if (place.t !== undefined) keys.set("t", short(place.t, 9));
   if (place.flow) keys.set("flow", place.flow);
   for (const id of place.records ?? []) keys.append("record", id);

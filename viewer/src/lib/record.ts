@@ -1,4 +1,4 @@
-/** One record: what its summary says, and its other files, read when a panel asks for them and then kept. */
+/** One record: its summary, and its other files, which are loaded on demand and cached. */
 import { readEvents, type Events } from "./events.ts";
 import { openPackets, type Packets } from "./packets.ts";
 import { readSeries, type Line } from "./series.ts";
@@ -27,32 +27,32 @@ export class RunRecord {
   }
 
   series(): Promise<Line[]> {
-    return this.once("series.arrow", async (name) => readSeries(await this.source.file(this.id, name)));
+    return this.cached("series.arrow", async (name) => readSeries(await this.source.file(this.id, name)));
   }
 
   events(): Promise<Events> {
-    return this.once("events.arrow", async (name) => readEvents(await this.source.file(this.id, name)));
+    return this.cached("events.arrow", async (name) => readEvents(await this.source.file(this.id, name)));
   }
 
   packets(): Promise<Packets> {
-    return this.once("packets.arrow", () => openPackets(this.source, this.id));
+    return this.cached("packets.arrow", () => openPackets(this.source, this.id));
   }
 
   findings(): Promise<Finding[] | null> {
-    return this.once("its findings", () => this.source.findings([this.id]));
+    return this.cached("Findings", () => this.source.findings([this.id]));
   }
 
-  private once<T>(name: string, read: (name: string) => Promise<T>): Promise<T> {
-    let found = this.read.get(name) as Promise<T> | undefined;
-    if (!found) {
-      found = read(name).catch((error: Error) => {
+  private cached<T>(name: string, read: (name: string) => Promise<T>): Promise<T> {
+    let cachedPromise = this.read.get(name) as Promise<T> | undefined;
+    if (!cachedPromise) {
+      cachedPromise = read(name).catch((error: Error) => {
         throw error instanceof SourceError
           ? error
-          : new Error(`${name} of ${this.name} cannot be read (${error.message}). Run it again.`);
+          : new Error(`${name} of ${this.name} cannot be read (${error.message}). Run the scenario again.`);
       });
-      this.read.set(name, found);
+      this.read.set(name, cachedPromise);
     }
-    return found;
+    return cachedPromise;
   }
 }
 
@@ -62,11 +62,11 @@ export async function openRecord(source: Source, listing: Listing): Promise<RunR
   try {
     summary = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    throw new SourceError(`summary.json of ${listing.name} is no JSON. Run it again.`);
+    throw new SourceError(`summary.json of ${listing.name} is not valid JSON. Run the scenario again.`);
   }
   if (!Array.isArray(summary.flows) || !Array.isArray(summary.links) || !summary.interval)
     throw new SourceError(
-      `summary.json of ${listing.name} has no flows, links or interval: is it a record of \`headway run\`?`,
+      `summary.json of ${listing.name} has no flows, links or interval. Check that it is a record of \`headway run\`.`,
     );
   return new RunRecord(source, listing, summary);
 }

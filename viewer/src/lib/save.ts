@@ -1,6 +1,6 @@
-/** Hands files to the reader. */
+/** Downloads of values and pictures. */
 
-/** A record's name may have any character; a file's should not. */
+/** Replaces characters that are unsafe in file names; names of records are arbitrary. */
 const clean = (name: string) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "") || "headway";
 
 export function save(name: string, content: Blob): void {
@@ -11,7 +11,7 @@ export function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A canvas as PNG on the page's paper, since what is clear would be black elsewhere. */
+/** Saves canvases as PNG on an opaque background, because other programs may show transparency as black. */
 export function savePicture(name: string, layers: HTMLCanvasElement[], paper: string): void {
   const page = document.createElement("canvas");
   page.width = layers[0].width;
@@ -23,7 +23,7 @@ export function savePicture(name: string, layers: HTMLCanvasElement[], paper: st
   page.toBlob((blob) => blob && save(`${name}.png`, blob));
 }
 
-/** A cell of a table. A spreadsheet must not take a name for a formula. */
+/** Formats a cell of a CSV file. Strings cannot become formulas of a spreadsheet. */
 function cell(value: string | number): string {
   if (typeof value === "number") return Number.isNaN(value) ? "" : String(value);
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;

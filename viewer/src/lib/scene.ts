@@ -1,18 +1,18 @@
-/** What is where at one instant: packets under way, waiting and falling. It is filled anew for each frame, into the same arrays. */
+/** Positions of packets at one time: in flight, waiting and dropped. Each frame fills the same arrays again. */
 import type { Events } from "./events.ts";
-import { rowsBetween, type Batch, type Packets, type Stretch } from "./packets.ts";
+import { rowsBetween, type Batch, type Packets, type LinkRows } from "./packets.ts";
 import { firstAbove } from "./search.ts";
 import { valueAt, type Line } from "./series.ts";
 
-/** A flow or kind that is not known. */
+/** An unknown flow or kind. */
 export const UNKNOWN = -1;
 
 export class Scene {
-  /** Packets under way, a place in each list. */
+  /** Packets in flight: entry `i` of each array describes packet `i`. */
   readonly flying = {
     count: 0,
     link: [] as number[],
-    /** How far the first and the last bit have come along the link, 0 to 1. */
+    /** Positions of the first and the last bit on the link, from 0 to 1. */
     head: [] as number[],
     tail: [] as number[],
     flow: [] as number[],
@@ -20,21 +20,21 @@ export class Scene {
     late: [] as boolean[],
     marked: [] as boolean[],
   };
-  /** Packets that were dropped a moment ago. */
+  /** Packets that were dropped recently. */
   readonly falling = {
     count: 0,
     link: [] as number[],
-    /** Whether it had reached the far end. */
+    /** Whether the packet was dropped at the far end of the link. */
     far: [] as boolean[],
-    /** From 0, when it was dropped, to 1, when it is gone from sight. */
+    /** From 0, at the drop, to 1, at the end of the animation. */
     age: [] as number[],
     flow: [] as number[],
     kind: [] as number[],
     cause: [] as string[],
   };
-  /** For each link the flows of what waits, the next to go first. */
+  /** For each link, the flows of the waiting packets, in the order of transmission. */
   readonly queues: number[][] = [];
-  /** Whether hops of this instant are still on their way to this page. */
+  /** Whether hops at this time have not been loaded yet. */
   missing = false;
 
   private clear(links: number): void {
@@ -45,26 +45,25 @@ export class Scene {
     for (const queue of this.queues) queue.length = 0;
   }
 
-  /** Nothing, until packets come. */
+  /** Clears the scene until packets are loaded. */
   await(links: number): void {
     this.clear(links);
     this.missing = true;
   }
 
-  /** From every packet. `now` in ns; a drop stays in sight for `fall` ns. */
+  /** Fills the scene from packets. `now` is in ns; a drop is visible for `fall` ns. */
   fill(packets: Packets, now: number, fall: number): void {
     this.clear(packets.links.length);
-    // A hop that is still under way may have been offered in an earlier batch.
+    // A hop that is still in flight may be in an earlier batch.
     const { batches, missing } = packets.between(now - fall, now);
     this.missing = missing;
-    for (const batch of batches)
-      for (const stretch of batch.stretches) this.fillStretch(packets, batch, stretch, now, fall);
+    for (const batch of batches) for (const rows of batch.linkRows) this.fillLinkRows(packets, batch, rows, now, fall);
   }
 
-  private fillStretch(packets: Packets, batch: Batch, stretch: Stretch, now: number, fall: number): void {
+  private fillLinkRows(packets: Packets, batch: Batch, rows: LinkRows, now: number, fall: number): void {
     const { base, tick, offered, wait, transmission, propagation, flow, kind, fate } = batch;
-    const { link, longest } = stretch;
-    const [first, end] = rowsBetween(batch, stretch, now - longest * tick - fall, now);
+    const { link, longest } = rows;
+    const [first, end] = rowsBetween(batch, rows, now - longest * tick - fall, now);
     for (let i = first; i < end; i++) {
       const since = now - base - offered[i] * tick;
       const waits = wait[i] * tick;
@@ -74,10 +73,10 @@ export class Scene {
       }
       const takes = transmission[i] * tick;
       const name = packets.fates[fate[i]];
-      // One that was under way when the run ended would have gone on.
+      // A packet in flight at the end of the run keeps moving for the delay of its link.
       const delay = Math.max(propagation[i] * tick, name === "in_flight" ? packets.links[link].delay_ns : 0);
       if (name !== "delivered" && name !== "in_flight") {
-        // What was transmitted and is lost all the same never came out at the far end.
+        // A packet that was transmitted and then lost falls at the far end.
         const far = name === "host" || takes > 0;
         const gone = since - (far ? waits + takes + delay : waits);
         if (gone >= 0) {
@@ -93,8 +92,8 @@ export class Scene {
     }
   }
 
-  /** Without packets: how long queues were at the last sample, and drops as events tell of them. Seconds. */
-  fillCoarsely(
+  /** Fills the scene from the queue lengths of samples and the drops of events. Times are in seconds. */
+  fillFromSamples(
     links: string[],
     flows: string[],
     lines: Line[],
@@ -131,7 +130,7 @@ export class Scene {
   ): void {
     const { flying } = this;
     const i = flying.count++;
-    // Where a link has no delay to speak of, a packet is seen to cross it while it is transmitted.
+    // On a link with almost no delay, the packet crosses the link while it is transmitted.
     const length = Math.max(delay, takes, 1);
     flying.link[i] = link;
     flying.head[i] = Math.min(run / length, 1);

@@ -1,4 +1,4 @@
-/** The first place from `start` to `end` of an ascending stretch of a list whose value is at least `value`. */
+/** Returns the first index in an ascending range of a list whose value is at least `value`. */
 export function firstAtLeast(list: ArrayLike<number>, value: number, end = list.length, start = 0): number {
   let low = start;
   let high = end;
@@ -10,7 +10,7 @@ export function firstAtLeast(list: ArrayLike<number>, value: number, end = list.
   return low;
 }
 
-/** The first place from `start` to `end` of an ascending stretch of a list whose value is above `value`. */
+/** Returns the first index in an ascending range of a list whose value is above `value`. */
 export function firstAbove(list: ArrayLike<number>, value: number, end = list.length, start = 0): number {
   let low = start;
   let high = end;

@@ -1,11 +1,11 @@
-/** `series.arrow`: samples in long form, taken apart into one line for each entity and metric. */
+/** Reads `series.arrow`: splits its rows into one line for each entity and metric. */
 import { numbers, readTable, words } from "./arrow.ts";
 import { firstAbove } from "./search.ts";
 
 export interface Line {
   entity: string;
   metric: string;
-  /** In seconds, ascending. */
+  /** Times in seconds, ascending. */
   times: Float64Array;
   values: Float64Array;
 }
@@ -38,15 +38,15 @@ export function readSeries(bytes: Uint8Array): Line[] {
   return [...lines.values()];
 }
 
-/** The newest sample at `time`, NaN before the first. */
+/** Returns the latest sample at `time`, or NaN before the first sample. */
 export function valueAt(line: Pick<Line, "times" | "values">, time: number): number {
   const count = firstAbove(line.times, time);
   return count === 0 ? NaN : line.values[count - 1];
 }
 
 /**
- * Lines over one list of times, as uPlot wants them. Where a line has no sample of its own it has `undefined`, which uPlot
- * bridges: two records need not have been sampled at the same times.
+ * Aligns lines to one list of times, as uPlot requires. Records may have different sample times: a line without a
+ * sample at a time has `undefined`, which uPlot bridges.
  */
 export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(number | null | undefined)[][]] {
   const all = new Float64Array(lines.reduce((sum, line) => sum + line.times.length, 0));
@@ -55,14 +55,14 @@ export function align(lines: Pick<Line, "times" | "values">[]): [number[], ...(n
     all.set(line.times, filled);
     filled += line.times.length;
   }
-  // Sorted as typed numbers: a run may have a million samples.
+  // Typed arrays sort fast: a run may have a million samples.
   const times = Array.from(all.sort()).filter((time, i) => i === 0 || time !== all[i - 1]);
   const columns = lines.map((line) => {
     const column: (number | null | undefined)[] = new Array(times.length).fill(undefined);
     let at = 0;
     for (let i = 0; i < line.times.length; i++) {
       while (times[at] < line.times[i]) at++;
-      // What is no number is a gap.
+      // Values that are not finite are gaps.
       column[at] = Number.isFinite(line.values[i]) ? line.values[i] : null;
     }
     return column;

@@ -1,29 +1,29 @@
-/** Where records come from: the server of `headway view`, or the page itself (a report). */
+/** Sources of records: the server of `headway view`, or the page itself (a report). */
 import type { Finding, Listing } from "./types.ts";
 
 export interface Source {
   list(): Promise<Listing[]>;
   file(id: string, name: string): Promise<Uint8Array>;
-  /** `length` bytes of a file from `offset` on. */
+  /** Returns `length` bytes of a file, starting at `offset`. */
   range(id: string, name: string, offset: number, length: number): Promise<Uint8Array>;
-  /** What stands out in a record, or between several, which may be nothing; null where nobody has looked. */
+  /** Returns the findings of a record, or between several records; null if they were not computed. */
   findings(ids: string[]): Promise<Finding[] | null>;
-  /** Where the replication report of the papers is, if there is one. */
+  /** Returns the address of the replication report of the papers, or null. */
   papers(): Promise<string | null>;
 }
 
-/** What went wrong, in words that say what to do. */
+/** An error whose message includes advice for the user. */
 export class SourceError extends Error {}
 
-/** What an answer without the data means. `words` are the server's: they name a file that is damaged. */
-function refused(path: string, status: number, words: string): SourceError {
-  const why = [status, words.trim()].filter(Boolean).join(": ");
+/** Returns the error for a response without data. `message` is that of the server, which names a damaged file. */
+function statusError(path: string, status: number, message: string): SourceError {
+  const reason = [status, message.trim()].filter(Boolean).join(": ");
   if (status === 404)
-    return new SourceError(`The server has no ${path} (${why}). Was the record moved? Load the page again.`);
-  return new SourceError(`The server cannot answer (${why}). If a file is damaged, run the scenario again.`);
+    return new SourceError(`The server has no ${path} (${reason}). The record may have been moved. Reload the page.`);
+  return new SourceError(`The server reported an error (${reason}). If a file is damaged, run the scenario again.`);
 }
 
-interface Answer {
+interface Reply {
   status: number;
   bytes: Uint8Array;
 }
@@ -33,32 +33,32 @@ class Server implements Source {
 
   constructor(private readonly token: string | null) {}
 
-  /** One at a time: then one connection is enough, and answers arrive in the order of the questions. */
-  private get(path: string, keys: string[][] = [], headers: Record<string, string> = {}): Promise<Answer> {
-    const answer = this.last.then(() => this.ask(path, keys, headers));
-    this.last = answer.catch(() => undefined);
-    return answer;
+  /** Sends one request at a time: one connection is enough, and responses arrive in order. */
+  private get(path: string, keys: string[][] = [], headers: Record<string, string> = {}): Promise<Reply> {
+    const reply = this.last.then(() => this.request(path, keys, headers));
+    this.last = reply.catch(() => undefined);
+    return reply;
   }
 
-  private async ask(path: string, keys: string[][], headers: Record<string, string>): Promise<Answer> {
+  private async request(path: string, keys: string[][], headers: Record<string, string>): Promise<Reply> {
     const query = new URLSearchParams(keys);
     if (this.token !== null) query.set("token", this.token);
-    let answer: Answer;
+    let reply: Reply;
     try {
       const response = await fetch(`/api/${path}${query.size > 0 ? `?${query}` : ""}`, { headers });
-      answer = { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) };
+      reply = { status: response.status, bytes: new Uint8Array(await response.arrayBuffer()) };
     } catch {
       throw new SourceError(
-        "The server does not answer. The command that showed this has ended: `headway view` of a record that is left shows it again.",
+        "The server does not answer: the command that served this page has ended. If the record was kept, open it with `headway view`.",
       );
     }
-    const { status } = answer;
+    const { status } = reply;
     if (status === 401 || status === 403)
       throw new SourceError(
-        "The server does not know this page's token. Open the address that `headway view` printed.",
+        "The server rejected the token of this page. Open the address that `headway view` printed.",
       );
-    if (status < 200 || status > 299) throw refused(path, status, new TextDecoder().decode(answer.bytes));
-    return answer;
+    if (status < 200 || status > 299) throw statusError(path, status, new TextDecoder().decode(reply.bytes));
+    return reply;
   }
 
   private async json<T>(path: string, keys: string[][] = []): Promise<T> {
@@ -76,7 +76,7 @@ class Server implements Source {
   async range(id: string, name: string, offset: number, length: number) {
     const headers = { Range: `bytes=${offset}-${offset + length - 1}` };
     const { status, bytes } = await this.get(`records/${encodeURIComponent(id)}/${name}`, [], headers);
-    // A server that knows no ranges sends everything.
+    // A server without range support sends the whole file.
     return status === 206 ? bytes : bytes.subarray(offset, offset + length);
   }
 
@@ -96,13 +96,13 @@ class Server implements Source {
 interface EmbeddedRecord {
   id: string;
   name: string;
-  /** Base64, by file. */
+  /** Contents in base64, by file name. */
   files: Record<string, string>;
 }
 
 interface EmbeddedData {
   records: EmbeddedRecord[];
-  /** What stands out between records, by their numbers, as `0,1`. */
+  /** Findings between records, by the list of record numbers, such as `0,1`. */
   between?: Record<string, Finding[]>;
 }
 
@@ -126,17 +126,17 @@ class Embedded implements Source {
 
   async file(id: string, name: string) {
     const text = this.records.get(id)?.files[name];
-    if (text === undefined) throw new SourceError(`This report was made without ${name}.`);
+    if (text === undefined) throw new SourceError(`This report does not contain ${name}.`);
     const binary = atob(text);
     const bytes = new Uint8Array(binary.length);
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   }
 
-  /** Four characters are three bytes: only those that hold the range are decoded. */
+  /** Decodes only the characters of the range: four characters are three bytes. */
   async range(id: string, name: string, offset: number, length: number) {
     const text = this.records.get(id)?.files[name];
-    if (text === undefined) throw new SourceError(`This report was made without ${name}.`);
+    if (text === undefined) throw new SourceError(`This report does not contain ${name}.`);
     const first = Math.floor(offset / 3);
     const binary = atob(text.slice(first * 4, Math.ceil((offset + length) / 3) * 4));
     const bytes = new Uint8Array(length);
@@ -156,7 +156,7 @@ class Embedded implements Source {
   }
 }
 
-/** The page's own records if it has any, otherwise the server that it came from. */
+/** Returns the records in the page if it has any, otherwise the server of the page. */
 export function openSource(): Source {
   const data = document.getElementById("headway-data");
   if (data) return new Embedded(JSON.parse(data.textContent ?? ""));

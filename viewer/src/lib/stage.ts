@@ -1,13 +1,13 @@
 /**
- * Draws the network and a scene on two canvases: nodes and links on the one below, which changes seldom, packets on the one
- * above, which changes with each frame.
+ * Draws the network and a scene on two canvases. The lower one has nodes and links and changes rarely. The upper
+ * one has packets and changes with each frame.
  */
-import { causeMark, causeText, traceShape, type Shape } from "./colours.ts";
+import { causeMark, causeText, traceShape, type Shape } from "./colors.ts";
 import { placeNodes, type Edge, type Point } from "./layout.ts";
 import { UNKNOWN, type Scene } from "./scene.ts";
 import type { Ink } from "./theme.svelte.ts";
 
-/** What is drawn of a flow or a link. */
+/** Properties of links and flows that are drawn. */
 export interface Network {
   links: { name: string; from: string; to: string; peak: number }[];
   flows: Edge[];
@@ -15,23 +15,22 @@ export interface Network {
   shapes: Shape[];
 }
 
-/** How each flow is drawn: its colour, and whether another one is selected. */
-export type Paint = { colour: string; faint: boolean }[];
+/** Color of each flow, and whether another flow is selected. */
+export type Paint = { color: string; faint: boolean }[];
 
-const NODE = 9;
-/** The width of the longest name of a node, in px. */
-const NAME = 130;
-/** The directions of a link run side by side. */
-const LANE = 5;
-const PACKET = 4;
-/** How long the longest queue may be drawn where there is room, and at least, in px. */
-const QUEUE = 56;
-const SHORT_QUEUE = 16;
-const FALL = 46;
-/** How many places a falling packet has on its way down, 5 of them side by side. */
-const STEPS = 12;
-/** Up to this many drops at once have their cause written out. */
-const NAMED = 6;
+const NODE_RADIUS_PX = 9;
+const MAX_NAME_PX = 130;
+/** Distance between the line of a direction and the center of the link. */
+const LANE_OFFSET_PX = 5;
+const PACKET_RADIUS_PX = 4;
+/** Length of the longest queue. */
+const MAX_QUEUE_PX = 56;
+const MIN_QUEUE_PX = 16;
+const FALL_PX = 46;
+/** Number of vertical positions of a falling packet; each has 5 horizontal positions. */
+const FALL_STEPS = 12;
+/** Maximum number of simultaneous drops with the cause as text; more drops have a letter. */
+const MAX_CAUSE_TEXTS = 6;
 
 interface Lane {
   x0: number;
@@ -39,12 +38,12 @@ interface Lane {
   x1: number;
   y1: number;
   length: number;
-  /** Along the lane, and across it away from the other direction. */
+  /** Unit vectors along the lane, and across it away from the other direction. */
   ux: number;
   uy: number;
   nx: number;
   ny: number;
-  /** For each 2 px of the lane the number of the frame that has a packet there. */
+  /** For each 2 px of the lane, the last frame with a packet there. */
   taken: Uint32Array;
 }
 
@@ -56,10 +55,10 @@ export class Stage {
   private width = 0;
   private height = 0;
   private scale = 1;
-  /** How long the longest queue is drawn, in px. */
-  private room = QUEUE;
+  /** Length of the longest queue, in px. */
+  private queueLengthPx = MAX_QUEUE_PX;
   private frame = 0;
-  /** For each place of a falling packet the number of the frame that has one there. */
+  /** For each position of a falling packet, the last frame with a packet there. */
   private fallen = new Uint32Array(0);
   private readonly sprites = new Map<string, HTMLCanvasElement>();
 
@@ -81,12 +80,12 @@ export class Stage {
       layer.height = Math.round(height * scale);
     }
     this.sprites.clear();
-    this.room = Math.min(Math.max(this.nearest() - 2 * NODE - 16, SHORT_QUEUE), QUEUE);
-    this.fallen = new Uint32Array(this.network.links.length * STEPS * 5);
+    this.queueLengthPx = Math.min(Math.max(this.nearest() - 2 * NODE_RADIUS_PX - 16, MIN_QUEUE_PX), MAX_QUEUE_PX);
+    this.fallen = new Uint32Array(this.network.links.length * FALL_STEPS * 5);
     this.lanes = this.network.links.map((link) => this.lane(this.at(link.from), this.at(link.to)));
   }
 
-  /** How near the nearest two nodes of one column are. */
+  /** Returns the smallest distance between two nodes of a column. */
   private nearest(): number {
     const nodes = [...this.places.keys()].map((node) => this.at(node)).sort((a, b) => a.x - b.x || a.y - b.y);
     let nearest = Infinity;
@@ -107,9 +106,9 @@ export class Stage {
     const whole = Math.hypot(dx, dy) || 1;
     const [ux, uy] = [dx / whole, dy / whole];
     const [nx, ny] = [-uy, ux];
-    const x0 = from.x + ux * NODE + nx * LANE;
-    const y0 = from.y + uy * NODE + ny * LANE;
-    const length = Math.max(whole - 2 * NODE, 1);
+    const x0 = from.x + ux * NODE_RADIUS_PX + nx * LANE_OFFSET_PX;
+    const y0 = from.y + uy * NODE_RADIUS_PX + ny * LANE_OFFSET_PX;
+    const length = Math.max(whole - 2 * NODE_RADIUS_PX, 1);
     const taken = new Uint32Array(Math.ceil(length / 2) + 1);
     return { x0, y0, x1: x0 + ux * length, y1: y0 + uy * length, length, ux, uy, nx, ny, taken };
   }
@@ -126,7 +125,7 @@ export class Stage {
       to.lineTo(lane.x1, lane.y1);
     }
     to.stroke();
-    // The outline of the longest that each queue has been.
+    // Outline of the peak length of each queue.
     this.network.links.forEach((link, i) => {
       if (link.peak < 2) return;
       this.across(to, this.lanes[i]);
@@ -136,7 +135,7 @@ export class Stage {
     to.textAlign = "center";
     to.textBaseline = "bottom";
     to.font = "12px system-ui, sans-serif";
-    // Where nodes stand close together, only as many names are written as have room.
+    // Omit names that would overlap.
     const written: { x: number; y: number; half: number }[] = [];
     for (const node of this.places.keys()) {
       const { x, y } = this.at(node);
@@ -144,25 +143,25 @@ export class Stage {
       to.strokeStyle = ink.faint;
       to.lineWidth = 1.5;
       to.beginPath();
-      to.arc(x, y, NODE, 0, 2 * Math.PI);
+      to.arc(x, y, NODE_RADIUS_PX, 0, 2 * Math.PI);
       to.fill();
       to.stroke();
-      const half = Math.min(to.measureText(node).width, NAME) / 2 + 3;
+      const half = Math.min(to.measureText(node).width, MAX_NAME_PX) / 2 + 3;
       if (written.some((other) => Math.abs(other.y - y) < 14 && Math.abs(other.x - x) < other.half + half)) continue;
       written.push({ x, y, half });
       to.fillStyle = ink.text;
-      to.fillText(node, x, y - NODE - 3, NAME);
+      to.fillText(node, x, y - NODE_RADIUS_PX - 3, MAX_NAME_PX);
     }
   }
 
-  /** From here on x runs along a lane and y across it, from where its queue stands. */
+  /** Sets the coordinates: x along a lane and y across it, with the origin at the start of the lane. */
   private across(to: CanvasRenderingContext2D, lane: Lane): void {
     const s = this.scale;
     to.setTransform(lane.ux * s, lane.uy * s, lane.nx * s, lane.ny * s, lane.x0 * s, lane.y0 * s);
   }
 
   draw(scene: Scene, paint: Paint, ink: Ink): void {
-    // A stage without a size has no lanes.
+    // The stage has no lanes until it has a size.
     if (this.lanes.length === 0) return;
     const to = this.moving;
     this.frame++;
@@ -181,9 +180,9 @@ export class Stage {
     for (let i = 0; i < flying.count; i++) {
       const lane = this.lanes[flying.link[i]];
       const head = flying.head[i] * lane.length;
-      // Thousands of packets may be on a few hundred px. What would lie on another one is not drawn.
+      // Thousands of packets may be on a few hundred px. Skip packets that would cover another one.
       const spot = head >> 1;
-      const look = paint[flying.flow[i]] ?? { colour: ink.faint, faint: false };
+      const look = paint[flying.flow[i]] ?? { color: ink.faint, faint: false };
       if (lane.taken[spot] === this.frame) continue;
       lane.taken[spot] = this.frame;
       if (look.faint !== faint) {
@@ -193,15 +192,15 @@ export class Stage {
       const x = lane.x0 + lane.ux * head;
       const y = lane.y0 + lane.uy * head;
       const body = (flying.head[i] - flying.tail[i]) * lane.length;
-      if (body > 2 * PACKET) {
-        to.strokeStyle = look.colour;
+      if (body > 2 * PACKET_RADIUS_PX) {
+        to.strokeStyle = look.color;
         to.lineWidth = 3;
         to.beginPath();
         to.moveTo(x, y);
         to.lineTo(x - lane.ux * body, y - lane.uy * body);
         to.stroke();
       }
-      const sprite = this.sprite(look.colour, flying.kind[i], flying.late[i], flying.marked[i], ink);
+      const sprite = this.sprite(look.color, flying.kind[i], flying.late[i], flying.marked[i], ink);
       const size = sprite.width / this.scale;
       to.drawImage(sprite, x - size / 2, y - size / 2, size, size);
     }
@@ -218,19 +217,19 @@ export class Stage {
       const lane = this.lanes[link];
       const step = this.cell(Math.max(this.network.links[link].peak, queue.length));
       this.across(to, lane);
-      // Neighbours of one flow are one bar: a queue of thousands costs no more than its changes.
+      // Adjacent packets of a flow are one bar, so that long queues are drawn fast.
       for (let start = 0; start < queue.length;) {
         let end = start + 1;
         if (step < 3) while (end < queue.length && queue[end] === queue[start]) end++;
         const look = queue[start] === UNKNOWN ? undefined : paint[queue[start]];
-        to.fillStyle = look?.colour ?? ink.faint;
+        to.fillStyle = look?.color ?? ink.faint;
         to.globalAlpha = look?.faint ? 0.2 : 1;
         to.fillRect(3, 3 + start * step, 7, (end - start) * step - (step >= 3 ? 1 : 0));
         start = end;
       }
       to.globalAlpha = 1;
       to.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-      // Beside the end from which they leave, where no other queue is.
+      // Write the length at the head of the queue, where no other queue is.
       const [along, across] = [16, 12];
       to.fillStyle = ink.text;
       to.fillText(
@@ -249,18 +248,18 @@ export class Stage {
     for (let i = 0; i < falling.count; i++) {
       const lane = this.lanes[falling.link[i]];
       const age = falling.age[i];
-      // Where hundreds fall at once, one stands for those on top of it.
-      const spot = (falling.link[i] * STEPS + Math.floor(age * STEPS)) * 5 + (i % 5);
+      // Skip packets that would cover another one.
+      const spot = (falling.link[i] * FALL_STEPS + Math.floor(age * FALL_STEPS)) * 5 + (i % 5);
       if (this.fallen[spot] === this.frame) continue;
       this.fallen[spot] = this.frame;
       const look = paint[falling.flow[i]];
-      // Beside the queue that had no room, and neighbours a little apart.
+      // Start next to the queue, with a small distance between packets.
       const aside = 30 + (falling.link[i] % 3) * 2 + ((i * 7) % 5) * 4 * age;
       const x = falling.far[i] ? lane.x1 + aside * age : lane.x0 + lane.ux * 7 + aside;
-      const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL * age * age;
+      const y = (falling.far[i] ? lane.y1 : lane.y0 + lane.uy * 7 + lane.ny * 10) + FALL_PX * age * age;
       to.globalAlpha = (1 - age) * (look?.faint ? 0.3 : 1);
-      to.fillStyle = look?.colour ?? ink.faint;
-      traceShape(to, this.network.shapes[falling.kind[i]] ?? "square", x, y, PACKET);
+      to.fillStyle = look?.color ?? ink.faint;
+      traceShape(to, this.network.shapes[falling.kind[i]] ?? "square", x, y, PACKET_RADIUS_PX);
       to.fill();
       to.strokeStyle = ink.bad;
       to.lineWidth = 1.5;
@@ -272,30 +271,36 @@ export class Stage {
       to.stroke();
       const { cause } = falling;
       to.fillStyle = ink.bad;
-      to.fillText((falling.count <= NAMED ? causeText : causeMark)(cause[i]), x + 9, y);
+      to.fillText((falling.count <= MAX_CAUSE_TEXTS ? causeText : causeMark)(cause[i]), x + 9, y);
     }
   }
 
-  /** The height of a packet in a queue that may have `peak` of them. */
+  /** Returns the height of a packet in a queue with up to `peak` packets. */
   private cell(peak: number): number {
-    return Math.min(4, this.room / Math.max(peak, 1));
+    return Math.min(4, this.queueLengthPx / Math.max(peak, 1));
   }
 
-  /** One packet, drawn once for each look that it may have. Hollow: past its deadline. With a ring: marked by the network. */
-  private sprite(colour: string, kind: number, late: boolean, marked: boolean, ink: Ink): HTMLCanvasElement {
-    const key = `${colour} ${kind} ${late} ${marked} ${ink.paper}`;
+  /** Returns the cached image of a packet. It is hollow if late, and has a ring if it was marked. */
+  private sprite(color: string, kind: number, late: boolean, marked: boolean, ink: Ink): HTMLCanvasElement {
+    const key = `${color} ${kind} ${late} ${marked} ${ink.paper}`;
     let sprite = this.sprites.get(key);
     if (sprite) return sprite;
     sprite = document.createElement("canvas");
-    sprite.width = sprite.height = Math.ceil((PACKET * 2 + 8) * this.scale);
+    sprite.width = sprite.height = Math.ceil((PACKET_RADIUS_PX * 2 + 8) * this.scale);
     const to = sprite.getContext("2d")!;
     to.scale(this.scale, this.scale);
     const middle = sprite.width / this.scale / 2;
-    traceShape(to, this.network.shapes[kind] ?? "square", middle, middle, late ? PACKET - 1 : PACKET);
-    to.fillStyle = late ? ink.paper : colour;
+    traceShape(
+      to,
+      this.network.shapes[kind] ?? "square",
+      middle,
+      middle,
+      late ? PACKET_RADIUS_PX - 1 : PACKET_RADIUS_PX,
+    );
+    to.fillStyle = late ? ink.paper : color;
     to.fill();
     if (late) {
-      to.strokeStyle = colour;
+      to.strokeStyle = color;
       to.lineWidth = 2;
       to.stroke();
     }
@@ -303,7 +308,7 @@ export class Stage {
       to.strokeStyle = ink.text;
       to.lineWidth = 1;
       to.beginPath();
-      to.arc(middle, middle, PACKET + 2.5, 0, 2 * Math.PI);
+      to.arc(middle, middle, PACKET_RADIUS_PX + 2.5, 0, 2 * Math.PI);
       to.stroke();
     }
     this.sprites.set(key, sprite);

@@ -1,7 +1,7 @@
-/** Light or dark: what the system says, until the reader says otherwise. */
+/** Light or dark theme: the system setting, until the user selects the other one. */
 export type Theme = "light" | "dark";
 
-/** What canvases draw with; the page's own colours are in page.css. */
+/** Colors of canvases. The colors of the page are in page.css. */
 export interface Ink {
   text: string;
   faint: string;

@@ -1,13 +1,13 @@
-/** What `summary.json` and the server say; only what this page shows (docs/src/records.md has all of it). */
+/** The parts of `summary.json` and of server responses that this page uses (see docs/src/records.md). */
 export interface Listing {
   id: string;
   name: string;
   complete: boolean;
-  /** Another one if it has been run again since. */
+  /** Changes when the run is repeated. */
   revision?: string;
-  /** Its run has left no summary yet. */
+  /** Whether the run is in progress. */
   in_progress?: boolean;
-  /** Nor will it: it was killed. */
+  /** Whether the run was killed. */
   killed?: boolean;
   files: { name: string; bytes: number }[];
 }
@@ -16,12 +16,12 @@ export interface Finding {
   time_from_s: number;
   time_to_s: number;
   severity: "problem" | "note";
-  /** A flow or a link, or null where it is of the whole run. */
+  /** A flow or a link; null for the whole run. */
   subject: string | null;
   text: string;
 }
 
-/** By cause. */
+/** Numbers by cause. */
 export type Counts = Record<string, number>;
 
 export interface Delay {
@@ -47,7 +47,7 @@ export interface QueueKind {
 export interface FrameKind {
   written_frames: number;
   complete_frames: number;
-  /** Absent where no frame has a deadline. */
+  /** Absent if no frame has a deadline. */
   on_time_frames?: number;
   complete_ratio: number | null;
   on_time_ratio?: number | null;

@@ -1,42 +1,42 @@
-/** What the page shows: which records, at which instant, of which flow. Every panel reads it, and changes it through its methods. */
+/** State of the page: records, time, flow and zoom. Panels read it, and change it through its methods. */
 import { formatPlace, parsePlace, type Place } from "./place.ts";
 import { openRecord, type RunRecord } from "./record.ts";
 import type { Source } from "./source.ts";
 import type { Finding, Listing } from "./types.ts";
 
-/** So many runs are shown over one another unasked. */
-const SHOWN_AT_FIRST = 4;
+/** Number of runs that are selected at the start. */
+const INITIAL_RUNS = 4;
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
-/** The shortest stretch of time that curves show: axes have no numbers for less. */
-const NARROWEST_S = 1e-5;
+/** Shortest time range of the charts: the labels of the axes have no more digits. */
+const MIN_RANGE_S = 1e-5;
 
-/** How often the server is asked whether a run is done that was under way; and whether one that is done was run again. */
-const ASK_MS = 1000;
-const ASK_AGAIN_MS = 4000;
+/** Polling intervals: while a run is in progress, and to detect runs that are repeated. */
+const POLL_RUNNING_MS = 1000;
+const POLL_FINISHED_MS = 4000;
 
-/** While it plays, numbers change this often: faster, nobody can read them. */
-const READABLE_MS = 120;
+/** Update interval of numbers during playback, slow enough to read them. */
+const TEXT_UPDATE_MS = 120;
 
 export class View {
   listings = $state.raw<Listing[]>([]);
-  /** The runs that were chosen, and the records of those that are there. */
+  /** The ids of the selected runs, and the records of those that have data. */
   chosen = $state.raw<string[]>([]);
   records = $state.raw<RunRecord[]>([]);
-  /** What could not be opened, as sentences. */
+  /** Error messages about records that could not be opened. */
   problems = $state.raw<string[]>([]);
   loaded = $state(false);
-  /** Nobody answers any more. */
-  deserted = $state(false);
-  /** Where the papers' report is, if there is one. */
+  /** Whether the server has stopped answering. */
+  serverGone = $state(false);
+  /** Address of the replication report of the papers, or null. */
   papers = $state<string | null>(null);
-  /** What is worth looking at, of all records and between them, by time. */
+  /** Findings of all records and between them, by time. */
   findings = $state.raw<Finding[]>([]);
-  /** What is worth looking at between the records, where there are several. */
+  /** Findings between the records; null for a single record. */
   between = $state.raw<Promise<Finding[] | null>>(Promise.resolve(null));
 
-  /** Seconds since the start of the run; `t` moves with every frame, `shown` at a pace that can be read. */
+  /** Seconds since the start of the run. `t` changes with every frame, `shown` at a readable pace. */
   t = $state(0);
   shown = $state(0);
   playing = $state(false);
@@ -44,15 +44,15 @@ export class View {
   flow = $state<string | null>(null);
   zoom = $state.raw<[number, number] | null>(null);
 
-  /** Runs that were chosen and are still under way. */
-  awaited = $derived(this.listings.filter((listing) => listing.in_progress && this.chosen.includes(listing.id)));
-  /** Those of which nothing is there yet. */
-  unseen = $derived(this.awaited.filter((listing) => !isThere(listing)));
-  /** Where the longest of the runs ends. */
+  /** Selected runs that are in progress. */
+  running = $derived(this.listings.filter((listing) => listing.in_progress && this.chosen.includes(listing.id)));
+  /** Selected runs in progress that have no data yet. */
+  withoutData = $derived(this.running.filter((listing) => !hasData(listing)));
+  /** End of the longest run. */
   end = $derived(Math.max(0, ...this.records.map((record) => record.summary.interval.to)));
-  /** The stretch of time that curves show. */
+  /** Time range of the charts. */
   range = $derived<[number, number]>(this.zoom ?? [0, this.end]);
-  /** Flows of all records: one of the same name looks the same in each. */
+  /** Names of the flows of all records. A name has the same color in all of them. */
   flows = $derived([...new Set(this.records.flatMap((record) => record.summary.flows.map((flow) => flow.name)))]);
   private places = $derived(new Map(this.flows.map((flow, i) => [flow, i])));
 
@@ -65,34 +65,34 @@ export class View {
 
   async start(): Promise<void> {
     try {
-      this.listings = distinct(await this.source.list());
+      this.listings = withUniqueNames(await this.source.list());
     } catch (error) {
       this.problems = [(error as Error).message];
     }
     const place = parsePlace(location.hash);
     if (this.listings.length > 0) await this.go(place);
-    // Of a run under way the newest is what is wanted.
-    if (place.t === undefined && this.awaited.length > 0) this.seek(this.end);
+    // For a run in progress, start at the newest data.
+    if (place.t === undefined && this.running.length > 0) this.seek(this.end);
     this.loaded = true;
     this.papers = await this.source.papers().catch(() => null);
-    void this.follow();
+    void this.poll();
   }
 
-  private async follow(): Promise<void> {
-    // A page that holds its records has no revisions.
+  private async poll(): Promise<void> {
+    // Records in a report have no revisions and are never polled.
     while (this.listings.some((listing) => listing.in_progress || listing.revision !== undefined)) {
-      const asks = this.listings.some((listing) => listing.in_progress) ? ASK_MS : ASK_AGAIN_MS;
-      await new Promise((done) => setTimeout(done, asks));
-      const [before, had] = [this.awaited, this.listings];
+      const intervalMs = this.listings.some((listing) => listing.in_progress) ? POLL_RUNNING_MS : POLL_FINISHED_MS;
+      await new Promise((done) => setTimeout(done, intervalMs));
+      const [before, had] = [this.running, this.listings];
       try {
-        this.listings = distinct(await this.source.list());
+        this.listings = withUniqueNames(await this.source.list());
       } catch (error) {
-        // Who looks at records that are done has all that is shown.
-        if (this.awaited.length > 0) this.problems = [...this.problems, (error as Error).message];
-        this.deserted = true;
+        // Report the error only for runs in progress: finished records are already loaded.
+        if (this.running.length > 0) this.problems = [...this.problems, (error as Error).message];
+        this.serverGone = true;
         return;
       }
-      const grown = before.filter((was) => {
+      const changed = before.filter((was) => {
         const is = this.listings.find((listing) => listing.id === was.id);
         return is && (is.in_progress !== was.in_progress || JSON.stringify(is.files) !== JSON.stringify(was.files));
       });
@@ -102,24 +102,24 @@ export class View {
       });
       for (const { id } of rerun) this.opened.delete(id);
       if (rerun.some(({ id }) => this.chosen.includes(id))) await this.choose(this.chosen);
-      if (grown.length === 0) continue;
+      if (changed.length === 0) continue;
       const [first, atEnd] = [this.records.length === 0, this.t >= this.end];
       await this.choose(this.chosen);
-      // The address still names the place that was to be shown; who looks at the newest goes on doing so.
+      // With the first data, go to the place in the address. Later, stay at the end of the run if it was shown.
       if (first && this.records.length > 0)
         await this.go({
-          t: this.awaited.length > 0 ? this.end : this.records[0].summary.interval.from,
+          t: this.running.length > 0 ? this.end : this.records[0].summary.interval.from,
           ...parsePlace(location.hash),
         });
       else if (atEnd && !this.playing) this.seek(this.end);
     }
   }
 
-  /** Goes to a place. A place without a flow or a zoom is one of all flows and all of the time; records, instant and speed stay. */
+  /** Goes to a place. Without a flow or zoom in the place, these are reset; records, time and speed are kept. */
   async go(place: Place): Promise<void> {
     const known = (place.records ?? []).filter((id) => this.listings.some((listing) => listing.id === id));
     if (known.length > 0 || this.chosen.length === 0)
-      await this.choose(known.length > 0 ? known : this.listings.slice(0, SHOWN_AT_FIRST).map((listing) => listing.id));
+      await this.choose(known.length > 0 ? known : this.listings.slice(0, INITIAL_RUNS).map((listing) => listing.id));
     this.flow = place.flow !== undefined && this.flows.includes(place.flow) ? place.flow : null;
     if (place.zoom) this.setZoom(...place.zoom);
     else this.zoom = null;
@@ -128,19 +128,19 @@ export class View {
     else if (!this.loaded) this.seek(this.records[0]?.summary.interval.from ?? 0);
   }
 
-  /** Shows these records over one another, in the order of the command, whoever was chosen first. */
+  /** Selects records, in the order of the command. */
   async choose(ids: string[]): Promise<void> {
     const chosen = this.listings.filter((listing) => ids.includes(listing.id));
     this.chosen = chosen.map((listing) => listing.id);
     const problems: string[] = [];
     const records: RunRecord[] = [];
     for (const listing of chosen) {
-      if (!isThere(listing)) continue;
+      if (!hasData(listing)) continue;
       try {
         const record = this.opened.get(listing.id) ?? (await openRecord(this.source, listing));
-        // One that grows is read anew.
+        // A record in progress is not cached.
         if (!listing.in_progress) this.opened.set(listing.id, record);
-        // What was shown stays until all of the new is there.
+        // Keep the previous record until the new one is loaded.
         else
           await Promise.allSettled([
             record.has("series.arrow") && record.series(),
@@ -149,7 +149,7 @@ export class View {
         records.push(record);
       } catch (error) {
         problems.push((error as Error).message);
-        // What was seen of a run under way stays, whoever has ended.
+        // Keep the last data of a run in progress.
         records.push(...this.records.filter((shown) => shown.id === listing.id && shown.listing.in_progress));
       }
     }
@@ -159,11 +159,11 @@ export class View {
     );
     this.problems = problems;
     this.seek(this.t);
-    void this.find(records);
+    void this.loadFindings(records);
   }
 
-  /** Findings that cannot be read are told of in their panel. */
-  private async find(records: RunRecord[]): Promise<void> {
+  /** Loads the findings. Errors are shown in the panel of findings. */
+  private async loadFindings(records: RunRecord[]): Promise<void> {
     const read = await Promise.allSettled([...records.map((record) => record.findings()), this.between]);
     if (records !== this.records) return;
     const found = read.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
@@ -173,11 +173,11 @@ export class View {
   seek(t: number): void {
     this.t = Math.min(Math.max(t, 0), this.end || t);
     const now = performance.now();
-    if (!this.playing || now - this.shownAt > READABLE_MS) {
+    if (!this.playing || now - this.shownAt > TEXT_UPDATE_MS) {
       this.shown = this.t;
       this.shownAt = now;
     }
-    // The curves turn the page when the time runs out of them.
+    // Scroll the charts when the time leaves their range.
     if (this.zoom && (this.t < this.zoom[0] || this.t > this.zoom[1])) {
       const width = this.zoom[1] - this.zoom[0];
       const from = this.playing ? this.t : Math.max(0, this.t - width / 2);
@@ -185,11 +185,11 @@ export class View {
     }
   }
 
-  /** Shows a stretch of time, as much of it as there is; all of it if that is none. */
+  /** Zooms to a time range within the run. An empty range shows the whole run. */
   setZoom(from: number, to: number): void {
     const start = Math.max(0, from);
     const stop = Math.min(to, this.end);
-    this.zoom = stop - start >= NARROWEST_S && stop - start < this.end ? [start, stop] : null;
+    this.zoom = stop - start >= MIN_RANGE_S && stop - start < this.end ? [start, stop] : null;
   }
 
   play(playing: boolean): void {
@@ -203,7 +203,7 @@ export class View {
     this.speedChosen = true;
   }
 
-  /** The speed at which a hop can be followed, unless the reader has chosen one. */
+  /** Sets the speed, unless the user has selected one. */
   proposeSpeed(speed: number): void {
     if (!this.speedChosen) this.speed = speed;
   }
@@ -216,7 +216,7 @@ export class View {
     return this.places.get(flow) ?? -1;
   }
 
-  /** A link to another place of what is shown. */
+  /** Returns a link to another place in the selected records. */
   href(place: Place): string {
     return formatPlace({
       flow: this.flow ?? undefined,
@@ -226,8 +226,8 @@ export class View {
     });
   }
 
-  /** Writes where we are into the address, so that it can be sent to somebody. */
-  note(): void {
+  /** Writes the current place into the address, so that it can be shared. */
+  updateAddress(): void {
     const hash = this.href({ t: this.t, speed: this.speedChosen ? this.speed : undefined });
     if (hash === this.address) return;
     this.address = hash;
@@ -235,13 +235,13 @@ export class View {
   }
 }
 
-/** Of a run under way there may be nothing yet. */
-function isThere({ in_progress, files }: Listing): boolean {
+/** Returns whether a run has data; a run in progress may have none yet. */
+function hasData({ in_progress, files }: Listing): boolean {
   return !in_progress || files.some((file) => file.name === "summary.json");
 }
 
-/** Folders may have a name in common: then each has its place behind it. */
-function distinct(listings: Listing[]): Listing[] {
+/** Appends the number of the folder to names that are not unique. */
+function withUniqueNames(listings: Listing[]): Listing[] {
   return listings.map((listing, i) => {
     const shared = listings.some((other) => other !== listing && other.name === listing.name);
     return shared ? { ...listing, name: `${listing.name} (${i + 1})` } : listing;

@@ -1,3 +1,3 @@
-/** Where time begins and ends, in px from the sides: the same in every picture over time, so that one instant is one line down the page. */
-export const LEFT = 84;
-export const RIGHT = 20;
+/** Distance of the time axis from the sides, in px. All charts use it, so that a time has the same position in each. */
+export const LEFT_PX = 84;
+export const RIGHT_PX = 20;

@@ -1,4 +1,4 @@
-/** Two small records, served to a browser, for the tests of a file. */
+/** Serves two small records to a browser for the tests of a file. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,16 +8,16 @@ import { makeDumbbell, type Dumbbell } from "../dumbbell.ts";
 import { serve } from "../serve.mjs";
 import { launch } from "./harness.ts";
 
-/** How long a drop is in sight, in seconds of watching; as in the panel. */
+/** Duration of the animation of a drop, in seconds of real time, as in Motion.svelte. */
 const FALL_S = 0.8;
 
 export interface Served {
   browser: Browser;
-  /** For files of a test's own. */
+  /** Folder for files of individual tests. */
   folder: string;
   one: Dumbbell;
   two: Dumbbell;
-  /** The page with the first of them, and with both; more of a place may follow. */
+  /** Addresses of the page with the first record and with both. A test may append to them. */
   url: string;
   both: string;
 }
@@ -45,7 +45,7 @@ export function serveTwo(): Served {
 export const sample = (record: Dumbbell, entity: string, metric: string, at: number) =>
   record.samples.findLast(([t, e, m]) => e === entity && m === metric && t <= at)![3];
 
-/** What the hops say, counted one by one. */
+/** Counts packets from the hops of the record. */
 export function expected(record: Dumbbell, seconds: number, speed: number) {
   const now = seconds * 1e9;
   const fall = FALL_S * speed * 1e9;

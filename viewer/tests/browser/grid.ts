@@ -1,27 +1,28 @@
 /**
- * What a page looks like, coarsely: each block of it (a panel, a chart) as a grid of cells, and of each cell how much ink and how much colour is in it.
- * Another font puts its ink about where it was; where a panel or a curve is missing there is none.
+ * Describes the look of a page coarsely: each block (a panel, a chart) is a grid of cells with the amount of ink
+ * and color. With another font the ink is in almost the same cells; without a panel or a curve the cells are
+ * empty.
  */
 import type { Page } from "playwright-core";
 
-/** In px: about a line of text. */
-const CELL = 20;
+/** About the height of a line of text. */
+const CELL_PX = 20;
 
-/** Charts stand for the panel that holds them. */
+/** A panel with charts is represented by its charts. */
 const BLOCKS = "header, .panel:not(:has([data-chart])), .stage, .marks, [data-chart], .bar";
 
 export interface Block {
   name: string;
-  /** From the left of the page, in cells. */
+  /** Distance from the left of the page, in cells. */
   left: number;
-  /** How light the paper is, from 0 to 9. */
+  /** Brightness of the background, from 0 to 9. */
   paper: number;
-  /** From 0 to 9, row by row. */
+  /** Amount in each cell, from 0 to 9, row by row. */
   ink: number[][];
-  colour: number[][];
+  color: number[][];
 }
 
-/** The page as it is now, whose window must hold all of it. */
+/** Returns the current look of the page. The window must contain the whole page. */
 export async function look(page: Page): Promise<Block[]> {
   const boxes = await page.locator(BLOCKS).evaluateAll((blocks) =>
     blocks.flatMap((block) => {
@@ -34,7 +35,7 @@ export async function look(page: Page): Promise<Block[]> {
     }),
   );
   const picture = (await page.screenshot({ animations: "disabled", caret: "hide" })).toString("base64");
-  return page.evaluate(reduce, { picture, boxes, cell: CELL });
+  return page.evaluate(reduce, { picture, boxes, cell: CELL_PX });
 }
 
 /** Runs in the page. */
@@ -52,12 +53,12 @@ async function reduce(of: {
   return boxes.map(({ name, left, top, wide, high }) => {
     const { data } = to.getImageData(left, top, wide, high);
     const light = new Uint8Array(wide * high);
-    const colourful = new Uint8Array(wide * high);
+    const colorful = new Uint8Array(wide * high);
     for (let i = 0; i < light.length; i++) {
       const [red, green, blue] = [data[4 * i], data[4 * i + 1], data[4 * i + 2]];
       light[i] = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-      // Curves and packets are more colourful than links.
-      colourful[i] = Number(Math.max(red, green, blue) - Math.min(red, green, blue) > 150);
+      // The threshold includes curves and packets, but not links.
+      colorful[i] = Number(Math.max(red, green, blue) - Math.min(red, green, blue) > 150);
     }
     const paper = light.toSorted()[light.length >> 1];
     const grid = (value: (pixel: number) => number) =>
@@ -69,7 +70,7 @@ async function reduce(of: {
               sum += value(y * wide + x);
               pixels++;
             }
-          // A curve of 2 px is a tenth of a cell, and a line of text is little more.
+          // Scale up: a curve of 2 px covers a tenth of a cell, and a line of text little more.
           return digit((5 * sum) / pixels);
         }),
       );
@@ -78,18 +79,18 @@ async function reduce(of: {
       left: Math.round(left / cell),
       paper: digit(paper / 255),
       ink: grid((pixel) => Math.abs(light[pixel] - paper) / 255),
-      colour: grid((pixel) => colourful[pixel]),
+      color: grid((pixel) => colorful[pixel]),
     };
   });
 }
 
 const line = (cells: number[]) => cells.map((value) => value || ".").join("");
 
-/** As text: below a block's name a line for each row of cells, ink on the left and colour on the right. */
+/** Formats blocks as text: a line for each row of cells, with ink on the left and color on the right. */
 export const written = (blocks: Block[]): string =>
   blocks
-    .map(({ name, left, paper, ink, colour }) =>
-      [`${name}: ${left} from the left, on ${paper}`, ...ink.map((row, i) => `${line(row)} ${line(colour[i])}`)].join(
+    .map(({ name, left, paper, ink, color }) =>
+      [`${name}: ${left} from the left, on ${paper}`, ...ink.map((row, i) => `${line(row)} ${line(color[i])}`)].join(
         "\n",
       ),
     )
@@ -103,12 +104,12 @@ export const read = (text: string): Block[] =>
       const [head, ...rows] = block.split("\n");
       const [, name, left, paper] = head.match(/^(.*): (\d+) from the left, on (\d)$/)!;
       const half = (of: number) => rows.map((row) => [...row.split(" ")[of]].map((digit) => Number(digit) || 0));
-      return { name, left: Number(left), paper: Number(paper), ink: half(0), colour: half(1) };
+      return { name, left: Number(left), paper: Number(paper), ink: half(0), color: half(1) };
     });
 
 /**
- * How large a part of each block's ink or colour, whichever is more, is in one of the two alone: 1 if a block is only in one, stands elsewhere or is on other
- * paper.
+ * Returns for each block the share of ink or color, whichever is larger, that only one of the two has. It is 1 if
+ * only one has the block, or if the positions or backgrounds differ.
  */
 export function differences(a: Block[], b: Block[]): Map<string, number> {
   const names = new Set([...a, ...b].map(({ name }) => name));
@@ -122,29 +123,29 @@ export function differences(a: Block[], b: Block[]): Map<string, number> {
         Math.abs(one.left - other.left) > 1 || (a.length === b.length && before(a, name) !== before(b, name));
       if (moved || Math.abs(one.paper - other.paper) > 1) return [name, 1];
       const lost = [one, other].flatMap((of, i, both) => {
-        const { ink, colour } = both[1 - i];
-        return [missing(of.ink, ink), missing(of.colour, colour)];
+        const { ink, color } = both[1 - i];
+        return [missing(of.ink, ink), missing(of.color, color)];
       });
       return [name, Math.max(...lost)];
     }),
   );
 }
 
-/** A trace of a letter is none. */
-const SOME = 2;
-/** Of fewer cells than these a few may differ. */
-const FEW = 12;
+/** Minimum amount of ink that counts. */
+const MIN_INK = 2;
+/** Minimum denominator, so that a few cells of a small block may differ. */
+const MIN_CELLS = 12;
 
-/** The part of the cells with something in them that have nothing at their place, nor beside it, in the other grid. */
+/** Returns the share of cells with ink for which the same and adjacent cells of the other grid are empty. */
 function missing(a: number[][], b: number[][]): number {
   let [cells, lost] = [0, 0];
   a.forEach((row, y) =>
     row.forEach((value, x) => {
-      if (value < SOME) return;
+      if (value < MIN_INK) return;
       cells++;
       const near = [y - 1, y, y + 1].flatMap((at) => b[at]?.slice(Math.max(0, x - 1), x + 2) ?? []);
       if (!near.some((other) => other >= value / 3)) lost++;
     }),
   );
-  return lost / Math.max(cells, FEW);
+  return lost / Math.max(cells, MIN_CELLS);
 }

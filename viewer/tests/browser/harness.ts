@@ -1,7 +1,7 @@
-/** A browser, and pages that must neither fail nor ask for anything elsewhere. */
+/** Opens pages in a browser and collects errors and requests to other servers. */
 import { chromium, type Browser, type Page } from "playwright-core";
 
-/** Software rendering: what a page must be quick enough for. */
+/** Launches the browser with software rendering. */
 export const launch = (): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -10,7 +10,7 @@ export const launch = (): Promise<Browser> =>
 
 export interface Opened {
   page: Page;
-  /** Errors, violations of the policy, and requests that left the page's own server. */
+  /** Errors, policy violations, and requests to other servers. */
   complaints: string[];
   close: () => Promise<void>;
 }
@@ -18,17 +18,17 @@ export interface Opened {
 export async function open(
   browser: Browser,
   url: string,
-  /** `ours`: the page as it was just built in place of the server's. */
-  { width = 1280, height = 720, dark = false, wait = true, ours = false } = {},
+  /** `built`: use `dist/index.html` in place of the page of the server. */
+  { width = 1280, height = 720, dark = false, wait = true, built = false } = {},
 ): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
     acceptDownloads: true,
   });
-  if (ours)
+  if (built)
     await context.route(
-      (asked) => asked.pathname === "/",
+      (requested) => requested.pathname === "/",
       (route) => route.fulfill({ path: "dist/index.html", contentType: "text/html" }),
     );
   const page = await context.newPage();
@@ -38,9 +38,9 @@ export async function open(
     if (message.type() === "error" || message.type() === "warning") complaints.push(`console: ${message.text()}`);
   });
   page.on("request", (request) => {
-    const asked = new URL(request.url());
-    if (asked.protocol !== "blob:" && asked.protocol !== "data:" && asked.origin !== new URL(url).origin)
-      complaints.push(`asked ${request.url()}`);
+    const requested = new URL(request.url());
+    if (requested.protocol !== "blob:" && requested.protocol !== "data:" && requested.origin !== new URL(url).origin)
+      complaints.push(`request: ${request.url()}`);
   });
   await page.goto(url);
   if (wait) await page.locator("#flows table").waitFor();
@@ -50,9 +50,9 @@ export async function open(
 export const time = async (page: Page): Promise<number> =>
   parseFloat((await page.locator("[data-time]").textContent()) ?? "");
 
-/** What the animation draws, as it says itself, once all packets of the instant have come. */
+/** Returns the counts of the animation after all packets at the current time are loaded. */
 export async function drawn(page: Page, record = ""): Promise<{ flying: number; waiting: number; falling: number }> {
-  const said = page.locator(record === "" ? "[data-motion]" : `[data-motion="${record}"]`).first();
-  await said.filter({ hasText: "falling" }).waitFor();
-  return JSON.parse((await said.getAttribute("data-counts")) ?? "{}");
+  const status = page.locator(record === "" ? "[data-motion]" : `[data-motion="${record}"]`).first();
+  await status.filter({ hasText: "dropped" }).waitFor();
+  return JSON.parse((await status.getAttribute("data-counts")) ?? "{}");
 }

@@ -1,4 +1,4 @@
-/** Headway itself, for tests of its records. HEADWAY=PROGRAM names a built one; otherwise that of `target/` is taken. */
+/** Runs `headway` for tests of its records: HEADWAY=PROGRAM, or the binary in `target/`. */
 import { tableFromIPC } from "@uwdata/flechette";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,13 +13,12 @@ export const ROOT = new URL("../../../", import.meta.url).pathname;
 const found = [process.env.HEADWAY, join(ROOT, "target/release/headway"), join(ROOT, "target/debug/headway")].find(
   (program) => program && existsSync(program),
 );
-/** Whether there is one: without it tests that need it are left out. */
+/** Whether the binary exists. Without it, tests that need it are skipped. */
 export const BUILT = found !== undefined;
-if (!BUILT)
-  console.log("records of Headway are not opened: there is no target/release/headway (cargo build --release)");
+if (!BUILT) console.log("tests of records are skipped: target/release/headway is missing (cargo build --release)");
 const PROGRAM = found ?? "headway";
 
-/** Runs a scenario, whose name is its place from the root of the repository, with other options than are written there. */
+/** Runs a scenario, given by its path from the root of the repository, with additional `--set` options. */
 export function run(scenario: string, folder: string, ...options: string[]): void {
   const set = options.flatMap((option) => ["--set", option]);
   execFileSync(PROGRAM, ["run", join(ROOT, scenario), ...set, "--trace", "packets", "--out", folder], {
@@ -27,7 +26,7 @@ export function run(scenario: string, folder: string, ...options: string[]): voi
   });
 }
 
-/** `headway view`. */
+/** Starts `headway view`. */
 export async function view(folders: string[]): Promise<{ url: string; close: () => Promise<void> }> {
   const server = spawn(PROGRAM, ["view", "--no-open", ...folders], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(server, "exit");
@@ -45,6 +44,6 @@ export async function view(folders: string[]): Promise<{ url: string; close: () 
 export const file = (folder: string, name: string) => readFileSync(join(folder, name));
 export const summaryOf = (folder: string): Summary => JSON.parse(file(folder, "summary.json").toString());
 
-/** The rows of one of a record's tables, read without the viewer's code. */
+/** Returns the rows of a table of a record, read without the code of the viewer. */
 export const rowsOf = (folder: string, name: string): Record<string, any>[] =>
   tableFromIPC(new Uint8Array(file(folder, name))).toArray();

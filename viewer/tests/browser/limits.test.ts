@@ -1,28 +1,28 @@
-/** What the page does where something is missing or damaged, as a report, and for everybody who uses it. */
+/** Tests of missing and damaged data, of reports, and of accessibility. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { packetsFile, seriesFile } from "../arrow-file.ts";
 import { makeDumbbell } from "../dumbbell.ts";
-import { serve, KILLED, UNDER_WAY } from "../serve.mjs";
+import { serve, KILLED, RUNNING } from "../serve.mjs";
 import { expected, sample, serveTwo } from "./fixture.ts";
 import { drawn, open, time } from "./harness.ts";
 
 const served = serveTwo();
 
-describe("a page that cannot show everything", () => {
-  it("says how to make a record if there is none", async () => {
+describe("a page with missing data", () => {
+  it("explains how to create a record if there is none", async () => {
     const none = await serve([]);
     const { page, complaints, close } = await open(served.browser, none.url, { wait: false });
-    await page.getByText("There is no record here").waitFor();
+    await page.getByText("No record found").waitFor();
     expect(await page.getByText("headway run scenarios/demo.toml").count()).toBe(1);
     expect(complaints).toEqual([]);
     await close();
     await none.close();
   });
 
-  it("says which address to open if its token is not the server's", async () => {
+  it("explains which address to open if the token is wrong", async () => {
     const guarded = await serve([served.one.folder], { token: "c0ffee" });
     const { page, close } = await open(served.browser, guarded.url.replace("c0ffee", "bad"), { wait: false });
     await page.getByText("Open the address that `headway view` printed").waitFor();
@@ -34,7 +34,7 @@ describe("a page that cannot show everything", () => {
     await guarded.close();
   });
 
-  it("shows what an older record has, and how to get the rest", async () => {
+  it("shows the data of an older record and how to get the rest", async () => {
     const old = join(served.folder, "old");
     mkdirSync(old);
     for (const file of ["summary.json", "series.arrow"])
@@ -47,14 +47,14 @@ describe("a page that cannot show everything", () => {
       waiting: sample(served.one, "west->east", "queue_packets", 1.2),
       falling: 0,
     });
-    expect(await page.getByText("This record does not say when").count()).toBe(1);
-    await page.getByText("Nothing stands out.").waitFor();
+    expect(await page.getByText("This record has no times of discarded packets").count()).toBe(1);
+    await page.getByText("No findings.").waitFor();
     expect(complaints).toEqual([]);
     await close();
     await other.close();
   });
 
-  it("waits for a run that is under way, and goes where its address says", async () => {
+  it("waits for a run in progress, then goes to the place in the address", async () => {
     const late = makeDumbbell(join(served.folder, "late"));
     const summary = join(late.folder, "summary.json");
     const text = readFileSync(summary);
@@ -63,10 +63,10 @@ describe("a page that cannot show everything", () => {
     const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&t=2.5&flow=media`, {
       wait: false,
     });
-    await page.getByText("The run of late is not done.").waitFor();
+    await page.getByText("The run of late has not finished.").waitFor();
     writeFileSync(summary, text);
     await page.locator("#flows table").waitFor();
-    expect(await page.getByText("is not done").count()).toBe(0);
+    expect(await page.getByText("has not finished").count()).toBe(0);
     await expect.poll(() => time(page)).toBe(2.5);
     expect(await page.locator("tr.chosen").getAttribute("data-flow")).toBe("media");
     expect(await page.title()).toBe("late – Headway");
@@ -75,55 +75,55 @@ describe("a page that cannot show everything", () => {
     await other.close();
   });
 
-  it("shows what there is of a run under way, goes on with it, and looks at its end once that is there", async () => {
+  it("shows the data of a run in progress, follows it, and stays at an earlier time", async () => {
     const growing = join(served.folder, "growing");
     mkdirSync(growing);
-    writeFileSync(join(growing, UNDER_WAY), "");
-    const come = (until: number, format: "file" | "stream") => {
+    writeFileSync(join(growing, RUNNING), "");
+    const writeUntil = (until: number, format: "file" | "stream") => {
       const samples = served.one.samples.filter(([at]) => at <= until);
       writeFileSync(join(growing, "series.arrow"), seriesFile(samples, format));
       const interval = { from: 0, to: until };
       writeFileSync(join(growing, "summary.json"), JSON.stringify({ ...served.one.summary, interval }));
     };
-    come(1, "stream");
+    writeUntil(1, "stream");
     const other = await serve([growing]);
     const { page, complaints, close } = await open(served.browser, other.url);
-    await page.getByText("growing is under way").waitFor();
+    await page.getByText("growing is still running").waitFor();
     await expect.poll(() => time(page)).toBe(1);
     const shown = async () => (await page.locator("#series").textContent()) ?? "";
     const atFirst = await shown();
-    expect(await page.getByText("They come with the end of the run.").count()).toBe(1);
-    // Who looks at the newest sees what comes.
-    come(2, "stream");
+    expect(await page.getByText("Findings are available when the run ends.").count()).toBe(1);
+    // The page follows the end of the run.
+    writeUntil(2, "stream");
     await expect.poll(() => time(page)).toBe(2);
     await expect.poll(shown).not.toBe(atFirst);
-    // Who has gone back is left there.
+    // At an earlier time, the page does not move.
     await page.keyboard.press("Home");
-    rmSync(join(growing, UNDER_WAY));
-    come(4, "file");
-    await expect.poll(() => page.getByText("is under way").count()).toBe(0);
+    rmSync(join(growing, RUNNING));
+    writeUntil(4, "file");
+    await expect.poll(() => page.getByText("is still running").count()).toBe(0);
     expect(await time(page)).toBe(0);
-    await page.getByText("Nothing stands out.").waitFor();
+    await page.getByText("No findings.").waitFor();
     expect(complaints).toEqual([]);
     await close();
     await other.close();
   });
 
-  it("says of a run that was killed what it has left, and shows it whole once it has run again", async () => {
+  it("shows the data of a killed run, and the whole record after the run is repeated", async () => {
     const folder = makeDumbbell(join(served.folder, "cut")).folder;
-    for (const marker of [UNDER_WAY, KILLED]) writeFileSync(join(folder, marker), "");
+    for (const marker of [RUNNING, KILLED]) writeFileSync(join(folder, marker), "");
     const other = await serve([folder]);
     const { page, complaints, close } = await open(served.browser, other.url);
-    await page.getByText("The run of cut was killed: this is what it has left.").waitFor();
+    await page.getByText("The run of cut was killed. The page shows the data that it left.").waitFor();
     expect(await page.locator("#flows tr[data-flow=media]").count()).toBe(1);
-    for (const marker of [UNDER_WAY, KILLED]) rmSync(join(folder, marker));
+    for (const marker of [RUNNING, KILLED]) rmSync(join(folder, marker));
     await expect.poll(() => page.getByText("was killed").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
     await other.close();
   });
 
-  it("shows a record anew that was run again", async () => {
+  it("reloads a record after its run is repeated", async () => {
     const folder = makeDumbbell(join(served.folder, "again")).folder;
     const other = await serve([folder]);
     const { page, complaints, close } = await open(served.browser, other.url);
@@ -135,34 +135,34 @@ describe("a page that cannot show everything", () => {
     await other.close();
   });
 
-  it("keeps what was shown of a run under way when its command has ended", async () => {
+  it("keeps the data of a run in progress after its command has ended", async () => {
     const folder = makeDumbbell(join(served.folder, "gone")).folder;
-    writeFileSync(join(folder, UNDER_WAY), "");
+    writeFileSync(join(folder, RUNNING), "");
     const other = await serve([folder]);
     const { page, close } = await open(served.browser, other.url);
-    await page.getByText("gone is under way").waitFor();
+    await page.getByText("gone is still running").waitFor();
     await other.close();
-    await page.getByText("The server does not answer.").waitFor();
+    await page.getByText("The server does not answer").waitFor();
     expect(await page.locator("#flows tr[data-flow=media]").count()).toBe(1);
     await close();
   });
 
-  it("shows others while one is under way", async () => {
+  it("shows other records while a run is in progress", async () => {
     const late = join(served.folder, "never");
     mkdirSync(late);
     const other = await serve([late, served.one.folder]);
     const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&record=1`);
-    await page.getByText("The run of never is not done.").waitFor();
+    await page.getByText("The run of never has not finished.").waitFor();
     expect(await page.title()).toBe("one – Headway");
     await page.locator(".runs summary").click();
     await page.getByRole("checkbox", { name: "never" }).uncheck();
-    await expect.poll(() => page.getByText("is not done").count()).toBe(0);
+    await expect.poll(() => page.getByText("has not finished").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
     await other.close();
   });
 
-  it("names a file that is damaged, and shows the rest", async () => {
+  it("names damaged files and shows the rest", async () => {
     const damaged = join(served.folder, "damaged");
     mkdirSync(damaged);
     writeFileSync(join(damaged, "summary.json"), readFileSync(join(served.one.folder, "summary.json")));
@@ -176,22 +176,22 @@ describe("a page that cannot show everything", () => {
       .getByText(/series.arrow of damaged cannot be read/)
       .first()
       .waitFor();
-    await page.getByText("summary.json of broken is no JSON").waitFor();
+    await page.getByText("summary.json of broken is not valid JSON").waitFor();
     expect(await page.locator("[data-flow=media]").count()).toBe(1);
     await close();
     await other.close();
   });
 });
 
-describe("a page whose packets make no sense", () => {
-  it("says so, and shows the rest", async () => {
+describe("a page with inconsistent packets", () => {
+  it("shows an error and the rest of the record", async () => {
     const odd = makeDumbbell(join(served.folder, "odd"));
     const { arrow, index } = packetsFile(odd.hops, { ...odd.meta, links: odd.meta.links.slice(0, 1) });
     writeFileSync(join(odd.folder, "packets.arrow"), arrow);
     writeFileSync(join(odd.folder, "packets.index.json"), index);
     const other = await serve([odd.folder]);
     const { page, close } = await open(served.browser, `${other.url}#t=1`);
-    await page.getByText("packets.arrow of odd cannot be read (a packet is at a link that has no name)").waitFor();
+    await page.getByText("packets.arrow of odd cannot be read (a packet refers to an unknown link)").waitFor();
     await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
     await close();
     await other.close();
@@ -208,13 +208,13 @@ describe("a report", () => {
     });
     const data = `<script type="application/json" id="headway-data">${JSON.stringify({ records, between })}</script>`;
     const [head, tail, ...more] = readFileSync("dist/index.html", "utf8").split("<!--headway-data-->");
-    expect(more, "the place for the records is one").toEqual([]);
+    expect(more, "one placeholder for the records").toEqual([]);
     const file = join(served.folder, "report.html");
     writeFileSync(file, head + data + tail);
     return `file://${file}`;
   }
 
-  it("is the same page with its records in it, opened from the disk", async () => {
+  it("is the page with embedded records, opened from the disk", async () => {
     const { page, complaints, close } = await open(
       served.browser,
       `${report([...NAMES, "findings.json"])}#t=2&speed=0.02&record=0`,
@@ -227,7 +227,7 @@ describe("a report", () => {
     await close();
   });
 
-  it("of several runs says what stands out between them", async () => {
+  it("shows findings between several runs", async () => {
     const found = { time_from_s: 0, time_to_s: 4, severity: "note", subject: "media", text: "two was smoother" };
     const address = report([...NAMES, "findings.json"], { "0,1": [found] });
     const { page, complaints, close } = await open(served.browser, `${address}#record=0&record=1`);
@@ -236,16 +236,16 @@ describe("a report", () => {
     await close();
   });
 
-  it("of an older version says that it comes without findings", async () => {
+  it("of an older version has no findings", async () => {
     const { page, complaints, close } = await open(served.browser, `${report(NAMES)}#record=0&record=1`);
-    await expect.poll(() => page.getByText("This record comes without findings.").count()).toBe(2);
+    await expect.poll(() => page.getByText("Findings were not computed for this record.").count()).toBe(2);
     expect(await page.getByText("Between these runs").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });
 });
 
-describe("everybody can use it:", () => {
+describe("accessibility:", () => {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const [name, options] of Object.entries({
     "light, 1280x720": {},
@@ -265,13 +265,13 @@ describe("everybody can use it:", () => {
         return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
       });
       expect(found).toEqual([]);
-      // The page itself never scrolls sideways.
+      // The page does not scroll sideways.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       await close();
     });
   }
 
-  it("keys have a list, and controls keep theirs", async () => {
+  it("keyboard shortcuts have a list and do not override controls", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=1`);
     await page.locator("#findings li").first().waitFor();
     await page.keyboard.press("?");

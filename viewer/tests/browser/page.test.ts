@@ -12,17 +12,17 @@ const EVIL = `<img src=x onerror="window.ran=1">`;
 const served = serveTwo();
 
 describe("the page", () => {
-  it("opens a record and asks for nothing elsewhere", async () => {
+  it("opens a record without requests to other servers", async () => {
     const { page, complaints, close } = await open(served.browser, served.url);
     await page.locator('[data-chart="throughput_bps of flows"]').waitFor();
     expect(await page.title()).toBe("one – Headway");
-    for (const panel of ["Findings", "In motion", "Flows", "Over time", "Send queue", "Frames"])
+    for (const panel of ["Findings", "Animation", "Flows", "Time series", "Send queue", "Frames"])
       expect(await page.getByRole("heading", { name: panel, exact: true }).count(), panel).toBe(1);
     expect(complaints).toEqual([]);
     await close();
   });
 
-  it("shows each flow's numbers as the summary has them", async () => {
+  it("shows the values of the summary for each flow", async () => {
     const { page, close } = await open(served.browser, served.url);
     for (const flow of served.one.summary.flows)
       expect(await page.locator(`[data-flow="${flow.name}"] [data-column=throughput_bps]`).textContent()).toBe(
@@ -37,7 +37,7 @@ describe("the page", () => {
     await close();
   });
 
-  it("leads with findings, each a link into time", async () => {
+  it("shows findings first, each with a link to its time", async () => {
     const { page, complaints, close } = await open(served.browser, served.url);
     expect(await page.locator("main h2").first().textContent()).toBe("Findings");
     await page.getByRole("link", { name: "Problem, 1.5 to 2.0 s, media" }).click();
@@ -49,22 +49,22 @@ describe("the page", () => {
     await close();
   });
 
-  it("tells findings apart by shape and word, those of a link and of the whole run, too", async () => {
+  it("marks findings by shape and word, for flows, links and the whole run", async () => {
     const { page, close } = await open(served.browser, `${served.url}&flow=media`);
-    const said = await page.locator("#findings li").allTextContents();
-    expect(said.map((text) => text.replace(/\s+/g, " ").trim())).toEqual([
+    const texts = await page.locator("#findings li").allTextContents();
+    expect(texts.map((text) => text.replace(/\s+/g, " ").trim())).toEqual([
       "▲ Problem, 1.5 to 2.0 s, media: lost packets at a full queue.",
       "● Note, 0.0 to 4.0 s, west->east: was the bottleneck.",
       "● Note, at 3.5 s: all queues were empty.",
     ]);
     await page.getByRole("link", { name: "Note, at 3.5 s" }).click();
     await expect.poll(() => time(page)).toBe(3.5);
-    // No flow is concerned: all of them are in the foreground.
+    // The finding has no flow: no flow is selected.
     await expect.poll(() => page.locator("tr.chosen").count()).toBe(0);
     await close();
   });
 
-  it("opens where an address says, and its address says where it is", async () => {
+  it("opens the place in the address and updates the address", async () => {
     const { page, close } = await open(served.browser, `${served.both}#t=2.25&flow=ftp-1&record=1&zoom=2~3`);
     expect(await time(page)).toBe(2.25);
     expect(await page.title()).toBe("two – Headway");
@@ -74,7 +74,7 @@ describe("the page", () => {
     await close();
   });
 
-  it("goes where a new address says, though the page writes its own", async () => {
+  it("goes to a new address even if the page overwrites it", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=2`);
     await page.evaluate(() => {
       location.hash = "#t=1.5";
@@ -103,22 +103,22 @@ describe("the page", () => {
       await page.evaluate((t) => (location.hash = `#t=${t}`), at);
       await expect.poll(() => drawn(page), { message: `at ${at} s` }).toEqual(expected(served.one, at, 0.02));
     }
-    // Whether anything is on the canvas at all.
-    const coloured = await page
+    // Check that the canvas is not empty.
+    const colored = await page
       .locator("#topology canvas")
       .nth(1)
       .evaluate((canvas: HTMLCanvasElement) => {
         const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
         return data.some((value, i) => i % 4 === 3 && value > 0);
       });
-    expect(coloured).toBe(true);
+    expect(colored).toBe(true);
     await close();
   });
 
-  it("colours packets by their flow, and fades those of others", async () => {
+  it("colors packets by their flow and fades those of other flows", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=1.0001`);
     await drawn(page);
-    // How many px have exactly this colour, and are not faded.
+    // Count pixels with exactly this color, not faded.
     const full = (red: number, green: number, blue: number) =>
       page
         .locator("#topology canvas")
@@ -161,7 +161,7 @@ describe("the page", () => {
     await page.keyboard.press("Space");
     const watched = (performance.now() - started) / 1000;
     const paused = await time(page);
-    // A hop of 10 ms takes most of a second: 1.5 s of watching are some 20 ms.
+    // A hop of 10 ms takes most of a second: 1.5 s of playback are about 20 ms of the run.
     expect(paused - 1).toBeLessThan(0.0201 * watched);
     await page.waitForTimeout(300);
     expect(await time(page)).toBe(paused);
@@ -174,7 +174,7 @@ describe("the page", () => {
     await close();
   });
 
-  it("stops at the end, and starts again from there", async () => {
+  it("stops at the end and restarts from the beginning", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=3.9&speed=1`);
     await page.keyboard.press("Space");
     await expect.poll(() => page.getByRole("button", { name: "Play" }).count()).toBe(1);
@@ -200,7 +200,7 @@ describe("the page", () => {
     await close();
   });
 
-  it("lays two runs over one another", async () => {
+  it("shows two runs in the same charts", async () => {
     const { page, complaints, close } = await open(served.browser, `${served.both}#t=2`);
     expect(await page.locator("[data-flow=media]").count()).toBe(2);
     const values = page.locator('[data-chart="throughput_bps of flows"] [data-value]');
@@ -219,11 +219,11 @@ describe("the page", () => {
     await close();
   });
 
-  it("says what stands out between runs, as long as several are shown", async () => {
+  it("shows findings between runs while several runs are selected", async () => {
     const text = "media of two was smoother than media of one";
     const between = [{ time_from_s: 1, time_to_s: 3, severity: "note", subject: "media", text }];
     const other = await serve([served.one.folder, served.two.folder], { between });
-    // They stand in the order of the command, each once, whatever an address says.
+    // The order is that of the command, without duplicates, regardless of the address.
     const { page, complaints, close } = await open(served.browser, `${other.url}#record=1&record=0&record=1`);
     const list = page.getByRole("list", { name: "Findings between these runs" });
     expect(await list.innerText()).toContain(text);
@@ -231,7 +231,7 @@ describe("the page", () => {
     await list.getByRole("link", { name: "Note, 1.0 to 3.0 s, media" }).click();
     await expect.poll(() => time(page)).toBe(1);
     expect(await page.locator("tr.chosen").count()).toBe(2);
-    // It is one of those to which a key leads, once all have come.
+    // Keys also go to this finding after all findings are loaded.
     await page.getByRole("list", { name: "Findings of two" }).waitFor();
     await page.keyboard.press("n");
     await page.keyboard.press("p");
@@ -244,7 +244,7 @@ describe("the page", () => {
     await other.close();
   });
 
-  it("tells two runs of one name apart", async () => {
+  it("numbers runs with the same name", async () => {
     const other = await serve([served.one.folder, makeDumbbell(join(served.folder, "again", "one")).folder]);
     const { page, complaints, close } = await open(served.browser, `${other.url}#record=0&record=1`);
     await page.locator(`[data-value="media in one (2)"]`).first().waitFor();
@@ -254,7 +254,7 @@ describe("the page", () => {
     await other.close();
   });
 
-  it("hands out numbers and pictures", async () => {
+  it("saves values and pictures", async () => {
     const { page, close } = await open(served.browser, served.url);
     const chart = page.locator('[data-chart="throughput_bps of flows"]');
     const [numbers] = await Promise.all([
@@ -282,30 +282,30 @@ describe("the page", () => {
     await close();
   });
 
-  it("tells what was thrown away unsent, and why", async () => {
+  it("lists discarded packets with their cause", async () => {
     const { page, close } = await open(served.browser, `${served.url}&t=0.75`);
-    const said = page.locator("#send-queue li");
+    const texts = page.locator("#send-queue li");
     await expect
-      .poll(() => said.allTextContents())
+      .poll(() => texts.allTextContents())
       .toEqual([
         "0.700 s: media audio, 160 B: expired, 20 ms late",
         "0.600 s: media audio, 160 B: pushed out, 10 ms late",
         "0.500 s: media audio, 160 B: refused",
       ]);
     await page.evaluate(() => (location.hash = "#flow=ftp-1"));
-    await page.getByText("Nothing of ftp-1 was thrown away").waitFor();
+    await page.getByText("No packets of ftp-1 were discarded").waitFor();
     await close();
   });
 
-  it("never runs what a record says", async () => {
+  it("never executes names in a record", async () => {
     const evil = makeDumbbell(join(served.folder, "evil"), { names: [EVIL, "${window.ran=1}"] });
     const other = await serve([evil.folder]);
     const { page, complaints, close } = await open(served.browser, `${other.url}#t=1&flow=${encodeURIComponent(EVIL)}`);
     await drawn(page);
     expect(await page.getByRole("button", { name: EVIL }).count()).toBeGreaterThan(0);
     expect(await page.evaluate(() => "ran" in window)).toBe(false);
-    // And if it got into the page all the same: the policy lets no other script run.
-    const stopped = await page.evaluate(
+    // Even if a script were injected, the policy would block it.
+    const violation = await page.evaluate(
       () =>
         new Promise((done) => {
           document.addEventListener("securitypolicyviolation", (event) => done(event.violatedDirective));
@@ -314,7 +314,7 @@ describe("the page", () => {
           document.body.append(script);
         }),
     );
-    expect(stopped).toMatch(/^script-src/);
+    expect(violation).toMatch(/^script-src/);
     expect(await page.evaluate(() => "ran" in window)).toBe(false);
     expect(complaints.filter((complaint) => !complaint.includes("Content Security Policy"))).toEqual([]);
     await close();

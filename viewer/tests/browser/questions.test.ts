@@ -1,13 +1,13 @@
 /**
- * What somebody asks who sees a record for the first time, answered from what is on the screen: by the words there, and by following them. The answers
- * that are right are read from the record's own files, or follow from how the scenario was made.
+ * Questions of a new user, answered only from the contents of the screen and by following its links. The expected
+ * answers are read from the files of the record, or follow from the scenario.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { count, duration, instant, stretch } from "../../src/lib/format.ts";
+import { count, duration, timeText, timeRange } from "../../src/lib/format.ts";
 import type { FlowSummary } from "../../src/lib/types.ts";
 import { launch, open, time } from "./harness.ts";
 import { BUILT, rowsOf, run, summaryOf, view } from "./headway.ts";
@@ -15,12 +15,12 @@ import { BUILT, rowsOf, run, summaryOf, view } from "./headway.ts";
 const SCENARIOS = [
   "viewer/tests/scenarios/starve.toml",
   "viewer/tests/scenarios/smoother.toml",
-  // What cannot come in time is thrown away in one, what finds no room in the other.
+  // One discards packets that would be late, the other packets that do not fit into the queue.
   "scenarios/conference.toml",
   "scenarios/dccp.toml",
 ];
 const [STARVE, SMOOTHER, CONFERENCE, DCCP] = SCENARIOS.keys();
-/** The conference with another send queue. */
+/** Index of the conference with another send queue. */
 const FIFO = SCENARIOS.length;
 
 let browser: Browser;
@@ -28,7 +28,7 @@ let root: string;
 let folders: string[];
 let server: Awaited<ReturnType<typeof view>>;
 
-interface Happened {
+interface EventRow {
   time: number;
   event: string;
   entity: string;
@@ -38,7 +38,7 @@ interface Happened {
   late: number;
 }
 
-const events = (record: number): Happened[] =>
+const events = (record: number): EventRow[] =>
   rowsOf(folders[record], "events.arrow").map(({ time_ns, event, entity, flow, kind, cause, late_ns }) => {
     return { time: Number(time_ns) / 1e9, event, entity, flow, kind, cause, late: Number(late_ns ?? 0) / 1e9 };
   });
@@ -48,7 +48,7 @@ const throughput = (record: number, flow: string): [time: number, value: number]
     .filter(({ entity, metric }) => entity === flow && metric === "throughput_bps")
     .map(({ time_ns, value }) => [Number(time_ns) / 1e9, value]);
 
-const plural = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 const percent = (part: number) => `${(100 * part).toFixed(0)} %`;
 
@@ -56,33 +56,33 @@ const whole = (seconds: number) => (1000 * seconds).toFixed(0);
 
 async function openRecords(...records: number[]) {
   const place = records.map((record) => `record=${record}`).join("&");
-  const opened = await open(browser, `${server.url}#${place}`, { ours: true });
+  const opened = await open(browser, `${server.url}#${place}`, { built: true });
   await opened.page.locator("#findings li").first().waitFor();
   return opened;
 }
 
-/** The findings that have these words, each as it can be read. */
+/** Returns the findings that contain a text. */
 const findings = (page: Page, words: string | RegExp): Locator => page.locator("#findings li", { hasText: words });
 
-/** What is read without scrolling. */
-async function expectInSight(said: Locator): Promise<void> {
-  const inSight = await said.evaluate((item) => {
+/** Checks that a finding is visible without scrolling. */
+async function expectVisible(finding: Locator): Promise<void> {
+  const isVisible = await finding.evaluate((item) => {
     const { left, top, bottom } = item.getBoundingClientRect();
     return [top + 1, bottom - 1].every((y) => item.contains(document.elementFromPoint(left + 1, y)));
   });
-  expect(inSight, await said.innerText()).toBe(true);
+  expect(isVisible, await finding.innerText()).toBe(true);
 }
 
-/** Follows a finding to its instant and its flow. */
-async function follow(page: Page, said: Locator, t: number, flow: string | null): Promise<void> {
-  await said.getByRole("link").click();
+/** Follows the link of a finding and checks the time and the flow. */
+async function follow(page: Page, finding: Locator, t: number, flow: string | null): Promise<void> {
+  await finding.getByRole("link").click();
   await expect.poll(() => time(page)).toBeCloseTo(t, 3);
   const chosen = page.locator("tr.chosen");
   await expect.poll(() => chosen.count()).toBe(flow === null ? 0 : 1);
   if (flow !== null) expect(await chosen.innerText()).toMatch(new RegExp(`^\\s*${flow}\\s`));
 }
 
-describe.skipIf(!BUILT)("a newcomer asks", () => {
+describe.skipIf(!BUILT)("questions of a new user", () => {
   beforeAll(async () => {
     root = mkdtempSync(join(tmpdir(), "headway-questions-"));
     folders = [...SCENARIOS.map((scenario) => join(root, basename(scenario, ".toml"))), join(root, "fifo")];
@@ -99,7 +99,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
   });
 
   it("when did TCP starve, and why?", async () => {
-    // Less than a tenth of an equal share of 1 Mb/s, half of it while the flood is there.
+    // Starving: below a tenth of the fair share, which is 1 Mb/s, or half of it during the flood.
     let longest = { from: 0, to: 0 };
     let from = 0;
     for (const [at, value] of throughput(STARVE, "download")) {
@@ -109,27 +109,27 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     }
     expect(longest.from).toBeGreaterThan(9.9);
     expect(longest.to).toBeGreaterThan(20);
-    const own = events(STARVE).filter(
+    const downloadEvents = events(STARVE).filter(
       ({ flow, time }) => flow === "download" && time >= longest.from - 1 && time <= longest.to,
     );
-    const timeouts = own.filter(({ event }) => event === "timeout").length;
-    const drops = own.filter(({ event, entity }) => event === "drop" && entity === "west->east").length;
+    const timeouts = downloadEvents.filter(({ event }) => event === "timeout").length;
+    const drops = downloadEvents.filter(({ event, entity }) => event === "drop" && entity === "west->east").length;
     expect(timeouts).toBeGreaterThan(0);
     expect(drops).toBeGreaterThan(0);
     const flood = throughput(STARVE, "flood").filter(([at]) => at > longest.from && at <= longest.to);
-    const took = flood.reduce((sum, [, value]) => sum + value, 0) / flood.length / 1e6;
+    const floodMbps = flood.reduce((sum, [, value]) => sum + value, 0) / flood.length / 1e6;
 
     const { page, complaints, close } = await openRecords(STARVE);
-    const said = findings(page, `${stretch(longest.from, longest.to)}, download`);
-    const text = await said.innerText();
+    const finding = findings(page, `${timeRange(longest.from, longest.to)}, download`);
+    const text = await finding.innerText();
     expect(text).toContain("Problem");
     expect(text).toContain("below a tenth of its fair share (500 kb/s at west->east)");
-    expect(text).toContain(`${plural(timeouts, "timeout")} after ${plural(drops, "queue-full drop")} at west->east`);
+    expect(text).toContain(`${counted(timeouts, "timeout")} after ${counted(drops, "queue-full drop")} at west->east`);
     const [, percent] = text.match(/meanwhile flood took (\d+) % of the link/)!;
-    expect(Number(percent)).toBe(Math.round(100 * took));
-    await expectInSight(said);
+    expect(Number(percent)).toBe(Math.round(100 * floodMbps));
+    await expectVisible(finding);
 
-    await follow(page, said, longest.from, "download");
+    await follow(page, finding, longest.from, "download");
     const curve = page.locator('[data-chart="throughput_bps of flows"]').getByRole("listitem");
     expect(await curve.filter({ hasText: "download" }).innerText()).toMatch(/bit\/s/);
     expect(complaints).toEqual([]);
@@ -143,23 +143,23 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     const drops = events(STARVE).filter(({ event }) => event === "drop");
 
     const { page, complaints, close } = await openRecords(STARVE);
-    const said = findings(page, "overflowed");
-    expect(await said.count()).toBe(1);
-    const text = await said.innerText();
-    expect(text).toContain(stretch(drops[0].time, drops.at(-1)!.time));
+    const finding = findings(page, "overflowed");
+    expect(await finding.count()).toBe(1);
+    const text = await finding.innerText();
+    expect(text).toContain(timeRange(drops[0].time, drops.at(-1)!.time));
     expect(text).toContain(
-      `queue of west->east overflowed: it dropped ${plural(overflowed[0].dropped_packets.queue_full, "packet")}`,
+      `queue of west->east overflowed: it dropped ${counted(overflowed[0].dropped_packets.queue_full, "packet")}`,
     );
     expect(text).toContain("of flood");
-    await expectInSight(said);
+    await expectVisible(finding);
     for (const flow of flows) {
       const row = page.getByRole("row").filter({ has: page.getByRole("button", { name: flow.name, exact: true }) });
       expect(await row.innerText()).toContain(`${count(flow.lost_packets.queue_full)} queue full`);
     }
 
-    await follow(page, said, drops[0].time, null);
+    await follow(page, finding, drops[0].time, null);
     const first = page.locator("#events li").first();
-    await expect.poll(() => first.innerText()).toContain(`${instant(drops[0].time)}: drop of `);
+    await expect.poll(() => first.innerText()).toContain(`${timeText(drops[0].time)}: drop of `);
     expect(await first.innerText()).toContain("at west->east (queue full)");
     expect(complaints).toEqual([]);
     await close();
@@ -180,8 +180,8 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
       for (const kind of kinds) {
         const queue = flow.send_queue![kind];
         const unsent = all.filter((row) => row.kind === kind);
-        const said = findings(page, `${flow.name} threw away ${plural(unsent.length, "packet")} of ${kind} `);
-        const text = await said.innerText();
+        const finding = findings(page, `${flow.name} threw away ${counted(unsent.length, "packet")} of ${kind} `);
+        const text = await finding.innerText();
         const causes = {
           expired: "as it would have come too late",
           refused: "as the queue was full",
@@ -196,7 +196,7 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
         expect(text.includes("late by then")).toBe(most > 0);
         if (most > 0)
           expect(text).toContain(`so by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
-        // The table has the same, with more digits.
+        // The table has the same values with more digits.
         const row = page
           .locator("#send-queue")
           .getByRole("row")
@@ -211,14 +211,14 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
           duration(queue.mean_lateness_s),
         ]);
 
-        await follow(page, said, unsent[0].time, flow.name);
-        // What was thrown away together is told from the last on.
+        await follow(page, finding, unsent[0].time, flow.name);
+        // Packets that were discarded at the same time are listed in reverse order.
         const newest = all.findLast(({ time }) => time === unsent[0].time)!;
         const late = newest.late > 0 ? `, ${duration(newest.late)} late` : "";
         await expect
           .poll(() => page.locator("#send-queue li").first().innerText())
           .toMatch(
-            new RegExp(`^${instant(newest.time)}: ${flow.name} ${newest.kind}, [\\d,]+ B: ${newest.cause}${late}$`),
+            new RegExp(`^${timeText(newest.time)}: ${flow.name} ${newest.kind}, [\\d,]+ B: ${newest.cause}${late}$`),
           );
         await page.keyboard.press("Escape");
       }
@@ -230,39 +230,39 @@ describe.skipIf(!BUILT)("a newcomer asks", () => {
     const flows = summaryOf(folders[SMOOTHER]).flows as (FlowSummary & { rate_cov: number })[];
     const [smooth, rough] = flows.toSorted((a, b) => a.rate_cov - b.rate_cov);
     const { page, complaints, close } = await openRecords(SMOOTHER);
-    const said = findings(page, "smoother");
-    expect(await said.innerText()).toContain(
+    const finding = findings(page, "smoother");
+    expect(await finding.innerText()).toContain(
       `${smooth.kind} was smoother than ${rough.kind}: its rate varied by ${smooth.rate_cov.toFixed(2)} of its mean, ` +
         `the other's by ${rough.rate_cov.toFixed(2)}`,
     );
-    await expectInSight(said);
-    await follow(page, said, 0, smooth.name);
+    await expectVisible(finding);
+    await follow(page, finding, 0, smooth.name);
     expect(complaints).toEqual([]);
     await close();
   });
 
-  it("in which of two runs did more of a call come in time, and in which was it smoother?", async () => {
+  it("in which of two runs did more of a call arrive in time, and in which was it smoother?", async () => {
     const [sure, fifo] = [CONFERENCE, FIFO].map((record) => {
       const call = summaryOf(folders[record]).flows[0] as FlowSummary & { rate_cov: number };
       return { ...call, name: basename(folders[record]) };
     });
     const { page, complaints, close } = await openRecords(CONFERENCE, FIFO);
-    const said = page.getByRole("list", { name: "Findings between these runs" }).getByRole("listitem");
+    const finding = page.getByRole("list", { name: "Findings between these runs" }).getByRole("listitem");
     const [smooth, rough] = sure.rate_cov < fifo.rate_cov ? [sure, fifo] : [fifo, sure];
-    const smoother = said.filter({ hasText: /call was smoother/ });
+    const smoother = finding.filter({ hasText: /call was smoother/ });
     expect(await smoother.innerText()).toMatch(
       new RegExp(`call was smoother in ${smooth.name} .* than in ${rough.name} .*${smooth.rate_cov.toFixed(2)}`),
     );
     for (const kind of ["audio", "video"]) {
       const ratio = ({ on_time_ratio }: FlowSummary) => on_time_ratio[kind]!;
       const [best, worst] = ratio(sure) > ratio(fifo) ? [sure, fifo] : [fifo, sure];
-      expect(await said.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
+      expect(await finding.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
         new RegExp(
           `arrived in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, there ${percent(ratio(worst))}$`,
         ),
       );
     }
-    await expectInSight(smoother);
+    await expectVisible(smoother);
     expect(complaints).toEqual([]);
     await close();
   });

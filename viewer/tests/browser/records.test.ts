@@ -1,4 +1,4 @@
-/** Records of Headway itself: what the page draws is what the record says, read here in another way. */
+/** Tests with records of `headway`: the page shows the values of the record, which the tests read independently. */
 import { tableFromIPC } from "@uwdata/flechette";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ let server: Awaited<ReturnType<typeof serve>>;
 
 const place = (scenario: string) => join(folder, scenario);
 
-/** The newest sample of an entity at an instant, by going through all rows. */
+/** Returns the latest sample of an entity at a time, by a linear search. */
 function sample(scenario: string, entity: string, metric: string, seconds: number): number {
   const found = rowsOf(place(scenario), "series.arrow").findLast(
     (row) => row.entity === entity && row.metric === metric && Number(row.time_ns) / 1e9 <= seconds,
@@ -28,7 +28,7 @@ function sample(scenario: string, entity: string, metric: string, seconds: numbe
   return Number(found!.value);
 }
 
-describe.skipIf(!BUILT)("a record of Headway", () => {
+describe.skipIf(!BUILT)("a record of headway", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "headway-records-"));
     for (const scenario of SCENARIOS) run(`scenarios/${scenario}.toml`, place(scenario));
@@ -43,7 +43,7 @@ describe.skipIf(!BUILT)("a record of Headway", () => {
   });
 
   for (const [id, scenario] of SCENARIOS.entries()) {
-    it(`of ${scenario} has its flows, samples, frames and send queues on the page`, async () => {
+    it(`of ${scenario}: flows, samples, frames and send queues are on the page`, async () => {
       const { page, complaints, close } = await open(browser, `${server.url}#t=12.34&record=${id}`);
       for (const flow of summaryOf(place(scenario)).flows) {
         const row = page.locator(`tr[data-flow="${flow.name}"]`);
@@ -87,7 +87,7 @@ describe.skipIf(!BUILT)("a record of Headway", () => {
       await close();
     });
 
-    it(`of ${scenario} has every packet on the page, where it was`, async () => {
+    it(`of ${scenario}: every packet is drawn at its position`, async () => {
       const table = tableFromIPC(new Uint8Array(file(place(scenario), "packets.arrow")));
       const index = JSON.parse(file(place(scenario), "packets.index.json").toString());
       const batches: { base_ns: number; tick_ns: number; rows: number }[] = index.batches;
@@ -109,12 +109,12 @@ describe.skipIf(!BUILT)("a record of Headway", () => {
           const transmission = Number(rows[i].transmission) * tick;
           const fate = fates[Number(rows[i].fate)];
           const propagation = Number(rows[i].propagation) * tick;
-          const least = fate === "in_flight" ? links[Number(rows[i].link)].delay_ns : 0;
-          const whole = wait + transmission + Math.max(propagation, least);
-          const gone = fate === "host" || transmission > 0 ? whole : wait;
+          const remainingDelay = fate === "in_flight" ? links[Number(rows[i].link)].delay_ns : 0;
+          const total = wait + transmission + Math.max(propagation, remainingDelay);
+          const gone = fate === "host" || transmission > 0 ? total : wait;
           if (since < wait) expected.waiting++;
           else if (fate === "delivered" || fate === "in_flight" || since < gone)
-            expected.flying += Number(since < whole);
+            expected.flying += Number(since < total);
           else expected.falling += Number(since - gone < FALL_S * 0.02 * 1e9);
         }
         await page.evaluate((t) => (location.hash = `#t=${t}`), at);
@@ -126,7 +126,7 @@ describe.skipIf(!BUILT)("a record of Headway", () => {
     });
   }
 
-  it("lies over another one", async () => {
+  it("shares charts with another record", async () => {
     const { page, complaints, close } = await open(browser, `${server.url}#t=20&record=0&record=1`);
     for (const scenario of ["demo", "red"]) {
       const value = page.locator(`[data-chart="throughput_bps of flows"] [data-value="video in ${scenario}"]`);

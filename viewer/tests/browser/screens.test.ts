@@ -1,6 +1,6 @@
 /**
- * The page as it looks beside how it looked when somebody looked at it. No two machines draw a letter alike: so what is compared are coarse grids, in
- * `screens/`, which `viewer/check --screens` writes anew.
+ * Compares the look of the page with stored, reviewed screens. Machines draw letters differently, so the tests
+ * compare coarse grids in `screens/`, which `viewer/check --screens` writes.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
@@ -9,10 +9,10 @@ import { serveTwo } from "./fixture.ts";
 import { differences, look, read, written, type Block } from "./grid.ts";
 import { drawn, open } from "./harness.ts";
 
-/** So large a part of the ink or of the colour of a panel may be elsewhere. Other fonts move a fifth, and a chart without its curves lacks half. */
-const BOUND = 0.28;
+/** Maximum share of ink or color that may differ. Other fonts move a fifth; a chart without curves lacks half. */
+const MAX_DIFFERENCE = 0.28;
 
-/** High enough for all of the page. */
+/** Window sizes that contain the whole page. */
 const SCREENS = {
   "desktop-light": { width: 1280, height: 1900 },
   "desktop-dark": { width: 1280, height: 1900, dark: true },
@@ -24,7 +24,7 @@ const served = serveTwo();
 const place = (name: string) => new URL(`screens/${name}.txt`, import.meta.url);
 const stored = (name: string) => read(readFileSync(place(name), "utf8"));
 
-/** A page in which time stands still, once all has come. */
+/** Opens a paused page and waits until its look does not change. */
 async function openStill(options: { width: number; height: number; dark?: boolean }) {
   const opened = await open(served.browser, `${served.url}&t=2.345678&speed=0.02`, options);
   await drawn(opened.page);
@@ -33,17 +33,17 @@ async function openStill(options: { width: number; height: number; dark?: boolea
   return opened;
 }
 
-/** The panels and charts that look otherwise. */
-const others = async (page: Page, screen: Block[]): Promise<string[]> =>
-  [...differences(screen, await look(page))].flatMap(([name, part]) => (part > BOUND ? [name] : []));
+/** Returns the panels and charts that look different. */
+const changedBlocks = async (page: Page, screen: Block[]): Promise<string[]> =>
+  [...differences(screen, await look(page))].flatMap(([name, part]) => (part > MAX_DIFFERENCE ? [name] : []));
 
 const otherTheme = (page: Page) => page.getByRole("button", { name: /^(Dark|Light)$/ }).click();
 
-/** Draws all letters in another shape and narrower, on canvases, too. */
-async function useOtherLetters(page: Page): Promise<void> {
+/** Changes the font and the letter spacing, also on canvases. */
+async function useOtherFont(page: Page): Promise<void> {
   await page.evaluate(() => {
     const [family, spacing] = ["serif", "-0.04em"];
-    // The page's policy lets in no style, but what scripts make.
+    // The policy of the page allows only styles that scripts create.
     const style = new CSSStyleSheet();
     style.replaceSync(`* { font-family: ${family} !important; letter-spacing: ${spacing} !important }`);
     document.adoptedStyleSheets = [style];
@@ -57,12 +57,12 @@ async function useOtherLetters(page: Page): Promise<void> {
       },
     });
   });
-  // Whatever is on a canvas is drawn anew.
+  // Switching the theme twice redraws the canvases.
   await otherTheme(page);
   await otherTheme(page);
 }
 
-/** Erases what is coloured on a canvas, curves and packets, and leaves axes and labels. */
+/** Erases curves and packets from a canvas, but not axes and labels. */
 const erase = (canvas: HTMLCanvasElement): void => {
   const to = canvas.getContext("2d")!;
   const picture = to.getImageData(0, 0, canvas.width, canvas.height);
@@ -73,27 +73,27 @@ const erase = (canvas: HTMLCanvasElement): void => {
   to.putImageData(picture, 0, 0);
 };
 
-describe("the page looks as it did:", () => {
+describe("the look of the page is unchanged:", () => {
   for (const [name, options] of Object.entries(SCREENS)) {
     it(name, async () => {
       const { page, complaints, close } = await openStill(options);
       expect(await page.evaluate(() => document.documentElement.scrollHeight - innerHeight)).toBe(0);
       if (process.env.SCREENS === "store") writeFileSync(place(name), written(await look(page)));
-      expect(await others(page, stored(name))).toEqual([]);
+      expect(await changedBlocks(page, stored(name))).toEqual([]);
       expect(complaints).toEqual([]);
       await close();
     });
 
-    it(`${name}, with other letters, too`, async () => {
+    it(`${name}, with another font`, async () => {
       const { page, close } = await openStill(options);
       const before = written(await look(page));
-      await useOtherLetters(page);
-      expect(await others(page, stored(name))).toEqual([]);
+      await useOtherFont(page);
+      expect(await changedBlocks(page, stored(name))).toEqual([]);
       expect(written(await look(page))).not.toBe(before);
       await close();
     });
 
-    it(`${name}, and not without a panel, without what is drawn, or in the other theme`, async () => {
+    it(`${name}: missing panels, missing curves and the other theme are detected`, async () => {
       const { page, close } = await openStill(options);
       const screen = stored(name);
       for (const panel of await page.locator(".panel").all()) {
@@ -102,17 +102,19 @@ describe("the page looks as it did:", () => {
           .locator("[data-chart]")
           .evaluateAll((all) => all.map((chart) => chart.dataset.chart));
         const missing = charts.length > 0 ? charts : [await panel.getAttribute("id")];
-        expect(await others(page, screen)).toEqual(expect.arrayContaining(missing));
+        expect(await changedBlocks(page, screen)).toEqual(expect.arrayContaining(missing));
         await panel.evaluate((panel) => (panel.style.display = ""));
       }
-      expect(await others(page, screen), "all are there again").toEqual([]);
+      expect(await changedBlocks(page, screen), "all panels are visible again").toEqual([]);
 
       const drawn = screen.map(({ name }) => name).filter((name) => / of |, /.test(name));
       const canvases = page.locator(".stage canvas, .marks canvas, .chart canvas");
       for (const canvas of await canvases.all()) await canvas.evaluate(erase);
-      expect(await others(page, screen), "without curves, marks and packets").toEqual(expect.arrayContaining(drawn));
+      expect(await changedBlocks(page, screen), "without curves, marks and packets").toEqual(
+        expect.arrayContaining(drawn),
+      );
       await otherTheme(page);
-      expect(await others(page, screen), "in the other theme").toEqual(screen.map(({ name }) => name));
+      expect(await changedBlocks(page, screen), "in the other theme").toEqual(screen.map(({ name }) => name));
       await close();
     });
   }

@@ -1,4 +1,4 @@
-/** A million packets at links, and ten: how soon the first frame is there, how much is read for it, and how many frames come in a second of playing. */
+/** One and ten million packet-hops: time to the first frame, data read for it, and frame rate during playback. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { serve } from "../serve.mjs";
 import { drawn, launch, open } from "../browser/harness.ts";
 import { BUILT, run, summaryOf } from "../browser/headway.ts";
 
-/** The bars, for software rendering on two cores that do nothing besides. */
+/** Limits for software rendering on two idle cores. */
 const FIRST_FRAME_MS = 1500;
 const FRAMES_PER_S = 60;
-/** Of ten million. */
+/** Limits for ten million packet-hops. */
 const FIRST_FRAME_OF_MANY_MS = 2000;
 const READ_BYTES = 16e6;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Frames in a second, over two seconds in the page; the best of three, since this machine may be about other things, too. */
+/** Returns the frame rate over two seconds: the best of three measurements, because the machine may be busy. */
 async function frameRate(page: Page): Promise<number> {
   let best = 0;
   for (let i = 0; i < 3 && best < FRAMES_PER_S - 0.5; i++) best = Math.max(best, await framesOnce(page));
@@ -56,7 +56,7 @@ async function framesOnce(page: Page): Promise<number> {
   return ((frames.length - 1) / (frames.at(-1)! - frames[0])) * 1000;
 }
 
-it("a million packets are soon there and move smoothly", async () => {
+it("a million packets load fast and move smoothly", async () => {
   expect(hops).toBeGreaterThan(1e6);
   const { page, complaints, close } = await open(browser, `${server.url}#t=10`);
   const { flying } = await drawn(page);
@@ -64,15 +64,15 @@ it("a million packets are soon there and move smoothly", async () => {
   const first = await page.evaluate(() => performance.getEntriesByName("headway-first-frame")[0].startTime);
   await page.keyboard.press("Space");
   const slow = await frameRate(page);
-  // Fifty thousand hops a second, and more than a thousand drops.
+  // About 50,000 hops and more than 1000 drops per second.
   await page.getByRole("combobox", { name: "Speed" }).selectOption("1");
   const real = await frameRate(page);
   console.log(
-    `${hops} hops, ${flying} under way: first frame after ${first.toFixed(0)} ms, ` +
-      `then ${slow.toFixed(1)} frames/s in slow motion, ${real.toFixed(1)} at the speed of the run`,
+    `${hops} hops, ${flying} in flight: first frame after ${first.toFixed(0)} ms, ` +
+      `then ${slow.toFixed(1)} frames/s in slow motion, ${real.toFixed(1)} in real time`,
   );
   expect(first).toBeLessThan(FIRST_FRAME_MS);
-  // The screen's own clock runs at 60 Hz: a frame is for where the seconds start and end.
+  // The screen runs at 60 Hz. One frame of tolerance covers the start and the end of the interval.
   expect(slow).toBeGreaterThan(FRAMES_PER_S - 1);
   expect(real).toBeGreaterThan(FRAMES_PER_S - 1);
   expect(complaints).toEqual([]);
@@ -80,7 +80,7 @@ it("a million packets are soon there and move smoothly", async () => {
 }, 60_000);
 
 it.skipIf(!BUILT)(
-  "of ten million only those are read that are shown",
+  "of ten million packets, only those that are shown are read",
   async () => {
     const many = mkdtempSync(join(tmpdir(), "headway-many-"));
     run("viewer/tests/scenarios/ten-million.toml", many);
@@ -94,7 +94,7 @@ it.skipIf(!BUILT)(
     const { flying } = await drawn(page);
     expect(flying).toBeGreaterThan(100);
     const first = await page.evaluate(() => performance.getEntriesByName("headway-first-frame")[0].startTime);
-    console.log(`${packet_hops} hops, ${flying} under way: first frame after ${first.toFixed(0)} ms, ${read} B read`);
+    console.log(`${packet_hops} hops, ${flying} in flight: first frame after ${first.toFixed(0)} ms, ${read} B read`);
     expect(first).toBeLessThan(FIRST_FRAME_OF_MANY_MS);
     expect(read).toBeGreaterThan(1e5);
     expect(read).toBeLessThan(READ_BYTES);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { readEvents, rowsOf, word } from "../../src/lib/events.ts";
 import { eventsFile } from "../arrow-file.ts";
 
-it("events.arrow says what happened, when, to whom and why", () => {
+it("events.arrow is read as columns", () => {
   const events = readEvents(
     eventsFile([
       {
@@ -37,7 +37,7 @@ it("events.arrow says what happened, when, to whom and why", () => {
   expect(events.late[2]).toBeCloseTo(0.034, 12);
 });
 
-it("events.arrow says how many it has no room for", () => {
+it("events.arrow has the number of omitted events", () => {
   const rows = [{ time_s: 1, event: "drop", entity: "a->b" }];
   expect(readEvents(eventsFile(rows, { drop: 37856, late: 4 })).leftOut).toBe(37860);
   expect(readEvents(eventsFile(rows)).leftOut).toBe(0);

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import {
-  WHO_HAS_SEND_QUEUES,
-  WHO_KNOWS_FRAMES,
+  SEND_QUEUES_HINT,
+  FRAMES_HINT,
   count,
   counted,
   duration,
-  lacks,
+  missingFromRecords,
   quantity,
   rate,
   share,
-  stretch,
+  timeRange,
 } from "../../src/lib/format.ts";
 
 it("writes three digits and a unit", () => {
@@ -23,15 +23,15 @@ it("writes three digits and a unit", () => {
   expect(share(0.0318198)).toBe("3.18 %");
   expect(share(1)).toBe("100 %");
   expect(count(1234567)).toBe("1,234,567");
-  // The page said "1 packets under way".
+  // Regression test: "1 packets".
   expect([0, 1, 2].map((flying) => counted(flying, "packet"))).toEqual(["0 packets", "1 packet", "2 packets"]);
-  expect(stretch(1.52, 12)).toBe("1.5 to 12.0 s");
-  expect(stretch(1.52, 1.54)).toBe("at 1.5 s");
-  // The interval of a live record was "0 to 14.009628063 s".
-  expect(stretch(0, 14.009628063)).toBe("0.0 to 14.0 s");
+  expect(timeRange(1.52, 12)).toBe("1.5 to 12.0 s");
+  expect(timeRange(1.52, 1.54)).toBe("at 1.5 s");
+  // Regression test: the interval of a live record was "0 to 14.009628063 s".
+  expect(timeRange(0, 14.009628063)).toBe("0.0 to 14.0 s");
 });
 
-it("says that there is nothing", () => {
+it("formats missing values", () => {
   for (const none of [null, undefined, NaN]) {
     expect(rate(none)).toBe("–");
     expect(quantity(none, "share")).toBe("–");
@@ -39,12 +39,12 @@ it("says that there is nothing", () => {
   }
 });
 
-it("says what a record lacks, and nothing about its flows", () => {
-  expect(lacks(1, "numbers of frames")).toBe("This record holds no numbers of frames.");
-  expect(lacks(2, "numbers of frames", "call")).toBe("These records hold no numbers of frames of call.");
+it("names the values that a record does not have", () => {
+  expect(missingFromRecords(1, "frame statistics")).toBe("This record has no frame statistics.");
+  expect(missingFromRecords(2, "frame statistics", "call")).toBe("These records have no frame statistics of call.");
 });
 
-it("says that real senders record frames and send queues, and that receivers cannot", () => {
-  expect(WHO_KNOWS_FRAMES).toMatch(/headway send --model\. A receiver does not learn/);
-  expect(WHO_HAS_SEND_QUEUES).toMatch(/headway send and headway relay\. A receiver has no send queue\.$/);
+it("explains that senders record frames and send queues, and that receivers cannot", () => {
+  expect(FRAMES_HINT).toMatch(/headway send --model\. A receiver does not know/);
+  expect(SEND_QUEUES_HINT).toMatch(/headway send and headway relay\. A receiver has no send queue\.$/);
 });

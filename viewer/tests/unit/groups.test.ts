@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseEntities, groupLines, shownAtFirst, type Source } from "../../src/lib/groups.ts";
+import { chooseEntities, groupLines, isShownByDefault, type Source } from "../../src/lib/groups.ts";
 import type { Summary } from "../../src/lib/types.ts";
 
 function record(flows: string[], links: Record<string, number>): Source {
@@ -33,7 +33,7 @@ describe("charts", () => {
     },
   ]);
 
-  it("are one for each metric and what it is of, in the order of the page", () => {
+  it("are one for each metric and entity type, in the order of the page", () => {
     expect(groups.map((group) => group.id)).toEqual([
       "throughput_bps of flows",
       "throughput_bps of links",
@@ -44,13 +44,13 @@ describe("charts", () => {
     ]);
   });
 
-  it("know whose a line is", () => {
+  it("have the flow and the link of each line", () => {
     expect(groups[4].members[0]).toMatchObject({ flow: "a/b", link: "x->y" });
     expect(groups[1].members[0].flow).toBeUndefined();
   });
 
-  it("are there at first if they are of flows, of queues, or new", () => {
-    expect(groups.filter(shownAtFirst).map((group) => group.id)).toEqual([
+  it("are shown by default for flows, queues and unknown metrics", () => {
+    expect(groups.filter(isShownByDefault).map((group) => group.id)).toEqual([
       "throughput_bps of flows",
       "queue_packets of links",
       "rtt_s of flows",
@@ -59,7 +59,7 @@ describe("charts", () => {
   });
 });
 
-describe("too many lines", () => {
+describe("a chart with too many lines", () => {
   const flows = Array.from({ length: 40 }, (_, i) => `flow${i}`);
   const links = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`link${i}`, i]));
   const run = record(flows, links);
@@ -73,7 +73,7 @@ describe("too many lines", () => {
     },
   ]);
 
-  it("are the first, and the selected one", () => {
+  it("shows the first flows and the selected one", () => {
     expect(chooseEntities(ofFlows, null).chosen).toEqual(flows.slice(0, 12));
     const { chosen, of } = chooseEntities(ofFlows, "flow30");
     expect(chosen[0]).toBe("flow30");
@@ -81,7 +81,7 @@ describe("too many lines", () => {
     expect(of).toBe(40);
   });
 
-  it("are those of the longest queues", () => {
+  it("shows the links with the longest queues", () => {
     expect(chooseEntities(ofLinks, null)).toEqual({ chosen: ["link8", "link7", "link6", "link5"], of: 9 });
   });
 });

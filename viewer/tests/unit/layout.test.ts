@@ -13,7 +13,7 @@ describe("nodes", () => {
     duplex("east", "laptop"),
   ].flat();
 
-  it("of a dumbbell stand from left to right", () => {
+  it("of a dumbbell are placed from left to right", () => {
     const at = placeNodes(links, [edge("camera", "viewer"), edge("server", "laptop")]);
     const x = (node: string) => at.get(node)!.x;
     expect(x("camera")).toBe(0);
@@ -24,14 +24,14 @@ describe("nodes", () => {
     expect(at.get("west")!.y).toBe(0.5);
   });
 
-  it("stay there if a flow goes the other way", () => {
+  it("keep their places if a flow has the reverse direction", () => {
     const at = placeNodes(links, [edge("camera", "viewer"), edge("laptop", "server"), edge("viewer", "camera")]);
     expect(at.get("camera")!.x).toBe(0);
     expect(at.get("laptop")!.x).toBe(1);
     expect(at.get("server")!.x).toBe(0);
   });
 
-  it("that no flow crosses stand beside what they hang on", () => {
+  it("without flows are next to their neighbor", () => {
     const at = placeNodes([...links, ...duplex("attic", "west")], [edge("camera", "viewer")]);
     expect(at.size).toBe(7);
     expect(at.get("attic")!.x).toBeLessThan(at.get("west")!.x);
@@ -46,14 +46,14 @@ describe("nodes", () => {
     expect(new Set([...at.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(61);
   });
 
-  it("have places without flows, and in parts that do not hang together", () => {
+  it("have places without flows and in separate networks", () => {
     const at = placeNodes([...duplex("a", "b"), ...duplex("c", "d")], []);
     expect(at.size).toBe(4);
     expect(new Set([...at.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(4);
     expect(placeNodes([], []).size).toBe(0);
   });
 
-  it("are placed alike every time", () => {
+  it("are placed deterministically", () => {
     const flows = [edge("camera", "viewer"), edge("server", "laptop")];
     expect([...placeNodes(links, flows)]).toEqual([...placeNodes(links, flows)]);
   });

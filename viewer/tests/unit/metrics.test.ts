@@ -3,7 +3,7 @@ import WRITTEN from "../../src/lib/metrics.json" with { type: "json" };
 import { metric, rank } from "../../src/lib/metrics.ts";
 
 describe("metrics", () => {
-  it("have the unit that their name ends in, and without a heading come last under their name", () => {
+  it("have the unit at the end of their name; metrics without a title are last", () => {
     expect(metric("throughput_bps")).toMatchObject({ title: "Throughput", unit: "bit/s" });
     expect(metric("open_sessions").unit).toBe("");
     expect(metric("spacing_s")).toMatchObject({ name: "spacing_s", title: "spacing_s", unit: "s", first: true });

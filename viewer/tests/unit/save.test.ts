@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { csv } from "../../src/lib/save.ts";
 
-it("numbers are saved so that a spreadsheet takes no name for a formula", () => {
+it("names in CSV files cannot become formulas", () => {
   expect(
     csv([
       ["time_s", "=cmd()", 'a "b", c'],

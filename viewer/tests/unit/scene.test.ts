@@ -48,7 +48,7 @@ async function open(hops: Hop[]) {
   return { packets, ranges };
 }
 
-/** Until all batches of an instant are here. */
+/** Fills a scene after all batches at a time are loaded. */
 async function at(hops: Hop[], now: number, fall = 5e6) {
   const { packets } = await open(hops);
   const scene = new Scene();
@@ -61,12 +61,12 @@ async function at(hops: Hop[], now: number, fall = 5e6) {
 }
 
 describe("a packet", () => {
-  it("waits, is transmitted, is on its way, and has gone", async () => {
+  it("waits, is transmitted, propagates, and disappears", async () => {
     const hops = [hop(0, { wait: 4e6, flow: 1 })];
     expect((await at(hops, 3e6)).queues[0]).toEqual([1]);
     const sending = await at(hops, 8e6);
     expect(sending.flying.count).toBe(1);
-    // 4 of 10 ms on its way, and still at the sender with its last bit.
+    // The first bit has propagated for 4 of 10 ms; the last bit is still at the sender.
     expect(sending.flying.head[0]).toBeCloseTo(0.4);
     expect(sending.flying.tail[0]).toBe(0);
     const sent = await at(hops, 13e6);
@@ -76,7 +76,7 @@ describe("a packet", () => {
     expect(over.flying.count + over.queues[0].length + over.falling.count).toBe(0);
   });
 
-  it("falls where it is dropped, with its cause, and is soon out of sight", async () => {
+  it("falls where it is dropped, with its cause, and disappears", async () => {
     const hops = [hop(0), hop(1e6, { fate: 1, transmission: 0 })];
     const scene = await at(hops, 3e6);
     expect(scene.falling.count).toBe(1);
@@ -104,7 +104,7 @@ describe("a packet", () => {
 describe("batches", () => {
   const hops = Array.from({ length: BATCH + 10 }, (_, i) => hop(i * 1000, { transmission: 500, sequence: i }));
 
-  it("are read when their time comes", async () => {
+  it("are loaded on demand", async () => {
     const { packets, ranges } = await open(hops);
     expect(packets.rows).toBe(BATCH + 10);
     expect(ranges, "the schema").toHaveLength(1);
@@ -112,14 +112,14 @@ describe("batches", () => {
     expect(ranges).toHaveLength(2);
   });
 
-  it("overlap: what is under way may be in the batch before", async () => {
+  it("overlap: a packet in flight may be in the previous batch", async () => {
     const scene = await at(hops, BATCH * 1000 + 4e6);
-    // 10 ms of delay and a packet each us, of which the second batch has ten.
+    // The delay is 10 ms, with a packet per us. Ten of these packets are in the second batch.
     const sequences = scene.flying.count;
     expect(sequences).toBe(6010);
   });
 
-  it("tell when the next packet comes", async () => {
+  it("have the time of the next packet", async () => {
     const { packets } = await open(hops);
     expect(await packets.nextAfter(1500)).toBe(2000);
     expect(await packets.nextAfter(BATCH * 1000 - 1)).toBe(BATCH * 1000);
@@ -127,19 +127,19 @@ describe("batches", () => {
   });
 });
 
-it("what is under way is found though its transmission was long over", async () => {
-  // Transmitted within 0.5 us, then 10 ms on the link: longer than its batch says.
+it("a packet in flight is found after the end of its transmission", async () => {
+  // The transmission takes 0.5 us, the propagation 10 ms.
   const scene = await at([hop(0, { transmission: 500 })], 9e6);
   expect(scene.flying.count).toBe(1);
 });
 
-it("without packets queues are as samples say, and drops fall as events tell", () => {
+it("without packets, queues are drawn from samples and drops from events", () => {
   const events = readEvents(
     eventsFile([{ time_s: 1, event: "drop", entity: "a->b", flow: "ftp", cause: "queue_full" }]),
   );
   const line = { entity: "a->b", metric: "queue_packets", times: Float64Array.of(0.9), values: Float64Array.of(3) };
   const scene = new Scene();
-  scene.fillCoarsely(["a->b"], ["call", "ftp"], [line], events, 1.2, 0.8);
+  scene.fillFromSamples(["a->b"], ["call", "ftp"], [line], events, 1.2, 0.8);
   expect(scene.queues[0]).toEqual([UNKNOWN, UNKNOWN, UNKNOWN]);
   expect(scene.falling.count).toBe(1);
   expect(scene.falling.flow[0]).toBe(1);

@@ -13,7 +13,7 @@ describe("series.arrow", () => {
     ]),
   );
 
-  it("is taken apart into lines", () => {
+  it("is split into lines", () => {
     expect(lines.map(({ entity, metric }) => `${metric} of ${entity}`)).toEqual([
       "rtt_s of media",
       "cwnd_packets of ftp",
@@ -22,14 +22,14 @@ describe("series.arrow", () => {
     expect([...lines[1].times]).toEqual([0.1, 0.2, 0.3]);
   });
 
-  it("has at each instant the newest sample", () => {
+  it("has the latest sample at each time", () => {
     expect(valueAt(lines[1], 0.05)).toBeNaN();
     expect(valueAt(lines[1], 0.1)).toBe(2);
     expect(valueAt(lines[1], 0.29)).toBe(4);
     expect(valueAt(lines[1], 99)).toBe(8);
   });
 
-  it("has a gap where a sample is no number", () => {
+  it("has a gap where a sample is not finite", () => {
     const line = { times: Float64Array.of(1, 2, 3), values: Float64Array.of(5, Infinity, NaN) };
     expect(align([line])).toEqual([
       [1, 2, 3],
@@ -37,7 +37,7 @@ describe("series.arrow", () => {
     ]);
   });
 
-  it("is drawn over one list of times", () => {
+  it("is aligned to one list of times", () => {
     expect(align(lines)).toEqual([
       [0.1, 0.2, 0.3],
       [0.05, 0.06, undefined],

@@ -15,7 +15,7 @@ describe("a report", () => {
     "findings.json": Buffer.from("[]").toString("base64"),
   };
 
-  it("has its files in the page, and any part of them", async () => {
+  it("contains its files, and returns any range of them", async () => {
     page(JSON.stringify({ records: [{ id: "0", name: "demo", files }] }));
     const source = openSource();
     expect((await source.list())[0].name).toBe("demo");
@@ -28,7 +28,7 @@ describe("a report", () => {
       [500, 1],
     ])
       expect(await source.range("0", "a.bin", offset, length)).toEqual(bytes.slice(offset, offset + length));
-    await expect(source.file("0", "packets.arrow")).rejects.toThrow("made without packets.arrow");
+    await expect(source.file("0", "packets.arrow")).rejects.toThrow("does not contain packets.arrow");
   });
 });
 
@@ -38,7 +38,7 @@ describe("findings", () => {
     page(JSON.stringify({ records: [{ id: "0", name: "demo", files }], ...more }));
   const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 
-  it("of a report are in it, none of them too, and an older one has no word of them", async () => {
+  it("of a report are embedded, also if there are none; an older report has null", async () => {
     report({ "findings.json": encoded(found) });
     expect(await openSource().findings(["0"])).toEqual(found);
     report({ "findings.json": encoded([]) });
@@ -47,7 +47,7 @@ describe("findings", () => {
     expect(await openSource().findings(["0"])).toBeNull();
   });
 
-  it("between the records of a report are in it for those that were compared", async () => {
+  it("between records of a report are embedded for compared records", async () => {
     report({}, { between: { "0,1": found } });
     expect(await openSource().findings(["0", "1"])).toEqual(found);
     expect(await openSource().findings(["0", "2"])).toBeNull();
@@ -55,7 +55,7 @@ describe("findings", () => {
     expect(await openSource().findings(["0", "1"])).toBeNull();
   });
 
-  it("of a server are those of the record that is asked for", async () => {
+  it("of a server are requested by record", async () => {
     page(null, "?token=abc");
     const fetch = vi.fn(async (_url: string) => new Response(JSON.stringify(found)));
     vi.stubGlobal("fetch", fetch);
@@ -69,7 +69,7 @@ describe("findings", () => {
 });
 
 describe("a server", () => {
-  it("is asked with the token of the page's address", async () => {
+  it("receives the token in the address of the page", async () => {
     page(null, "?token=abc");
     const fetch = vi.fn(async (_url: string, _init: object) => new Response("[]"));
     vi.stubGlobal("fetch", fetch);
@@ -77,31 +77,31 @@ describe("a server", () => {
     expect(fetch.mock.calls[0][0]).toBe("/api/records?token=abc");
   });
 
-  it("is asked one thing at a time, whatever became of the one before", async () => {
+  it("receives one request at a time, also after an error", async () => {
     page(null);
-    let [asked, most] = [0, 0];
+    let [pending, maxPending] = [0, 0];
     vi.stubGlobal("fetch", async (path: string) => {
-      most = Math.max(most, ++asked);
+      maxPending = Math.max(maxPending, ++pending);
       await new Promise((done) => setTimeout(done, 1));
-      asked--;
+      pending--;
       return new Response("[]", { status: path.includes("gone") ? 404 : 200 });
     });
     const source = openSource();
     const answers = await Promise.allSettled([source.file("0", "gone"), source.list(), source.findings(["0"])]);
     expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
-    expect(most).toBe(1);
+    expect(maxPending).toBe(1);
   });
 
-  it("that knows no ranges sends all, of which a part is taken", async () => {
+  it("without range support sends the whole file, from which the range is cut", async () => {
     page(null);
     vi.stubGlobal("fetch", async () => new Response(Uint8Array.of(1, 2, 3, 4)));
     expect(await openSource().range("0", "x", 1, 2)).toEqual(Uint8Array.of(2, 3));
   });
 
-  it("that has gone, or has another token, is told from one that lacks a file", async () => {
+  it("that has ended, has another token, or lacks a file causes different errors", async () => {
     page(null);
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
-    await expect(openSource().list()).rejects.toThrow("The command that showed this has ended");
+    await expect(openSource().list()).rejects.toThrow("the command that served this page has ended");
     vi.stubGlobal("fetch", async () => new Response("", { status: 403 }));
     await expect(openSource().list()).rejects.toThrow("token");
     vi.stubGlobal("fetch", async () => new Response("", { status: 404 }));
@@ -109,22 +109,23 @@ describe("a server", () => {
   });
 });
 
-describe("a server that does not have a file", () => {
-  const answer = (status: number, words: string) => {
+describe("a server without a file", () => {
+  const reply = (status: number, message: string) => {
     page(null, "?token=abc");
-    vi.stubGlobal("fetch", async () => new Response(`${words}\n`, { status }));
+    vi.stubGlobal("fetch", async () => new Response(`${message}\n`, { status }));
   };
 
-  it("names the damaged file (the page asked whether the record was moved)", async () => {
-    answer(500, "cannot read out/call/series.arrow: not an Arrow file");
+  it("names the damaged file", async () => {
+    reply(500, "cannot read out/call/series.arrow: not an Arrow file");
     const why =
-      "The server cannot answer (500: cannot read out/call/series.arrow: not an Arrow file). If a file is damaged";
+      "The server reported an error (500: cannot read out/call/series.arrow: not an Arrow file). If a file is damaged";
     await expect(openSource().findings(["0"])).rejects.toThrow(why);
   });
 
-  it("has no file of a record that was moved", async () => {
-    answer(404, "there is no such record");
-    const why = "The server has no records/0/summary.json (404: there is no such record). Was the record moved?";
+  it("suggests a reload for a record that was moved", async () => {
+    reply(404, "there is no such record");
+    const why =
+      "The server has no records/0/summary.json (404: there is no such record). The record may have been moved.";
     await expect(openSource().file("0", "summary.json")).rejects.toThrow(why);
   });
 });

@@ -1,8 +1,8 @@
 /**
- * Colours that people with any colour vision can tell apart (Okabe and Ito, 2008), as `headway plot` has them: grey for yellow, which
- * nobody sees on white. Nothing is told by colour alone: lines have dashes, packets shapes.
+ * Palette of Okabe and Ito (2008), which is distinguishable with any color vision, as in `headway plot`.
+ * Gray replaces yellow, which has too little contrast on white. Curves also differ in dashes, and packets in shapes.
  */
-export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#808080"];
+export const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#808080"];
 
 export const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2, 1, 2]];
 
@@ -22,10 +22,10 @@ const KIND_SHAPES = new Map<string, Shape>(
   } as const),
 );
 
-/** The shape of a media kind, and of one that has none here by its place. */
+/** Returns the shape of a media kind. An unknown kind gets a shape by its index. */
 export const shapeOf = (kind: string, place = 0): Shape => KIND_SHAPES.get(kind) ?? SHAPES[place % SHAPES.length];
 
-export const colourOf = (place: number) => COLOURS[place % COLOURS.length];
+export const colorOf = (place: number) => COLORS[place % COLORS.length];
 
 /** Traces a shape of a radius around a point; the caller fills or strokes it. */
 export function traceShape(to: CanvasRenderingContext2D, shape: Shape, x: number, y: number, r: number): void {
@@ -52,7 +52,7 @@ export function traceShape(to: CanvasRenderingContext2D, shape: Shape, x: number
   }
 }
 
-/** Each cause of a loss has a letter of its own, which falls with the packet. A map, since a record may name anything. */
+/** Letter and text of each cause of a loss. It is a Map, because causes in records are arbitrary strings. */
 const CAUSES = new Map(
   Object.entries({
     queue_full: { mark: "F", text: "queue full" },
@@ -64,6 +64,6 @@ const CAUSES = new Map(
   }),
 );
 
-/** A cause as a word, and as the letter that falls. One that is not known falls as it is written. */
+/** Returns the text and the letter of a cause. An unknown cause has its name as text and the letter `?`. */
 export const causeText = (cause: string) => CAUSES.get(cause)?.text ?? cause.replaceAll("_", " ");
 export const causeMark = (cause: string) => CAUSES.get(cause)?.mark ?? "?";
