@@ -1,6 +1,6 @@
-"""The parts in time of fares.csv as a picture: a field for each call and queue, a panel for each link."""
+"""Draws the shares in time of fares.csv: a field for each call and queue, a panel for each link."""
 
-# Okabe and Ito: nothing in time, half, all.
+# Colors of Okabe and Ito: nothing in time, half, all.
 NONE, HALF, ALL = (0xD5, 0x5E, 0x00), (0xFF, 0xFF, 0xFF), (0x56, 0xB4, 0xE9)
 CELL_W, CELL_H, LEFT, TOP, GAP = 74, 20, 150, 56, 14
 
@@ -16,9 +16,9 @@ def text(x, y, words, anchor="middle", more=""):
 
 def field(x, y, row):
     audio, pictures = row["audio_pct"], row["pictures_pct"]
-    told = f'{row["call"]}, {row["queue"]}: {audio:.1f} % of audio and {pictures:.1f} % of pictures in time'
+    title = f'{row["call"]}, {row["queue"]}: {audio:.1f} % of audio and {pictures:.1f} % of pictures in time'
     box = f'<rect x="{x}" y="{y}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="{colour(pictures)}" stroke="#999" stroke-width="0.5"/>'
-    return f"<g><title>{told}</title>{box}{text(x + CELL_W / 2 - 1, y + CELL_H / 2 + 3, f'{audio:.0f} / {pictures:.0f}')}</g>"
+    return f"<g><title>{title}</title>{box}{text(x + CELL_W / 2 - 1, y + CELL_H / 2 + 3, f'{audio:.0f} / {pictures:.0f}')}</g>"
 
 
 def panel(rows, queues, calls, top, title):
@@ -35,10 +35,10 @@ def panel(rows, queues, calls, top, title):
 
 
 def svg(rows, links, queues, calls):
-    """The picture."""
+    """Returns the picture as SVG."""
     height_of_one = TOP + len(calls) * CELL_H + GAP
     width, height = LEFT + len(queues) * CELL_W + 12, len(links) * height_of_one + 24
-    titles = {"fixed": "6 Mb/s that do not change", "outage": "6, 1.5, 0, 3 and 6 Mb/s", "LTE": "an LTE cell, as a model has it"}
+    titles = {"fixed": "constant 6 Mb/s", "outage": "6, 1.5, 0, 3 and 6 Mb/s", "LTE": "model of an LTE cell"}
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">',
              f'<rect width="{width}" height="{height}" fill="white"/>', text(LEFT, 18, "Audio / pictures in time, %", "start", 'font-size="15"')]
     for place, link in enumerate(links):

@@ -1,6 +1,6 @@
-"""The ratios of friendliness.csv as a picture: a line a rival and queue, with their intervals."""
+"""Draws the ratios of friendliness.csv: a line for each kind of TCP and queue, with intervals."""
 
-# Okabe and Ito.
+# Colors of Okabe and Ito.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 360, 60, 190, 40, 50
 MOST_RATIO = 2.5
@@ -19,10 +19,10 @@ def text(at_x, at_y, words, anchor="middle", more=""):
 
 
 def svg(cases):
-    """The picture."""
+    """Returns the picture as SVG."""
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-             text((LEFT + WIDTH - RIGHT) / 2, 22, "What a TFRC gets beside a TCP", more='font-size="15"'),
+             text((LEFT + WIDTH - RIGHT) / 2, 22, "Throughput of TFRC relative to TCP", more='font-size="15"'),
              text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "flows of each kind"),
              text(16, HEIGHT / 2, "TFRC's throughput / TCP's", more=f'transform="rotate(-90 16 {HEIGHT / 2})"')]
     for tick in range(6):

@@ -1,4 +1,4 @@
-"""One job of bench/python in a process of its own; what it prints is read by `run`.
+"""Runs one job of bench/python in a separate process; `run` reads its output.
 
 loop SECONDS, threads MANY, gap BUILT_IN_OR_OWN, queue BUILT_IN_OR_OWN, sweep FOLDER MANY, dask FOLDER MANY
 """
@@ -12,7 +12,7 @@ from headway import Controller, Flow, Link, Scenario, SendQueue, SenderHalf
 
 
 def star(seconds, clients=50):
-    """Files of so many clients through one RED queue, no series: the loop and nothing else."""
+    """Returns a scenario with files of this many clients through one RED queue, without series: only the event loop is measured."""
     return Scenario(
         duration=f"{seconds}s",
         record={"series": False},
@@ -35,7 +35,7 @@ def loop(seconds):
 
 
 def threads(many):
-    """Seconds for four runs on so many threads."""
+    """Returns the seconds of four runs on this many threads."""
     work = [star(400, clients) for clients in (21, 21, 21, 21)]
 
     def some(first):
@@ -82,7 +82,7 @@ def sender(transport, queue=None, seconds=20):
 
 
 def per_packet(scenario, **own):
-    """Nanoseconds a packet."""
+    """Returns nanoseconds per packet."""
     begin = time.perf_counter()
     record = scenario.run(**own)
     took = time.perf_counter() - begin
@@ -90,7 +90,7 @@ def per_packet(scenario, **own):
 
 
 def gap(which):
-    """A packet each 100 us, of a controller from here or there; more wants to go."""
+    """Sends a packet each 100 us with a built-in controller or one in Python; the source always has data."""
     if which == "own":
         per_packet(sender("tfrc"), controllers={"f": Controller(Even)})
     else:
@@ -98,7 +98,7 @@ def gap(which):
 
 
 def queue(which):
-    """The same with ten packets that wait, in order."""
+    """Does the same with a first-in first-out queue of ten waiting packets."""
     own = {"queues": {"f": Fifo}} if which == "own" else {}
     waits = {"kind": "fifo", "limit": "10packets"} if own else {"kind": "edf", "limit": "10packets"}
     per_packet(sender(EVEN, waits), **own)

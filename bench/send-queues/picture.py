@@ -1,6 +1,6 @@
-"""What of send-queues.csv is in time as a picture: audio, and audio and video, a line a queue, and the bound above them."""
+"""Draws the shares in time of send-queues.csv: audio, and audio and video, a line for each queue, and the bound above them."""
 
-# Okabe and Ito; the bound is black.
+# Colors of Okabe and Ito; the bound is black.
 COLOURS = {"bound": "#000000", "sure-first": "#009E73", "ring-sfdps2": "#0072B2", "sfdps2": "#56B4E9", "prio": "#E69F00", "fifo": "#D55E00"}
 WIDTH, HEIGHT, TOP, BOTTOM = 860, 360, 64, 50
 PANEL, LEFT, GAP = 300, 60, 50
@@ -22,12 +22,12 @@ def text(at_x, at_y, words, anchor="middle", more=""):
 
 
 def svg(cases):
-    """The picture."""
+    """Returns the picture as SVG."""
     cases = [case for case in cases if (case["rtt_ms"], case["length"]) == (RTT, LENGTH)]
     rates = sorted({case["rate_kbps"] for case in cases})
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-             text(LEFT + PANEL + GAP / 2, 22, f"What send queues have in time over the same opportunities; {RTT} ms, {LENGTH} packets", more='font-size="15"'),
+             text(LEFT + PANEL + GAP / 2, 22, f"Packets in time by send queue, over the same opportunities; {RTT} ms, {LENGTH} packets", more='font-size="15"'),
              text(LEFT + PANEL + GAP / 2, HEIGHT - 12, "bottleneck in kb/s, shared with two Reno flows"),
              text(16, HEIGHT / 2, "in time, %", more=f'transform="rotate(-90 16 {HEIGHT / 2:.1f})"')]
     for panel, (title, key) in enumerate(PANELS):

@@ -1,6 +1,6 @@
-"""What a job counts under cachegrind, for each packet-hop or for each flow.
+"""Counts events of a job with cachegrind, for each packet-hop or for each flow.
 
-For a packet-hop the job is run at two lengths; the difference, by the packet-hops between them, has no start-up in it.
+For packet-hops the job is run at two lengths. The difference of the counts, divided by the difference of the packet-hops, excludes the start-up.
 """
 
 import json
@@ -15,14 +15,14 @@ import jobs
 
 
 def needed(flag):
-    """Ends the program where there is no valgrind."""
+    """Exits if valgrind is missing."""
     if not shutil.which("valgrind"):
         sys.exit(f"bench/simulator {flag} needs valgrind: apt-get install valgrind (Debian, Ubuntu)")
 
 
 def count(headway, job, seconds, options, counter, stack_offset, folder):
-    """What a counter of cachegrind's (a line of its report, such as "I refs") says of a run, and the run's packet-hops."""
-    # Words and variables lie on the stack: were they longer, all of it would fall into other lines of a cache. So one variable moves it.
+    """Returns a counter of cachegrind (a line of its report, such as "I refs") for a run, and the run's packet-hops."""
+    # Arguments and environment variables are on the stack. Their length moves the stack to other lines of a cache, so one variable sets the position.
     (folder / "headway").symlink_to(headway)
     command, record = jobs.headway_command("./headway", job, seconds, folder)
     words = [word.name if isinstance(word, pathlib.Path) else word for word in command]
@@ -44,5 +44,5 @@ def per_hop(headway, job, short_s, options, counter, stack_offset):
 
 
 def per_flow(headway, job, options, counter):
-    """Of the whole command, from the text of the scenario to the findings."""
+    """Returns the count of the whole command, from the text of the scenario to the findings."""
     return counted(headway, job, job.seconds, options, counter)[0] / job.clients

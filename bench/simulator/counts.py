@@ -1,4 +1,4 @@
-"""Counts for each packet-hop or flow: steady from run to run and from machine to machine, so that they can be kept and compared."""
+"""Counts for each packet-hop or flow. They are stable between runs and between machines, so that they can be stored and compared."""
 
 import csv
 import dataclasses
@@ -20,16 +20,16 @@ ACCEPTED = jobs.HERE / "accepted.md"
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    # The long run is as long as the job is, in simulated seconds.
+    # Duration of the long run, in simulated s: that of the job.
     job: jobs.Job
     # None: the whole command is counted, for each flow.
     short_s: float | None
-    # Of cachegrind: its options, and the line of its report that counts.
+    # Options of cachegrind, and the line of its report with the count.
     options: tuple
     counter: str
-    # What a packet-hop may take at most, whatever is stored.
+    # Largest allowed count of a packet-hop, whatever is stored.
     at_most: float | None = None
-    # Where the stack lies, in bytes: the count is the mean over these.
+    # Positions of the stack, in bytes: the count is the mean over these.
     stack_offsets: tuple = (0,)
 
     @property
@@ -45,13 +45,13 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """Cases that are counted in one unit, and kept in one file."""
+    """Cases that are counted in one unit, and stored in one file."""
 
-    # How bench/simulator/run is asked for them.
+    # The option of bench/simulator/run for these counts.
     flag: str
     unit: str
     file: pathlib.Path
-    # What other compilers, C libraries and processors are good for is less than this part.
+    # Differences between compilers, C libraries and processors are smaller than this fraction.
     tolerance: float
     digits: int
 
@@ -64,7 +64,7 @@ class Counts:
         return f"bench/simulator/run {self.flag} --store"
 
     def store(self, found):
-        """Keeps the lowest count of each case, and what they hold for. Counts of other compilers are replaced."""
+        """Stores the lowest count of each case, with the machine and the compiler. Replaces counts of other compilers."""
         made_by = f"{platform.machine()}, {' '.join(first_line('rustc', '--version').split()[:2])}, {first_line('valgrind', '--version')}"
         kept, kept_by = self.stored()
         if kept_by == made_by:
@@ -73,33 +73,33 @@ class Counts:
         self.file.write_text("\n".join([f"# {made_by}: {self.to_store}", f"name,{self.column}", *rows]) + "\n")
 
     def stored(self):
-        """What is kept: {name: count}, and by what it was made."""
+        """Returns the stored counts, {name: count}, and the description of the machine and compiler."""
         made_by, *lines = self.file.read_text().splitlines()
         return {row["name"]: float(row[self.column]) for row in csv.DictReader(lines)}, made_by.lstrip("# ").partition(":")[0]
 
     def accepted(self):
-        """Counts above the lowest that accepted.md accepts: {name: at most}."""
+        """Returns the higher counts that accepted.md accepts: {name: at most}."""
         rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in ACCEPTED.read_text().splitlines() if line.startswith("|")]
         return {row[1]: float(row[4]) for row in rows[2:] if row[2] == self.unit}
 
     def comparable(self, cases):
-        """Ends the program where what is kept is of another machine, or not of these cases."""
+        """Exits if the stored counts are of another machine, or not of these cases."""
         kept, made_by = self.stored()
         if not made_by.startswith(platform.machine()):
-            sys.exit(f"{self.file.name} holds for {made_by}, this is {platform.machine()}: nothing to compare with")
+            sys.exit(f"{self.file.name} is for {made_by}, this is {platform.machine()}: nothing to compare with")
         if missing := {case.name for case in cases} - kept.keys():
             sys.exit(f"{self.file.name} has no {', '.join(sorted(missing))}: run {self.to_store}")
 
     def check(self, case, now, kept, accepted):
-        """Compares a count with the lowest that is kept and with its bar, and names what to do about it."""
+        """Compares a count with the lowest stored one and with its bar, and returns the case with an advice."""
         change = now / kept - 1
         numbers = f"{now:.{self.digits}f} {self.unit} a {case.of}, {kept:.{self.digits}f} are stored"
         most = max(kept * (1 + self.tolerance), accepted or 0)
         advice = ""
         if now > most:
-            advice = f"{case.name} takes {numbers}; if that is meant, write the reason into {ACCEPTED.name}"
+            advice = f"{case.name} takes {numbers}; if this is intended, write the reason into {ACCEPTED.name}"
         elif change < -self.tolerance:
-            advice = f"{case.name} takes only {numbers}; keep it with {self.to_store}"
+            advice = f"{case.name} takes only {numbers}; store it with {self.to_store}"
         checked = {"name": case.name, "of": case.of, self.column: round(now, self.digits), "stored": kept, "change": round(change, 4),
                    "accepted": accepted, "pass": now <= most, "advice": advice}
         return checked if case.at_most is None else checked | {"at_most": case.at_most, "bar_holds": now <= case.at_most}
@@ -113,7 +113,7 @@ class Counts:
                   f"{'ok' if case['pass'] else 'MORE':4}{bar}{accepted}".rstrip())
 
     def main(self, cases, store_them, as_json, bars_count=True):
-        """Counts the cases and compares. 0 if none takes more than is stored, and, where they count, all bars hold."""
+        """Counts the cases and compares. Returns 0 if no case exceeds its stored count and all judged bars hold."""
         cachegrind.needed(self.flag)
         if not store_them:
             self.comparable(cases)

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 
 HERE = pathlib.Path(__file__).resolve().parent
-# A run this short is all start-up and record: nothing has crossed the bottleneck yet.
+# A run of this duration consists of start-up and record only: no packet has passed the bottleneck yet.
 STARTUP_S = 0.02
 
 
@@ -19,14 +19,14 @@ class Job:
     seconds: float
     red: bool = False
     series: bool = False
-    # ns-2's own order of ties instead of a draw: every link that is busy then makes two events a packet.
+    # ns-2's order of ties instead of a random one: then every busy link makes two events per packet.
     scheduled: bool = False
 
 
 JOBS = [Job("tcp-50", "tcp", 50, 100), Job("cbr-50", "cbr", 50, 100), Job("tcp-500", "tcp", 500, 20), Job("tcp-5000", "tcp", 5000, 5)]
 
 
-# Calls and downloads of today.
+# Calls and downloads with current protocols.
 MEDIA = Job("media-50", "media", 50, 40, series=True)
 # As many data packets as cbr-50 sends, under rate control.
 CONTROLLED = [Job("tfrc-50", "tfrc", 50, 100), Job("dccp-50", "dccp", 50, 100)]
@@ -37,12 +37,12 @@ def link(ends, rate_mbps, delay_ms, queue, one_way=False):
             f'delay = "{delay_ms}ms"\nqueue = {{ kind = {queue} }}\n')
 
 
-# Audio and video that are of use for 200 ms, in packets of all sizes.
+# Audio and video with a lifetime of 200 ms, in packets of all sizes.
 CALL = 'kind = "conference", lifetime = "200ms", random_start = true'
 
 
 def media(job, seconds):
-    """Each client calls and downloads."""
+    """Returns a scenario in which each client has a call and a download."""
     flow = '[[flow]]\nname = "{}"\nfrom = "client"\nto = "server"\nstart = {{ uniform = ["0s", "500ms"] }}\ntransport = {{ {} }}\nsource = {{ {} }}\n'
     return "".join([
         f'name = "{job.name}"\nduration = "{seconds}s"\ndialect = "rfc"\nrecord.series = "100ms"\n[[node]]\nname = "client"\ncount = {job.clients}\n',
@@ -54,7 +54,7 @@ def media(job, seconds):
 
 
 def scenario(job, seconds):
-    """The job as a scenario; star.tcl is the same for ns-2."""
+    """Returns the job as a scenario; star.tcl is the same for ns-2."""
     if job.kind == "media":
         return media(job, seconds)
     bottleneck_mbps, limit = (job.clients, 2 * job.clients) if job.kind == "tcp" else (155, 1000)
@@ -66,7 +66,7 @@ def scenario(job, seconds):
         starts = [f"{77 * client}us" for client in range(job.clients)]
         transport = {"cbr": 'kind = "udp", datagram = "1500B"', "tfrc": 'kind = "tfrc", datagram = "1500B", header = "0B"',
                      "dccp": 'kind = "dccp", ccid = 3'}[job.kind]
-        # As many packets of each; a little smaller where headers of their own must fit into 1500 B.
+        # The same number of packets for each; slightly smaller if further headers must fit into 1500 B.
         rate, size = ("3Mbps", "1500B") if job.kind == "cbr" else ("2.8Mbps", "1400B")
         source = f'kind = "cbr", rate = "{rate}", size = "{size}"'
     return "".join([
@@ -83,7 +83,7 @@ def scenario(job, seconds):
 
 
 def headway_command(headway, job, seconds, folder):
-    """What runs the job, and the folder that its record is in afterwards."""
+    """Returns the command that runs the job, and the folder of its record."""
     path, record = folder / "scenario.toml", folder / "record"
     path.write_text(scenario(job, seconds))
     return [headway, "run", path, "--out", record, "--quiet"], record

@@ -1,14 +1,14 @@
-"""What many measurements say."""
+"""Summarizes repeated measurements."""
 
 import statistics
 
 
 def spread(values):
-    """Median, least and most, to six digits."""
+    """Returns median, minimum and maximum, to six digits."""
     return {name: float(f"{of(values):.6g}") for name, of in (("median", statistics.median), ("min", min), ("max", max))}
 
 
 def show(values, digits=3):
-    """A spread as text."""
+    """Returns a spread as text."""
     one = values if isinstance(values, dict) else spread(values)
     return f"{one['median']:.{digits}f} ({one['min']:.{digits}f}-{one['max']:.{digits}f})"

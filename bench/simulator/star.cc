@@ -1,4 +1,4 @@
-// The star as ns-3 runs it: N clients - 10 Mb/s, 3 ms - gateway - N Mb/s (cbr: 155 Mb/s), 10 ms - server. star.tcl is the same for ns-2.
+// The star for ns-3: N clients - 10 Mb/s, 3 ms - gateway - N Mb/s (cbr: 155 Mb/s), 10 ms - server. star.tcl is the same for ns-2.
 // usage: star-ns3 tcp|cbr N SECONDS
 // Prints packet-hops, and the packets that they are derived from.
 
@@ -14,7 +14,7 @@
 
 using namespace ns3;
 
-// A duplex link with a queue of its own length in each direction, and no queue above the device.
+// Makes a duplex link with a separate queue length in each direction, and no queue above the device.
 static void Connect(Ptr<Node> one, Ptr<Node> other, double mbps, int delay_ms, int there, int back, Ipv4AddressHelper& addresses, Ipv4Address& of_other) {
   PointToPointHelper link;
   link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(static_cast<uint64_t>(mbps * 1e6))));
@@ -46,7 +46,7 @@ int main(int argc, char* argv[]) {
   Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(64 * payload));
-  // A larger one ends ns-3.37 by a segmentation fault.
+  // A larger one causes a segmentation fault in ns-3.37.
   Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(64 * payload));
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));

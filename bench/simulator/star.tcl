@@ -1,4 +1,4 @@
-# The star as ns-2 runs it: N clients - 10 Mb/s, 3 ms - gateway - N Mb/s (cbr: 155 Mb/s), 10 ms - server.
+# The star for ns-2: N clients - 10 Mb/s, 3 ms - gateway - N Mb/s (cbr: 155 Mb/s), 10 ms - server.
 # usage: ns star.tcl tcp|cbr N SECONDS [manual]
 # `manual` sets the routes by hand: for 5000 clients ns-2's own computation does not end in minutes.
 # Prints packet-hops, and the packets that they are derived from.
@@ -7,14 +7,14 @@ lassign $argv kind clients seconds routing
 set ns [new Simulator]
 if {$routing eq "manual"} { $ns rtproto Manual }
 
-# A duplex link with a queue of its own length in each direction.
+# Makes a duplex link with a separate queue length in each direction.
 proc connect {one other rate delay there back} {
     global ns routing
     $ns duplex-link $one $other $rate $delay DropTail
     $ns queue-limit $one $other $there
     $ns queue-limit $other $one $back
 }
-# Everything that has no way of its own goes through the gateway.
+# Destinations without a separate route use the gateway.
 proc route {leaf gateway} {
     [$leaf get-module "Manual"] add-route-to-adj-node -default $gateway
     [$gateway get-module "Manual"] add-route-to-adj-node $leaf
@@ -58,7 +58,7 @@ for {set i 0} {$i < $clients} {incr i} {
     lappend sinks $sink
 }
 
-# Of TCP, a packet that is answered has made two hops, its acknowledgement two more; one that is dropped, one.
+# A TCP packet that is acknowledged has made two hops, and its acknowledgement two more; a dropped packet has made one.
 proc finish {} {
     global kind agents sinks
     set sent 0

@@ -1,4 +1,4 @@
-"""What the commands of validation/ and bench/ share, one idea a file.
+"""Modules that the commands of validation/ and bench/ share.
 
-A command that lies in a folder of validation/ finds it with `sys.path.insert(1, str(HERE.parent))`, one in bench/ alike.
+A command in a folder of validation/ or bench/ adds the parent folder of this package to `sys.path` to import it.
 """

@@ -1,4 +1,4 @@
-"""How a command runs: whatever stops it from outside is told in a sentence, never as a traceback."""
+"""Runs a command. Errors of the environment are reported in one sentence, not as a traceback."""
 
 import concurrent.futures
 import contextlib
@@ -11,19 +11,19 @@ import sys
 import tempfile
 
 INTERRUPTED = 128 + signal.SIGINT
-# How much of a failed command is told.
+# Number of words of a failed command that are printed.
 SHOWN_WORDS = 3
 
 
-# What asks a command to end: Ctrl-C, `kill`, a terminal that is closed.
+# Signals that ask a command to end: Ctrl-C, `kill`, a closed terminal.
 ASKS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# So long it may take to end when it is asked; then it is killed, with all that it has started.
+# Time from such a signal until the command and all processes that it started are killed.
 GRACE_S = 10
 
 
 def run(main):
-    """Runs `main` in a process of its own, the first of a group to which all that it starts belongs. This one waits, passes on what asks
-    it to end, and leaves nothing of the group and no temporary file behind."""
+    """Runs `main` in a child process that leads a process group. The parent waits, forwards signals, and at the end kills the remaining
+    processes of the group and removes the temporary files."""
     sys.stdout.flush()
     scratch = tempfile.mkdtemp(prefix="headway-")
     child = os.fork()
@@ -41,17 +41,17 @@ def run(main):
 
 
 def _heeded():
-    """Those of ASKS that count: all but a closed terminal where nohup says so."""
+    """Returns the signals of ASKS that are handled: all, except SIGHUP under nohup."""
     return [number for number in ASKS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
 
 
 def _wait(child):
-    """The exit status of the child, when its group is gone."""
+    """Waits for the child, kills the rest of its group, and returns the exit status."""
     def ask(_number, _frame):
         _signal(child, signal.SIGTERM)
         signal.alarm(GRACE_S)
 
-    with contextlib.suppress(OSError):  # the child does so too, and who comes second may find it gone
+    with contextlib.suppress(OSError):  # the child does this too, and may already have ended
         os.setpgid(child, child)
     signal.signal(signal.SIGALRM, lambda _number, _frame: _signal(child, signal.SIGKILL))
     for number in _heeded():
@@ -67,7 +67,7 @@ def _signal(group, number):
 
 
 def _end_with(main):
-    """Runs `main`, and ends with the exit status that it returns; with 1 where something is missing or fails, with 130 when it is asked."""
+    """Runs `main` and exits with the status that it returns; with 1 if something is missing or fails, with 130 after a signal."""
     try:
         status = main()
         sys.stdout.flush()
@@ -75,17 +75,17 @@ def _end_with(main):
     except KeyboardInterrupt:
         stopped()
     except subprocess.CalledProcessError as error:
-        # The whole group of processes is asked, and a child may end first.
+        # The signal goes to the whole process group, and a child may end first.
         if error.returncode == INTERRUPTED or -error.returncode in ASKS:
             stopped()
         sys.exit(failure(error))
     except BrokenPipeError:
-        # Who read the output has enough of it (`run | head`); what is left of it must not be written either.
+        # The reader closed the pipe (`run | head`). Output that is still buffered must not be written either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except FileNotFoundError as missing:
-        rust = ": it comes with Rust (https://rustup.rs)" if missing.filename in ("cargo", "rustc") else ""
-        sys.exit(f"there is no {missing.filename}{rust}")
+        rust = ": it is part of Rust (https://rustup.rs)" if missing.filename in ("cargo", "rustc") else ""
+        sys.exit(f"{missing.filename} was not found{rust}")
     except OSError as error:
         sys.exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
@@ -96,7 +96,7 @@ def stopped():
 
 
 def failure(error):
-    """A failed process as a sentence, behind what it said itself where that was not for the terminal."""
+    """Returns a sentence on a failed process, after its captured standard error."""
     words = list(map(str, error.cmd))
     command = shlex.join(words[:SHOWN_WORDS]) + (" ..." if len(words) > SHOWN_WORDS else "")
     ended = f"was ended by signal {-error.returncode}" if error.returncode < 0 else f"ended with status {error.returncode}"
@@ -106,7 +106,7 @@ def failure(error):
 
 @contextlib.contextmanager
 def pool(jobs):
-    """Threads that run so many jobs at once. When one fails, or on Ctrl-C, those that have not begun never do."""
+    """Yields a pool of threads that runs this many jobs at once. When a job fails, or on Ctrl-C, pending jobs are canceled."""
     threads = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
         yield threads

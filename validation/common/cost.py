@@ -1,17 +1,17 @@
-"""What a command costs."""
+"""Measures the processor time and the memory of a command."""
 
 import os
 import shutil
 import subprocess
 import tempfile
 
-# GNU time, for the peak memory. What Python itself is told of a child starts at Python's own size: a child is a copy of it until
-# it becomes another program.
+# GNU time, for the peak memory. The peak that Python reads for a child includes Python's size, since the child is a copy of Python
+# until it executes another program.
 TIME = shutil.which("time")
 
 
 def of(command):
-    """Runs a command: CPU seconds (user and system), peak memory in MiB, what it printed. Both CPU times count GNU time's 0.3 ms."""
+    """Runs a command. Returns CPU seconds (user and system), peak memory in MiB, and the output. The CPU time includes 0.3 ms of GNU time."""
     with tempfile.NamedTemporaryFile("r") as peak:
         words = [TIME, "--format=%M", f"--output={peak.name}", *map(str, command)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,7 @@
 """A small machine that boots Debian's Linux 6.1 in qemu, in virtual time: no root, no KVM.
 
-With `-icount sleep=off` an instruction takes 2 ns, and an idle guest skips to its next timer. So the host's load cannot disturb the guest's
-clock, and what waits costs nothing.
+With `-icount sleep=off` an instruction takes 2 ns, and an idle guest skips to its next timer. So the load of the host does not disturb
+the clock of the guest, and waiting takes no time.
 """
 
 import lzma
@@ -14,74 +14,74 @@ import sys
 
 INIT = pathlib.Path(__file__).resolve().parent / "guest-init"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "headway" / "kernel"
-# What the host must have, and Debian's package of it.
+# Programs that the host needs, with their Debian packages.
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "modprobe": "kmod", "depmod": "kmod",
             "dpkg-deb": "dpkg", "ldd": "libc-bin"}
 # For the guest's folder /out.
 MODULES = ["virtio_pci", "9pnet_virtio", "9p"]
-# Each spares the emulated processor work, and none touches the network: no zeroing of fresh pages, no security module, no
-# `rep movsb` (features 112, 297 and 580), of which qemu makes one byte at a time here.
+# Each option saves work of the emulated processor, and none affects the network: no zeroing of new pages, no security module, no
+# `rep movsb` (features 112, 297 and 580), which qemu executes one byte at a time.
 SPARE = ("init_on_alloc=0 apparmor=0 audit=0 randomize_kstack_offset=0 hardened_usercopy=off nmi_watchdog=0 clearcpuid=112,297,580 "
          "mitigations=off nokaslr no_timer_check random.trust_cpu=on tsc=reliable")
 
 
 def find(program):
-    """A program's path; those for administrators need not be in the PATH."""
+    """Returns the path of a program. Also searches /usr/sbin and /sbin, which may not be in the PATH."""
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 def check(programs):
-    """Ends with what is missing on this machine. `programs` are those that are needed beside its own, each with Debian's package."""
+    """Exits with the packages that are missing on this machine. `programs` are needed in addition to PROGRAMS: {program: Debian package}."""
     missing = {package for program, package in (PROGRAMS | programs).items() if not find(program)}
     if missing:
-        sys.exit(f"this needs programs that are not here: apt-get install --no-install-recommends {' '.join(sorted(missing))}")
+        sys.exit(f"required programs are missing: apt-get install --no-install-recommends {' '.join(sorted(missing))}")
 
 
 def arguments(parser):
-    """The options of a command about its guest."""
-    parser.add_argument("--cache", type=pathlib.Path, default=CACHE, help=f"where the kernel is kept (default {CACHE})")
-    parser.add_argument("--kernel", type=pathlib.Path, help="a kernel package instead of the one that apt fetches")
+    """Adds the options of a guest to a parser."""
+    parser.add_argument("--cache", type=pathlib.Path, default=CACHE, help=f"folder of the kernel (default {CACHE})")
+    parser.add_argument("--kernel", type=pathlib.Path, help="kernel package to use instead of the one that apt fetches")
     parser.add_argument("--limit", type=int, default=1800, help="seconds after which the guest is ended (default 1800)")
 
 
 def kernel(cache, package):
-    """The kernel, unpacked: (its ELF file, the folder above lib/modules, its version). Fetched once, unless a package is given."""
+    """Unpacks the kernel, which is fetched once unless a package is given. Returns (ELF file, folder that contains lib/modules, version)."""
     cache.mkdir(parents=True, exist_ok=True)
     unpacked = cache / "unpacked"
     if package and not package.is_file():
-        sys.exit(f"there is no kernel package {package}: it should be Debian 12's linux-image-6.1.0-*-amd64, a .deb file")
+        sys.exit(f"the kernel package {package} does not exist: expected Debian 12's linux-image-6.1.0-*-amd64, a .deb file")
     if package or not list(unpacked.glob("boot/vmlinuz-*")):
         shutil.rmtree(unpacked, ignore_errors=True)
         unpacked.mkdir(parents=True)
         subprocess.run(["dpkg-deb", "-x", package or fetch(cache), unpacked], check=True)
     compressed = next(unpacked.glob("boot/vmlinuz-*"), None)
     if compressed is None:
-        sys.exit(f"{package} has no boot/vmlinuz-*: it should be Debian 12's linux-image-6.1.0-*-amd64")
+        sys.exit(f"{package} has no boot/vmlinuz-*: expected Debian 12's linux-image-6.1.0-*-amd64")
     version = compressed.name.removeprefix("vmlinuz-")
     modules = unpacked / "lib" / "modules" / version
     if not (modules / "modules.dep").exists():
         subprocess.run([find("depmod"), "-b", unpacked, version], check=True, stderr=subprocess.DEVNULL)
     elf = unpacked / "vmlinux"
     if not elf.exists():
-        # Unpacked here in a second; the guest would need ten.
+        # Unpacking takes a second on the host, and ten in the guest.
         data = compressed.read_bytes()
         elf.write_bytes(lzma.LZMADecompressor().decompress(data[data.index(b"\xfd7zXZ\0"):]))
     return elf, unpacked, version
 
 
 def fetch(cache):
-    """Lets apt fetch Debian's kernel into the cache: 70 MB."""
+    """Fetches Debian's kernel with apt into the cache (70 MB) and returns its path."""
     depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"linux-image-6\.1\.\S+-amd64", depends)
     if not found:
-        sys.exit("apt knows no linux-image-6.1.*-amd64, which Debian 12 has: give such a package with --kernel FILE")
+        sys.exit("apt has no linux-image-6.1.*-amd64, which is in Debian 12: specify such a package with --kernel FILE")
     print(f"fetching {found[0]}", file=sys.stderr)
     subprocess.run(["apt-get", "download", found[0]], cwd=cache, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return max(cache.glob(f"{found[0]}_*.deb"), key=lambda package: package.stat().st_mtime)
 
 
 def install(program, root, name):
-    """Puts a program into the guest with the shared libraries that it is linked with."""
+    """Copies a program into the guest, with the shared libraries that it is linked with."""
     target = root / name
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(program, target)
@@ -94,8 +94,8 @@ def install(program, root, name):
 
 
 def image(scratch, kernel, script, modules, programs, files):
-    """The guest's files as an archive: busybox, these programs of the host, these modules of the kernel (in the order in which they are loaded,
-    each behind what it needs), and more files by their places. The guest plays `script`, a part of its first shell's."""
+    """Makes the archive of the guest's files: busybox, programs of the host, modules of the kernel, and further files by their paths.
+    Modules are loaded in this order, each after its dependencies. The first shell of the guest runs `script`."""
     _, unpacked, version = kernel
     root = scratch / "root"
     for folder in ("bin", "sbin", "proc", "sys", "dev", "results", "out", "modules", "lab", "etc"):
@@ -115,7 +115,7 @@ def image(scratch, kernel, script, modules, programs, files):
         shown = subprocess.run([find("modprobe"), "-d", unpacked, "-S", version, "--show-depends", module], capture_output=True, text=True,
                                check=False)
         if shown.returncode:
-            sys.exit(f"Linux {version} has no module {module}: give Debian 12's linux-image-6.1.0-*-amd64 with --kernel")
+            sys.exit(f"Linux {version} has no module {module}: specify Debian 12's linux-image-6.1.0-*-amd64 with --kernel")
         for path in re.findall(r"^insmod (\S+)", shown.stdout, re.MULTILINE):
             name = pathlib.Path(path).name
             if name not in order:
@@ -130,15 +130,15 @@ def image(scratch, kernel, script, modules, programs, files):
 
 
 def boot(kernel, archive, out, limit, progress):
-    """Runs the guest until it is done; `out` is its /out. Calls `progress` with each line of its console, and leaves that in `out`."""
+    """Runs the guest until it is done. `out` is its /out, and gets the file `console`. Calls `progress` with each line of the console."""
     (out / "done").unlink(missing_ok=True)
     command = ["qemu-system-x86_64", "-accel", "tcg", "-machine", "q35,hpet=off", "-cpu", "max", "-smp", "1", "-m", "768",
                "-icount", "shift=1,sleep=off", "-rtc", "clock=vm", "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
                "-kernel", kernel[0], "-initrd", archive, "-append", f"console=ttyS0 quiet panic=-1 {SPARE}",
                "-fsdev", f"local,id=o,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=o,mount_tag=out"]
     log = []
-    # What never ends is ended, by the clock of the host. In the foreground `timeout` makes no group of its own: what ends this command
-    # ends the guest, too.
+    # `timeout` ends a guest that never ends, by the clock of the host. With --foreground it makes no separate process group, so that
+    # a signal that ends this command also ends the guest.
     with subprocess.Popen(["timeout", "--foreground", "-k", "5", str(limit), *command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
         for line in machine.stdout:

@@ -1,4 +1,4 @@
-"""Reads `series.arrow` with Python's standard library: the one shape that Headway writes (docs/src/records.md)."""
+"""Reads `series.arrow` with Python's standard library: only the layout that Headway writes (docs/src/records.md)."""
 
 import array
 import pathlib
@@ -15,7 +15,7 @@ class _Table:
         self.size = struct.unpack_from("<H", data, self.vtable)[0]
 
     def place(self, field):
-        """Where a field is, or None."""
+        """Returns the offset of a field, or None."""
         entry = 4 + 2 * field
         offset = struct.unpack_from("<H", self.data, self.vtable + entry)[0] if entry < self.size else 0
         return self.at + offset if offset else None
@@ -49,7 +49,7 @@ def _numbers(code, data):
 
 
 def _message(data, block):
-    """The header of a message, and its buffers as bytes."""
+    """Returns the header of a message and the offset of its body."""
     offset, metadata_length, _body_length = block
     header = _root(data, offset + 8).table(2)
     return header, offset + metadata_length
@@ -60,11 +60,11 @@ def _buffers(data, batch, body):
 
 
 def of(record):
-    """{(entity, metric): [(seconds, value)]} in the order of time, of the record in this folder."""
+    """Returns {(entity, metric): [(seconds, value)]} of the record in this folder, in the order of time."""
     path = pathlib.Path(record) / "series.arrow"
     data = path.read_bytes()
     if data[:6] != b"ARROW1" or data[-6:] != b"ARROW1":
-        raise ValueError(f"{path} is no Arrow file")
+        raise ValueError(f"{path} is not an Arrow file")
     footer = _root(data, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0])
     names = []
     for block in footer.structs(2, "<qi4xq"):

@@ -1,4 +1,4 @@
-"""What a command leaves when it is stopped: `python3 -m unittest discover validation/common`."""
+"""Tests that a stopped command leaves no processes and no files: `python3 -m unittest discover validation/common`."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Two sleeps in threads, as the simulations of a command; one behind `timeout`, as a guest; a temporary folder.
+# Two sleeps in threads, as the simulations of a command; one under `timeout`, as a guest; a temporary folder.
 COMMAND = """
 import pathlib, subprocess, sys, tempfile
 sys.path.insert(0, {validation!r})
@@ -26,7 +26,7 @@ command.run(main)
 
 
 def running(mark):
-    """The processes that have this word on their command line."""
+    """Returns the processes that have this word on their command line."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -38,11 +38,11 @@ def running(mark):
     return found
 
 
-@unittest.skipUnless(pathlib.Path("/proc/self/cmdline").exists(), "processes are looked for in /proc")
+@unittest.skipUnless(pathlib.Path("/proc/self/cmdline").exists(), "needs /proc to find processes")
 class Stopped(unittest.TestCase):
     def stop(self, number, **more):
         with tempfile.TemporaryDirectory() as scratch:
-            # No other sleep is so long.
+            # No other sleep has this duration.
             mark = f"{os.getpid()}.{number}"
             text = COMMAND.format(validation=str(HERE.parent), mark=mark)
             with subprocess.Popen([sys.executable, "-c", text], env=os.environ | {"TMPDIR": scratch}, stdout=subprocess.PIPE,

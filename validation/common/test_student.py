@@ -1,4 +1,4 @@
-"""Student's and Welch's intervals beside printed tables and worked sums."""
+"""Student's and Welch's intervals compared with printed tables and calculations by hand."""
 
 import math
 import unittest
@@ -8,14 +8,14 @@ from common import student
 
 class Quantile(unittest.TestCase):
     def test_the_printed_table(self):
-        """97.5 % by degrees of freedom, as every textbook has it to three digits: within 0.001 and what was rounded away."""
+        """The 97.5 % quantiles by degrees of freedom of a textbook, to three digits: within 0.001 plus the rounding error."""
         for freedom, expected in [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (6, 2.447), (7, 2.365), (8, 2.306), (9, 2.262),
                                   (10, 2.228), (12, 2.179), (15, 2.131), (20, 2.086), (29, 2.045), (30, 2.042), (60, 2.000), (120, 1.980)]:
             self.assertAlmostEqual(student.quantile(freedom), expected, delta=0.0015, msg=f"{freedom} degrees")
 
     def test_a_part_of_a_degree_widens(self):
         self.assertEqual(student.quantile(3.9), student.quantile(3))
-        self.assertEqual(student.quantile(2.999_999_9), student.quantile(3), "but for rounding")
+        self.assertEqual(student.quantile(2.999_999_9), student.quantile(3), "except for rounding")
 
 
 class Interval(unittest.TestCase):
@@ -42,7 +42,7 @@ class Welch(unittest.TestCase):
         self.assertAlmostEqual(student.welch([1, -1] * 5, [4, 2] * 5), 2.1009 * math.sqrt(2 / 9), delta=0.001)
 
     def test_nothing_varies(self):
-        """It was 0, as if the difference were known exactly: zero spread gives no interval."""
+        """Zero spread gives no interval; an interval of 0 would mean that the difference is known exactly."""
         self.assertIsNone(student.welch([3, 3, 3], [5, 5]))
         self.assertIsNone(student.interval([3, 3, 3]))
         self.assertIsNotNone(student.welch([3, 3, 3], [5, 6]))

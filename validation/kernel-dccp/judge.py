@@ -1,4 +1,4 @@
-"""What was seen of a case, and what can be asked of it. A question answers what is wrong, or nothing."""
+"""Reads the results of a case and checks them. A check returns a list of complaints, which is empty if it passes."""
 
 import dataclasses
 import errno
@@ -14,13 +14,13 @@ FIELDS = ["frame.time_epoch", "ip.src", "ipv6.src", "dccp.srcport", "dccp.dstpor
 
 @dataclasses.dataclass
 class Packet:
-    """A packet as the capture at the TUN device has it, read by tshark."""
+    """A packet of the capture at the TUN device, as read by tshark."""
 
     at: float
     by: str
     kind: str
     code: int | None
-    # Of 48 bits; none where it is short.
+    # Sequence number of 48 bits; None for a short one.
     seq: int | None
     good: bool
     malformed: bool
@@ -30,7 +30,7 @@ class Packet:
 
 @dataclasses.dataclass
 class Seen:
-    """A case and what came of it. Where two of the kernel's sockets talk, `headway` is the server."""
+    """A case and its results. In a session between two sockets of the kernel, `headway` is the server."""
 
     case: object
     headway: dict | None
@@ -41,12 +41,12 @@ class Seen:
     others: dict = dataclasses.field(default_factory=dict)
 
     def of(self, kind, by=None, code=None):
-        """The packets of a type."""
+        """Returns the packets of a type."""
         return [packet for packet in self.packets if packet.kind == kind and by in (None, packet.by) and code in (None, packet.code)]
 
 
 def capture(path, spoiling):
-    """Every packet of the capture, by the server's port. On the paths of the ports in `spoiling` bits are spoilt."""
+    """Returns every packet of the capture by the server's port. Paths of the ports in `spoiling` damage bits."""
     fields = [argument for field in FIELDS for argument in ("-e", field)]
     listed = subprocess.run(["tshark", "-r", path, "-o", "dccp.check_checksum:true", "-T", "fields", "-E", "occurrence=a", *fields], capture_output=True, text=True, check=True)
     ports, port, waiting = {}, None, []
@@ -55,12 +55,12 @@ def capture(path, spoiling):
         if not kind:
             continue
         by = "headway" if (four or six).endswith((".2", ":2")) else "kernel"
-        # The numbers of the features belong to the options 32 to 35, in their order.
+        # The feature numbers belong to the options 32 to 35, in this order.
         negotiation = [int(option) for option in options.split(",") if option and 32 <= int(option) <= 35]
         negotiated = list(zip(negotiation, [int(feature) for feature in features.split(",") if feature]))
         kind = TYPES[int(kind)] if int(kind) < len(TYPES) else "Reserved"
         packet = Packet(float(at), by, kind, int(code) if code else None, int(seq) if seq else None, status == "1", bool(malformed), negotiated)
-        # What the path has spoilt may have any port: it belongs to the session before, or to the one behind.
+        # A packet damaged by the path may have any port. It belongs to the previous session or to the next one.
         if not packet.good and by == "kernel" and port not in spoiling:
             waiting.append(packet)
             continue
@@ -73,11 +73,11 @@ def capture(path, spoiling):
 
 
 def read(folder, case, packets):
-    """What a case left in the folder."""
+    """Reads the results of a case from the folder."""
 
     def report(end):
         text = (folder / f"{case.name}.{end}").read_text()
-        found = json.loads(text) if text.strip() else {"failed": "it ended without a word"}
+        found = json.loads(text) if text.strip() else {"failed": "it ended without a report"}
         return found
 
     server, client = report("server"), report("client")
@@ -90,7 +90,7 @@ def read(folder, case, packets):
 
 
 def judge(seen):
-    """What is wrong, a sentence each."""
+    """Returns the complaints about a case, one sentence each."""
     for end in (seen.headway, seen.kernel):
         if end and "failed" in end:
             return [f"an end failed: {end['failed']}"]
@@ -104,30 +104,30 @@ def judge(seen):
 
 
 def same(what, found, wanted):
-    """Equal, or a complaint."""
+    """Returns a complaint unless the values are equal."""
     return [] if found == wanted else [f"{what}: {found}, not {wanted}"]
 
 
 def within(what, found, low, high):
-    """In a range, or a complaint."""
+    """Returns a complaint unless the value is in the range."""
     return [] if found is not None and low <= found <= high else [f"{what}: {found}, not {low} to {high}"]
 
 
 def connected(seen):
-    """Both ends say that they are connected."""
+    """Checks that both ends report that they are connected."""
     if seen.headway.get("connect_s") is None:
         return ["Headway is not connected"]
     return [f"the kernel is not connected: {name(seen.kernel)}"] if "connect_errno" in seen.kernel else []
 
 
 def quick(seen):
-    """A client is connected after one round trip of 40 ms, and a few ticks of 4 ms."""
+    """Checks that the client is connected after one round trip of 40 ms plus a few ticks of 4 ms."""
     client = seen.headway if seen.case.client == "headway" else seen.kernel
     return within("the client's handshake took", client.get("connect_s"), 0.040, 0.060)
 
 
 def agreed(to_kernel, to_headway):
-    """The CCIDs of data in each direction, and that both ends know them."""
+    """Checks the CCIDs of the data in each direction at both ends."""
 
     def question(seen):
         found = [(seen.headway["send_ccid"], seen.headway["receive_ccid"]), (seen.kernel.get("receive_ccid"), seen.kernel.get("send_ccid"))]
@@ -138,7 +138,7 @@ def agreed(to_kernel, to_headway):
 
 
 def honest(seen):
-    """Nothing was delivered twice or invented, and no more than was sent."""
+    """Checks that no datagram was delivered twice or changed, and that no more were delivered than sent."""
     wrong = []
     for end, other in ((seen.headway, seen.kernel), (seen.kernel, seen.headway)):
         if end is None or "tally" not in end or "sent" not in other:
@@ -154,23 +154,23 @@ def honest(seen):
 
 
 def delivered(to_kernel, to_headway):
-    """So many datagrams were sent and delivered, in order."""
+    """Checks that these numbers of datagrams were sent and delivered, in order."""
 
     def question(seen):
         wrong = same("datagrams to the kernel", (seen.headway["sent"], tally(seen.kernel)["received"]), (to_kernel, to_kernel))
         wrong += same("datagrams to Headway", (seen.kernel.get("sent"), tally(seen.headway)["received"]), (to_headway, to_headway))
-        return wrong + same("datagrams that were overtaken", (tally(seen.kernel)["overtaken"], tally(seen.headway)["overtaken"]), (0, 0))
+        return wrong + same("datagrams out of order", (tally(seen.kernel)["overtaken"], tally(seen.headway)["overtaken"]), (0, 0))
 
     return question
 
 
 def tally(end):
-    """What an end received; nothing if it was never connected."""
+    """Returns the counts of an end's received datagrams; zeros if it was never connected."""
     return end.get("tally", {"received": 0, "twice": 0, "overtaken": 0, "spoilt": 0, "bytes": 0})
 
 
 def accounted(seen):
-    """Datagrams that are missing were dropped on the way: no more are missing than netem dropped."""
+    """Checks that at most as many datagrams are missing as netem and Headway's program dropped."""
     wrong = []
     for way, sender, receiver in (("to_kernel", seen.headway, seen.kernel), ("to_headway", seen.kernel, seen.headway)):
         missing = sender.get("sent", 0) - tally(receiver)["received"] + tally(receiver)["twice"]
@@ -181,7 +181,7 @@ def accounted(seen):
 
 
 def resets(*codes):
-    """These Resets were seen, (who, code) each, and no others."""
+    """Checks that the capture has these Resets, as (sender, code), and no others."""
 
     def question(seen):
         return same("Resets", [(packet.by, packet.code) for packet in seen.of("Reset")], list(codes))
@@ -190,47 +190,47 @@ def resets(*codes):
 
 
 def gaps_in_numbers(least):
-    """Headway passed over so many numbers at least."""
+    """Checks that Headway skipped at least this many sequence numbers."""
 
     def question(seen):
         numbers = [packet.seq for packet in seen.packets if packet.by == "headway"]
-        return within("numbers that Headway passed over", sum(after - before - 1 for before, after in zip(numbers, numbers[1:])), least, len(numbers))
+        return within("numbers that Headway skipped", sum(after - before - 1 for before, after in zip(numbers, numbers[1:])), least, len(numbers))
 
     return question
 
 
 def calm(seen):
-    """Nobody had to ask with a Sync where the other is, and Headway ignored nothing."""
-    return same("Syncs", len(seen.of("Sync")), 0) + same("what Headway ignored", seen.headway["ignored"], {})
+    """Checks that neither end sent a Sync, and that Headway ignored no packet."""
+    return same("Syncs", len(seen.of("Sync")), 0) + same("packets that Headway ignored", seen.headway["ignored"], {})
 
 
 def closed(by, code):
-    """How the connection ended at Headway: by a Reset of the peer's or of ours, with this code."""
+    """Checks that the connection ended at Headway by a Reset of the peer or of Headway, with this code."""
 
     def question(seen):
         found = seen.headway["closed"] or {}
-        return same("Headway's end: by whom, with which Reset", (found.get("by"), found.get("code")), (by, code))
+        return same("end of Headway's connection (sender and code of the Reset)", (found.get("by"), found.get("code")), (by, code))
 
     return question
 
 
 def kernel_end(wanted):
-    """What the kernel's application read last: None if it closed by itself, 0 for the end, or an errno."""
+    """Checks the last result of read of the kernel's application: None if it closed first, 0 for the end, or an errno."""
     return lambda seen: same("the kernel's last read", name(seen.kernel, "end"), errno.errorcode.get(wanted, wanted) if wanted else wanted)
 
 
 def refused(wanted):
-    """The kernel's connect failed with this errno."""
+    """Checks that the kernel's connect failed with this errno."""
     return lambda seen: same("the kernel's connect", name(seen.kernel), errno.errorcode[wanted])
 
 
 def name(end, key="connect_errno"):
-    """An errno's name."""
+    """Returns the name of an errno."""
     return errno.errorcode.get(end.get(key), end.get(key))
 
 
 def exchange(*kinds):
-    """The packets, in their order: "headway Close" and so on. Only types that are named are looked at."""
+    """Checks the order of the packets, such as "headway Close". Other types than those listed are not checked."""
 
     def question(seen):
         named = {kind.split()[1] for kind in kinds}
@@ -240,12 +240,12 @@ def exchange(*kinds):
 
 
 def count(kind, by, low, high):
-    """How many packets of a type an end sent."""
+    """Checks how many packets of a type an end sent."""
     return lambda seen: within(f"{kind} packets of {by}", len(seen.of(kind, by)), low, high)
 
 
 def gaps(kind, by, *seconds):
-    """The times between an end's packets of a type; Linux's timers go late by up to an eighth, as they come in steps."""
+    """Checks the times between an end's packets of a type. Linux's timers are up to an eighth late, since they have steps."""
 
     def question(seen):
         times = [packet.at for packet in seen.of(kind, by)]
@@ -257,110 +257,110 @@ def gaps(kind, by, *seconds):
 
 
 def round_trip(seen):
-    """Headway knows the round trip of 40 ms."""
+    """Checks that Headway measured the round trip of 40 ms."""
     return within("Headway's round trip", seen.headway["rtt_s"], 0.040, 0.050)
 
 
 def renegotiated(by, feature):
-    """After the handshake an end changed a non-negotiable feature of its own, and the other confirmed."""
+    """Checks that after the handshake an end changed one of its non-negotiable features, and that the other end confirmed it."""
 
     def question(seen):
         later = [packet for packet in seen.packets if packet.kind in ("Ack", "DataAck")]
         asked = sum((32, feature) in packet.negotiated and packet.by == by for packet in later)
-        told = sum((35, feature) in packet.negotiated and packet.by != by for packet in later)
-        return [] if asked and told else [f"feature {feature} of {by}: {asked} Changes and {told} Confirms after the handshake"]
+        confirmed = sum((35, feature) in packet.negotiated and packet.by != by for packet in later)
+        return [] if asked and confirmed else [f"feature {feature} of {by}: {asked} Changes and {confirmed} Confirms after the handshake"]
 
     return question
 
 
 def unanswered(by, feature):
-    """A Change L that nobody confirms."""
+    """Checks that the other end does not confirm a Change L."""
     return lambda seen: same(f"Confirms of feature {feature} after the handshake", sum((35, feature) in packet.negotiated and packet.by != by
                              for packet in seen.packets if packet.kind in ("Ack", "DataAck")), 0)
 
 
 def took(low, high):
-    """When the client was connected; or, if it never was, when it gave up."""
+    """Checks when the client was connected or, if it never was, when it gave up."""
 
     def question(seen):
         client = seen.headway if seen.case.client == "headway" else seen.kernel
         at = client.get("connect_s") or (client.get("closed") or {}).get("at")
-        return within("seconds until the client knew", at, low, high)
+        return within("seconds until the client was connected or gave up", at, low, high)
 
     return question
 
 
 def all_sent(seen):
-    """The client's application got rid of everything."""
+    """Checks that the client's application sent all of its datagrams."""
     client = seen.headway if seen.case.client == "headway" else seen.kernel
     return same("datagrams sent", client.get("sent"), (seen.case.headway if seen.case.client == "headway" else seen.case.kernel)["send"]["packets"])
 
 
 def came(*ranges):
-    """So many of the client's datagrams came, in one of these ranges."""
+    """Checks that the number of the client's datagrams that arrived is in one of these ranges."""
     def judged(seen):
         received = tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"]
-        # The range in which it is, or else the first one, which says what is wrong.
+        # The range that contains the number, or else the first one, for the complaint.
         low, high = next((one for one in ranges if one[0] <= received <= one[1]), ranges[0])
-        return within("datagrams that came", received, low, high)
+        return within("datagrams that arrived", received, low, high)
     return judged
 
 
 def missing(low, high):
-    """So many of the client's datagrams never came."""
+    """Checks how many of the client's datagrams never arrived."""
 
     def question(seen):
         sender, receiver = (seen.headway, seen.kernel) if seen.case.client == "headway" else (seen.kernel, seen.headway)
-        return within("datagrams that never came", sender.get("sent", 0) - tally(receiver)["received"] + tally(receiver)["twice"], low, high)
+        return within("datagrams that never arrived", sender.get("sent", 0) - tally(receiver)["received"] + tally(receiver)["twice"], low, high)
 
     return question
 
 
 def ignored(why, number):
-    """Headway ignored so many packets for this reason, and no others."""
-    return lambda seen: same("what Headway ignored", seen.headway["ignored"], {why: number})
+    """Checks that Headway ignored this many packets for this reason, and no others."""
+    return lambda seen: same("packets that Headway ignored", seen.headway["ignored"], {why: number})
 
 
 def spoilt(seen):
-    """Headway ignored as many packets for their checksums as the capture has with wrong ones, or whose addresses or lengths were hit."""
+    """Checks that Headway ignored packets, and at most those with wrong checksums in the capture plus 40 with damaged addresses or lengths."""
     wrong = sum(not packet.good for packet in seen.packets if packet.by == "kernel")
     return within("packets that Headway ignored", sum(seen.headway["ignored"].values()), 1, wrong + 40)
 
 
 def some_spoilt(seen):
-    """Data that no checksum covers were delivered although the path had hit them: some, and most of them where they were hit."""
+    """Checks that data outside of the checksum's coverage were delivered although the path had damaged them: 1 to 40 datagrams."""
     receiver = seen.kernel if seen.case.client == "headway" else seen.headway
     return within("datagrams with other bytes", tally(receiver)["spoilt"], 1, 40)
 
 
 def resumes(low, high):
-    """After a blackout the first acknowledgement of the server's comes between these seconds after the Request."""
+    """Checks that after a blackout the first acknowledgement of the server is sent in this range of seconds after the Request."""
 
     def question(seen):
         server = "kernel" if seen.case.client == "headway" else "headway"
         start = seen.packets[0].at
         later = [packet.at - start for packet in seen.packets if packet.by == server and packet.kind == "Ack" and packet.at - start > low]
-        return within("seconds until acknowledgements came again", round(later[0], 2) if later else None, low, high)
+        return within("seconds until acknowledgements resumed", round(later[0], 2) if later else None, low, high)
 
     return question
 
 
 def equation_of(p, ccid, low=0.67, high=1.5):
-    """As many datagrams came as the equation of RFC 5348 section 3.1 lets through at a loss of p in 20 s of 40 ms round trips, within a
-    factor. Under CCID 2 without its timeouts, which SACK TCP does without."""
+    """Checks the number of datagrams that arrived in 20 s with round trips of 40 ms and a loss of p: within a factor of the number that
+    the equation of RFC 5348 section 3.1 gives. For CCID 2 the equation is used without the term of timeouts, which SACK TCP avoids."""
 
     def question(seen):
         rtt_s = 0.040
         timeouts_s = 4 * rtt_s * 3 * math.sqrt(3 * p / 8) * p * (1 + 32 * p * p) if ccid == 3 else 0
         wanted = 20 / (rtt_s * math.sqrt(2 * p / 3) + timeouts_s)
         mine = tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"]
-        return within(f"datagrams that came, beside {wanted:.0f}", round(mine / wanted, 2), low, high)
+        return within(f"datagrams that arrived, compared with {wanted:.0f}", round(mine / wanted, 2), low, high)
 
     return question
 
 
 def like(reference, low=0.67, high=1.5):
-    """As many datagrams came as between two sockets of the kernel's, within a factor."""
+    """Checks that as many datagrams arrived as between two sockets of the kernel, within a factor."""
 
     def question(seen):
         other = seen.others.get(reference)
@@ -368,6 +368,6 @@ def like(reference, low=0.67, high=1.5):
             return []
         mine = tally(seen.kernel if seen.case.client == "headway" else seen.headway)["received"]
         theirs = tally(other.headway)["received"]
-        return within(f"datagrams that came, beside {theirs} between kernels", round(mine / max(theirs, 1), 2), low, high)
+        return within(f"datagrams that arrived, compared with {theirs} between kernels", round(mine / max(theirs, 1), 2), low, high)
 
     return question

@@ -1,4 +1,4 @@
-"""Lists of packets that come to a queue: phases of a load from 0.5 to 1.5, in bursts, of four flows."""
+"""Lists of packets that arrive at a queue: phases with a load of 0.5 to 1.5, in bursts, of four flows."""
 
 import random
 
@@ -6,7 +6,7 @@ SIZES = [1500, 1500, 1500, 1000, 576, 40]
 
 
 def drawn(seed, byte_ns, packets=20_000, sizes=SIZES):
-    """(ns, flow, bytes) of each packet, where the link takes so many ns for a byte. Instants are whole multiples of that."""
+    """Returns (ns, flow, bytes) of each packet. Times are whole multiples of `byte_ns`, the time that the link needs for a byte."""
     draw = random.Random(seed)
     now, found, load = byte_ns, [], 1.0
     while len(found) < packets:

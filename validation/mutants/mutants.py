@@ -1,4 +1,4 @@
-"""The mutants that cargo-mutants knows: which there are, which have been run, which are judged."""
+"""The mutants of cargo-mutants: lists them, runs them, stores their outcomes, and reads the judgements."""
 
 import contextlib
 import csv
@@ -22,24 +22,24 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 JUDGED = HERE / "judged.csv"
 
-# How cargo-mutants names an outcome, and how we do.
+# Outcomes of cargo-mutants, and their names here.
 OUTCOMES = {"CaughtMutant": "killed", "Timeout": "killed", "MissedMutant": "survived", "Unviable": "unviable"}
-# What tests read beside their own crate.
+# Files outside of their crate that tests read.
 SHARED = ["Cargo.lock", "Cargo.toml", "docs/src/dccp.md", "docs/src/rate", "docs/src/scenario.md", "fuzz", "papers", "scenarios",
           "validation/mutants/limits"]
 CRATES = ["units", "link", "tcp", "media", "bound", "rate", "dccp", "attack", "record", "scenario", "sim", "run", "papers", "net", "cli"]
-# A crate's mutants are judged by its own tests, and by these programs of crates that use it: where its numbers are held against something from
-# outside. What takes minutes by itself is left out of all.
+# The mutants of a crate are judged by its own tests, and by these test programs of crates that use it, which compare its numbers with
+# external references. Programs that need minutes are left out.
 DEPENDENTS = {"units": {"link": ["headway_link", "link"], "tcp": ["golden", "ns2", "rfc"]},
               "link": {"sim": ["ns2_calibration_udp"]},
               "attack": {"sim": ["attackers"]}}
 LEFT_OUT = {"sim": ["liveness", "ns2_lan"], "papers": ["rerun"]}
-# How long cargo-mutants may take to end what it has begun, in s.
+# Time in s that cargo-mutants has to end its processes.
 GRACE = 30
 
 
 def listed(crates):
-    """All mutants of these crates, in the order of their names."""
+    """Returns all mutants of these crates, in the order of their names."""
     packages = [word for crate in crates for word in ("--package", f"headway-{crate}")]
     text = subprocess.run(["cargo", "mutants", "--list", "--json", *packages], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     found = []
@@ -52,7 +52,7 @@ def listed(crates):
 
 
 def code(entry):
-    """The line with the mutated part between «», where that part is within one line: what names a mutant when lines have moved."""
+    """Returns the line with the mutated part between «», if that part is within one line. It identifies a mutant when lines have moved."""
     start, end = entry["span"]["start"], entry["span"]["end"]
     if entry["genre"] == "FnValue" or start["line"] != end["line"]:
         return ""
@@ -62,14 +62,15 @@ def code(entry):
 
 
 def within(everything, prefixes):
-    """The mutants of files whose paths start with one of these prefixes; a crate that no prefix names keeps all of its mutants."""
+    """Returns the mutants of files whose paths start with one of these prefixes, and all mutants of crates without a prefix."""
     named = {prefix.split("/")[2] for prefix in prefixes if prefix.startswith("crates/") and prefix.count("/") > 2}
     return [mutant for mutant in everything
             if mutant["crate"] not in named or any(mutant["file"].startswith(prefix) for prefix in prefixes)]
 
 
 def draw(everything, size, seed):
-    """So many mutants of each crate as are its part of all, by largest remainders; of a seed a larger draw holds the smaller ones, but for rounding."""
+    """Draws mutants of each crate in proportion to its number of mutants, by largest remainders. With the same seed, a larger sample contains
+    the smaller ones, except for rounding."""
     crates = {}
     for mutant in everything:
         crates.setdefault(mutant["crate"], []).append(mutant)
@@ -84,12 +85,12 @@ def draw(everything, size, seed):
 
 
 def judges(crate):
-    """The packages whose tests judge a crate's mutants."""
+    """Returns the packages whose tests judge the mutants of a crate."""
     return [crate, *DEPENDENTS.get(crate, {})]
 
 
 def judged(mutants):
-    """The reasons of those that no test can kill: {name: reason}. A row that fits no mutant, or two, is an error."""
+    """Returns the reasons for mutants that no test can kill: {name: reason}. A row that fits no mutant, or two, is an error."""
     names = {}
     keys = ("crate", "file", "function", "mutant", "code")
     for mutant in mutants:
@@ -108,8 +109,8 @@ def judged(mutants):
 
 
 def source_hashes(crates):
-    """What decides the outcomes of a crate's mutants, as 12 digits: the sources of those whose tests judge it and of what they use, and what
-    these tests read."""
+    """Returns a hash of 12 digits of the files that decide the outcomes of a crate's mutants: the sources of the packages that judge it and
+    of their dependencies, and the files that the tests read."""
     text = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     packages = json.loads(text)["packages"]
     uses = {package["name"]: [dependency["name"] for dependency in package["dependencies"] if dependency.get("path")] for package in packages}
@@ -139,7 +140,7 @@ def source_hashes(crates):
 
 
 class Store:
-    """Outcomes by mutant, a file a state of a crate: out/mutants/rate-0123456789ab.jsonl. A line is written as soon as it is known."""
+    """Outcomes by mutant, one file per state of a crate: out/mutants/rate-0123456789ab.jsonl. Each outcome is written as soon as it is known."""
 
     def __init__(self, folder, hashes):
         folder.mkdir(parents=True, exist_ok=True)
@@ -158,16 +159,16 @@ class Store:
 
 
 def execute(drawn, everything, store, folder, tasks, nice):
-    """Runs those drawn of which no outcome is stored, crate by crate."""
+    """Runs the drawn mutants that have no stored outcome, crate by crate."""
     todo = [mutant for mutant in drawn if mutant["name"] not in store.outcomes]
     if not todo:
         return
-    # One run at a time: cargo-mutants has one folder for what it does.
+    # One run at a time: cargo-mutants has one folder for its output.
     lock = (folder / "lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        sys.exit(f"another run is at work in {folder}: wait for it, or name another folder with --keep")
+        sys.exit(f"another run uses {folder}: wait for it, or specify another folder with --keep")
     # Also where SIGINT is ignored, as in the background of a script.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
@@ -179,7 +180,7 @@ def execute(drawn, everything, store, folder, tasks, nice):
 
 
 class Progress:
-    """How far a run is, on a terminal's line."""
+    """Progress of a run, on one line of a terminal."""
 
     def __init__(self, store, of):
         self.store, self.of, self.before, self.began = store, of, len(store.outcomes), time.monotonic()
@@ -197,9 +198,9 @@ class Progress:
 
 
 def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
-    """Runs these mutants of a crate with the tests of those that judge it."""
+    """Runs these mutants of a crate with the tests of the packages that judge it."""
     by_name = {mutant["name"]: mutant for mutant in todo}
-    # Its regular expressions leave in every removed field of a struct, so it is told that all others are done.
+    # The regular expressions of cargo-mutants cannot exclude a removed field of a struct, so all other mutants are listed as done.
     made = folder / "mutants.out"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
@@ -214,7 +215,7 @@ def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
         **{name: " ".join(f"headway-{of}/{program}" for of, programs in these.items() for program in programs) for name, these in lists.items()},
         f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": str(HERE / "limits")}
     tests = [word for judge in judges(crate) for word in ("--test-package", f"headway-{judge}")]
-    # Time limits are those of `limits`; that of cargo-mutants is for a program that sleeps.
+    # `limits` sets the time limits; the limit of cargo-mutants is for a program that sleeps.
     arguments = ["nice", "-n", str(nice), "cargo", "mutants", "--iterate", "--shuffle", "--gitignore", "true", "--package", f"headway-{crate}", *tests,
                  "--all-features", "--output", str(folder), "--jobs", "1", "--jobserver-tasks", str(tasks), "--minimum-test-timeout", "300",
                  "--no-times", "--colors", "never", "--cargo-arg=--tests"]
@@ -234,7 +235,7 @@ def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
             collect(report, by_name, store)
             if not isinstance(stopped, KeyboardInterrupt):
                 raise
-            print(f"\nstopped; {progress.done()} of {progress.of} are kept: the same command goes on from there", file=sys.stderr)
+            print(f"\nstopped; {progress.done()} of {progress.of} are stored: the same command continues from there", file=sys.stderr)
             sys.exit(command.INTERRUPTED)
     left = [name for name in by_name if name not in store.outcomes]
     if left:
@@ -242,7 +243,7 @@ def run_crate(crate, todo, everything, store, folder, tasks, nice, progress):
 
 
 def end(process):
-    """Ends cargo-mutants with all that it has started, by its own means if it does so in time."""
+    """Ends cargo-mutants and all of its processes; kills them if they do not end in time."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     started = descendants(process.pid)
@@ -259,7 +260,7 @@ def end(process):
 
 
 def descendants(pid):
-    """The ids of all processes that it has started, and they, and so on."""
+    """Returns the ids of all descendants of a process."""
     children = {}
     for line in subprocess.run(["ps", "-A", "-o", "pid=,ppid="], check=True, capture_output=True, text=True).stdout.splitlines():
         child, parent = map(int, line.split())
@@ -273,7 +274,7 @@ def descendants(pid):
 
 
 def collect(report, by_name, store):
-    """Takes over what cargo-mutants has found out."""
+    """Stores the outcomes that cargo-mutants has written."""
     try:
         entries = json.loads(report.read_text())["outcomes"]
     except (FileNotFoundError, json.JSONDecodeError):  # not yet there, or being written
@@ -287,7 +288,7 @@ def collect(report, by_name, store):
 
 
 def wilson(killed, of):
-    """The 95 % interval of a share (E. B. Wilson, JASA 22, 1927)."""
+    """Returns the 95 % interval of a share (E. B. Wilson, JASA 22, 1927)."""
     if not of:
         return [0.0, 1.0]
     z = 1.959964

@@ -1,9 +1,9 @@
-# The part of a tick that ns-2 draws for the clock of each TCP, which it does not tell.
+# Finds the phase that ns-2 draws for the clock of each TCP, as a fraction of a tick. ns-2 does not print it.
 #
-# Each TCP agent draws once when it is made (Vegas twice), and its clock when it is reset: what they will draw is drawn before, and which
-# is reset when is noted.
+# Each TCP agent draws one random number when it is made (Vegas two), and its clock draws one when it is reset. So this file draws the same
+# numbers in advance, and records the order of the resets.
 
-# Seeds ns-2 for a run of so many TCPs at most.
+# Seeds ns-2 for a run of at most this many TCPs.
 proc foresee_clocks {seed most} {
     global draws tcps made resets
     ns-random $seed
@@ -14,7 +14,7 @@ proc foresee_clocks {seed most} {
     set resets 0
 }
 
-# To be called with each TCP agent as it is made.
+# Must be called with each TCP agent when it is made.
 proc note_clock {agent} {
     global tcps made
     $agent set number $tcps
@@ -29,7 +29,7 @@ proc note_clock {agent} {
     }
 }
 
-# Of the TCPs in the order in which they were made.
+# Returns the phases of the TCPs in the order in which they were made.
 proc clock_phases {} {
     global tcps phase
     set phases {}

@@ -1,7 +1,7 @@
-"""A local network: clients that crowd one server's link, by ns-2 (lan.tcl) and by Headway.
+"""Compares a local network, where clients share the link of one server, in ns-2 (lan.tcl) and in Headway.
 
-Each cell (a queue; TCP, UDP or both; so many clients) is run ten times with random starts, the same for both programs, as are the
-phases of TCP's clocks; each cell of TCP behind DropTail once more with all starts at 0. Every run is compared by itself.
+Each cell (a queue; TCP, UDP or both; a number of clients) is run ten times. The random starts and the phases of TCP's clocks are the same in both
+programs. Each cell of TCP with DropTail is run once more with all starts at 0. Every run is compared separately.
 """
 
 import collections
@@ -15,22 +15,22 @@ import agreement
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 100
 SEEDS = range(1, 11)
-# Packets that the queues hold: at the clients' links; at the server's where a TCP is among the clients, and where none is.
+# Limits of the queues in packets: at the clients' links; at the server's link with a TCP client, and without one.
 ACCESS_LIMIT, BOTTLENECK_LIMIT, UDP_BOTTLENECK_LIMIT = 16, 10, 4
 METRICS = ["throughput_kbps", "throughput_min_kbps", "throughput_max_kbps", "delay_a_ms", "delay_b_ms", "delay_c_ms", "delay_d_ms",
            "loss_pct", "loss_all_pct", "utilisation_pct"]
-# Delay B is delay C and a constant.
+# Delay B is delay C plus a constant.
 COMPARED = [metric for metric in METRICS if metric != "delay_b_ms"]
-# What the table has room for.
+# The columns of the table.
 SHOWN = [metric for metric in COMPARED if metric not in ("throughput_min_kbps", "throughput_max_kbps")]
 
 Cell = collections.namedtuple("Cell", "name queue tcp udp")
-# What one program made of one seed and what the other did, and what both were told.
+# The results of both programs for one seed, and their common inputs.
 Run = collections.namedtuple("Run", "seed starts phases ns2 headway")
 
 
 def cells():
-    """All cells: which queue is everywhere, how many clients are TCP and how many UDP."""
+    """Yields all cells: the queue of all links, the numbers of TCP and UDP clients."""
     found = []
     for queue in ("DropTail", "RED"):
         found += [Cell(f"{queue.lower()}.tcp.{clients}", queue, clients, 0) for clients in (3, 5, 8, 10, 25, 35, 50)]
@@ -39,8 +39,7 @@ def cells():
 
 
 def starts(cell, seed):
-    """When each client starts, in s: from 0 to 0.1 s, uniform, in whole nanoseconds. In all cells of a seed the same clients start at
-    the same times."""
+    """Returns the start of each client in s: uniform from 0 to 0.1 s, in whole nanoseconds. A client has the same start in all cells of a seed."""
     draw = random.Random(seed)
     return [f"{draw.randrange(100_000_000) / 1e9:.9f}" for _ in range(cell.tcp + cell.udp)]
 
@@ -50,7 +49,7 @@ def bottleneck_limit(cell):
 
 
 def run_ns(cell, seed, begins):
-    """The metrics by ns-2, and the part of a tick that it drew for each TCP's clock."""
+    """Returns the metrics of ns-2, and the phase in ticks that it drew for each TCP's clock."""
     arguments = [seed, SECONDS, cell.queue, bottleneck_limit(cell), " ".join(begins[:cell.tcp]), " ".join(begins[cell.tcp:])]
     done = subprocess.run(["ns", HERE / "lan.tcl", *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True)
     values = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
@@ -58,7 +57,7 @@ def run_ns(cell, seed, begins):
 
 
 def scenario(cell, seed, begins, phases):
-    """The cell as a scenario. Each client has a flow of its own, since its clock has a phase of its own."""
+    """Returns the cell as a scenario. Each client has a separate flow, since its clock has a separate phase."""
     def queue(limit):
         return f'{{ kind = "{cell.queue.lower()}", limit = "{limit}packets" }}'
 
@@ -79,7 +78,7 @@ def scenario(cell, seed, begins, phases):
 
 
 def run_headway(headway, cell, seed, begins, phases, folder):
-    """The metrics by Headway."""
+    """Returns the metrics of Headway."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "lan.toml"
     path.write_text(scenario(cell, seed, begins, phases))
@@ -87,9 +86,9 @@ def run_headway(headway, cell, seed, begins, phases, folder):
 
 
 def metrics(summary):
-    """The metrics from a summary."""
+    """Returns the metrics of a summary."""
     def waits(link):
-        # Of all packets together, in s.
+        # Waiting time of all packets together, in s.
         return link["mean_queue_packets"] * SECONDS
 
     def dropped(link):
@@ -105,7 +104,7 @@ def metrics(summary):
     kbps = [flow["throughput_bps"] / 1e3 for flow in flows]
     sent, received = (sum(flow[key] for flow in flows) for key in ("sent_packets", "received_packets"))
     delays = sum(flow["one_way_delay_s"]["mean"] * flow["received_packets"] for flow in flows if flow["received_packets"])
-    # Acknowledgements are no flow: each takes 13 ms, and 40 B at 50 and at 10 Mb/s, and waits.
+    # Acknowledgements are not a flow: each needs 13 ms, the transmission of 40 B at 50 and at 10 Mb/s, and waits in queues.
     acks = sum(map(left, to_clients))
     ack_delays = acks * (0.013 + 40 * 8 / 50e6 + 40 * 8 / 10e6) + sum(map(waits, [to_router, *to_clients]))
     lost = sum(sum(flow["lost_packets"].values()) for flow in flows)
@@ -119,20 +118,20 @@ def metrics(summary):
 
 
 def run(headway, cell, seed, begins, folder):
-    """One run by both programs."""
+    """Makes one run with both programs."""
     ns2, phases = run_ns(cell, seed, begins)
     return Run(seed, begins, phases, ns2, run_headway(headway, cell, seed, begins, phases, folder))
 
 
 def judge(name, runs):
-    """A case a metric."""
+    """Yields a case per metric."""
     for metric in COMPARED:
         values = ([getattr(run, side)[metric] for run in runs] for side in ("ns2", "headway"))
         yield {"name": f"{name} {metric}", "cell": name, "metric": metric, **agreement.by_run(*values)}
 
 
 def compare(headway, folder, show):
-    """All cells. Returns their cases and all runs: {cell: [a run a seed]}."""
+    """Compares all cells. Returns their cases and all runs: {cell: [run of each seed]}."""
     cases, all_runs = [], {}
     if show:
         print(f"{'cell':24}" + "".join(f"{metric:>20}" for metric in SHOWN))
@@ -153,7 +152,7 @@ def compare(headway, folder, show):
 
 
 def show_row(cases):
-    """A cell's row: ns-2's figure, and by how much Headway differs."""
+    """Prints the row of a cell: ns-2's figure and Headway's difference."""
     print(f"{cases[0]['cell']:24}", end="")
     for case in cases:
         if case["metric"] in SHOWN:

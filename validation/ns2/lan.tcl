@@ -2,9 +2,9 @@
 #
 #   client 1..N --10 Mb/s, 3 ms-- router --50 Mb/s, 10 ms-- server       ns lan.tcl SEED DURATION QUEUE LIMIT TCP UDP
 #
-# SEED is of RED. QUEUE (DropTail, RED) is on every link, both ways; it holds 16 packets at the clients' links and LIMIT at the
-# server's. TCP and UDP are the starts of the clients in s: first those of Reno with endless data, then those that send 10 Mb/s in
-# packets of 1500 B. Prints a metric a line, its name and value, and `clock_phase` with the part of a tick that each TCP's clock drew.
+# SEED is the seed of RED. QUEUE (DropTail, RED) is on every link, in both directions; it holds 16 packets at the clients' links and LIMIT at
+# the server's. TCP and UDP are the starts of the clients in s: first those of Reno with endless data, then those that send 10 Mb/s in packets
+# of 1500 B. Prints one metric per line, its name and value, and `clock_phase` with the phase of each TCP's clock as a fraction of a tick.
 
 foreach {seed duration queue limit tcp udp} $argv {}
 set starts [concat $tcp $udp]
@@ -21,7 +21,7 @@ proc watch {monitor from to} {
     [[Simulator instance] link $from $to] attach-monitors [new SnoopQueue/In] [new SnoopQueue/Out] [new SnoopQueue/Drop] $monitor
 }
 
-# A monitor of packets from their entering a queue to their reaching an agent, as if the network were one queue.
+# Returns a monitor of packets from the arrival at a queue to the arrival at an agent, as if the network were one queue.
 proc journey {} {
     set monitor [new QueueMonitor]
     $monitor set-delay-samples [new Samples]
@@ -83,7 +83,7 @@ for {set i 0} {$i < [llength $starts]} {incr i} {
     if {$i < [llength $tcp]} { arrive $acks $client $agent }
 }
 
-# How many packets came to their end, and the sum of their delays in s.
+# Returns the number of packets that arrived, and the sum of their delays in s.
 proc delays {monitor} {
     set samples [$monitor get-delay-samples]
     set count [$samples cnt]
@@ -104,7 +104,7 @@ proc finish {} {
     }
     foreach {acks_received acks_delay} [delays $acks] {}
     set drops [expr {[$access set pdrops_] + [$bottleneck set pdrops_]}]
-    # The definition of papers that leave out the client's link: 10 + 3 ms, 0.24 ms on the server's link, and the wait before it.
+    # The definition of papers that leave out the client's link: 10 + 3 ms, 0.24 ms on the server's link, and the waiting time before it.
     set delay_c [expr {13.24 + 1e3 * [$waiting set sum_] / [$bottleneck set pdepartures_]}]
     set kbps [lsort -real $kbps]
     puts "throughput_kbps [expr ([join $kbps +]) / [llength $kbps]]"

@@ -1,6 +1,7 @@
-"""Systems that the papers name and do not run: Veno and BIC, which ns-2.35 has in its Agent/TCP/Linux, packet by packet as in paths.py.
+"""Compares systems that the papers name but do not run: Veno and BIC of ns-2.35's Agent/TCP/Linux, packet by packet as in paths.py.
 
-Chosen runs with listed losses (a lost SYN among them, and many in a window), ECN and short queues; then random runs over the paths of paths.py.
+Chosen runs with listed losses (including a lost SYN, and many losses in a window), ECN and short queues; then random runs over the paths of
+paths.py.
 """
 
 import pathlib
@@ -16,13 +17,13 @@ LOST = [5, 6, 12, 130, 131, 350, 351, 352, 580, 1120, 1121, 1123]
 
 
 def tcp(kind, **more):
-    """An endless transfer. It starts after time 0, which is no timestamp to Linux."""
+    """Returns an endless transfer. It starts after time 0, which Linux does not use as a timestamp."""
     flow = {"kind": kind, "from": 0, "start": "0.1", "stop": "", "window": 100, "payload": 1000, "segments": 0, "options": {"timestamps": "true"}}
     return {**flow, **more, "options": {**flow["options"], **more.get("options", {})}}
 
 
 def chosen():
-    """A path of 2 Mb/s, and one of 10 Mb/s and 100 ms, where a window of hundreds of segments fits."""
+    """Returns runs over a path of 2 Mb/s, and over one of 10 Mb/s and 100 ms with a window of hundreds of segments."""
     long = {**details.PATH, "rates": ["100000", "10000", "100000", "10000"], "delays": ["2", "50", "2", "2"], "limits": [10000, 100, 1000, 10000],
             "duration": 60}
     for kind in paths.LINUX:
@@ -37,7 +38,7 @@ def chosen():
 
 
 def drawn(runs, seed):
-    """Random paths with one or two transfers."""
+    """Draws random paths with one or two transfers."""
     draw = random.Random(f"named {seed}")
     for number in range(runs):
         kind = list(paths.LINUX)[number % len(paths.LINUX)]
@@ -57,11 +58,11 @@ def compare(headway, runs, seed, folder, keep, show):
     return paths.compare_all(headway, [*chosen(), *drawn(runs, seed)], folder, keep, show)
 
 
-# What an ordinary test replays (crates/simulator/tcp/tests/ns2.rs).
+# The runs that an ordinary test replays (crates/simulator/tcp/tests/ns2.rs).
 
 
 def stored():
-    """Name, case, what is lost on the first link. SYNs are not lost: all times are less the start."""
+    """Yields name, case, and the losses on the first link. SYNs are not lost: all times are relative to the start."""
     long = {**details.PATH, "rates": ["10000", "6000", "10000", "10000"], "delays": ["2", "40", "2", "2"], "limits": [10000, 25, 50, 10000], "duration": 12}
     for kind in paths.LINUX:
         yield f"{kind[4:]}-q20", {**details.PATH, "flows": [tcp(kind, window=60)]}
@@ -70,7 +71,7 @@ def stored():
 
 
 def rows(key, words):
-    """Lines that begin with the key, of no more than 170 characters."""
+    """Returns lines that start with the key, of at most 170 characters."""
     line = key
     for word in words:
         if len(line) + len(word) > 168:
@@ -81,7 +82,7 @@ def rows(key, words):
 
 
 def steps(received):
-    """Microseconds and numbers since the one before, and how often."""
+    """Returns differences of microseconds and of numbers to the previous event, with their number of repetitions."""
     found, last = [], (0, 0)
     for at, number in received:
         step = f"{at - last[0]}{number - last[1]:+}"
@@ -94,7 +95,7 @@ def steps(received):
 
 
 def record(version, name, case, folder):
-    """One run of ns-2 in the form of the data of crates/simulator/tcp/tests/ns2.rs."""
+    """Returns one run of ns-2 in the format of the data of crates/simulator/tcp/tests/ns2.rs."""
     start = round(float(case["flows"][0]["start"]) * 1e6)
     flow = case["flows"][0]
     trace, _ = paths.run_ns(case, folder, folder / "window.txt")
@@ -103,7 +104,7 @@ def record(version, name, case, folder):
         event, at, one, other, kind, _, _, _, _, _, number, _ = line.split()
         at = round(float(at) * 1e6) - start
         if kind == "tcp":
-            # What is lost on the first link does not reach its queue.
+            # Packets that are lost on the first link do not reach its queue.
             sent += event in "+d" and (one, other) == ("0", "1")
             if event == "d":
                 drops.append(f"{at}:{number}")
@@ -114,7 +115,7 @@ def record(version, name, case, folder):
         at, _, _, _, _, variable, value = line.split()
         before = values.get("cwnd_", 0)
         values[variable] = float(value)
-        # While a rate is being halved cwnd_ is what may be in flight, and sinks.
+        # While a rate is being halved, cwnd_ is the allowed number of packets in flight, and falls.
         if variable == "cwnd_" and before and float(value) == before + 1:
             windows.append(f"{round(float(at) * 1e5) - start // 10}:{float(value):.3f}/{values['ssthresh_']:.0f}")
     path = f"{float(case['rates'][1]) / 1000:g}Mbps {case['delays'][1]}ms {case['limits'][1]}"

@@ -4,10 +4,10 @@
 #           n1 --1-- n2 --2-- n3      RATES, DELAYS, LIMITS, LOST: four each, for the links 0 to 3; LOST: lists of packets
 #   n4 --3--'                         RED: empty, or options of the queue from n1 to n2; WINDOW: empty, or a file for cwnd_ and ssthresh_
 #
-# A FLOW has agent, sink, from, start, stop ("" for never) and set (what is set on the agent), and for TCP segments (0 for
-# endless), delay (interval_ of the sink, "" for no such) and ca (the congestion control of Agent/TCP/Linux), for CBR size, rate and
-# changes (times and rates). All flows end at n3; their flow ids are 1, 2 and so on. RAP is its own source.
-# PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
+# A FLOW has agent, sink, from, start, stop ("" for never) and set (settings of the agent); for TCP also segments (0 for endless), delay
+# (interval_ of the sink, or "") and ca (the congestion control of Agent/TCP/Linux); for CBR also size, rate and changes (times and rates).
+# All flows end at n3; their flow ids are 1, 2 and so on. RAP needs no source.
+# PHASES is a file for the phases that ns-2 drew for the clocks, as fractions of a tick, one line per TCP flow.
 
 foreach {trace phases duration rates delays limits lost red window} [lrange $argv 0 8] {}
 set flows [lrange $argv 9 end]
@@ -82,7 +82,7 @@ foreach flow $flows {
         if {$f(agent) eq "Agent/UDP"} {
             $ns at $f(stop) "$source stop"
         } else {
-            # Not Application/FTP's stop: that takes back the last segment sent, which is then never repeated.
+            # Does not use the stop of Application/FTP, which withdraws the last sent segment, so that it is never repeated.
             $ns at $f(stop) "$agent advance \[expr {\[$agent set maxseq_\] + 1}\]"
         }
     }

@@ -1,8 +1,8 @@
-"""Random paths: Headway beside ns-2.35, packet by packet.
+"""Compares Headway with ns-2.35 on random paths, packet by packet.
 
-Every run is made twice, by `ns` (path.tcl) and by `headway run --trace ns2`, and the two traces are compared line by line:
-each packet offered, sent, received and dropped on each link, with its type, size, flags and number, the time within 2 us. A run
-counts as equal if all lines are; nothing is allowed to differ.
+Every run is made twice, by `ns` (path.tcl) and by `headway run --trace ns2`. The two traces are compared line by line: each packet offered,
+sent, received and dropped on each link, with its type, size, flags and number, and the time within 2 us. A run counts as equal if all lines
+are equal; no difference is allowed.
 """
 
 import collections
@@ -17,16 +17,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 # ns-2 rounds to 1 us, Headway to 1 ns and then to 1 us.
 TOLERANCE_US = 2
 SENDERS = {"tcp-tahoe": "Agent/TCP", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
-# Growths of Agent/TCP/Linux, which have timestamps.
+# Congestion controls of Agent/TCP/Linux, which use timestamps.
 LINUX = {"tcp-veno": "veno", "tcp-bic": "bic"}
 AGENTS = {**SENDERS, "tcp-vegas": "Agent/TCP/Vegas", **dict.fromkeys(LINUX, "Agent/TCP/Linux")}
 
 
-# What is varied. Each draw makes one case: links, the queue under test, flows.
+# The random cases. Each draw makes one case: links, the queue under test, flows.
 
 
 def draw_links(draw, case):
-    """The links n0-n1, n1-n2, n2-n3, n4-n1. Rates in kb/s with a decimal, so that both programs read the same number."""
+    """Draws the links n0-n1, n1-n2, n2-n3, n4-n1. Rates are in kb/s with one decimal, so that both programs read the same number."""
     access = draw.choice(["10000", "10000", "100000", "4500", "3333.3"])
     case["rates"] = [access, draw.choice(["2000", "2000", "1500", "768", "3333.3", "1000", "250"]),
                      draw.choice(["10000", "10000", "5000", "1544", "100000"]), draw.choice([access, "8000"])]
@@ -38,7 +38,7 @@ def draw_links(draw, case):
 
 
 def draw_tcp(draw, senders, from_node, start):
-    """One TCP flow."""
+    """Draws one TCP flow."""
     flow = {"kind": draw.choice(senders), "from": from_node, "start": start, "stop": "",
             "window": draw.choice([1, 2, 3, 4, 5, 8, 12, 15, 20, 25, 30, 40, 60, 100, 300, 1000]),
             "payload": draw.choice([1000, 1000, 1000, 500, 1460, 200]), "segments": 0, "options": {}}
@@ -47,11 +47,11 @@ def draw_tcp(draw, senders, from_node, start):
         flow["segments"] = draw.randint(1, 500)
     elif fate < 0.35:
         stop = draw.uniform(2, 6)
-        # One that came before the start is none.
+        # A stop before the start is no stop.
         flow["stop"] = f"{stop:.4f}" if stop > float(start) else ""
     if draw.random() < 0.3:
         flow["delay"] = draw.choice(["0.1", "0.1", "0.04", "0.2"])
-    # What differs from ns-2's default, by chance each.
+    # Differences from ns-2's defaults, each at random.
     for chance, key, values in [(0.15, "maxburst", [1, 2, 4, 8]), (0.2, "timestamps", [1]), (0.15, "singledup", [0]),
                                 (0.15, "windowInit", [1, 3, 4]), (0.15, "minrto", ["1", "0.5"]), (0.15, "tcpTick", ["0.1", "0.001"]),
                                 (0.1, "windowOption", [0]), (0.1, "numdupacks", [2, 5])]:
@@ -60,13 +60,13 @@ def draw_tcp(draw, senders, from_node, start):
     if flow["kind"] == "tcp-newreno" and draw.random() < 0.3:
         flow["options"]["newreno_changes1"] = 0
     if flow["kind"] == "tcp-vegas":
-        # Behind the end of a transfer ns-2's Vegas answers a duplicate with a segment that nobody wrote.
+        # After the end of a transfer ns-2's Vegas answers a duplicate with a segment that the source did not write.
         flow["segments"], flow["stop"] = 0, ""
     return flow
 
 
 def draw_cbr(draw, case):
-    """One or two constant rates, about what the bottleneck carries."""
+    """Draws one or two constant-rate flows, together about the rate of the bottleneck."""
     rate = float(case["rates"][1])
     flows = []
     for number, node in enumerate(draw.choice([[0], [0], [0, 4]])):
@@ -77,7 +77,7 @@ def draw_cbr(draw, case):
 
 
 def draw_case(draw, senders):
-    """One run: what kind it is, and all its parameters."""
+    """Draws one run: its kind and all its parameters."""
     case = {"duration": draw.choice([8, 10, 15])}
     draw_links(draw, case)
     what = draw.random()
@@ -105,17 +105,18 @@ def draw_case(draw, senders):
 
 
 def draw_red(draw, case):
-    """A RED that leaves nothing to chance. Without ECN it drops everything above one threshold; with ECN it marks with probability 1
-    from there to twice that (gentle), and drops above; what lies between the two thresholds is too narrow to be met."""
+    """Draws a RED queue without random decisions. Without ECN it drops all packets above one threshold. With ECN it marks with probability 1
+    from there to twice the threshold (gentle), and drops above. The range between the two thresholds is too narrow to be hit."""
     case["limits"][1] = draw.choice([20, 50, 100])
     case["red"] = {"threshold": draw.choice([3, 5, 8, 12]), "weight": draw.choice(["0.002", "0.02", "0.1", "1"]), "ecn": False}
 
 
-# The case as ns-2 reads it, and as Headway does.
+# The inputs of ns-2 and of Headway for a case.
 
 
 def thresholds(red):
-    """The two thresholds, and whether it marks and is gentle as Tcl and TOML write it. With `mark_p` it is a step, where every packet is chosen."""
+    """Returns the two thresholds, and whether the queue marks and is gentle in the syntax of Tcl and TOML. With `mark_p` there is a step above
+    which every packet is selected."""
     ecn = str(red["ecn"]).lower()
     if "mark_p" in red:
         return red["threshold"], red["threshold"], ecn, "false"
@@ -128,7 +129,7 @@ def settings(flow):
 
 
 def run_ns(case, folder, window=""):
-    """The trace that ns-2 makes, and the phases of its TCP clocks in ticks. Into the file `window` go the windows of the last TCP."""
+    """Returns ns-2's trace and the phases of its TCP clocks in ticks. Writes the windows of the last TCP to the file `window`."""
     red = ""
     if case["red"]:
         least, most, ecn, gentle = thresholds(case["red"])
@@ -148,7 +149,7 @@ def run_ns(case, folder, window=""):
             continue
         sack = "/Sack1" if flow["kind"] in ("tcp-sack", *LINUX) else ""
         sink = "Agent/TCPSink" + sack + ("/DelAck" if "delay" in flow else "")
-        # To ns-2's Vegas the SYN is the first of the segments.
+        # ns-2's Vegas counts the SYN as the first segment.
         segments = flow["segments"] + (1 if flow["segments"] and flow["kind"] == "tcp-vegas" else 0)
         flows.append(f"agent {AGENTS[flow['kind']]} sink {sink} from {flow['from']} start {flow['start']} stop {{{flow['stop']}}} "
                      f"set {{window_ {flow['window']} packetSize_ {flow['payload']} {settings(flow)}}} segments {segments} "
@@ -163,14 +164,14 @@ def run_ns(case, folder, window=""):
 
 
 def transport(flow, phase):
-    """A TCP flow's `transport` table."""
+    """Returns the `transport` table of a TCP flow."""
     options = flow["options"]
-    # With timestamps ns-2 counts 10 B more in data, but not in the SYN nor in acknowledgements.
+    # With timestamps ns-2 counts 10 B more for data, but not for the SYN and acknowledgements.
     header = 40
     segment = flow["payload"] + header + (10 if "timestamps" in options else 0)
     vegas = flow["kind"] == "tcp-vegas"
     if vegas:
-        # Without headers, whatever is in them.
+        # Without headers, whatever their options.
         segment = flow["payload"]
     tick = float(options.get("tcpTick", "0.001" if flow["kind"] in LINUX else "0.01"))
     keys = {"kind": f'"{flow["kind"]}"', "window": f'"{flow["window"]}packets"', "segment": f'"{segment}B"',
@@ -195,7 +196,7 @@ def transport(flow, phase):
         keys["dupack_threshold"] = options["numdupacks"]
     if "newreno_changes1" in options:
         keys["partial_ack_timer"] = '"slow-but-steady"'
-    # ns-2's Vegas never says that it knows ECN.
+    # ns-2's Vegas never announces ECN.
     if "ecn" in options and not vegas:
         keys["ecn"] = "true"
     if "delay" in flow:
@@ -204,7 +205,7 @@ def transport(flow, phase):
 
 
 def rap(flow):
-    """A flow of RAP, which has data as long as it runs. `packetSize_` is all of a packet, `rap_base_hdr_size_` an acknowledgement."""
+    """Returns a flow of RAP, which always has data. `packetSize_` is the whole packet, `rap_base_hdr_size_` is the size of an acknowledgement."""
     names = {"alpha": "alpha", "beta": "beta", "useFineGrain": "fine_grain"}
     values = {"useFineGrain": lambda value: str(bool(value)).lower()}
     options = ", ".join(f"{names[key]} = {values.get(key, str)(value)}" for key, value in flow["options"].items())
@@ -213,13 +214,13 @@ def rap(flow):
 
 
 def changes(flow):
-    """Those of a constant rate, as a key of its source."""
+    """Returns the changes of a constant rate, as a key of its source."""
     each = ", ".join(f'{{ at = "{at}s", rate = "{rate}kbps" }}' for at, rate in flow.get("changes", []))
     return f", changes = [{each}]" if each else ""
 
 
 def scenario(case, phases):
-    """The case as a scenario."""
+    """Returns the case as a scenario."""
     text = [f'name = "case"\nduration = "{case["duration"]}s"\ndialect = "ns2"\nrecord.series = false\n']
     text.append("".join(f'[[node]]\nname = "n{number}"\n' for number in range(5)))
     for number, (one, other) in enumerate([(0, 1), (1, 2), (2, 3), (4, 1)]):
@@ -251,7 +252,7 @@ def scenario(case, phases):
 
 
 def run_headway(headway, case, phases, folder):
-    """The trace that Headway makes."""
+    """Returns Headway's trace."""
     path = folder / "case.toml"
     path.write_text(scenario(case, phases))
     program.simulate(headway, path, folder / "record", "--trace", "ns2")
@@ -262,7 +263,7 @@ def run_headway(headway, case, phases, folder):
 
 
 def read(trace, case):
-    """Each link's events of each kind in their order: (us, what the packet is). What falls on the very end is left out."""
+    """Returns the events of each link and kind in their order: (us, description of the packet). Events at exactly the end are left out."""
     events = collections.defaultdict(list)
     until_us = case["duration"] * 1_000_000 - TOLERANCE_US
     ecn = case["red"] is not None and case["red"]["ecn"]
@@ -270,7 +271,7 @@ def read(trace, case):
         event, at, one, other, kind, size, flags, fid, source, _, sequence, _ = line.split()
         at = round(float(at) * 1e6)
         if not ecn:
-            # ns-2 notes its window reductions in every packet; without ECN nobody reads that.
+            # ns-2 records its window reductions in every packet; without ECN the flag has no effect.
             flags = flags.replace("A", "-")
         if at < until_us:
             node = source.split(".")[0]
@@ -279,7 +280,7 @@ def read(trace, case):
 
 
 def first_difference(theirs, ours):
-    """The earliest event that differs: (us, link, text), or None."""
+    """Returns the earliest event that differs: (us, link, text), or None."""
     differences = []
     for key in theirs.keys() | ours.keys():
         one, other = theirs.get(key, []), ours.get(key, [])
@@ -294,7 +295,7 @@ def first_difference(theirs, ours):
 
 
 def describe(case):
-    """A case on one line."""
+    """Returns a case on one line."""
     def of(flow):
         if flow["kind"] == "udp":
             return f"{flow['rate']}kb/s of {flow['payload']}B from n{flow['from']}"
@@ -322,7 +323,7 @@ def check(headway, number, case, folder):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """Draws and compares so many runs, and half as many of Vegas; those in `folder` are removed unless they are kept."""
+    """Draws and compares this many runs, and half as many of Vegas. The files in `folder` are removed unless they are kept."""
     draw, vegas = random.Random(seed), random.Random(f"vegas {seed}")
     drawn = [draw_case(draw, list(SENDERS)) for _ in range(runs)]
     drawn += [draw_case(vegas, ["tcp-vegas"]) for _ in range(runs // 2)]
@@ -330,7 +331,7 @@ def compare(headway, runs, seed, folder, keep, show):
 
 
 def compare_all(headway, drawn, folder, keep, show):
-    """The same for given cases."""
+    """Compares given cases."""
     cases = []
     for number, drawn_case in enumerate(drawn):
         place = folder / f"{number:03}"

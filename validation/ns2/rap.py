@@ -1,10 +1,11 @@
-"""RAP: ns-2.35's Agent/RAP and Headway's `rap`, packet by packet over the paths of paths.py.
+"""Compares RAP of ns-2.35 (Agent/RAP) with Headway's `rap`, packet by packet over the paths of paths.py.
 
-Compared are time and size of each packet on each link. Agent/RAP has no numbers in its traces. A run counts as equal if all times are within 2 us.
-Each run has one RAP: the second of a run starts its round trip at 2 s in ns-2 (rap.cc, `UpdateTimeValues`).
+The time and size of each packet on each link are compared, since Agent/RAP has no numbers in its traces. A run counts as equal if all times are
+within 2 us. Each run has one RAP flow: in ns-2 the second one of a run starts with a round trip of 2 s (rap.cc, `UpdateTimeValues`).
 
-With alpha 1 and an empty queue a whole number of gaps fills a round trip. Then both timers of Agent/RAP expire together, and the last bit of a double
-decides whether a packet still goes with the old gap. So alpha is drawn with four digits; of runs with alpha 1 the packets that arrive are compared, from 10 s on.
+With alpha 1 and an empty queue a round trip is a whole number of gaps. Then both timers of Agent/RAP expire at the same time, and the last bit of a
+double decides whether a packet is still sent with the old gap. So alpha is drawn with four digits. In runs with alpha 1 the numbers of packets that
+arrive from 10 s on are compared.
 """
 
 import collections
@@ -15,22 +16,22 @@ import paths
 
 
 def flow(start="0.1", **options):
-    """A RAP from n0, packets of 1000 B."""
+    """Returns a RAP flow from n0 with packets of 1000 B."""
     return {"kind": "rap", "from": 0, "start": start, "stop": "", "payload": 1000, "options": options}
 
 
 def cbr(rate, start, stop):
-    """A constant rate from n4, in kb/s."""
+    """Returns a constant-rate flow from n4, in kb/s."""
     return {"kind": "udp", "from": 4, "start": start, "stop": stop, "rate": rate, "payload": 1000}
 
 
 def drawn(runs, seed):
-    """Random paths, with and without fine grain, listed losses, a constant rate, other alpha and beta."""
+    """Draws random paths, with and without fine grain, listed losses, a constant rate, and other alpha and beta."""
     draw = random.Random(f"rap {seed}")
     for number in range(runs):
         case = {"duration": 40, "what": "rap"}
         paths.draw_links(draw, case)
-        # Delays with digits of their own keep timers from meeting at round times.
+        # Delays with different digits, so that timers do not expire at the same round times.
         case["delays"] = [f"{draw.uniform(1, 40):.3f}" for _ in range(4)]
         case["limits"] = [10000, draw.choice([5, 10, 20, 30, 50]), 10000, 10000]
         options = {"useFineGrain": 1} if number % 3 == 1 else {}
@@ -47,7 +48,7 @@ def drawn(runs, seed):
 
 
 def read(trace, case):
-    """Each link's events of each kind in their order: (us, size)."""
+    """Returns the events of each link and kind in their order: (us, size)."""
     events = collections.defaultdict(list)
     until_us = case["duration"] * 1_000_000 - paths.TOLERANCE_US
     for line in trace.open():
@@ -59,12 +60,12 @@ def read(trace, case):
 
 
 def arrived(events):
-    """The packets that arrive at the end from 10 s on."""
+    """Returns the number of packets that arrive at the end from 10 s on."""
     return sum(at >= 10_000_000 for at, _ in events["r n2->n3"])
 
 
 def summed(counts):
-    """The runs with alpha 1 as one case: ns-2's packets and ours, all together within 3 %. In one run chance decides over more."""
+    """Returns the runs with alpha 1 as one case: the totals of ns-2 and Headway must agree within 3 %. Single runs vary by more."""
     theirs, ours = map(sum, zip(*counts))
     percent = 100 * (ours / theirs - 1)
     return {"name": "rap alpha 1", "pass": abs(percent) <= 3, "parameters": f"{len(counts)} runs: ns-2 {theirs} packets, headway {ours}, {percent:+.2f} %",
@@ -72,7 +73,7 @@ def summed(counts):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """So many drawn runs."""
+    """Draws and compares this many runs."""
     cases, counts = [], []
     for number, case in enumerate(drawn(runs, seed)):
         place = folder / f"{number:03}"

@@ -1,8 +1,8 @@
-"""Sessions: transfers that come and go, Headway beside ns-2.35, packet by packet.
+"""Compares Headway with ns-2.35 on sessions, which are short transfers, packet by packet.
 
-ns-2 makes an agent for each session, which sends its bytes at its time; Headway has one flow whose source lists times and sizes. Times are
-drawn to 0.1 us; timers and packets of several sessions meet to the last bit now and then. Runs are compared by the lines of their traces, as in paths.py, and by their completion
-times: how many there are, and their mean and largest. Nothing is allowed to differ but a rounded microsecond.
+ns-2 makes an agent for each session, which sends its bytes at its time. Headway has one flow whose source lists times and sizes. Times are
+drawn to 0.1 us; sometimes timers and packets of several sessions have exactly the same time. Runs are compared by the lines of their traces,
+as in paths.py, and by their completion times: number, mean and maximum. No difference is allowed except a rounded microsecond.
 """
 
 import random
@@ -18,7 +18,7 @@ TOLERANCE_S = paths.TOLERANCE_US / 1e6
 
 
 def draw_case(draw):
-    """One run: two links, a TCP, and 10 to 200 sessions whose sizes have a heavy tail."""
+    """Draws one run: two links, a TCP, and 10 to 200 sessions whose sizes have a heavy tail."""
     duration = draw.choice([20, 40])
     times = sorted(f"{draw.uniform(0, 0.7 * duration):010.7f}" for _ in range(draw.randint(10, 200)))
     least, shape = draw.choice([500, 1370, 3333]), draw.choice([1.16, 1.5, 2.5])
@@ -30,7 +30,7 @@ def draw_case(draw):
 
 
 def run_ns(case, folder):
-    """The trace that ns-2 makes, the phase of its clocks in ticks, and the completion times in s."""
+    """Returns ns-2's trace, the phase of its clocks in ticks, and the completion times in s."""
     def listed(rows):
         return " ".join("{" + " ".join(map(str, row)) + "}" for row in rows)
 
@@ -42,7 +42,7 @@ def run_ns(case, folder):
 
 
 def scenario(case, phase):
-    """The case as a scenario."""
+    """Returns the case as a scenario."""
     text = [f'name = "case"\nduration = "{case["duration"]}s"\ndialect = "ns2"\nrecord.series = false\n']
     for number, (kbps, ms, packets) in enumerate(case["links"]):
         text.append(f'[[link]]\nbetween = ["n{number}", "n{number + 1}"]\nrate = "{kbps}kbps"\ndelay = "{ms}ms"\n'
@@ -57,7 +57,7 @@ def scenario(case, phase):
 
 
 def completions_differ(theirs, ours):
-    """What differs in the completion times, if anything."""
+    """Returns the difference in the completion times, if there is one."""
     figures = {"completed": (len(theirs), ours["completed"])}
     if theirs and ours["completion_s"]:
         figures["mean"] = statistics.fmean(theirs), ours["completion_s"]["mean"]
@@ -83,7 +83,7 @@ def check(headway, number, case, folder):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """So many runs."""
+    """Draws and compares this many runs."""
     draw = random.Random(f"sessions {seed}")
     found = []
     for number in range(runs):

@@ -1,10 +1,10 @@
-# One run of ns-2.35, traced: transfers that come and go over node 0, 1 and 2.
+# One run of ns-2.35 with a trace: short transfers over the nodes 0, 1 and 2.
 #
 #   ns sessions.tcl TRACE DONE DURATION LINKS AGENT WINDOW PAYLOAD SESSIONS
 #
-# LINKS: {kbps ms packets} of 0-1 and of 1-2, both ways. SESSIONS: {at bytes}, an agent each, all of them with flow id 1. DONE gets the part of
-# a tick that ns-2 drew for their clocks, the same for all, and then a line a session that is complete: when it came, and when it had its last
-# acknowledgement.
+# LINKS: {kbps ms packets} of 0-1 and of 1-2, in both directions. SESSIONS: {at bytes}, one agent each, all with flow id 1. DONE is a file for the
+# phase that ns-2 drew for their clocks, as a fraction of a tick and the same for all, and then a line per complete session: its start, and the
+# time of its last acknowledgement.
 
 foreach {trace done duration links kind window payload sessions} $argv {}
 

@@ -1,17 +1,20 @@
-"""Packet spacing: media with gaps between their packets beside TCPs, by ns-2 (spacing.tcl) and by Headway in the dialect ns2.
+"""Compares packet spacing in ns-2 (spacing.tcl) and in Headway's dialect ns2: media with gaps between their packets next to TCP flows.
 
-Fixed gaps, the ad-hoc and the damped protocol, and TFRC, through a trunk with a short queue. The protocol's rules are OTcl in ns-2.
+The flows have fixed gaps, the ad-hoc or the damped protocol, or TFRC, through a trunk with a short queue. In ns-2 the rules of the protocol
+are written in OTcl.
 
-Lines: one, two or eight of the protocol, alone, with random rules, sizes, delays and queues, and starts that are odd so that no packets meet. Nothing is left to
-chance, and every line of the two traces must be the same, the time within 2 us; of reports what number they bear is left out.
+Lines: one, two or eight flows of the protocol without TCP, with random rules, sizes, delays and queues. The starts are odd, so that no packets
+arrive at the same time. Nothing is random, and every line of the two traces must be the same, with the time within 2 us. The numbers of reports
+are not compared.
 
-Cells: ten seeds each. Starts, gaps and the phases of TCP's clocks are drawn once and told to both programs, so that nothing is left to chance here either:
-throughputs, losses and variation of every run must be the same within 0.001 %. One run of a cell's ten may differ, and its mean by 5 %, where TCPs are: their
-packets come to the trunk by its own clock, and of two events at one instant ns-2's last bit of a double says which is first. Only of a TCP's throughput at its receiver the definitions differ, what came in
-order (ns-2) or for the first time: within 1 % or 0.01 Mb/s in every run.
+Cells: ten seeds each. Starts, gaps and the phases of TCP's clocks are drawn once and set in both programs, so that nothing is random here
+either. Throughputs, losses and variation of every run must be the same within 0.001 %. In cells with TCP one of the ten runs may differ, and the
+mean by 5 %: TCP's packets arrive at the trunk at multiples of its transmission time, and the last bit of a double decides in ns-2 which of two
+events at the same time is first. A TCP's throughput at its receiver is defined differently, as data in order (ns-2) or as data that arrive for
+the first time (Headway): it must be within 1 % or 0.01 Mb/s in every run.
 
-TFRC: its slow start depends on the last bit of a double (tfrc.py), and all that follows on that. So many seeds that chance is small: the Welch 95 % interval
-of the difference of the means must lie within the margin.
+TFRC: its slow start depends on the last bit of a double (tfrc.py), and so does the rest of the run. There are enough seeds that chance is small:
+the Welch 95 % interval of the difference of the means must be within the margin.
 """
 
 import collections
@@ -30,25 +33,25 @@ import tfrc
 HERE = pathlib.Path(__file__).resolve().parent
 SEEDS = range(1, 11)
 LINE_MBPS, TRUNK_MBPS, ACCESS_MS = 100, 155, 2
-# How much slower than it should be a sender's clock is at most.
+# Largest relative error of a sender's clock, which is slow.
 SLOW = 1e-3
 AGENTS = {"tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1"}
 # A single run of TFRC has a standard deviation of 12 %.
 TFRC_SEEDS = range(1, 151)
-# The part of ns-2's by which a figure may differ, and what is nothing in its unit: of TFRC in the mean, and of TCP's throughput in each run.
+# Allowed difference, relative to ns-2's figure and in the unit of the figure: for means of TFRC, and for TCP's throughput in each run.
 TFRC_MARGINS = {"media_mbps": (0.05, 0), "media_loss_pct": (0.05, 0.1), "tcp_mbps": (0.05, 0.02), "tcp_loss_pct": (0.05, 0.2)}
 TCP_MARGIN = (0.01, 0.01)
 MEAN_MARGIN = 0.05
 
-# family: fixed, spacing or tfrc. media: how many. rules: of fixed the gap in us; of spacing (damping, decrease, amount) as spacing.tcl has them.
-# begin: the second medium's start is so much later, in s. tcp: (kind, how many). rtt_ms: what the protocol takes for the base round trip, if not the true one.
+# family: fixed, spacing or tfrc. media: their number. rules: for fixed the gap in us; for spacing (damping, decrease, amount) as in spacing.tcl.
+# begin: delay of the second medium's start, in s. tcp: (kind, number). rtt_ms: base round trip that the protocol uses, if not the true one.
 Cell = collections.namedtuple("Cell", "name family media rules tcp size delay_ms limit begin duration warm rtt_ms", defaults=[None])
-# What is drawn: starts in whole ns, gaps in whole ns.
+# Random values: starts in whole ns, gaps in whole ns.
 Draw = collections.namedtuple("Draw", "media tcp gaps")
 
 
 def fixed(spacing, media=16, tcp=("tcp-reno", 16), size=1500, trunk=(40, 10)):
-    # Where it overloads, packets are many and chance is little.
+    # An overload has many packets, and so little random variation.
     duration, warm = (20, 5) if spacing < 200 else (40, 10)
     parts = [f"fixed.{spacing}us.{media}", f"{tcp[0][4:]}.{tcp[1]}" if tcp[1] else "alone", "" if size == 1500 else f"{size}B",
              "" if trunk == (40, 10) else f"{trunk[0]}ms.{trunk[1]}"]
@@ -98,7 +101,7 @@ def tfrc_cells():
 
 
 def draw(cell, seed):
-    """In all cells of a seed the same flows begin alike."""
+    """Draws the starts and gaps. A flow has the same start in all cells of a seed."""
     media, tcp, slow = (random.Random(f"{what} {seed}") for what in ("media", "tcp", "slow"))
     def starts(generator, count, most_s):
         return [generator.randrange(round(most_s * 1e9)) for _ in range(count)]
@@ -112,7 +115,7 @@ def draw(cell, seed):
 
 
 def window(cell):
-    """The bandwidth-delay product in packets, rounded up."""
+    """Returns the bandwidth-delay product in packets, rounded up."""
     return -(-TRUNK_MBPS * 1000 * 2 * (cell.delay_ms + ACCESS_MS) // (8 * cell.size))
 
 
@@ -128,7 +131,7 @@ def seconds(ns):
 
 
 def run_ns(cell, drawn, seed, trace=""):
-    """A list for each figure, a number a flow; the clocks' phases."""
+    """Returns a list for each figure, with a number per flow, and the phases of the clocks."""
     media = []
     for number, start in enumerate(drawn.media):
         words = [seconds(start), cell.size, cell.family]
@@ -150,7 +153,7 @@ def figures_ns(cell, said):
 
 
 def figures(cell, mbps, left, arrived, dropped, cov):
-    """Of the flows in their order: media, then TCPs."""
+    """Returns the figures of the flows in their order: media, then TCPs."""
     def mean(values):
         return sum(values) / len(values)
     def loss(flows):
@@ -212,7 +215,7 @@ def figures_headway(cell, summary):
 
 
 def run(headway, cell, seed, folder):
-    """The figures by ns-2 and by Headway."""
+    """Returns the figures of ns-2 and of Headway."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = draw(cell, seed)
     said = run_ns(cell, drawn, seed)
@@ -227,11 +230,11 @@ def run(headway, cell, seed, folder):
 
 
 def draw_case(generator, number):
-    """Some of the protocol, and anything else by chance."""
+    """Draws a number of flows of the protocol, and all other parameters."""
     rule = generator.choice([("rate", generator.choice([1.0, 10.0, 3.5])), ("step", generator.choice([50e-6, 5e-6, 13e-6])), ("factor", generator.choice([0.5, 0.9]))])
     damping, size = generator.choice(["none", "newest", "in-force"]), generator.choice([1500, 1500, 1000, 508])
     late = generator.choice([0, 3_000_000_000])
-    # Where many crowd, gaps reach the round trip, and rounds pass without a packet.
+    # With many flows the gaps reach the round trip, and there are rounds without a packet.
     media, delay_ms, limit, duration, rtt_ms = generator.choice([
         (generator.choice([1, 2]), generator.choice([40, 40, 10, 80, 3]), generator.choice([10, 10, 25, 50, 3]), 6, None),
         (2, generator.choice([40, 10]), 10, 6, None),
@@ -244,7 +247,7 @@ def draw_case(generator, number):
 
 
 def read(trace, cell):
-    """As of any path; reports have no number that both know, and ns-2's numbers of data begin at 1."""
+    """Reads a trace as paths.py does. Reports have no common number, and ns-2's numbers of data start at 1."""
     nodes = ["middle", "sink", *(f"s{number}" for number in range(1, 1 + cell.media))]
     events = collections.defaultdict(list)
     for line in trace.open():
@@ -257,7 +260,7 @@ def read(trace, cell):
 
 
 def check(headway, cell, drawn, folder, keep):
-    """Every line of a run's two traces."""
+    """Compares every line of a run's two traces."""
     folder.mkdir(parents=True, exist_ok=True)
     run_ns(cell, drawn, 1, folder / "ns.tr")
     path = folder / "spacing.toml"
@@ -276,7 +279,7 @@ def check(headway, cell, drawn, folder, keep):
 
 
 def judge(cell, both):
-    """A case a figure."""
+    """Yields a case per figure."""
     for figure in [figure for figure in both[0][0] if cell.family != "tfrc" or figure in TFRC_MARGINS]:
         theirs, ours = ([run[side][figure] for run in both] for side in (0, 1))
         if cell.family == "tfrc":
@@ -298,14 +301,14 @@ def by_run(ns2, headway, figure):
 
 
 def but_one(judged, ns2, headway, figure):
-    """All runs but the one that is furthest off, and the mean of all."""
+    """Judges all runs except the one with the largest difference, and the mean of all."""
     *rest, _ = sorted(zip(ns2, headway), key=lambda pair: abs(pair[1] - pair[0]))
     mean = abs(judged["headway"] - judged["ns2"]) <= MEAN_MARGIN * judged["ns2"]
     return {**judged, "pass": mean and by_run(*zip(*rest), figure)["pass"], "runs_that_differ": 1, "bound": f"{judged['bound']}, but one run"}
 
 
 def by_mean(ns2, headway, part, nothing):
-    """The means differ by less than the margin, chance included."""
+    """Checks that the difference of the means plus its interval is within the margin."""
     judged = tfrc.within(ns2, headway, part)
     theirs, ours = judged["ns2"], judged["headway"]
     within = abs(ours - theirs) + theirs * judged["chance_percent"] / 100 <= max(part * theirs, nothing)
@@ -313,10 +316,10 @@ def by_mean(ns2, headway, part, nothing):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """All lines of so many random runs, and all cells."""
+    """Compares all lines of this many random runs, and all cells."""
     generator = random.Random(seed)
     cases = []
-    # A process of ns-2 and one of ours at most for each core.
+    # At most one process for each core, and at most two.
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
         drawn = [draw_case(generator, number) for number in range(runs)]
         for case in pool.map(lambda one: check(headway, *one, folder / f"lines-{one[0].name}", keep), drawn):
@@ -338,7 +341,7 @@ def compare(headway, runs, seed, folder, keep, show):
 
 
 def show_cell(cases):
-    """A cell's row: ns-2's figures, and by how much Headway differs, in one run at most or, with chance, in the mean."""
+    """Prints the row of a cell: ns-2's figures, and Headway's largest difference of a run or, with its interval, the difference of the means."""
     print(f"{cases[0]['cell']:34}", end="")
     for case in cases:
         off = "=" if not case["difference_percent"] else f"{case['difference_percent']:+.4f} %"

@@ -1,19 +1,20 @@
-# One run of ns-2.35: media with gaps between their packets beside TCPs, all to one sink.
+# One run of ns-2.35: media with gaps between their packets next to TCPs, all to one sink.
 #
 #   medium 1.. --.                                         ns spacing.tcl SEED DURATION WARM DELAY LIMIT MEDIA TCP TRACE
 #                 100 Mb/s, 2 ms -- middle -- 155 Mb/s, DELAY ms, DropTail LIMIT -- sink
 #   TCP 1.. -----'
 #
-# MEDIA: a list a medium: its start in s, the bytes of a packet, and
+# MEDIA: one list per medium: its start in s, the bytes of a packet, and
 #   fixed RATE               a constant rate in bit/s
 #   spacing RTT DAMPING DECREASE AMOUNT     the protocol of packet spacing: a base round trip in s; damping none, newest or in-force;
 #                            decrease by rate (packets a round trip), step (s) or factor
 #   tfrc                     Agent/TFRC
-# TCP: a class, window, bytes of a packet, and a start in s each. WARM: from when on it counts. TRACE: a file, or "".
+# TCP: a class, window, bytes of a packet, and a start in s for each. WARM: start of the measurement. TRACE: a file, or "".
 #
-# The sender of packet spacing is CBR, whose rate the protocol sets: CBR looks at it when a packet goes, for the gap to the next one. The
-# receiver is LossMonitor, which knows how many packets came and the highest number (the first is 1). Reports of 40 B say both. In force was the decision
-# by which the middle packet of what a report tells of went. Prints a figure a line, a number a flow, and the phases of the TCPs' clocks.
+# The sender of packet spacing is CBR, whose rate the protocol sets. CBR reads the rate when it sends a packet, for the gap to the next one. The
+# receiver is LossMonitor, which counts packets and records the highest number (the first is 1). Reports of 40 B carry both. The decision in force
+# is the one with which the middle packet of a report was sent. Prints one figure per line with a number per flow, and the phases of the TCPs'
+# clocks.
 
 lassign $argv seed duration warm delay limit media tcps trace
 set line_rate 100e6
@@ -64,7 +65,7 @@ Agent/LossMonitor/Spaced instproc log-loss {} {
 }
 Agent/LossMonitor instproc log-loss {} { return }
 
-# Of medium i: spacing($i,what). decisions: {first number, spacing before, what it was}, newest first.
+# State of medium i: spacing($i,what). decisions: {first number, spacing before, decision}, newest first.
 proc begin_spacing {i node source monitor bytes rtt damping decrease amount} {
     global ns sink line_rate spacing
     array set spacing [list $i,ps 0.0 $i,tx [expr {8.0 * $bytes / $line_rate}] $i,bits [expr {8 * $bytes}] $i,rtt $rtt $i,damping $damping \
@@ -76,13 +77,13 @@ proc begin_spacing {i node source monitor bytes rtt damping decrease amount} {
     set spacing($i,answers) [new Agent/UDP]
     $spacing($i,answers) set fid_ [$source set fid_]
     $ns attach-agent $sink $spacing($i,answers)
-    # An agent with an application hears nothing.
+    # An agent with an application is not notified of packets.
     set reported [new Agent/UDP/Reported]
     $reported set medium $i
     $ns attach-agent $node $reported
     $ns connect $spacing($i,answers) $reported
     $monitor set medium $i
-    # Number 0 goes to the sender's own node, so that the monitor misses something when its first packet comes, and says so.
+    # Number 0 is sent to the sender's node, so that the monitor reports a loss when its first packet arrives.
     set null [new Agent/Null]
     $ns attach-agent $node $null
     $ns connect $source $null
@@ -94,7 +95,7 @@ proc report {i} {
     set monitor $spacing($i,monitor)
     set count [$monitor set npkts_]
     if {$count == $spacing($i,reported)} {
-        # A round without packets: the next one begins with a packet, which again seems to come after a loss.
+        # A round without packets: the next round starts with a packet that must again seem to follow a loss.
         set spacing($i,begun) 0
         $monitor set expected_ [expr {[$monitor set expected_] - 1}]
         return
@@ -144,7 +145,7 @@ proc shorter {i ps} {
         factor { return [expr {$ps * $amount}] }
     }
 }
-# The newest decision that was made before a packet went.
+# Returns the newest decision that was made before a packet was sent.
 proc in_force {i number} {
     foreach decision $::spacing($i,decisions) {
         if {[lindex $decision 0] <= $number} { return $decision }
@@ -191,7 +192,7 @@ foreach start $tcp_starts {
     incr i
 }
 
-# Bytes that came, modulo 2^32, since ns-2 counts them so; packets that arrived at the trunk and were dropped, and bytes that left for it.
+# Received bytes modulo 2^32, as ns-2 counts them; packets that arrived at the trunk and that were dropped, and bytes sent to it.
 proc figures {} {
     global receiver flows
     array set found {}
@@ -207,7 +208,7 @@ proc sample {} {
     for {set i 0} {$i < [llength $media]} {incr i} { lappend bins($i) [$receiver($i) set bytes_] }
     $ns at -0.5 sample
 }
-# The coefficient of variation over bins of 0.5 s.
+# Returns the coefficient of variation over bins of 0.5 s.
 proc cov {totals} {
     set sum 0.0
     set squares 0.0

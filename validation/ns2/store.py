@@ -1,4 +1,4 @@
-"""Keeps what ns-2 gave for the local network, for those who have no ns-2."""
+"""Stores ns-2's results for the local network, for machines without ns-2."""
 
 import shutil
 import statistics
@@ -10,7 +10,7 @@ import lan
 # For the tables of a paper, and for an ordinary test.
 FIGURES = program.ROOT / "papers" / "lan-queues" / "ns2.csv"
 RUNS = program.ROOT / "crates" / "simulator" / "sim" / "tests" / "data" / "ns2-lan" / "udp-mix.csv"
-# Seeds of the cells of UDP that the test runs; those of the mixed ones it runs all.
+# Seeds of the UDP cells that the test runs; it runs all seeds of the mixed cells.
 UDP_SEEDS = range(1, 4)
 NETWORK = f"N clients -10 Mb/s, 3 ms- router -50 Mb/s, 10 ms- server, {lan.SECONDS} s, packets of 1500 B"
 LIMITS = (f"# One kind of queue everywhere, of {lan.ACCESS_LIMIT} packets at the clients' links and {lan.BOTTLENECK_LIMIT} at the "
@@ -19,7 +19,7 @@ LIMITS = (f"# One kind of queue everywhere, of {lan.ACCESS_LIMIT} packets at the
 
 
 def version():
-    """Whose ns-2 this is."""
+    """Returns the version of ns-2."""
     number = subprocess.run(["ns", "-"], input="puts [ns-version]\n", check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     package = ""
     if shutil.which("dpkg-query"):
@@ -38,7 +38,7 @@ def write(all_runs):
 
 
 def figures(source, all_runs):
-    """Each metric's mean over the runs, and half its 95 % interval."""
+    """Returns the mean of each metric over the runs, and half its 95 % interval."""
     yield f"# {source}: {NETWORK}."
     yield f"{LIMITS} Starts uniform in 0 to 0.1 s."
     yield "# Delay A: from the client's queue to the server; B: from the start of transmission at the client; C: B without that"
@@ -53,7 +53,7 @@ def figures(source, all_runs):
 
 
 def runs(source, all_runs):
-    """The runs of the cells with UDP, with what a program needs to do the same."""
+    """Returns the runs of the cells with UDP, with the values that are needed to repeat them."""
     yield f"# {source}: {NETWORK}."
     yield LIMITS
     yield "# Starts in s, a client each, first TCP, then UDP; phases of TCP's clocks in ticks of 10 ms."

@@ -1,4 +1,4 @@
-"""Who agrees with ns-2: each run within half a unit of the sixth digit."""
+"""Tests the agreement with ns-2: each run within half a unit of the sixth digit."""
 
 import pathlib
 import sys
@@ -10,7 +10,7 @@ import agreement
 
 class Runs(unittest.TestCase):
     def test_each_run_counts(self):
-        """Of 200 a hundred-thousandth is 0.002; the mean of a run above and a run below would hide both."""
+        """A hundred-thousandth of 200 is 0.002. The mean of a run above and a run below would hide both differences."""
         self.assertTrue(agreement.by_run([200, 200], [200.0019, 199.9981])["pass"])
         self.assertFalse(agreement.by_run([200, 200], [200.0021, 199.9979])["pass"])
         self.assertFalse(agreement.by_run([200, 200], [200, 199.997])["pass"])

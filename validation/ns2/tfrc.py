@@ -1,14 +1,14 @@
-"""TFRC: one flow by ns-2 (tfrc.tcl) and by Headway in the dialect ns2.
+"""Compares one TFRC flow of ns-2 (tfrc.tcl) with Headway's dialect ns2.
 
-A packet in so many lost, losses by chance, losses that change, a bottleneck, and a time without reports. Where chance takes part, ten
-seeds a program or more: their 95 % interval of the difference of the means (Welch) must lie within 5 %. Each program draws its own losses.
-Where it does not, the figures themselves must be within 5 %, and those of periodic loss also within 0.1 % of the throughput equation.
+The cells have periodic losses, random losses, losses that change, a bottleneck, and an interval without reports. Cells with random events have at
+least ten seeds per program: the 95 % interval of the difference of the means (Welch) must be within 5 %. Each program draws its losses
+separately. In cells without random events the figures must be within 5 %, and those of periodic loss also within 0.1 % of the throughput equation.
 
-Slow start and the time without reports are only reported. A report of ns-2's slow start goes out one measured round trip after the
-last, so that "a round trip has passed" compares two sums of the same numbers: the last bit of a double decides how many packets the
-receive rate counts, and the rate doubles a round trip earlier or later. What follows depends on where in a round trip the flow then is,
-and so do the seconds in which the rate of periodic losses changes, since that comes with the 6000th packet.
-crates/transport/rate/tests/ns2.rs holds all of them against stored traces, from equal phases.
+Slow start and the interval without reports are printed, but not judged. In ns-2's slow start a report is sent one measured round trip after the
+previous one, so that "a round trip has passed" compares two sums of the same numbers. The last bit of a double decides how many packets the
+receive rate counts, and the rate doubles a round trip earlier or later. The rest depends on the position of the flow in a round trip. So do the
+seconds in which the rate of periodic losses changes, since the change happens at the 6000th packet. crates/transport/rate/tests/ns2.rs compares
+all of these with stored traces, from equal phases.
 """
 
 import collections
@@ -21,13 +21,13 @@ from common import program, student
 import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
-# A short window leaves much to chance: so many runs bring it below the margin.
+# A short window has a large variation: this number of runs brings the interval below the margin.
 STEP_SEEDS = 200
 MARGIN = 0.05
 EQUATION_MARGIN = 0.001
 PACKET = 1000
 
-# windows: from when to when figures are taken, in s; the run ends with the last.
+# windows: start and end of the measurements, in s; the run ends with the last one.
 Cell = collections.namedtuple("Cell", "name mode rtt_ms rate_mbps limit loss windows seeds figures judged", defaults=[True])
 SENT, QUEUE = ("sent_kBps",), ("sent_kBps", "received_kbps", "queue_packets")
 
@@ -41,7 +41,7 @@ def cells():
     for mode in ("rfc", "default"):
         for rtt in (50, 100, 200):
             for p in (0.001, 0.01, 0.05, 0.1):
-                # Rare losses need a longer run for the same certainty.
+                # Rare losses need a longer run for the same confidence.
                 seconds = 5000 if p == 0.001 else 2000
                 yield Cell(f"bernoulli.{mode}.{p:g}.{rtt}ms", mode, rtt, loss=f"bernoulli {p}", windows=[(20, 20 + seconds)], seeds=10,
                            figures=SENT, **free)
@@ -62,7 +62,7 @@ def cells():
 
 
 def run_ns(cell, seed):
-    """The figures by ns-2, a dict a window."""
+    """Returns the figures of ns-2, one dict per window."""
     found = []
     for start, end in cell.windows:
         arguments = [seed, end, start, cell.mode, cell.rtt_ms, cell.rate_mbps, cell.limit, cell.loss, 0]
@@ -73,7 +73,7 @@ def run_ns(cell, seed):
 
 
 def loss(cell):
-    """The loss model of S's link and of the way back, as keys of their links."""
+    """Returns the loss models of S's link and of the reverse path, as keys of their links."""
     kind, *plan = cell.loss.split()
     if kind == "none":
         return "", ""
@@ -102,12 +102,12 @@ def scenario(cell, seed, start, end):
             f'[[flow]]\nname = "tfrc"\nfrom = "s"\nto = "d"\ntransport = {{ kind = "tfrc", {controller[cell.mode]} }}\nsource = {{ kind = "ftp" }}\n')
 
 
-# What mode rfc of tfrc.tcl sets.
+# The settings of mode rfc of tfrc.tcl.
 RFC_RULES = 'tcp_tick = "1ms", min_rto = "{t_rto_ms}ms"'
 
 
 def run_headway(headway, cell, seed, folder):
-    """The figures by Headway, a dict a window."""
+    """Returns the figures of Headway, one dict per window."""
     folder.mkdir(parents=True, exist_ok=True)
     path, found = folder / "tfrc.toml", []
     for start, end in cell.windows:
@@ -121,14 +121,14 @@ def run_headway(headway, cell, seed, folder):
 
 
 def equation_kBps(p, rtt_s):
-    """X of RFC 5348 section 3.1 with b = 1 and t_RTO = 4 R."""
+    """Returns X of RFC 5348 section 3.1 with b = 1 and t_RTO = 4 R."""
     return PACKET / 1000 / (rtt_s * (math.sqrt(2 * p / 3) + 12 * math.sqrt(3 * p / 8) * p * (1 + 32 * p * p)))
 
 
 def within(ns2, headway, margin):
-    """The means differ by less than the margin, chance included."""
+    """Checks that the difference of the means plus its interval is within the margin."""
     theirs, ours = statistics.fmean(ns2), statistics.fmean(headway)
-    # Values that do not vary have no interval: their difference counts alone.
+    # Values that do not vary have no interval: only their difference is judged.
     chance = student.welch(ns2, headway) or 0.0
     return {"pass": abs(ours - theirs) + chance <= margin * theirs, "compared": f"mean of {len(ns2)}" if len(ns2) > 1 else "one run",
             "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours),
@@ -136,7 +136,7 @@ def within(ns2, headway, margin):
 
 
 def judge(cell, ns2, headway):
-    """A case a window and figure. Both are lists over seeds of lists over windows."""
+    """Yields a case per window and figure. Both arguments are lists over seeds of lists over windows."""
     for number, (start, end) in enumerate(cell.windows):
         for figure in cell.figures:
             theirs, ours = ([run[number][figure] for run in runs] for runs in (ns2, headway))
@@ -150,7 +150,7 @@ def judge(cell, ns2, headway):
 
 
 def compare(headway, folder, show):
-    """All cells. Returns their cases, and those that are only reported."""
+    """Compares all cells. Returns their cases, and those that are only reported."""
     cases, reported = [], []
     if show:
         print(f"{'cell':40} {'figure':14} {'compared':11} {'ns-2':>11} {'headway':>11} {'differs':>9} {'chance':>9}")

@@ -1,9 +1,9 @@
-# One TFRC flow, S - R - D, by ns-2.35: what it sent, what arrived, and what waited.
+# One TFRC flow S - R - D in ns-2.35: prints the sent, received and waiting packets.
 #
 #   ns tfrc.tcl SEED SECONDS WARM MODE RTT_MS RATE_MBPS LIMIT LOSS BIN
 #
-# MODE rfc: a packet's size is that on the wire, and t_RTO is four times the base round trip (RFC 5348 section 3.1); default: as
-# ns-2 has it. LOSS: none; bernoulli P [SECONDS P].. ; periodic K [PACKET K].. (counted from 0 at the loss model, before S's link);
+# MODE rfc: a packet's size is that on the wire, and t_RTO is four times the base round trip (RFC 5348 section 3.1); default: ns-2's
+# defaults. LOSS: none; bernoulli P [SECONDS P].. ; periodic K [PACKET K].. (counted from 0 at the loss model, before S's link);
 # reports FROM TO: every 100th packet is lost, and all reports between these two times.
 lassign $argv seed seconds warm mode rtt_ms rate_mbps limit loss bin
 global defaultRNG

@@ -1,10 +1,10 @@
-"""Ties: Headway beside ns-2.35 where packets meet to the last bit, packet by packet.
+"""Compares Headway with ns-2.35 on ties, which are events at exactly the same time, packet by packet.
 
-Everything takes a whole number of nanoseconds, and starts, delays and transmissions are multiples of one another, so that who
-comes first is decided again and again by what ns-2 scheduled first. Three families of random runs: constant rates, all alike, over
-access links into a bottleneck; one TCP whose access link takes as long as the bottleneck's transmissions, or a simple part or
-multiple of that; a star of TCPs, all alike. Flows and links are listed in a random order, in ns-2's script as in the scenario. Runs
-are compared by the lines of their traces, as in paths.py; nothing is allowed to differ.
+All times are whole numbers of nanoseconds, and starts, delays and transmission times are multiples of one another. So the order of events is often
+the order in which ns-2 scheduled them. There are three families of random runs: equal constant rates over access links into a bottleneck; one
+TCP whose access link needs the transmission time of the bottleneck, or a simple fraction or multiple of it; and a star of equal TCPs. Flows and
+links are listed in a random order, which is the same in ns-2's script and in the scenario. Runs are compared by the lines of their traces, as in
+paths.py; no difference is allowed.
 """
 
 import random
@@ -18,26 +18,26 @@ import paths
 HERE = paths.HERE
 FAMILIES = ["cbr", "one-tcp", "star"]
 STORED = program.ROOT / "crates" / "simulator" / "sim" / "tests" / "data" / "ns2-ties" / "runs.csv"
-# Acknowledgements of 40 B take a whole number of nanoseconds at all of these too.
+# Acknowledgements of 40 B need a whole number of nanoseconds at all of these rates too.
 KBPS = ["500", "1000", "1600", "2000", "4000", "5000", "8000", "10000", "16000"]
 
 
 def ms(bits, kbps):
-    """The transmission of so many bits, exactly."""
+    """Returns the exact transmission time of this many bits."""
     return Fraction(bits) / Fraction(kbps)
 
 
 def decimal(number):
-    """As both programs read it: exact to the nanosecond."""
+    """Returns a number in the format that both programs read, exact to the nanosecond."""
     return f"{float(number):.6f}".rstrip("0").rstrip(".")
 
 
 def draw_cbr(draw):
-    """2 to 8 sources on access links to node 0, alike, and a bottleneck from 0 to 1."""
+    """Draws 2 to 8 equal sources on access links to node 0, and a bottleneck from 0 to 1."""
     count, size = draw.randint(2, 8), draw.choice([250, 500, 1000])
     bottleneck = draw.choice(KBPS)
     access = draw.choice(KBPS)
-    # Of a whole number of nanoseconds: the bottleneck's transmission times a simple number, a source's share or a bit less.
+    # Whole numbers of nanoseconds: the transmission time of the bottleneck times a simple number, the share of a source or slightly less.
     interval = ms(8 * size, bottleneck) * draw.choice([count, count, count - Fraction(1, 2), count - Fraction(1, 4), 2, Fraction(count, 2)])
     bps = Fraction(8000 * size) / interval
     if bps.denominator != 1 or ms(8 * size, access) > interval:
@@ -51,13 +51,13 @@ def draw_cbr(draw):
 
 
 def draw_tcp(draw):
-    """The kind, window and payload of a TCP."""
+    """Draws the kind, window and payload of a TCP."""
     return [draw.choice(list(paths.SENDERS.values())), draw.choice([10, 20, 40, 100, 1000])], draw.choice([460, 960, 1210, 1460])
 
 
 def draw_one_tcp(draw):
-    """A TCP from 0 by way of 1 to 2. The access link's transmission and delay are the bottleneck's transmission, times a simple
-    number."""
+    """Draws a TCP from 0 through 1 to 2. The transmission time and the delay of the access link are the transmission time of the bottleneck times a
+    simple number."""
     (kind, window), payload = draw_tcp(draw)
     bits = 8 * (payload + 40)
     access, bottleneck = draw.choice(KBPS), draw.choice(KBPS)
@@ -70,7 +70,7 @@ def draw_one_tcp(draw):
 
 
 def draw_star(draw):
-    """2 to 20 TCPs on access links to node 0, alike, and a bottleneck from 0 to 1."""
+    """Draws 2 to 20 equal TCPs on access links to node 0, and a bottleneck from 0 to 1."""
     count = draw.choice([2, 3, 4, 5, 8, 12, 20])
     (kind, window), payload = draw_tcp(draw)
     bottleneck = draw.choice(["4000", "8000", "10000", "16000"])
@@ -83,7 +83,7 @@ def draw_star(draw):
 
 
 def draw_case(draw, family):
-    """One run, its links and flows in random order."""
+    """Draws one run with its links and flows in random order."""
     case = {"cbr": draw_cbr, "one-tcp": draw_one_tcp, "star": draw_star}[family](draw)
     draw.shuffle(case["links"])
     draw.shuffle(case["flows"])
@@ -91,7 +91,7 @@ def draw_case(draw, family):
 
 
 def run_ns(case, folder):
-    """The trace that ns-2 makes, and the phases of its TCP clocks in ticks."""
+    """Returns ns-2's trace and the phases of its TCP clocks in ticks."""
     def listed(rows):
         return " ".join("{" + " ".join(map(str, row)) + "}" for row in rows)
 
@@ -102,7 +102,7 @@ def run_ns(case, folder):
 
 
 def scenario(case, phases):
-    """The case as a scenario."""
+    """Returns the case as a scenario."""
     text = [f'name = "case"\nduration = "{case["duration"]}s"\ndialect = "ns2"\nrecord.series = false\n']
     text.append("".join(f'[[node]]\nname = "n{number}"\n' for number in range(case["nodes"])))
     for one, other, kbps, delay, packets in case["links"]:
@@ -122,12 +122,12 @@ def scenario(case, phases):
 
 
 def rows(table):
-    """Links or flows on one line."""
+    """Returns links or flows on one line."""
     return " ".join("/".join(map(str, row)) for row in table)
 
 
 def describe(case):
-    """A case on one line."""
+    """Returns a case on one line."""
     return "; ".join([f"{case['duration']} s", rows(case["links"]), rows(case["flows"])])
 
 
@@ -146,8 +146,8 @@ def check(headway, number, case, folder):
 
 
 def stored(case, folder):
-    """What ns-2 gave, as a line for those who have no ns-2: of each flow the data received and dropped, and a hash (FNV-1a, 64
-    bits) of whose packets reached the end of the bottleneck, one after another; None if something falls on the very end."""
+    """Returns ns-2's results as a line for machines without ns-2: the received and dropped data of each flow, and a hash (FNV-1a, 64 bits) of the
+    order of the flows whose packets reached the end of the bottleneck. Returns None if there is an event at exactly the end."""
     folder.mkdir(parents=True, exist_ok=True)
     trace, phases = run_ns(case, folder)
     numbers = {str(flow[1]): number for number, flow in enumerate(case["flows"])}
@@ -171,7 +171,7 @@ def stored(case, folder):
 
 
 def store(source, folder):
-    """Writes twelve runs of each family to where an ordinary test reads them."""
+    """Writes twelve runs of each family to the file that an ordinary test reads."""
     lines = [f"# {source}: ties, drawn and run by validation/ns2/ties.py; made by `validation/ns2/run --only ties --store`.",
              "# links: one/other/kb/s/ms/packets; flows: agent/from/to/start in s/bytes/bit/s (UDP) or window/payload (TCP).",
              "# clock_phases: in ticks of 10 ms, of each TCP. received, dropped: data, of each flow. order: FNV-1a (64 bits) of the numbers of",
@@ -192,7 +192,7 @@ def store(source, folder):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """So many runs of each family."""
+    """Draws and compares this many runs of each family."""
     cases = []
     for family in FAMILIES:
         draw = random.Random(f"{family} {seed}")

@@ -1,9 +1,10 @@
-# One run of ns-2.35 over any network of DropTail links, traced: everything is made in the order in which it is listed.
+# One run of ns-2.35 over any network of DropTail links, with a trace. Nodes, links and flows are made in the order in which they are listed.
 #
 #   ns ties.tcl TRACE PHASES DURATION NODES LINKS FLOWS
 #
-# NODES: how many, called 0, 1, ... LINKS: {one other kbps ms packets}, both ways. FLOWS: {agent from to start ...}, then for
-# Agent/UDP {size bps}, for TCP {window payload}. PHASES gets, a line a TCP flow, the part of a tick that ns-2 drew for its clock.
+# NODES: their number; they are called 0, 1, ... LINKS: {one other kbps ms packets}, in both directions. FLOWS: {agent from to start ...}, then for
+# Agent/UDP {size bps}, for TCP {window payload}. PHASES is a file for the phases that ns-2 drew for the clocks, as fractions of a tick, one line
+# per TCP flow.
 
 foreach {trace phases duration nodes links flows} $argv {}
 

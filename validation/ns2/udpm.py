@@ -1,10 +1,11 @@
-"""UDPm: media beside one NewReno in a dumbbell, by ns-2 (udpm.tcl) and by Headway in the dialect ns2.
+"""Compares UDPm in ns-2 (udpm.tcl) and in Headway's dialect ns2: media next to one NewReno flow in a dumbbell.
 
-Lines: random ladders, rounds, links and queues of DropTail, most in multiples of one another. Nothing is left to chance, and every line of the two traces must be the same, the time
-within 2 us; of the receiver's answers what number they bear is left out, for ns-2's are numbered and ours name what they acknowledge.
+Lines: random ladders, rounds, links and queues of DropTail, most in multiples of one another. Nothing is random, and every line of the two traces
+must be the same, with the time within 2 us. The numbers of the receiver's answers are not compared: ns-2 numbers the answers, and Headway's have
+the number that they acknowledge.
 
-Means: RED, whose draws differ between the programs. So many seeds that chance is small: the Welch 95 % interval of the difference of the means
-must lie within the margin, 1 % of arrivals, waiting packets and both throughputs, 5 % of drops.
+Means: RED, whose random numbers differ between the programs. There are enough seeds that chance is small: the Welch 95 % interval of the difference
+of the means must be within the margin, 1 % of arrivals, waiting packets and both throughputs, 5 % of drops.
 """
 
 import collections
@@ -23,12 +24,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 NODES = ["s1", "s2", "r1", "r2", "s3", "s4"]
 MARGINS = {"arrived_packets": 0.01, "dropped_packets": 0.05, "waiting_packets": 0.01, "media_kbps": 0.01, "tcp_kbps": 0.01}
 SECONDS = 50
-# A single run's throughput has a standard deviation of 3 %, and TCP's beside steps of 0.3 Mb/s one of 6 %.
+# The throughput of a single run has a standard deviation of 3 %; TCP's next to steps of 0.3 Mb/s has 6 %.
 SEEDS = 300
 MORE_SEEDS = {"executed.0.3-rtt": 1200}
-# As ns-2 has it where nobody sets it.
+# ns-2's defaults.
 RED = ("RED", 20, ())
-# As the paper's Table 1 has it.
+# The values of the paper's Table 1.
 STATED = ("RED", 20, (("thresh_", 5), ("maxthresh_", 10), ("q_weight_", 0.002), ("queue_in_bytes_", "false"), ("bytes_", "false")))
 
 # access, bottleneck: rate in kb/s and delay in ms. queue: kind, limit, options of ns-2's RED. media: ("cbr", size, rate in kb/s), or
@@ -55,13 +56,13 @@ def cells():
 
 
 def draw_case(draw, number):
-    """DropTail, and anything else by chance."""
+    """Draws a case with DropTail and random other parameters."""
     step = draw.choice([200, 200, 150, 300, 64, 128.125, 333.3])
     decide = draw.choice(["interval", "interval", "round-trip", "round-trip", "packet"])
     rtt = draw.choice([0.1, 0.04, 0.25]) if decide == "interval" else draw.choice(["one-way", "least-one-way"])
     media = udpm(step, decide, rtt, draw.choice([1000, 1000, 500, 1200]), draw.choice([10, 10, 5, 3]))
-    # A measured round trip is in whole nanoseconds here and a difference of doubles there, and decides who comes first where an answer meets an
-    # acknowledgement at the very nanosecond: with these delays none does.
+    # A measured round trip is in whole nanoseconds in Headway and a difference of doubles in ns-2. It decides the order of an answer
+    # and an acknowledgement in the same nanosecond; with these delays there is none.
     odd = 0.0 if decide != "round-trip" else round(draw.uniform(0, 0.01), 6)
     access = (draw.choice([6000, 5000, 10000]), round(draw.choice([2, 3, 7.3]) + odd, 6))
     bottleneck = (draw.choice([2000, 1500, 1000]), round(draw.choice([10, 33, 100]) + 1.7 * odd, 6))
@@ -69,7 +70,7 @@ def draw_case(draw, number):
 
 
 def run_ns(case, seed, trace):
-    """What ns-2 prints."""
+    """Returns the output of ns-2."""
     if case.media[0] == "udpm":
         media = ["udpm", *case.media[1:4], *(round(rate * 1000) for rate in case.media[4])]
     else:
@@ -82,7 +83,7 @@ def run_ns(case, seed, trace):
 
 
 def queue(kind, limit, options):
-    """A queue of the bottleneck as Headway has it."""
+    """Returns the queue of the bottleneck as a value of a scenario."""
     names = {"thresh_": 'min_threshold = "{}packets"', "maxthresh_": 'max_threshold = "{}packets"', "q_weight_": "queue_weight = {}",
              "queue_in_bytes_": "in_bytes = {}", "bytes_": "weigh_size = {}", "gentle_": "gentle = {}"}
     return "{ " + ", ".join([f'kind = "{kind.lower()}"', f'limit = "{limit}packets"', *(names[key].format(value) for key, value in options)]) + " }"
@@ -117,14 +118,14 @@ def bottleneck(summary):
 
 
 def run(headway, case, seed, folder):
-    """The figures by ns-2 and by Headway."""
+    """Returns the figures of ns-2 and of Headway."""
     folder.mkdir(parents=True, exist_ok=True)
     said = run_ns(case, seed, "")
     theirs = {f"{what}_packets": float(said[f"{what}_1"]) + float(said[f"{what}_2"]) for what in ("arrived", "dropped")}
     theirs |= {key: float(said[key]) for key in ("waiting_packets", "media_kbps", "tcp_kbps")}
     path = folder / "udpm.toml"
     path.write_text(scenario(case, seed, said["clock_phase"]))
-    # ns-2's counts are of the whole run; the mean of what waits, and the media's throughput, from the media's start on.
+    # ns-2 counts packets of the whole run. The mean queue and the throughput of the media are those from the start of the media on.
     whole, later = (program.simulate(headway, path, folder / "record", settings=[f"measure_from={start}s"]) for start in (0, 1))
     queue = bottleneck(whole)
     ours = {"arrived_packets": queue["arrived_packets"], "dropped_packets": sum(queue["dropped_packets"].values()),
@@ -135,14 +136,14 @@ def run(headway, case, seed, folder):
 
 
 def read(trace, case):
-    """As of any path; what ours calls its datagrams is ns-2's udp, and answers have no number that both know."""
+    """Reads a trace as paths.py does. Headway's datagrams are ns-2's udp, and answers have no common number."""
     events = collections.defaultdict(list)
     for line in trace.open():
         event, at, one, other, kind, size, flags, _, source, _, sequence, _ = line.split()
         at, node = round(float(at) * 1e6), NODES[int(source.split(".")[0])]
         if at >= case.duration * 1_000_000 - paths.TOLERANCE_US:
             continue
-        # ns-2 notes its window reductions in every packet; without ECN nobody reads that.
+        # ns-2 records its window reductions in every packet; without ECN the flag has no effect.
         flags = flags.replace("A", "-")
         if node in ("s1", "s3"):
             kind, sequence = "media", sequence if node == "s1" else ""
@@ -151,7 +152,7 @@ def read(trace, case):
 
 
 def check(headway, case, folder, keep):
-    """Every line of a run's two traces."""
+    """Compares every line of a run's two traces."""
     folder.mkdir(parents=True, exist_ok=True)
     phase = run_ns(case, 1, folder / "ns.tr")["clock_phase"]
     path = folder / "udpm.toml"
@@ -167,7 +168,7 @@ def check(headway, case, folder, keep):
 
 
 def compare(headway, runs, seed, folder, keep, show):
-    """All lines of so many random runs, and the means of all cells."""
+    """Compares all lines of this many random runs, and the means of all cells."""
     draw = random.Random(seed)
     cases = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

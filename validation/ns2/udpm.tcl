@@ -1,15 +1,16 @@
-# One run of ns-2.35: UDPm beside one NewReno in a dumbbell.
+# One run of ns-2.35: UDPm next to one NewReno flow in a dumbbell.
 #
 #   s1 --.                      .-- s3        ns udpm.tcl SEED DURATION ACCESS BOTTLENECK QUEUE WINDOW MEDIA TRACE
 #         r1 -- bottleneck -- r2
 #   s2 --'                      '-- s4        media from s1 to s3 from 1 s on, a file from s2 to s4 from 0 s on
 #
-# ACCESS, BOTTLENECK: rate and delay. QUEUE: DropTail or RED, its limit, and pairs of options of RED, which both directions get.
-# WINDOW: of NewReno in packets of 1000 B. TRACE: a file, or "". MEDIA is {udpm SIZE DECIDE RTT LADDER...} or {cbr SIZE RATE}: DECIDE is
+# ACCESS, BOTTLENECK: rate and delay. QUEUE: DropTail or RED, its limit, and pairs of options of RED, for both directions.
+# WINDOW: window of NewReno in packets of 1000 B. TRACE: a file, or "". MEDIA is {udpm SIZE DECIDE RTT LADDER...} or {cbr SIZE RATE}: DECIDE is
 # interval, round-trip or packet; RTT the length of an interval in s, or one-way or least-one-way; LADDER rates in bit/s.
 #
-# UDPm is ns-2's Agent/UDP with its rules in OTcl: a packet says its number and when it was sent, its receiver answers with 40 B that say a
-# scale. Waits are told as `at -WAIT`, which ns-2 adds to its clock as a TimerHandler does. Prints a metric a line, and the phase of TCP's clock.
+# UDPm is ns-2's Agent/UDP with its rules in OTcl. A packet carries its number and its sending time; its receiver answers with 40 B that carry a
+# scale. A wait is scheduled with `at -WAIT`, which ns-2 adds to its clock as a TimerHandler does. Prints one metric per line, and the phase of
+# TCP's clock.
 
 foreach {seed duration access bottleneck queue window media trace} $argv {}
 
@@ -44,7 +45,7 @@ proc send_media {} {
 }
 proc hear_scale {announced} { set ::scale $announced }
 
-# What the receiver will announce, the highest number yet, and what the round has brought.
+# The scale that the receiver will announce, the highest number so far, and the counts of the round.
 array set round {scale 0 last -1 received 0 lost 0 rtt -1 begun 0}
 proc hear_media {number sent} {
     global ns round decide rtt

@@ -1,15 +1,17 @@
-"""A flow over wires and a wireless link that loses packets by chance, beside constant rates, by ns-2 (wireless.tcl) and by Headway in the dialect ns2.
+"""Compares ns-2 (wireless.tcl) and Headway's dialect ns2 on a flow over wired links and a wireless link with random loss, next to constant rates.
 
-Drawn are the loss rate, delays, queues and load; kinds of flow and networks go in turn, so that a few cells have all of them. Starts and the phase of TCP's
-clock are told to both programs. What is compared is the throughput at the receiver from 20 to 220 s.
+The loss rate, delays, queues and load are random. Kinds of flow and networks alternate, so that a few cells include all of them. Starts and the
+phase of TCP's clock are set in both programs. The throughput at the receiver from 20 to 220 s is compared.
 
-Told: the lost packets are drawn once, and told too. Each run must be the same within 0.5 %, which a window at either end may make: ns-2's sink of TCP
-counts what came in order, Headway what came for the first time.
+Told: the lost packets are drawn once, and set in both programs too. Each run must be the same within 0.5 %, which a window at either end may
+account for: ns-2's sink of TCP counts data in order, Headway counts data that arrive for the first time.
 
-Westwood is that of Agent/TCP/Linux (`select_ca westwood`) with timestamps. Its cells are not drawn but listed: from few losses to many, in each network.
+Westwood is that of Agent/TCP/Linux (`select_ca westwood`) with timestamps. Its cells are listed, not drawn: from few losses to many, in each
+network.
 
-Cells: each program draws its own losses, and the means are compared: the whole Welch 95 % interval of their difference must lie within 5 % of ns-2's.
-Runs are added until that interval is narrow, whatever the difference. Each cell has seeds of its own, so that what chance does to one it does not to all.
+Cells: each program draws its losses separately, and the means are compared. The whole Welch 95 % interval of their difference must be within 5 %
+of ns-2's mean. Runs are added until the interval is narrow, whatever the difference. Each cell has separate seeds, so that random effects of one
+cell do not affect the others.
 """
 
 import collections
@@ -31,20 +33,21 @@ PACKET, HEADER = 1000, 40
 # With timestamps a header is longer; the SYN's is not.
 TIMESTAMP = 10
 MARGIN, TOLD_MARGIN = 0.05, 0.005
-# With half an interval of 1 %, chance alone makes no cell miss the margin.
+# With half an interval of 1 %, no cell misses the margin by chance alone.
 ENOUGH, LEAST_RUNS, MOST_RUNS = 0.01, 20, 320
 
-# Of the wires, all together, and of the wireless link, in ms.
+# Delay of all wired links together, and of the wireless link, in ms.
 DELAYS = {"A": (10, 10), "B": (45, 5)}
-# What goes where beside the flow, and how fast, in Mb/s. single: S - R1 ~ D. The others: S - R1 - R2 - R3 - R4 ~ D, joined hop by hop, or one a hop.
+# The other flows: their rate in Mb/s and their paths. single: S - R1 ~ D. The others: S - R1 - R2 - R3 - R4 ~ D; flows join at each hop, or there is
+# one flow per hop.
 LOADS = {"single": (2, [("r1", "d")] * 3), "path": (2, [("r1", "r4"), ("r2", "r4"), ("r3", "r4")]),
          "onehop.2": (2, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]), "onehop.6": (6, [("r1", "r2"), ("r2", "r3"), ("r3", "r4")])}
-# t_RTO of ns-2's TFRC is about a round trip as it comes; tfrc.4R has it as RFC 5348 section 3.1.
+# t_RTO of ns-2's TFRC is about a round trip by default; in tfrc.4R it is that of RFC 5348 section 3.1.
 FLOWS = {"tfrc": "Agent/TFRC", "tfrc.4R": "Agent/TFRC", "tcp-reno": "Agent/TCP/Reno", "tcp-newreno": "Agent/TCP/Newreno", "tcp-sack": "Agent/TCP/Sack1",
          "tcp-westwood": "Agent/TCP/Linux"}
 DRAWN = [flow for flow in FLOWS if flow != "tcp-westwood"]
 
-# More packets than the wireless link carries in a run.
+# More packets than the wireless link can carry in a run.
 MOST_PACKETS = 300_000
 
 Cell = collections.namedtuple("Cell", "flow network delays limit loss")
@@ -61,7 +64,7 @@ def name(cell):
 
 
 def cells(count, seed):
-    """Each kind of flow in each network, again and again; no two are the same."""
+    """Draws cells with each kind of flow in each network in turn; no two cells are the same."""
     draw = random.Random(seed)
     networks, found = {}, []
     while len(found) < count:
@@ -74,11 +77,11 @@ def cells(count, seed):
 
 
 def told_cells(seed):
-    """Each kind of flow in each network once, and in which of its packets are lost."""
+    """Yields a cell for each kind of flow in each network, with the packets that are lost in it."""
     drawn = random.Random(f"told {seed}")
     for flow in FLOWS:
         for network in LOADS:
-            # More losses than these are too long a word of a command.
+            # A list of more losses is too long for an argument of a command.
             cell = Cell(flow, network, drawn.choice(list(DELAYS)), drawn.choice([10, 20, 50, 100]), float(f"{0.005 * 6 ** drawn.random():.2g}"))
             yield cell, [packet for packet in range(MOST_PACKETS) if drawn.random() < cell.loss]
 
@@ -89,7 +92,7 @@ def draw(seed):
 
 
 def links(cell):
-    """(from, to, Mb/s, ms, packets), from the sender to the receiver. The last is wireless."""
+    """Returns (from, to, Mb/s, ms, packets) of the links from the sender to the receiver. The last link is wireless."""
     wired, wireless = DELAYS[cell.delays]
     names = ["s", "r1", "d"] if cell.network == "single" else ["s", "r1", "r2", "r3", "r4", "d"]
     hops = list(zip(names, names[1:]))
@@ -101,7 +104,8 @@ def four_round_trips_s(cell):
 
 
 def dithered(cell):
-    """Without losses even rates lock their phases with the flow's, and what it gets is left to the starts."""
+    """Returns whether the constant rates are dithered. Without losses, even gaps would lock in phase with the flow, and the starts would decide its
+    throughput."""
     return cell.loss == 0
 
 
@@ -110,7 +114,7 @@ def seconds(ns):
 
 
 def run_ns(cell, drawn, seed, lost):
-    """The throughput in Mb/s; the phase of a TCP's clock."""
+    """Returns the throughput in Mb/s and the phase of a TCP's clock."""
     mbps, ways = LOADS[cell.network]
     settings = {"tfrc": ["tcp_tick_", 0.01], "tfrc.4R": ["tcp_tick_", 0.01, "minrto_", four_round_trips_s(cell)],
                 "tcp-westwood": ["timestamps_", "true", "packetSize_", PACKET - header(cell)]}.get(cell.flow, [])
@@ -132,7 +136,7 @@ def transport(cell, phase):
     if cell.flow.startswith("tfrc"):
         least = f', min_rto = "{four_round_trips_s(cell)}s"' if cell.flow == "tfrc.4R" else ""
         return f'kind = "tfrc", datagram = "{PACKET}B", header = "0B", controller = {{ tcp_tick = "10ms"{least} }}'
-    # Timestamps need no clock's phase.
+    # Timestamps need no phase of a clock.
     clock = f'timestamps = true, syn_size = "{HEADER}B"' if cell.flow == "tcp-westwood" else f'clock_phase = "{round(float(phase) * 10_000_000)}ns"'
     return f'kind = "{cell.flow}", segment = "{PACKET}B", header = "{header(cell)}B", window = "1000packets", {clock}'
 
@@ -156,7 +160,7 @@ def scenario(cell, drawn, seed, phase, lost):
 
 
 def run_headway(headway, cell, drawn, seed, phase, lost, folder):
-    """The throughput in Mb/s; of TCP, as ns-2's sink counts it, each segment once and with headers."""
+    """Returns the throughput in Mb/s; for TCP as ns-2's sink counts it, each segment once and with headers."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "wireless.toml"
     path.write_text(scenario(cell, drawn, seed, phase, lost))
@@ -168,14 +172,14 @@ def run_headway(headway, cell, drawn, seed, phase, lost, folder):
 
 
 def run(headway, cell, seed, folder):
-    """The throughput by ns-2 and by Headway."""
+    """Returns the throughput of ns-2 and of Headway."""
     drawn = draw(seed)
     theirs, phase = run_ns(cell, drawn, seed, ())
     return theirs, run_headway(headway, cell, drawn, seed, phase, (), folder)
 
 
 def run_told(headway, cell, lost, seed, folder):
-    """A case, and what an ordinary test needs to do the same."""
+    """Returns the cell, its case, and the values that an ordinary test needs to repeat the run."""
     drawn = draw(seed)
     theirs, phase = run_ns(cell, drawn, seed, lost)
     ours = run_headway(headway, cell, drawn, seed, phase, lost, folder)
@@ -185,7 +189,7 @@ def run_told(headway, cell, lost, seed, folder):
 
 
 def judge(cell, ns2, headway):
-    # Values that do not vary have no interval: their difference counts alone.
+    # Values that do not vary have no interval: only their difference is judged.
     theirs, ours, chance = statistics.fmean(ns2), statistics.fmean(headway), student.welch(ns2, headway) or 0.0
     off = abs(ours - theirs)
     verdict = "agree" if off + chance <= MARGIN * theirs else "differ" if off - chance > MARGIN * theirs else "undecided"
@@ -195,8 +199,8 @@ def judge(cell, ns2, headway):
 
 
 def compare(headway, count, seed, folder, show):
-    """The told cells; then so many drawn ones and Westwood's, each with its case."""
-    # A process of ns-2 and one of ours at most for each core.
+    """Compares the told cells, then this many drawn ones and Westwood's. Returns each with its case."""
+    # At most one process for each core, and at most two.
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
         told = list(pool.map(lambda one: run_told(headway, *one[1], one[0], folder / f"told-{one[0]}"), enumerate(told_cells(seed), 1)))
         for _, case, _ in told if show else ():
@@ -227,7 +231,7 @@ def line(case):
 
 
 def store(version, told, found):
-    """Writes ns-2's figures to where an ordinary test reads them: the told runs of one network, and all means."""
+    """Writes ns-2's figures to the files that an ordinary test reads: the told runs of one network, and all means."""
     DATA.mkdir(parents=True, exist_ok=True)
     head = [f"# {version}: throughput at the receiver from {WARM_S} to {DURATION_S} s. What the columns mean is said in validation/ns2/wireless.py,",
             "# which made them: `validation/ns2/run --only wireless --store`."]
@@ -236,7 +240,7 @@ def store(version, told, found):
     runs = [*head, "flow,network,delays,limit_packets,loss,start_ns,cbr_starts_ns,clock_phase,lost,mbps"]
     for cell, case, (drawn, phase, lost) in told:
         if cell.network == "path":
-            # Those behind the last packet do not matter.
+            # Lost packets after the last packet of the run are left out.
             came = 1.3 * case["ns2"] * DURATION_S / (8e-6 * PACKET)
             row = [str(drawn.flow), " ".join(map(str, drawn.cbrs)), phase, " ".join(str(packet) for packet in lost if packet < came), f"{case['ns2']:.6g}"]
             runs.append(",".join(columns(cell) + row))

@@ -1,11 +1,11 @@
-# A flow over wires and a last, wireless link that loses packets by chance, beside constant rates, by ns-2.35: the bytes that its receiver had.
+# A flow over wired links and a last, wireless link with random loss, next to constant rates, in ns-2.35: prints the bytes that its receiver got.
 #
 #   ns wireless.tcl SEED DURATION WARM LINKS LOSS CBRS DITHER FLOW
 #
-# LINKS: {from to Mb/s ms packets}, both ways. The last is the wireless one: what it carries towards its second end is lost there with probability
-# LOSS, so that it has used the link, or if LOSS is a list, these packets are, counted from 0. CBRS: {from to Mb/s start}, packets of 1000 B; with DITHER 1 each
-# gap is half to one and a half of the nominal. FLOW: {agent start settings..}, an agent's class, from the first link's first end to the wireless link's second;
-# Agent/TCP/Linux is Westwood. Packets are 1000 B with headers.
+# LINKS: {from to Mb/s ms packets}, in both directions. The last one is the wireless link. Packets towards its second end are lost after their
+# transmission with probability LOSS, or, if LOSS is a list, the packets with these numbers, counted from 0. CBRS: {from to Mb/s start}, packets of
+# 1000 B; with DITHER 1 each gap is half to one and a half of the nominal gap. FLOW: {agent start settings..}, the class of an agent, from the first
+# end of the first link to the second end of the wireless link; Agent/TCP/Linux is Westwood. Packets are 1000 B with headers.
 
 source [file join [file dirname [info script]] clock.tcl]
 lassign $argv seed duration warm links loss cbrs dither flow

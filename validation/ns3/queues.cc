@@ -1,8 +1,9 @@
-// What a queue discipline of ns-3 makes of a list of arrivals, a line each: instant in ns, flow, bytes, ECN field. Prints what crates/simulator/link/examples/departures.rs prints.
+// Runs a queue discipline of ns-3 on a list of arrivals, one per line: time in ns, flow, bytes, ECN field. Prints the same format as
+// crates/simulator/link/examples/departures.rs.
 //
 // usage: queues TYPE RATE [ATTRIBUTE=VALUE]... < ARRIVALS        (TYPE as ns3::CoDelQueueDisc, RATE in bit/s)
 //
-// Draws=FILE, which is no attribute, names the numbers that a queue draws which draws: one a line.
+// Draws=FILE, which is not an attribute, names a file with the random numbers of the queue, one per line.
 
 #include "ns3/core-module.h"
 #include "ns3/fq-codel-queue-disc.h"
@@ -21,7 +22,7 @@
 
 using namespace ns3;
 
-// A packet of nothing but a number, a flow, a size and an ECN field.
+// A packet that has only a number, a flow, a size and an ECN field.
 class Numbered : public QueueDiscItem
 {
   public:
@@ -41,7 +42,7 @@ class Numbered : public QueueDiscItem
     uint8_t m_ecn;
 };
 
-// Draws what it is told to.
+// Returns the given numbers as random numbers.
 class Told : public UniformRandomVariable
 {
   public:
@@ -50,7 +51,7 @@ class Told : public UniformRandomVariable
     size_t next = 0;
 };
 
-// A queue keeps what it draws from private. An explicit instantiation may name it nevertheless.
+// The random variable of a queue is private. An explicit instantiation may name it nevertheless.
 template <auto member, typename Tag> struct Opened
 {
     friend auto Open(Tag) { return member; }
@@ -104,7 +105,7 @@ int main(int argc, char** argv)
     if (argc < 3) return 2;
     ObjectFactory factory(argv[1]);
     rate = std::strtoull(argv[2], nullptr, 10);
-    // The MTU of a device, of which there is none.
+    // The MTU of a device; there is no device here.
     uint32_t quantum = 1500;
     std::string draws;
     for (int i = 3; i < argc; i++)

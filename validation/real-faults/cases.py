@@ -1,4 +1,4 @@
-"""The faults, each with its bars. A case is given a lab and returns what it measured; what is not as it should be it says by `Missed`."""
+"""The faults, each with its bars. A case gets a lab and returns its measurements; it raises `Missed` if a bar is not met."""
 
 import pathlib
 import re
@@ -14,14 +14,14 @@ from lab import CLIENT, PORT, ROUTER, SERVER
 
 HERE = pathlib.Path(__file__).resolve().parent
 INTERVAL_MS = 10
-# With a heap for each thread, what the allocator keeps back is more than what is in use.
+# With a heap for each thread, the allocator would keep more free memory than is in use.
 ONE_HEAP = {"MALLOC_ARENA_MAX": "1"}
-# What this machine may add: the cable is a program, too.
+# Delay that this machine may add, since the cable is a program too.
 SLACK_MS = 5
 
 
 class Missed(Exception):
-    """A bar is not met. The second argument is what was measured."""
+    """A bar is not met. The second argument has the measurements."""
 
 
 def check(holds, why, figures):
@@ -30,7 +30,7 @@ def check(holds, why, figures):
 
 
 def rtt(lab):
-    """What the path itself takes, in ms: half of the datagrams take less."""
+    """Returns the median round-trip time of the path, in ms."""
     with lab.server.inside():
         far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with lab.client.inside():
@@ -50,28 +50,28 @@ def rtt(lab):
 
 
 def again(end, since, before=0.0):
-    """How long after that instant media came again, in ms, in the longest gap that began before it, or as much later as a round trip takes; 0 if
-    it was never gone for two intervals. `before`: the fault began so many seconds earlier."""
+    """Returns the time from `since` until media resumed, in ms. Of the gaps that began before `since`, or up to 60 ms later, the longest counts.
+    Returns 0 if there was no gap of two intervals. `before`: the fault began this many seconds before `since`."""
     began = lambda line: line["at"] - line["ms"] / 1e3
     gaps = [line for line in end.all("gap", since) if since - before - 0.1 < began(line) < since + 0.06]
     return (max(gaps, key=lambda line: line["ms"])["at"] - since) * 1e3 if gaps else 0.0
 
 
 def goes_on(end, seconds=30.0):
-    """Media comes."""
+    """Waits until media arrive."""
     came = end.last()["came"]
     return end.wait_for("status", after=time.monotonic(), seconds=seconds, such=lambda line: line["came"] > came + 5)
 
 
 def first(lab):
-    """The first datagram is there after 1.5 round trips and 2 ms, where nothing is lost."""
+    """Without losses the first datagram arrives within 1.5 round trips and 2 ms."""
     trip, took = rtt(lab), []
     server, print_ = lab.serve()
     for _ in range(11):
         client = lab.call(print_, "--seconds", 1)
         began = client.wait_for("calls")
         came = began and server.wait_for("first", after=began["at"])
-        check(came, "no media comes", {})
+        check(came, "no media arrive", {})
         took.append((came["at"] - began["at"]) * 1e3)
         client.finish()
     server.kill()
@@ -81,8 +81,8 @@ def first(lab):
 
 
 def loss(lab):
-    """With 5 % lost each way all that is not lost comes, and the call goes on."""
-    # TFRC lets go 90 datagrams of 200 B a second on such a path (RFC 5348 section 3.1).
+    """With 5 % loss in each direction all datagrams that are not lost arrive, and the call continues."""
+    # TFRC allows 90 datagrams of 200 B a second on such a path (RFC 5348 section 3.1).
     with lab.pair("--interval", 2 * INTERVAL_MS) as (server, client):
         before = {end: end.last() for end in (server, client)}
         lab.set(loss=5)
@@ -92,14 +92,14 @@ def loss(lab):
         now = {end: end.last() for end in (server, client)}
         share = {name: (now[to]["came"] - before[to]["came"]) / (now[by]["sent"] - before[by]["sent"])
                  for name, by, to in (("to_server", client, server), ("to_client", server, client))}
-        check(min(share.values()) >= 0.9, "more than a tenth does not come", share)
-        check(max(share.values()) < 0.99, "nothing is lost: the cable is too good", share)
+        check(min(share.values()) >= 0.9, "more than a tenth does not arrive", share)
+        check(max(share.values()) < 0.99, "nothing is lost: the cable has no losses", share)
         check(not client.all("closed") and not server.all("closed"), "the call ended", share)
         return share
 
 
 def rebinding(lab):
-    """The NAT forgets the client: media comes again within one round trip and one packet's interval, both ways."""
+    """The NAT loses its mapping of the client: media resume within one round trip and one packet's interval, in both directions."""
     trip, figures = rtt(lab), {"to_server_ms": [], "to_client_ms": []}
     with lab.pair("--interval", INTERVAL_MS) as (server, client):
         ports = set()
@@ -110,11 +110,11 @@ def rebinding(lab):
             since = time.monotonic()
             lab.forget()
             time.sleep(1)
-            check(goes_on(server) and goes_on(client), "no media comes any more", figures)
+            check(goes_on(server) and goes_on(client), "no media arrive any more", figures)
             figures["to_server_ms"].append(again(server, since))
             figures["to_client_ms"].append(again(client, since))
     figures = {key: max(values) for key, values in figures.items()} | {"rtt_ms": trip, "ports": len(ports)}
-    check(len(ports) > 1, "the NAT gave the same port again", figures)
+    check(len(ports) > 1, "the NAT assigned the same port again", figures)
     bar = trip + INTERVAL_MS + SLACK_MS
     check(max(figures["to_server_ms"], figures["to_client_ms"]) <= bar, f"later than {bar:.0f} ms", figures)
     return figures
@@ -130,7 +130,7 @@ def narrow(lab, change, back):
             small = lambda line: line["largest"] < 1272
             lines = [end.wait_for("status", after=since, such=small) for end in (server, client)]
             check(all(lines), "datagrams stay too large", {})
-            check(goes_on(server) and goes_on(client), "no media comes any more", {})
+            check(goes_on(server) and goes_on(client), "no media arrive any more", {})
             figures = {"seconds": max(line["at"] for line in lines) - since, "largest": max(line["largest"] for line in lines)}
             check(figures["seconds"] < 15, "later than 15 s", figures)
             return figures
@@ -139,7 +139,7 @@ def narrow(lab, change, back):
 
 
 def mtu(lab):
-    """A link on the way takes 1300 bytes only, and says so by ICMP, which may be forged: within 15 s datagrams are as small."""
+    """A link of the path carries at most 1300 bytes and reports this by ICMP, which may be forged: within 15 s datagrams are small enough."""
     def set_mtu(size):
         lab.router.ip("link", "set", "r1", "mtu", str(size))
         lab.server.ip("link", "set", "s0", "mtu", str(size))
@@ -147,12 +147,12 @@ def mtu(lab):
 
 
 def mtu_hole(lab):
-    """The same, and nobody says so."""
+    """A link of the path carries at most 1300 bytes and does not report it: within 15 s datagrams are small enough."""
     return narrow(lab, lambda: lab.set(limit=1300), lambda: lab.set(limit=0))
 
 
 def killed(lab):
-    """A peer is killed: the other end hears that nobody answers, after its patience of 5 s, and keeps nothing."""
+    """A peer is killed: the other end reports after its patience of 5 s that the peer does not answer, and keeps no state."""
     figures = {}
     for name in ("server", "client"):
         with lab.pair("--patience", 5) as (server, client):
@@ -160,45 +160,45 @@ def killed(lab):
             since = time.monotonic()
             gone.kill()
             closed = left.wait_for("closed", after=since)
-            check(closed, f"the {name} is gone, and nobody says so", figures)
+            check(closed, f"the {name} was killed, and the other end does not report it", figures)
             figures[f"{name}_s"] = closed["at"] - since
             check("does not answer" in closed["why"] and figures[f"{name}_s"] < 6, closed["why"], figures)
             nothing = lambda line: line["connections"] == line["sessions"] == 0
-            check(left.wait_for("status", after=since, such=nothing), "something is left of it", figures)
+            check(left.wait_for("status", after=since, such=nothing), "connections or sessions are left", figures)
     return figures
 
 
 def down(lab):
-    """The server's interface is down for 3 s: media goes on."""
+    """The server's interface is down for 3 s: media continue."""
     with lab.pair() as (server, client):
         lab.server.ip("link", "set", "s0", "down")
         time.sleep(3)
         lab.server.ip("link", "set", "s0", "up")
         lab.server.ip("route", "replace", "default", "via", ROUTER)
         since = time.monotonic()
-        check(goes_on(server) and goes_on(client), "no media comes any more", {})
+        check(goes_on(server) and goes_on(client), "no media arrive any more", {})
         return {"to_server_ms": again(server, since, 3.1), "to_client_ms": again(client, since, 3.1)}
 
 
 def clock(lab):
-    """The wall clock jumps by a day, forth and back, each time that it is asked: nobody asks it but once, for the dates of a certificate that nobody reads."""
+    """The wall clock jumps forward or back by a day each time that it is read: it is read only once, for the unused dates of a certificate."""
     with tempfile.TemporaryDirectory() as scratch:
         shim = pathlib.Path(scratch) / "stepping.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "stepping.c", "-ldl"], check=True)
         preload = {"LD_PRELOAD": str(shim)}
         server, print_ = lab.serve()
         client = lab.call(print_, "--seconds", 5, environment=preload)
-        check(client.wait_for("first"), "no media comes", {})
+        check(client.wait_for("first"), "no media arrive", {})
         status, said = client.finish()
         server.kill()
         walls, others = map(int, re.search(r"clocks: (\d+) wall, (\d+) other", said).groups())
         figures = {"wall": walls, "monotonic": others, "gaps": len(client.all("gap"))}
-        check(status == 0 and walls <= 1 and others > 100, "the wall clock is asked", figures)
+        check(status == 0 and walls <= 1 and others > 100, "the wall clock is read", figures)
         return figures
 
 
 def opening(lab, print_):
-    """The first datagram of a client."""
+    """Returns the first datagram of a client."""
     with lab.client.inside():
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     silent.bind((CLIENT, PORT))
@@ -212,7 +212,7 @@ def opening(lab, print_):
 
 
 def flood(lab, plain, most):
-    """Handshakes begun from 2^17 addresses, with every port. `most`: bytes that may go out for each that comes."""
+    """Floods the server with started handshakes from 2^17 addresses and all ports. `most`: bytes that the server may send per received byte."""
     rate, seconds = 5000, 20
     server, print_ = lab.serve(*(("--plain",) if plain else ()), environment=ONE_HEAP)
     payload = opening(lab, print_)
@@ -226,7 +226,7 @@ def flood(lab, plain, most):
         time.sleep(1)
         memory.append(server.rss())
         if len(memory) % 5 == 3:
-            # It closes by itself: a peer that is gone would be kept, and sent to, until the server has lost its patience.
+            # The client closes its connection. The server would keep a killed peer, and send to it, until its patience ends.
             client = lab.call(print_, "--seconds", 1)
             honest.append(bool(client.wait_for("first", seconds=10)))
     flooding.join()
@@ -234,26 +234,27 @@ def flood(lab, plain, most):
     figures = {"datagrams": sent[0], "in_bytes": received, "out_bytes": out, "ratio": out / received, "calm_kb": calm, "peak_kb": max(memory),
                "growth_kb": max(memory[len(memory) // 2:]) - max(memory[:len(memory) // 2]), "honest": sum(honest)}
     server.kill()
-    check(sent[0] > rate * seconds / 4, "too few datagrams went", figures)
+    check(sent[0] > rate * seconds / 4, "too few datagrams were sent", figures)
     check(honest and all(honest), "an honest client is not served", figures)
-    check(figures["ratio"] <= most, f"more than {most} bytes answer a byte", figures)
-    # The first half has filled what has a cap.
+    check(figures["ratio"] <= most, f"more than {most} bytes are sent per received byte", figures)
+    # After the first half all limited tables are full.
     check(figures["growth_kb"] < 512 and figures["peak_kb"] - calm < 32 << 10, "memory grows", figures)
     return figures
 
 
 def spoofed(lab):
-    """Under DTLS a flood of handshakes in the names of others fills no memory, no more bytes go out than come in, and honest clients are served."""
+    """With DTLS, under a flood of spoofed handshakes memory does not grow, no more bytes are sent than received, and honest clients are served."""
     return flood(lab, False, 1.0)
 
 
 def spoofed_plain(lab):
-    """The same without DTLS, where up to twice as much goes out, as the threat model says."""
+    """Without DTLS, under a flood of spoofed handshakes memory does not grow, at most twice as many bytes are sent as received, which the threat
+    model allows, and honest clients are served."""
     return flood(lab, True, 2.0)
 
 
 def garbage(lab):
-    """Somebody on the path sends on spoilt and random datagrams in both names: the call goes on as if there were nothing."""
+    """An on-path attacker injects damaged and random datagrams with the addresses of both ends: the call is not affected."""
     with lab.pair() as (server, client):
         seen = [datagram for datagram in hostile.capture(lab.router, "r1") if datagram[1] == (SERVER, PORT)]
         seen += [datagram for datagram in hostile.capture(lab.router, "r0") if datagram[1][0] == CLIENT]

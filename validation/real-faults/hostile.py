@@ -1,16 +1,16 @@
-"""Datagrams in the names of others: raw sockets in the router, which is on the path."""
+"""Sends datagrams with spoofed addresses, with raw sockets in the router, which is on the path."""
 
 import random
 import socket
 import struct
 import time
 
-# What goes out is shown to those only who want everything.
+# Only sockets of this protocol get outgoing packets.
 ETH_P_ALL = 3
 
 
 def udp(source, destination, payload):
-    """An IP packet with its UDP datagram. The kernel fills in what IP needs."""
+    """Returns an IP packet with a UDP datagram. The kernel fills in the remaining fields of the IP header."""
     (address, port), (there, to) = source, destination
     address, there, length = socket.inet_aton(address), socket.inet_aton(there), 8 + len(payload)
     header = struct.pack("!HHHH", port, to, length, 0)
@@ -31,7 +31,7 @@ def raw(host):
 
 
 def capture(host, interface, seconds=1.0):
-    """UDP datagrams that pass there: source, destination, payload."""
+    """Returns the UDP datagrams that pass this interface: source, destination, payload."""
     with host.inside():
         tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
     tap.bind((interface, ETH_P_ALL))
@@ -50,7 +50,7 @@ def capture(host, interface, seconds=1.0):
 
 
 def flood(host, payload, destination, seconds, rate):
-    """The same datagram from anywhere. Returns how many went."""
+    """Sends the same datagram from random addresses. Returns the number of sent datagrams."""
     draw, sent, out = random.Random(1), 0, raw(host)
     began = time.monotonic()
     while (elapsed := time.monotonic() - began) < seconds:
@@ -67,7 +67,8 @@ def flood(host, payload, destination, seconds, rate):
 
 
 def spoil(host, seen, seconds, rate):
-    """What was seen, cut, with a bit changed, as it was, or bytes by chance instead, from where it came. Returns how many went."""
+    """Sends captured datagrams again with their addresses: cut short, with a flipped bit, unchanged, or with random bytes. Returns the number of
+    sent datagrams."""
     draw, sent, out = random.Random(2), 0, raw(host)
     began = time.monotonic()
     while (elapsed := time.monotonic() - began) < seconds:

@@ -1,4 +1,4 @@
-"""Three hosts in network namespaces, which are there as long as the lab is: client -- cable -- NAT -- server."""
+"""Three hosts in network namespaces, which exist as long as the lab: client -- cable -- NAT -- server."""
 
 import contextlib
 import ctypes
@@ -19,17 +19,17 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 SERVER, ROUTER, CLIENT = "10.99.2.2", "10.99.2.1", "10.99.1.2"
 PORT = 5004
-# What spoofed datagrams say where they come from, besides the client's own address: the block for benchmarks (RFC 2544).
+# Source addresses of spoofed datagrams, in addition to the client's address: the block for benchmarks (RFC 2544).
 SPOOFED = "198.18.0.0/15"
 
 
 def missing():
-    """What this machine lacks, as a sentence, or None."""
+    """Returns a sentence on a missing requirement of this machine, or None."""
     if os.geteuid() != 0:
-        return "makes network namespaces, and needs root: run it in a container or a virtual machine that is yours"
+        return "makes network namespaces and needs root: run it in a container or a virtual machine of yours"
     for tool, package in (("ip", "iproute2"), ("nft", "nftables"), ("cc", "gcc"), ("unshare", "util-linux")):
         if not shutil.which(tool):
-            return f"needs {tool}, and there is none in the PATH: apt-get install {package} (Debian, Ubuntu)"
+            return f"needs {tool}, which is not in the PATH: apt-get install {package} (Debian, Ubuntu)"
     return None
 
 
@@ -55,7 +55,7 @@ class Host:
 
     @contextlib.contextmanager
     def inside(self):
-        """This thread is in the namespace: its sockets are made there."""
+        """Enters the namespace with this thread, so that sockets are made there."""
         libc, new = ctypes.CDLL(None, use_errno=True), 0x40000000
         with open("/proc/self/ns/net") as here, open(f"/run/netns/{self.name}") as there:
             if libc.setns(there.fileno(), new):
@@ -86,7 +86,7 @@ class End:
                 self.fresh.notify_all()
 
     def wait_for(self, event, after=0.0, seconds=60.0, such=lambda line: True):
-        """The first line of this event from that instant on."""
+        """Waits for the first line of this event after that time, and returns it."""
         until = time.monotonic() + seconds
         with self.fresh:
             while True:
@@ -105,12 +105,12 @@ class End:
         return (self.all("status") or [{}])[-1]
 
     def rss(self):
-        """Memory that is its own, in kB: without what it shares with files."""
+        """Returns the private memory in kB, without memory that is shared with files."""
         text = pathlib.Path(f"/proc/{self.pid()}/status").read_text()
         return int(re.search(r"RssAnon:\s+(\d+)", text)[1])
 
     def pid(self):
-        return self.process.pid  # `ip netns exec` becomes the program
+        return self.process.pid  # `ip netns exec` is replaced by the program
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -140,7 +140,7 @@ class Lab:
                 host.ip("addr", "add", address, "dev", interface)
             self.client.ip("route", "add", "default", "via", "10.99.1.1")
             self.server.ip("route", "add", "default", "via", ROUTER)
-            # A socket's own addresses are not the router's business, and neither are answers to those who were spoofed.
+            # The router must not check source addresses, and must drop answers to spoofed addresses.
             self.router.run("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward; for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done")
             self.server.run("sh", "-c", "for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done")
             self.router.run("nft", "-f", "-", input=f"""
@@ -163,7 +163,7 @@ class Lab:
 
     def _host(self, stack, letter):
         name = f"{self.tag}{letter}"
-        # What is left of a lab that was killed.
+        # Remains of a lab that was killed.
         stack.callback(lambda: subprocess.run(["ip", "netns", "del", name], capture_output=True))
         return Host(name)
 
@@ -179,14 +179,14 @@ class Lab:
                 end.kill()
 
     def set(self, **values):
-        """Of the cable: delay in ms, loss in %, limit in bytes, seed."""
+        """Sets options of the cable: delay in ms, loss in %, limit in bytes, seed."""
         for word, number in values.items():
             self.wire.stdin.write(f"{word} {number}\n")
             self.wire.stdin.flush()
             self.wire.stdout.readline()
 
     def forget(self):
-        """The NAT forgets all that it knows: the next datagram gets another port. A message of conntrack's own, whose tool need not be there."""
+        """Flushes the table of the NAT, so that the next datagram gets another port. Sends a message of conntrack, whose tool is not needed."""
         IPCTNL_MSG_CT_DELETE, NLM_F_REQUEST, NLM_F_ACK, NETLINK_NETFILTER = (1 << 8) | 2, 1, 4, 12
         with self.router.inside(), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER) as link:
             link.send(struct.pack("=IHHIIBBH", 20, IPCTNL_MSG_CT_DELETE, NLM_F_REQUEST | NLM_F_ACK, 1, 0, socket.AF_INET, 0, 0))
@@ -200,11 +200,11 @@ class Lab:
         return end
 
     def serve(self, *words, **more):
-        """A server, and what its clients have to know of it."""
+        """Starts a server. Returns it and the fingerprint that its clients need."""
         server = self.end(self.server, "server", f"{SERVER}:{PORT}", *words, **more)
         listens = server.wait_for("listens")
         if not listens:
-            sys.exit(f"the server does not begin: {server.process.stderr.read()}")
+            sys.exit(f"the server does not start: {server.process.stderr.read()}")
         return server, listens["fingerprint"]
 
     def call(self, print_, *words, **more):
@@ -213,12 +213,12 @@ class Lab:
 
     @contextlib.contextmanager
     def pair(self, *words, seconds=600, **more):
-        """A server and a client between which media goes both ways, 20 datagrams each at least."""
+        """Yields a server and a client after at least 20 datagrams in each direction."""
         server, print_ = self.serve(*words, **more)
         client = self.call(print_, "--seconds", seconds, *words, **more)
         for end in (server, client):
             if not end.wait_for("status", such=lambda line: line["came"] >= 20):
-                raise AssertionError("no media comes at first")
+                raise AssertionError("no media arrive at the start")
         try:
             yield server, client
         finally:

@@ -1,4 +1,4 @@
-"""All faults at random, for a while."""
+"""Makes all faults at random."""
 
 import random
 import time
@@ -9,7 +9,7 @@ from lab import PORT, SERVER
 
 
 def soak(lab, seconds, seed):
-    """Calls come and go while all faults happen at random: nobody falls over, memory stays flat, and at the end nothing is left."""
+    """Many short calls run while all faults happen at random: no program fails, memory does not grow, and at the end no connection is left."""
     draw, done = random.Random(seed), {}
     server, print_ = lab.serve("--patience", 5, environment=ONE_HEAP)
     hello = opening(lab, print_)
@@ -57,12 +57,12 @@ def soak(lab, seconds, seed):
         done[fault.__name__] = done.get(fault.__name__, 0) + 1
         time.sleep(draw.uniform(0, 2))
         if server.process.poll() is not None:
-            raise Missed(f"the server fell over: {server.finish()[1]}", done)
+            raise Missed(f"the server failed: {server.finish()[1]}", done)
         memory.append((time.monotonic(), server.rss()))
     for client in clients:
         status, said = client.finish(90)
-        check(status == 0, f"a client fell over: {said}", done)
-    # What nobody closed is given up after the server's patience; then TIMEWAIT.
+        check(status == 0, f"a client failed: {said}", done)
+    # Connections that were not closed end after the server's patience; then TIMEWAIT.
     nothing = lambda line: line["connections"] == line["sessions"] == 0
     empty = server.wait_for("status", after=time.monotonic(), seconds=60, such=nothing)
     last = server.last()
@@ -71,6 +71,6 @@ def soak(lab, seconds, seed):
     figures = {"calls": last["calls"], "came": last["came"], "early_kb": early, "late_kb": late, "end_kb": server.rss(),
                "connections": last["connections"], "sessions": last["sessions"]} | done
     server.kill()
-    check(empty, "something is left", figures)
+    check(empty, "connections or sessions are left", figures)
     check(late < 1.25 * early + 1024, "memory grows", figures)
     return figures

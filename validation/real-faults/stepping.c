@@ -1,5 +1,5 @@
-/* A wall clock that jumps by hours, forth and back, each time that it is asked. The monotonic one is the system's. How often each was asked goes
-   to the standard error at the end. */
+/* A wall clock that jumps forward or back by a day each time that it is read. The monotonic clock is the system's. Prints to the standard error at
+   the end how often each clock was read. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""A cable between two interfaces: usage: wire.py INTERFACE INTERFACE. Carries frames after a delay, loses some, swallows what is too long.
+"""A cable between two interfaces: forwards frames after a delay, loses some, and drops frames that are too long.
 
-Commands come on the standard input, a line each: delay MILLISECONDS, loss PERCENT, limit BYTES (of the IP packet; 0: none), seed NUMBER. Each is
-answered by a line. This is what netem does, for kernels without it.
+usage: wire.py INTERFACE INTERFACE
+
+Reads commands from the standard input, one per line: delay MILLISECONDS, loss PERCENT, limit BYTES (of the IP packet; 0: none), seed NUMBER.
+Prints a line after each command. Replaces netem on kernels without it.
 """
 
 import collections
@@ -16,12 +18,12 @@ import sys
 import time
 
 ETH_P_ALL, PACKET_OUTGOING, ETHERNET = 3, 4, 14
-# ethtool: checksums and segments are to be made before a frame comes here.
+# ethtool: checksums and segments must be made before a frame arrives here.
 SIOCETHTOOL, OFFLOADS = 0x8946, (0x17, 0x1f, 0x24, 0x2c)
 
 
 def plain(name):
-    """Switches off what the far end of this cable would have to make good."""
+    """Switches off offloads that the far end of this cable would have to complete."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for command in OFFLOADS:
             value = ctypes.create_string_buffer(struct.pack("II", command, 0))

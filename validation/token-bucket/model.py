@@ -1,7 +1,8 @@
-"""The exact times of a shaper, in rational numbers, by its definition: RFC 2475 section 2.3.3.3 and the curve burst + rate t.
+"""Computes the exact times of a shaper in rational numbers from its definition: RFC 2475 section 2.3.3.3 and the curve burst + rate t.
 
-No bucket is kept. A packet begins at the first time at which it has arrived, its predecessor has left the transmitter, and no interval that ends there
-holds more than burst + (what the rate gives in that interval). So with s_i the start and c_i the bits of packet i:
+There is no bucket. The transmission of a packet starts at the first time at which the packet has arrived, its predecessor has left the
+transmitter, and no interval that ends then has more bits than burst + (integral of the rate over that interval). With the start s_i and the
+bits c_i of packet i:
 
     s_i >= arrival_i,   s_i >= s_(i-1) + wire_(i-1) / link,   G(s_i) - G(s_j) >= c_j + .. + c_i - burst for each j <= i
 
@@ -23,12 +24,12 @@ class Rate:
         self.given = [Fraction(0), *itertools.accumulate(steps)]
 
     def until(self, time):
-        """Bits that the rate has given by then."""
+        """Returns the integral of the rate until then, in bits."""
         part = bisect.bisect_right(self.since, time) - 1
         return self.given[part] + (time - self.since[part]) * self.rates[part]
 
     def when(self, bits):
-        """The first time by which it has given this many."""
+        """Returns the first time at which the integral has reached this many bits."""
         part = bisect.bisect_left(self.given, bits) - 1
         if part < 0:
             return Fraction(0)
@@ -36,13 +37,13 @@ class Rate:
 
 
 def starts(packets, link, overhead, rate, burst, is_full=True, limit=None, counts_first=False):
-    """Start and end of each of [(arrival, bytes)] that fits into the burst, and into a queue of `limit` packets.
+    """Returns the start and end of each of [(arrival, bytes)] that fits into the burst and into a queue of `limit` packets.
 
-    The bucket is full at time zero, or empty. A packet leaves the queue when its predecessor has left the transmitter, or with `counts_first` (the reading
-    of tbf) when it begins.
+    The bucket is full or empty at time zero. A packet leaves the queue when its predecessor has left the transmitter, or, with `counts_first`
+    (the reading of tbf), when its transmission starts.
     """
     left = []
-    # An empty bucket is one from which a burst has been taken.
+    # An empty bucket is a full one after a burst.
     given, sums, sent = ([], [], 0) if is_full else ([Fraction(0)], [0], 8 * burst)
     begun, free = [], Fraction(0)
     for arrival, size in packets:
@@ -54,7 +55,7 @@ def starts(packets, link, overhead, rate, burst, is_full=True, limit=None, count
             continue
         sums.append(sent)
         sent += 8 * size
-        # The bits from packet j to this one, without the burst, and what the rate had given at the start of j.
+        # The bits from packet j to this one minus the burst, plus the integral of the rate until the start of j.
         least = max((gave + sent - before for gave, before in zip(given, sums)), default=0) - 8 * burst
         leaves = start
         if least > rate.until(start):
@@ -67,7 +68,7 @@ def starts(packets, link, overhead, rate, burst, is_full=True, limit=None, count
 
 
 def in_series(packets, link, overhead, rate, burst):
-    """The same of another reading: a shaper that releases packets whether the transmitter is free or not."""
+    """Returns the same for another reading: a shaper that releases packets even if the transmitter is busy."""
     fitting = [packet for packet in packets if packet[1] <= burst]
     released = [start for start, _ in starts(fitting, Fraction(10) ** 30, 0, rate, burst)]
     free, begun = Fraction(0), []

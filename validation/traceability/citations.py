@@ -1,9 +1,9 @@
 """Finds the sections of RFCs that sources cite.
 
-A citation is the word `section`, `sections` or `appendix` in a comment, and one or more numbers behind it: "RFC 4342 section 8.6.1",
-"sections 5.1, 5.2 and 6.6.1", "sections 6.1 to 6.3", "appendix A.2". It belongs to the RFC that is named right before it; if there is
-none, to the first RFC that the file's head (`//!`) names; if there is none either, to that of the head of the module around it, or of the crate. Where no head names one, a bare section is not an RFC's.
-"Section 4 of the paper" is no citation: what follows "of" is another text.
+A citation is the word `section`, `sections` or `appendix` in a comment, followed by one or more numbers: "RFC 4342 section 8.6.1",
+"sections 5.1, 5.2 and 6.6.1", "sections 6.1 to 6.3", "appendix A.2". It belongs to the RFC that is named right before it. Without one, it
+belongs to the first RFC in the head of the file (`//!`), or else in the head of the enclosing module or of the crate. If no head names an RFC,
+a section without an RFC is not a citation. "Section 4 of the paper" is not a citation: the text after "of" is another document.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ MODULE = re.compile(r"^( *)(?:pub(?:\([a-z]+\))? )?mod (\w+)")
 
 @dataclasses.dataclass(frozen=True)
 class Citation:
-    """`section` of `rfc`, as `line` of `path` says it, in a test or in code; `item` is the test's function, if it is one's."""
+    """A citation of `section` of `rfc` in `line` of `path`, in a test or in code. `item` is the function of a test."""
 
     rfc: str
     section: str
@@ -30,7 +30,7 @@ class Citation:
 
 
 def numbers(text, known):
-    """The sections of "5.1, 5.2 and 6.1 to 6.3"; those within a range as `known` orders them."""
+    """Returns the sections of "5.1, 5.2 and 6.1 to 6.3"; those within a range in the order of `known`."""
     found = []
     for part in re.split(r", and |, | and | or ", text):
         ends = re.split(r" to |-", part)
@@ -44,7 +44,7 @@ def numbers(text, known):
 
 
 def comments(path, text):
-    """[(first line, text)]: each run of comment lines as one text, with what each of its characters came from."""
+    """Returns [(first line, text)]: each run of comment lines as one text, with the line of each of its characters."""
     blocks = []
     if path.suffix == ".rs":
         marker = re.compile(r"//[/!]?\s?(.*)$")
@@ -67,14 +67,14 @@ def comments(path, text):
 
 
 def head(path, text):
-    """The file's head: `//!` lines, or the text before the first import."""
+    """Returns the head of the file: `//!` lines, or the text before the first import."""
     if path.suffix == ".rs":
         return "\n".join(line for line in text.split("\n") if line.startswith("//!"))
     return re.split(r"^(?:import|from) ", text, maxsplit=1, flags=re.M)[0]
 
 
 def default_rfc(root, path):
-    """The first RFC named in the head of the file, or of the modules around it."""
+    """Returns the first RFC that is named in the head of the file, or of the enclosing modules."""
     candidates = [path]
     if path.suffix == ".rs":
         for folder in path.parents:
@@ -91,7 +91,7 @@ def default_rfc(root, path):
 
 
 def test_lines(text):
-    """The lines of a Rust file that are compiled for tests only: what follows `#[cfg(test)]`, to the end of that item."""
+    """Returns the lines of a Rust file that are compiled only for tests: those after `#[cfg(test)]`, to the end of that item."""
     lines = text.split("\n")
     inside, number = set(), 0
     while number < len(lines):
@@ -107,7 +107,7 @@ def test_lines(text):
 
 
 def test_modules(root):
-    """Files that are test modules: `#[cfg(test)] mod NAME;` and what lies below them."""
+    """Returns the files that are test modules: those of `#[cfg(test)] mod NAME;` and of modules inside them."""
     files = set()
     for path in root.glob("crates/*/*/src/**/*.rs"):
         for place, name in re.findall(r'#\[cfg\(test\)\]\n\s*(?:#\[path = "([^"]+)"\]\n\s*)?(?:pub(?:\([a-z]+\))? )?mod (\w+);', path.read_text()):
@@ -120,7 +120,7 @@ def test_modules(root):
 
 
 def item(lines, number):
-    """The function of which line `number` is a comment: the one that follows, or else the one around it; or the module that follows."""
+    """Returns the function to which the comment in line `number` belongs: the next one, or else the enclosing one; or the next module."""
     at = number - 1
     following = at
     while following < len(lines) and re.match(r"^\s*(//|#\[|$)", lines[following]):
@@ -139,7 +139,7 @@ def item(lines, number):
 
 
 def scan(root, known):
-    """(all citations of the RFCs in `known`, what is wrong with others)."""
+    """Returns (all citations of the RFCs in `known`, the errors in others)."""
     modules = test_modules(root)
     found, wrong = [], []
     paths = [*root.glob("crates/*/*/src/**/*.rs"), *root.glob("crates/*/*/tests/**/*.rs"), *root.glob("fuzz/**/*.rs"), *root.glob("validation/**/*.py"),

@@ -1,4 +1,4 @@
-"""What the scanner takes for a citation, and what not."""
+"""Tests which texts the scanner takes for citations."""
 
 import pathlib
 import tempfile
@@ -12,7 +12,7 @@ KNOWN = {"4340": ["4", "6.1", "6.2", "6.3", "6.3.1", "6.4", "7.5.4", "8.5", "A",
 
 class Scanner(unittest.TestCase):
     def scan(self, text, path="crates/g/x/src/file.rs", more=None):
-        """[(rfc, section, line, test, item)] in a file, and what is wrong."""
+        """Returns [(rfc, section, line, test, item)] of a file, and the errors."""
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch)
             for name, content in {path: text, **(more or {})}.items():

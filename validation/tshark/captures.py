@@ -1,11 +1,11 @@
-"""Packet captures as Headway's source `capture` reads them, compared with tshark.
+"""Compares packet captures as read by Headway's source `capture` with tshark.
 
-Frames that are written here go through text2pcap, editcap and mergecap into the formats that the tools write: pcap in microseconds and in
-nanoseconds, pcapng, several interfaces, several link types, cut packets. What no tool writes (the other byte order, obsolete packet blocks,
-`if_tsresol`, `if_tsoffset`) is written here by the drafts. The example `capture` of headway-media prints each datagram, and tshark the
-fields of the same file. Fragments are not reassembled: the first one has the UDP length.
+text2pcap, editcap and mergecap convert the frames of this file to their formats: pcap in microseconds and in nanoseconds, pcapng, several
+interfaces, several link types, cut packets. This file writes formats that no tool writes (the other byte order, obsolete packet blocks,
+`if_tsresol`, `if_tsoffset`), by the drafts. The example `capture` of headway-media prints each datagram, and tshark prints the fields of the
+same file. Fragments are not reassembled: the first one has the UDP length.
 
-tshark shows an RTP payload type only for ports that an option declares as RTP (`-d udp.port==5004,rtp`).
+tshark prints an RTP payload type only for ports that an option declares as RTP (`-d udp.port==5004,rtp`).
 """
 
 import struct
@@ -16,12 +16,12 @@ from common import program
 A, B = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
 A6, B6 = (bytes.fromhex("20010db8" + 23 * "0" + end) for end in "12")
 FIELDS = ["frame.number", "frame.time_epoch", "ip.src", "ipv6.src", "udp.srcport", "udp.dstport", "udp.length", "rtp.p_type"]
-# What tshark reads of the formats as Headway does.
+# Options with which tshark interprets the formats as Headway does.
 OPTIONS = ["-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", "-d", "udp.port==5004,rtp"]
 
 
 def compare(folder):
-    """A case for each file."""
+    """Returns a case for each file."""
     example = program.build("--package", "headway-media", "--example", "capture")
     cases = []
     for name, path in files(folder):
@@ -41,7 +41,7 @@ def shown(example, path):
 
 def dissected(path):
     command = ["tshark", "-r", path, *OPTIONS, "-T", "fields", *(word for field in FIELDS for word in ("-e", field))]
-    # A file that was cut: the packets before the cut, and status 2.
+    # A truncated file: the packets before the cut, and status 2.
     lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
     rows = [line.split("\t") for line in lines]
     first = ns(rows[0][1])
@@ -71,7 +71,7 @@ def rtp(payload_type, length):
 
 
 def frames():
-    """Ethernet frames: tags, padding, fragments, extension headers, and packets that hold no datagram."""
+    """Returns Ethernet frames: tags, padding, fragments, extension headers, and packets without a datagram."""
     macs = bytes(12)
     plain = macs + b"\x08\x00"
     yield plain + ip4(17, udp(rtp(0, 172)))
@@ -92,14 +92,14 @@ def frames():
 
 
 def files(folder):
-    """Names and paths of captures of all formats."""
+    """Writes captures in all formats. Returns their names and paths."""
     def tool(name, *words):
         path = folder / name
         subprocess.run([*words, path], check=True, capture_output=True)
         return path
 
     def text(name, packets):
-        """What text2pcap reads: a packet every 20 ms and a bit."""
+        """Returns the input of text2pcap: a packet every 20 ms and a fraction."""
         dump = lambda packet: "".join(f"{at:06x} {packet[at:at + 16].hex(' ')}\n" for at in range(0, len(packet), 16))
         lines = (f"{0.020001 * number:.6f}\n{dump(packet)}\n" for number, packet in enumerate(packets))
         (folder / name).write_text("".join(lines))
@@ -113,7 +113,7 @@ def files(folder):
         yield f"{kind} of editcap", tool(f"{kind}.pcap", "editcap", "-F", kind, ng)
     pcap = folder / "pcap.pcap"
     yield "snap length of 64", tool("short.pcapng", "editcap", "-s", "64", ng)
-    # The first IPv4 packets of the frames, under the link types that hold IP.
+    # The first IPv4 packets of the frames, with the link types that contain IP.
     packets = [frame[14:] for frame in ethernet[:3]]
     cooked = lambda packet: struct.pack(">HHH8xH", 0, 1, 6, 0x800) + packet
     cooked2 = lambda packet: struct.pack(">HxxIHBB8x", 0x800, 1, 1, 0, 6) + packet
@@ -144,7 +144,7 @@ def written(path, data):
 
 
 def swapped(data):
-    """A little-endian pcap as a big-endian machine writes it."""
+    """Returns a little-endian pcap as a big-endian machine writes it."""
     out, at = struct.pack(">IHHiIII", *struct.unpack("<IHHiIII", data[:24])), 24
     while at < len(data):
         record = struct.unpack("<IIII", data[at:at + 16])
@@ -154,7 +154,7 @@ def swapped(data):
 
 
 def blocks(order, packet):
-    """Two sections: nanoseconds and an offset, units of 1/1024 s, an obsolete packet block, a block of no known type."""
+    """Returns two sections: nanoseconds and an offset, units of 1/1024 s, an obsolete packet block, a block of an unknown type."""
     def block(kind, body):
         body += bytes(-len(body) % 4)
         length = struct.pack(order + "I", len(body) + 12)
@@ -170,5 +170,5 @@ def blocks(order, packet):
     obsolete = lambda number, ticks: block(2, struct.pack(order + "HHIIII", number, 0xFFFF, *times(ticks), len(packet), len(packet)) + packet)
     first = section + interface(option(9, b"\x09")) + interface(option(9, b"\x8a"), option(14, struct.pack(order + "q", 100)))
     first += enhanced(0, 200_000_000_001) + enhanced(1, 100 * 1024 + 512) + obsolete(0, 200_000_000_004)
-    # tshark numbers a block of no known type as a packet.
+    # tshark numbers a block of an unknown type as a packet.
     return first + section + interface() + enhanced(0, 200_250_000) + block(0x0BAD, b"xyz")

@@ -1,19 +1,19 @@
-"""Every packet that the codec can write, as Wireshark reads it.
+"""Compares every packet that the codec can write with Wireshark's dissection.
 
-The example `every_packet` writes a capture and says what it has written. Here each packet is taken from tshark's dissection, put into the
-same words, and compared. Nothing may be malformed, and nothing may raise a warning but the packet that was spoilt on purpose, whose
-checksum must be found wrong.
+The example `every_packet` writes a capture and prints a description of it. This module converts each packet of tshark's dissection to the same
+description and compares. No packet may be malformed, and only the packet that was damaged on purpose may raise a warning: tshark must report
+its checksum as wrong.
 
 What tshark 4.0.17 cannot judge:
 
-- It does not know Reset code 12 (RFC 6773), option 195 (RFC 5622) and options 128 to 191: it shows their bytes. Options 192 to 194 it
-  takes for those of CCID 3, whatever the CCID.
-- Of Init Cookie, Ack Vector, Data Dropped and Loss Intervals it shows the bytes, not what they mean. What runs.py reads from them it
-  compares with what the path did.
-- It labels each feature's values "Reserved(..)", but names the feature itself, and takes the values apart by the feature's rule. Of
-  features that it does not know it shows no values; their bytes are compared. Loss Intervals it shows beside their option, not in it.
-- A short sequence number it shows as `dccp.seq`, a long one as `dccp.seq_raw`.
-- It reads neither DCCP in UDP (RFC 6773) nor a packet's CRC-32c: of the Data Checksum only the value is compared.
+- It does not support Reset code 12 (RFC 6773), option 195 (RFC 5622) and options 128 to 191: it prints their bytes. It interprets options
+  192 to 194 as those of CCID 3 with every CCID.
+- It prints the bytes of Init Cookie, Ack Vector, Data Dropped and Loss Intervals, but does not decode them. runs.py decodes them and compares
+  them with the events of the path.
+- It labels the values of each feature "Reserved(..)", but names the feature, and splits the values by the rule of the feature. It prints no
+  values of unknown features; their bytes are compared. It prints Loss Intervals next to their option, not in it.
+- It prints a short sequence number as `dccp.seq`, a long one as `dccp.seq_raw`.
+- It reads neither DCCP in UDP (RFC 6773) nor the CRC-32c of a packet: only the value of the Data Checksum is compared.
 """
 
 import collections
@@ -23,7 +23,7 @@ import xml.etree.ElementTree as ElementTree
 
 from common import program
 
-# Those that tshark does not name; of the others it must know the name that this code gives them.
+# Names that tshark does not have. For all others tshark must print the same name.
 UNNAMED_RESETS = {"Encapsulated Port Reuse": "12", "Reserved 13": "13", "Reserved 127": "127"} | {f"CCID-specific {n}": f"{n}" for n in range(128, 256)}
 KNOWN_FEATURES = {*map(str, range(1, 10)), "192"}
 SPOILT = "spoilt"
@@ -31,7 +31,7 @@ SILENT = {"Comment", "Chat"}
 
 
 def compare(folder):
-    """The cases: packets by the beginning of their name."""
+    """Returns the cases: packets grouped by the beginning of their name."""
     capture = folder / "every_packet.pcapng"
     example = program.build("--package", "headway-dccp", "--example", "every_packet")
     written = subprocess.run([example, capture], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -59,14 +59,14 @@ def group(name):
 
 
 def differences(wanted, found):
-    """Pairs that are not equal, in their order."""
+    """Returns the pairs that are not equal, in their order."""
     wanted, found = collections.Counter(wanted), collections.Counter(found)
     missing, others = list((wanted - found).elements()), list((found - wanted).elements())
     yield from zip(missing + ["nothing"] * (len(others) - len(missing)), others + ["nothing"] * (len(missing) - len(others)))
 
 
 def shown(packet):
-    """A dissected packet in the words of the example."""
+    """Returns a dissected packet in the format of the example."""
     ip = packet.find("proto[@name='ip']")
     yield f"ip.version={6 if ip is None else 4}"
     dccp = packet.find("proto[@name='dccp']")
@@ -99,7 +99,7 @@ def shown(packet):
 
 
 def pairs(fields):
-    """Each option with what stands beside it instead of in it."""
+    """Yields each option with the field that tshark prints after it instead of in it."""
     for at, field in enumerate(fields):
         if field.get("name") == "dccp.option_type":
             yield field, [beside for beside in fields[at + 1:at + 2] if beside.get("name") != "dccp.option_type"]
@@ -118,7 +118,7 @@ def shown_option(option, beside):
         if name == "dccp.checksum_data":
             values.append(str(int(field.get("show"), 16)))
         elif name in ("dccp.option_reserved", "dccp.ccid_option_data") and int(option.get("show")) < 32:
-            values.append("") # one byte long: the type is shown again
+            values.append("") # one byte long: tshark prints the type again
         elif name in ("dccp.ndp_count", "dccp.timestamp", "dccp.timestamp_echo", "dccp.elapsed_time", "dccp.ccid3_loss_event_rate", "dccp.ccid3_receive_rate"):
             values.append(field.get("show"))
         else:
@@ -127,7 +127,7 @@ def shown_option(option, beside):
 
 
 def warnings(packet):
-    """What tshark complains about."""
+    """Returns the warnings of tshark."""
     for expert in packet.iter("field"):
         if expert.get("name") == "_ws.expert":
             severity = expert.find("field[@name='_ws.expert.severity']").get("showname").removeprefix("Severity level: ")

@@ -1,8 +1,8 @@
-"""Connections over paths that lose or mark packets, as Wireshark reads them.
+"""Checks the packets of connections over paths that lose or mark packets, as decoded by Wireshark.
 
-Each run is a flow of one CCID over path.toml. The links at both ends lose nothing: a capture of the first one holds all that the sender
-sent, one of the last one all that the receiver got, and so what an acknowledgement says of other packets can be compared with what
-became of them. tshark dissects; here is only bookkeeping, and the meaning of those options whose bytes tshark leaves as they are.
+Each run is a flow of one CCID over path.toml. The links at both ends lose nothing: a capture of the first link has all packets that the sender
+sent, and one of the last link has all that the receiver got. So the contents of an acknowledgement can be compared with the fates of the
+packets. tshark dissects; this module only counts, and decodes the options whose bytes tshark does not decode.
 """
 
 import collections
@@ -15,20 +15,20 @@ PATH = (pathlib.Path(__file__).resolve().parent / "path.toml").read_text()
 LOSS, RARE, NONE = (f'{{ kind = "bernoulli", probability = {p} }}' for p in (0.02, 0.005, 0))
 TAIL = '{ kind = "droptail", limit = "30packets" }'
 RED = '{ kind = "red", limit = "50packets", min_threshold = "3packets", max_threshold = "9packets", gentle = true, ecn = true }'
-# What varies: name, CCID, options of the connection, loss, queue.
+# The runs: name, CCID, options of the connection, loss, queue.
 RUNS = [(f"CCID {ccid}, {name}", ccid, connection, loss, queue)
         for ccid in (2, 3, 4)
         for name, connection, loss, queue in [("losses", "", LOSS, TAIL), ("marks", "", NONE, RED), ("losses and marks", "", RARE, RED),
                                               ("all options", "data_checksum = true, ndp_counts = true, timestamps = true", LOSS, TAIL),
                                               ("partial coverage", "minimum_coverage = 1, send_coverage = 1", LOSS, TAIL)]]
 
-# 48 bits; the middle's rate in bytes per second; what a packet takes over the last link, in nanoseconds a byte and nanoseconds.
+# Range of sequence numbers (48 bits); rate of the middle link in bytes per second; time on the last link in ns per byte plus ns.
 TURN = 1 << 48
 BOTTLENECK = 125_000
 FAR_PER_BYTE, FAR_DELAY = 80, 1_000_000
-# How many packets behind a hole declare it lost (RFC 4342 section 6.1).
+# Number of packets after a missing one that make it lost (RFC 4342 section 6.1).
 NDUPACK = 3
-# What an acknowledgement may wait for another one to leave: its 1500 bytes at most.
+# Longest wait of an acknowledgement for the packet in transmission, in ns: 1500 bytes.
 ACK_WAIT = 1500 * FAR_PER_BYTE
 FIELDS = ["frame.interface_name", "frame.time_epoch", "frame.protocols", "frame.len", "ip.src", "ip.dsfield.ecn", "dccp.type", "dccp.x", "dccp.seq_raw",
           "dccp.ack_raw", "dccp.ccval", "dccp.cscov", "dccp.checksum.status", "dccp.option_type", "_ws.expert.severity", "dccp.elapsed_time",
@@ -39,7 +39,7 @@ CONGESTION_EXPERIENCED = "3"
 
 
 class Row(dict):
-    """A packet on a link: tshark's fields, some as numbers."""
+    """A packet on a link: the fields of tshark, some as numbers."""
 
     def __init__(self, line):
         super().__init__(zip(FIELDS, line.split("\t")))
@@ -51,7 +51,7 @@ class Row(dict):
         self.data = self["data.len"] != ""
 
     def bytes_of(self, field):
-        """All options of a type, each as bytes."""
+        """Returns all options of a type, each as bytes."""
         return [bytes.fromhex(text.replace(":", "")) for text in self[field].split(",")] if self[field] else []
 
 
@@ -81,7 +81,7 @@ def dissect(capture):
 
 
 class Checks:
-    """What must hold for the packets of a run; what does not, how often, and an example of each."""
+    """The checks of the packets of a run, with the number of failures and an example of each."""
 
     def __init__(self, rows, summary, ccid):
         self.rows, self.summary, self.ccid = rows, summary, ccid
@@ -113,7 +113,7 @@ class Checks:
         self.expect(row["frame.protocols"] in ("raw:ip:dccp", "raw:ip:dccp:data"), "DCCP, and nothing more", row)
         self.expect(row["dccp.checksum.status"] == "1", "the checksum is good", row)
         self.expect(row["dccp.x"] in ("1", "True"), "whole sequence numbers", row)
-        # Chat, severity 2097152, is said of packets that open or close.
+        # Packets that open or close have severity 2097152 (Chat).
         self.expect(set(row["_ws.expert.severity"].split(",")) <= {"", "2097152"}, "no warning", row)
 
     def counted(self):
@@ -132,7 +132,7 @@ class Checks:
             self.expect(row.seq == (before.seq + 1) % TURN, "sequence numbers rise by one", row)
 
     def acknowledged(self, sent, came):
-        """Acknowledgement numbers are those of packets that had come, and never fall."""
+        """Checks that acknowledgement numbers are those of packets that had arrived, and never fall."""
         arrived, arrivals, newest = set(), iter(came), None
         following = next(arrivals, None)
         for row in sent:
@@ -145,7 +145,7 @@ class Checks:
                 newest = row.ack
 
     def window_counters(self, sent):
-        """RFC 4342 section 8.1: up by 5 at most; CCID 2 has none."""
+        """Checks RFC 4342 section 8.1: the counter rises by at most 5; CCID 2 has none."""
         data = [row for row in sent if row.data]
         for before, row in zip(data, data[1:]):
             if self.ccid == 2:
@@ -154,7 +154,7 @@ class Checks:
                 self.expect((int(row["dccp.ccval"]) - int(before["dccp.ccval"])) % 16 <= 5, "CCVal rises by 5 at most", row)
 
     def feedback(self, sent, came, back):
-        """What the receiver tells of the packets that came."""
+        """Checks the receiver's feedback on the packets that arrived."""
         fate = {row.seq: "lost" for row in sent} | {row.seq: "marked" if row.marked else "received" for row in came}
         data = {row.seq for row in sent if row.data}
         arrived_at = {row.seq: arrival(row) for row in came}
@@ -162,12 +162,12 @@ class Checks:
             if row.ack is None or row.ack not in fate:
                 continue
             if row["dccp.elapsed_time"] and not row["dccp.timestamp_echo"]:
-                # In 10 us; less than the true time, by the rounding and by what the packet waited for its link.
+                # In units of 10 us. It is less than the true time by the rounding and by the time that the packet waited for its link.
                 short = row.time - arrived_at[row.ack] - int(row["dccp.elapsed_time"]) * 10_000
                 self.expect(0 <= short < 10_000 + ACK_WAIT, "Elapsed Time is the time since then", row)
                 self.counts["elapsed_times"] += 1
             if row["dccp.ccid3_receive_rate"]:
-                # Zero on the first report (RFC 5348 section 6.3); no more than the bottleneck lets through, but for a round trip's ends.
+                # Zero in the first report (RFC 5348 section 6.3); at most the rate of the bottleneck, except for the ends of a round trip.
                 rate, first = int(row["dccp.ccid3_receive_rate"]), self.counts["receive_rates"] == 0
                 self.expect(rate == 0 if first else 0 < rate <= 1.2 * BOTTLENECK, "Receive Rate is one of this path", row)
                 self.counts["receive_rates"] += 1
@@ -178,7 +178,7 @@ class Checks:
             self.expect(self.counts[kind] > 50, f"there are {kind}")
 
     def ack_vectors(self, row, fate):
-        """RFC 4340 section 11.4: from the acknowledgement number downwards, as far as packets were sent."""
+        """Checks RFC 4340 section 11.4: from the acknowledgement number downwards, as far as packets were sent."""
         states = {0: "received", 1: "marked", 3: "lost"}
         number = row.ack
         for byte in b"".join(row.bytes_of("dccp.ack_vector.nonce_0")):
@@ -188,7 +188,7 @@ class Checks:
         self.counts["ack_vectors"] += row["dccp.ack_vector.nonce_0"] != ""
 
     def loss_intervals(self, row, fate, data):
-        """RFC 4342 section 8.6, RFC 5622 section 8.7: lossless parts hold no loss, lossy parts begin with one."""
+        """Checks RFC 4342 section 8.6 and RFC 5622 section 8.7: lossless parts have no loss, lossy parts begin with one."""
         options = row.bytes_of("dccp.ccid3_loss_intervals")
         if not options:
             return
@@ -203,7 +203,7 @@ class Checks:
             lossless, loss, length = (int.from_bytes(interval[at:at + 3], "big") for at in (0, 3, 6))
             loss &= (1 << 23) - 1
             whole = [(above - k) % TURN for k in range(lossless)]
-            # Skip Length is 3 at most: of a longer tail whose fate is open, the rest counts as received until three packets came behind it.
+            # Skip Length is at most 3. If more packets at the end are undecided, the others count as received until three packets have arrived after them.
             open_fate = [number for number in whole if fate.get(number) == "lost" and skip == NDUPACK and behind(row.ack, number, fate) < NDUPACK]
             sound = all(fate.get(number) == "received" or number in open_fate or number not in data for number in whole)
             self.expect(sound, "a lossless part has no lost or marked data packet", row)
@@ -212,7 +212,7 @@ class Checks:
             lossy = [(begins + k) % TURN for k in range(loss)]
             if loss:
                 self.expect(fate.get(begins) in ("lost", "marked"), "a lossy part begins with a loss", row)
-            # The interval before the first loss event stands for the rate that was reached (RFC 5348 section 6.3.1).
+            # The interval before the first loss event represents the rate that was reached (RFC 5348 section 6.3.1).
             before_any = loss == 0 and n == len(intervals) - 1
             self.expect(before_any or length <= sum(number in data for number in lossy + whole), "Data Length counts data packets", row)
             if n < len(dropped):
@@ -221,10 +221,10 @@ class Checks:
 
 
 def arrival(row):
-    """When a packet that began its last link had come."""
+    """Returns the time at which a packet of the last link had arrived at its end."""
     return row.time + int(row["frame.len"]) * FAR_PER_BYTE + FAR_DELAY
 
 
 def behind(newest, number, fate):
-    """How many packets had come between a hole and the newest one, that one included."""
+    """Returns how many packets had arrived between a missing packet and the newest one, including the newest one."""
     return sum(fate.get((number + k) % TURN) != "lost" for k in range(1, (newest - number) % TURN + 1))
