@@ -47,7 +47,11 @@ fn the_page_on_validation_counts_the_claims_of_each_paper() {
         let paragraph = page.split_once(&link).unwrap_or_else(|| panic!("{VALIDATION} has no {link}")).1;
         let count = Paper::find(&paper.id).unwrap().claims().unwrap().claims.len();
         let first = paragraph.find(" claims").map(|end| &paragraph[..end + " claims".len()]).unwrap();
-        assert!(first.ends_with(&format!(" {count} claims")), "{}: {VALIDATION} should contain {count} claims", paper.id);
+        assert!(
+            first.ends_with(&format!(" {count} claims")),
+            "{}: {VALIDATION} should contain {count} claims",
+            paper.id
+        );
         total += count;
     }
     assert!(page.contains(&format!("| claims with a verdict | {total} |")), "{VALIDATION}: {total} claims");
