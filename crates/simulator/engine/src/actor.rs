@@ -1,20 +1,20 @@
-//! What acts at an event.
+//! Actors: the components that handle events.
 
-/// The kind of an actor. Events that are equal to the last bit of their time are in this order, where ties are drawn.
+/// Class of an actor. With drawn ties, events with bit-identical times are ordered by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// A packet reaches the far end of a link.
+    /// A packet arrives at the far end of a link.
     Arrival,
     /// A sender's timer.
     SenderTimer,
     /// A sink's timer.
     SinkTimer,
-    /// A source writes.
+    /// A source produces data.
     Source,
-    /// A link ends a transmission: after everything that may still arrive.
+    /// A link ends a transmission. Ordered after every arrival of the same time.
     Departure,
-    /// The series take a sample; its moment is [after all others](crate::Moment::after_all) of its time.
+    /// The time series are sampled, [after all other events](crate::Moment::after_all) of this time.
     Sample,
     /// An attacker sends.
     Attacker,
@@ -22,11 +22,11 @@ pub enum Class {
     Host,
 }
 
-/// An actor: its class, and the number of the link, flow or host.
+/// Actor: class, and number of the link, flow or host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Actor(u32);
 
-/// Numbers of links, flows and hosts are below this.
+/// Exclusive upper bound of actor numbers.
 pub const MAX_ACTORS: usize = 1 << NUMBER_BITS;
 const NUMBER_BITS: u32 = 29;
 
@@ -34,7 +34,7 @@ impl Actor {
     /// The first actor of the first class.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// The actor of this class with this number, which is below [`MAX_ACTORS`].
+    /// Creates the actor of this class and number. `number` must be below [`MAX_ACTORS`].
     #[must_use]
     #[inline]
     pub fn new(class: Class, number: usize) -> Self {
@@ -42,7 +42,7 @@ impl Actor {
         Self((class as u32) << NUMBER_BITS | number as u32)
     }
 
-    /// Its class.
+    /// Returns the class.
     #[must_use]
     #[inline]
     pub fn class(self) -> Class {
@@ -58,14 +58,14 @@ impl Actor {
         }
     }
 
-    /// Its number.
+    /// Returns the number of the link, flow or host.
     #[must_use]
     #[inline]
     pub fn number(self) -> usize {
         (self.0 & ((1 << NUMBER_BITS) - 1)) as usize
     }
 
-    /// Class and number in one word.
+    /// Returns class and number packed into one word.
     #[must_use]
     #[inline]
     pub fn code(self) -> u32 {

@@ -1,7 +1,7 @@
-//! The pending events.
+//! The queue of pending events.
 //!
-//! Events are in the order of their [`Moment`]s; actors of one moment are in the order of their classes and numbers. When an event was inserted does not matter:
-//! a link that schedules early and one that schedules late give the same run.
+//! Events are ordered by [`Moment`], then by class and number of the actor. The order of insertion has no influence: a
+//! link that schedules early and a link that schedules late give the same run.
 
 use crate::{Actor, Moment, Places, Ties};
 use headway_units::Instant;
@@ -20,7 +20,7 @@ struct Event {
 struct Node {
     at: Moment,
     actor: Actor,
-    /// The next event of the day: its place in [`EventQueue::crowd`].
+    /// Index of the next event of the same day in [`EventQueue::crowd`].
     next: u32,
 }
 
@@ -34,41 +34,42 @@ impl Node {
 
 const NONE: u32 = u32::MAX;
 
-/// The pending events, at most a few for each link and flow: a calendar queue (Brown, CACM 31(10), 1988), as ns-2's.
+/// Pending events: a calendar queue (Brown, CACM 31(10), 1988), as in ns-2. Expects a few events per link and flow.
 ///
-/// Time is cut into days of 2^`shift` ns. A ring of days holds, for each, its first event and a short list of the others in order. Events after
-/// the last day of the ring, or on a day whose list is full, are in a heap. Now and then the days are made longer or shorter, so that a day has
-/// about one event, and the ring larger, so that it has a day for each event. The next event is the first of the next day or the top of the heap,
-/// whichever is earlier, however the days are cut: a run does not depend on the tuning. At worst, with all events in one day, this is a binary
-/// heap.
+/// Time is divided into days of 2^`shift` ns. The ring holds the first event of each day and a short sorted list of the
+/// others. A heap holds events after the last day of the ring and events of days whose list is full.
+///
+/// The queue is tuned periodically: the length of a day is adjusted to about one event per day, and the ring to about
+/// one day per event. The next event is the earlier of the first event in the ring and the top of the heap. The tuning
+/// therefore does not change a run. In the worst case, with all events in one day, the queue behaves as a binary heap.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The rule for events of the same time.
+    /// Rule for the order of simultaneous events.
     pub ties: Ties,
-    /// The order of scheduling.
+    /// Counter of scheduled events.
     pub places: Places,
-    /// No event is of an earlier day.
+    /// Number of the earliest day that may have events.
     day: u64,
     shift: u32,
-    /// The first event of each day from `day` to `day + ring.len() - 1`, by the day's number modulo the length, if the day has events.
+    /// First event of each day from `day` to `day + ring.len() - 1`, indexed by day number modulo the ring length.
     ring: Vec<Node>,
-    /// A bit for each place of the ring: whether the day has events.
+    /// One bit per place of the ring: whether the day has events.
     occupied: Vec<u64>,
-    /// The events of a day after its first.
+    /// Events after the first of their day.
     crowd: Vec<Node>,
-    /// The first free place in `crowd`, and how many places are in use.
+    /// Index of the first free place in `crowd`, and the number of places in use.
     free: u32,
     crowded: usize,
     heap: BinaryHeap<Reverse<Event>>,
-    /// The time of the first event of the heap; far in the future if it is empty.
+    /// Time of the first event in the heap; `FAR_FUTURE` if the heap is empty.
     heap_due: Instant,
-    /// Pops until the next tuning, pops between the last tuning and the next, and the day of the last tuning.
+    /// Pops until the next tuning, pops between the last two tunings, and day of the last tuning.
     pops_left: u32,
     pops: u32,
     tuned_on: u64,
 }
 
-/// How far ahead [`EventQueue::ahead`] looks.
+/// Number of actors that [`EventQueue::ahead`] returns.
 pub const AHEAD: usize = 4;
 
 const LEAST_DAYS: usize = 256;
@@ -77,7 +78,7 @@ const LONGEST_LIST: usize = 16;
 const FIRST_LOOK: u32 = 1024;
 
 impl EventQueue {
-    /// An empty queue at time zero.
+    /// Creates an empty queue at time zero.
     #[must_use]
     pub fn new(ties: Ties) -> Self {
         Self {
@@ -98,7 +99,7 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event. Its time is not before that of the last event that was removed.
+    /// Inserts an event. Its time must not be before the time of the last event removed.
     #[inline(always)]
     pub fn push(&mut self, at: Moment, actor: Actor) {
         let Moment { at, sum_s, turn } = at;
@@ -114,10 +115,10 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event on a day that has events, or into the heap.
+    /// Inserts an event on a day that already has events, or into the heap.
     ///
-    /// Takes the event in pieces, which travel in registers: a structure that is stored by parts and loaded as a whole
-    /// right after makes the processor wait.
+    /// The event is passed in parts so that it stays in registers. A structure stored in parts and loaded as a whole
+    /// stalls store forwarding.
     #[inline(never)]
     fn insert(&mut self, at: Instant, sum_s: f64, turn: u64, actor: Actor) {
         let node = Node { at: Moment { at, sum_s, turn }, actor, next: NONE };
@@ -147,7 +148,7 @@ impl EventQueue {
         self.push_to_heap(node.event());
     }
 
-    /// Removes the next event, if there is one before `end`.
+    /// Removes and returns the next event if it is before `end`.
     #[inline(always)]
     pub fn pop_before(&mut self, end: Moment) -> Option<(Moment, Actor)> {
         let mut place = self.next_in_ring();
@@ -177,7 +178,8 @@ impl EventQueue {
         Some((at, actor))
     }
 
-    /// Moves the first event of the heap into the ring if it is the first of all and before `end`: the day begins with it, so it must be removed next.
+    /// Moves the first event of the heap into the ring if it is the earliest of all and before `end`. The current day
+    /// becomes the day of this event, so the caller must remove it next.
     #[cold]
     #[inline(never)]
     fn bring_first(&mut self, end: Moment) {
@@ -188,7 +190,7 @@ impl EventQueue {
         }
         self.heap.pop();
         self.heap_due = self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse(top)| top.at.at);
-        // Nothing is of an earlier day.
+        // No event is on an earlier day.
         self.day = event.at.at.as_nanos() >> self.shift;
         let place = self.day as usize & (self.ring.len() - 1);
         let (word, bit) = (&mut self.occupied[place / 64], 1 << (place % 64));
@@ -217,7 +219,7 @@ impl EventQueue {
         self.heap.push(Reverse(event));
     }
 
-    /// Returns the actors of the next events, as far as they are in the ring.
+    /// Returns the actors of the next events in the ring, in order.
     #[must_use]
     pub fn ahead(&self) -> [Option<Actor>; AHEAD] {
         let mut found = [None; AHEAD];
@@ -244,13 +246,13 @@ impl EventQueue {
         found
     }
 
-    /// The place of the first day that has an event.
+    /// Returns the ring place of the first day that has an event.
     #[inline]
     fn next_in_ring(&self) -> Option<usize> {
         let first = self.day as usize & (self.ring.len() - 1);
         let words = self.occupied.len();
         let mut word = self.occupied[first / 64] & (u64::MAX << (first % 64));
-        // The first word is looked at twice: what lies before `first` in it comes last.
+        // The first word is visited twice: its bits before `first` are the last days of the ring.
         for step in 0..=words {
             let index = (first / 64 + step) & (words - 1);
             if step > 0 {
@@ -263,7 +265,8 @@ impl EventQueue {
         None
     }
 
-    /// Changes the length of the days if they have far more or fewer than one event, and their number if there are more events than days.
+    /// Adjusts the length of a day if days have far more or fewer than one event, and the ring if events outnumber
+    /// days.
     #[cold]
     fn tune(&mut self) {
         let days = (self.day - self.tuned_on).max(1);
@@ -271,7 +274,7 @@ impl EventQueue {
         let pending = first_events + self.crowded + self.heap.len();
         let wanted = pending.next_power_of_two().clamp(LEAST_DAYS, MOST_DAYS);
         let length = if wanted > self.ring.len() || wanted * 8 < self.ring.len() { wanted } else { self.ring.len() };
-        // Events a day, as a power of two.
+        // Base-2 logarithm of the events per day.
         let crowd = i64::from(self.pops.ilog2()) - i64::from(days.ilog2());
         let shift = if crowd.abs() <= 1 { self.shift } else { (i64::from(self.shift) - crowd).clamp(0, 48) as u32 };
         if (shift, length) != (self.shift, self.ring.len()) {

@@ -1,47 +1,49 @@
-//! The time of an event, and its place among the events of the same time.
+//! The time of an event and its order among simultaneous events.
 
 use crate::Class;
 use headway_units::Instant;
 use std::cmp::Ordering;
 
-/// The time of an event, and its place among the events of the same time.
+/// Time of an event and its order among simultaneous events.
 ///
-/// Events are ordered by the time, then by the sum, then by the turn. The sum is the time in seconds, added up as ns-2 does: one addition of doubles for
-/// each wait and each transmission.
+/// Events are ordered by `at`, then `sum_s`, then `turn`. `sum_s` is the time in seconds, computed as in ns-2: one
+/// floating-point addition for each wait and each transmission.
 ///
-/// The order within a nanosecond matters because packets meet: flows that share a bottleneck lock in phase, and from then on arrive at it within the same
-/// nanosecond again and again.
+/// The order within a nanosecond matters because flows that share a bottleneck synchronize: their packets then
+/// repeatedly arrive within the same nanosecond.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// The time.
+    /// Time, in nanoseconds since the start of the run.
     pub at: Instant,
-    /// The time in seconds, never negative.
+    /// Time in seconds, at least 0.
     pub sum_s: f64,
-    /// In the order of scheduling the place. Where ties are drawn, class and lot, and in the lower half the bits of a `f32`: the difference of the exact time
-    /// from `at` in nanoseconds, which the next link adds to.
+    /// Order among equal sums. With scheduled ties: the place in the order of scheduling. With drawn ties: class and
+    /// random draw, and in the low 32 bits an `f32`, the difference between the exact time and `at` in ns, which the
+    /// next link adds to.
     pub turn: u64,
 }
 
 impl Moment {
-    /// The moment at exactly this time, before all others of the same sum.
+    /// Creates the moment at exactly this time, before all others with the same sum.
     #[must_use]
     pub fn new(at: Instant) -> Self {
         Self { at, sum_s: at.as_secs_f64(), turn: 0 }
     }
 
-    /// The moment after all others of this time.
+    /// Creates the moment after all others at this time.
     #[must_use]
     pub const fn after_all(at: Instant) -> Self {
         Self { at, sum_s: f64::INFINITY, turn: u64::MAX }
     }
 
-    /// The moment before all others of this time.
+    /// Creates the moment before all others at this time.
     #[must_use]
     pub const fn before_all(at: Instant) -> Self {
         Self { at, sum_s: 0.0, turn: 0 }
     }
 
-    /// The moment at the sum `sum_s`, in seconds, and at this place in the order of scheduling. Its time is the nanosecond nearest to the sum.
+    /// Creates the moment at `sum_s`, in seconds, with this place in the order of scheduling. `at` is the nearest
+    /// nanosecond.
     #[must_use]
     #[inline]
     pub fn scheduled(sum_s: f64, place: u64) -> Self {
@@ -49,7 +51,7 @@ impl Moment {
         Self { at: Instant::from_nanos((sum_s * 1e9 + 0.5) as u64), sum_s, turn: place }
     }
 
-    /// The drawn moment of `class`, with a lot. Each actor of a class has its own salt.
+    /// Creates the moment of `class` with a random draw from `at` and `salt`. Each actor of a class needs its own salt.
     #[must_use]
     #[inline]
     pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {
@@ -58,14 +60,14 @@ impl Moment {
         Self { at, sum_s, turn }
     }
 
-    /// The drawn moment of `class`, before all lots of the class.
+    /// Creates the moment of `class` before all draws of the class.
     #[must_use]
     #[inline]
     pub const fn in_class(at: Instant, sum_s: f64, class: Class) -> Self {
         Self { at, sum_s, turn: (class as u64) << (LOT_BITS + u32::BITS) }
     }
 
-    /// The difference of the exact time from `at`, from -0.5 to 0.5 ns, where ties are drawn.
+    /// Returns the difference between the exact time and `at`, from -0.5 to 0.5 ns. Valid with drawn ties.
     #[must_use]
     #[inline]
     pub const fn fraction_ns(&self) -> f32 {
@@ -75,14 +77,14 @@ impl Moment {
 
 const LOT_BITS: u32 = 29;
 
-/// Two rounds of multiply and fold: any bit of time or salt changes each upper bit with one half.
+/// Hashes in two rounds of multiply and fold. Flipping any input bit flips each high bit with probability 1/2.
 #[inline]
 const fn draw(at: Instant, salt: u32) -> u64 {
     let mixed = (at.as_nanos() ^ (salt as u64) << 32 ^ salt as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Equality is that of the order, which compares the bits of the sum.
+/// Consistent with `Ord`, which compares the bits of the sum.
 impl PartialEq for Moment {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -92,7 +94,7 @@ impl PartialEq for Moment {
 impl Eq for Moment {}
 
 impl Moment {
-    /// The order within a nanosecond. No sum is negative, so their bits are in order as they are.
+    /// Compares within a nanosecond. Sums are not negative, so their bits compare as the numbers do.
     #[inline]
     fn cmp_within(&self, other: &Self) -> Ordering {
         self.sum_s.to_bits().cmp(&other.sum_s.to_bits()).then_with(|| self.turn.cmp(&other.turn))
@@ -153,16 +155,16 @@ mod tests {
         assert!(Moment::after_all(at) < Moment::before_all(Instant::from_nanos(6)));
     }
 
-    /// Zeros of both signs are equal numbers and different bits: the same for Eq as for Ord.
+    /// Zeros of both signs are equal numbers with different bits. `Eq` and `Ord` agree on them.
     #[test]
-    fn equal_is_what_the_order_calls_equal() {
+    fn equality_agrees_with_the_order() {
         let [plus, minus] = [0.0, -0.0].map(|sum_s| Moment { sum_s, ..Moment::new(Instant::ZERO) });
         assert!(plus == plus && plus != minus);
         assert!(plus.cmp(&plus).is_eq() && plus.cmp(&minus).is_ne());
     }
 
     #[test]
-    fn scheduled_goes_by_the_place() {
+    fn scheduled_moments_are_ordered_by_place() {
         let mut places = Places::default();
         let [first, second] = [places.next(), places.next()];
         assert!(Moment::scheduled(0.1, first) < Moment::scheduled(0.1, second));
@@ -172,8 +174,8 @@ mod tests {
         assert_eq!(Moment::scheduled(f64::INFINITY, first).at, Instant::FAR_FUTURE);
     }
 
-    /// Each of two actors is first half of the times, whatever their salts and however far apart their meetings are; and which actor is first at one
-    /// meeting does not depend on the meeting before.
+    /// Each of two actors is first in half of the draws, for any salts and spacing. The first actor does not depend on
+    /// the previous draw.
     #[test]
     fn lots_favor_no_actor() {
         for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, u32::MAX)] {
@@ -187,7 +189,7 @@ mod tests {
                     .collect();
                 let won = wins.iter().filter(|won| **won).count() as f64;
                 let repeated = wins.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64;
-                // Four standard deviations of that many fair coins.
+                // Four standard deviations of this many fair coin flips.
                 for heads in [won, repeated] {
                     assert!((heads - f64::from(MEETINGS) / 2.0).abs() < 200.0, "{salt} {other} {spacing}: {heads}");
                 }

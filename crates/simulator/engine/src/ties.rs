@@ -1,22 +1,22 @@
-//! The rule for events of the same time.
+//! The rule for simultaneous events.
 
 use headway_units::Dialect;
 
-/// What decides between two events that are equal to the last bit of their [`Moment::sum_s`](crate::Moment::sum_s).
+/// Rule for the order of two events with bit-identical [`Moment::sum_s`](crate::Moment::sum_s).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// A draw for each time: no actor is favored.
+    /// A random draw for each time; no actor is favored.
     #[default]
     Drawn,
-    /// The order of scheduling, as in ns-2: times are ns-2's sums of doubles, and the order is exactly ns-2's.
+    /// The order of scheduling, exactly as in ns-2, with times as ns-2's floating-point sums.
     Scheduled,
 }
 
 impl Ties {
-    /// The rule of a dialect.
+    /// Returns the rule of a dialect.
     #[must_use]
     pub const fn preset(dialect: Dialect) -> Self {
         match dialect {
@@ -26,7 +26,7 @@ impl Ties {
     }
 }
 
-/// Places in the order of scheduling, from 1.
+/// Counter of places in the order of scheduling, starting at 1.
 #[derive(Debug, Default)]
 pub struct Places(u64);
 

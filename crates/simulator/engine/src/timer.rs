@@ -3,23 +3,23 @@
 use crate::{Actor, Class, EventQueue, Moment, Ties};
 use headway_units::Instant;
 
-/// A deadline in the event queue, re-armed lazily: the event of a deadline that moves away stays where it is, and a later event replaces it when it
-/// fires.
+/// Timer whose deadline is re-armed lazily: when a deadline is postponed, its event stays in the queue and a new event
+/// is inserted when it fires.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Timer {
-    /// The deadline; far in the future if there is none.
+    /// Deadline; `FAR_FUTURE` if none.
     due: Instant,
-    /// The next of its events; far in the future if there is none.
+    /// Time of the next event of this timer in the queue; `FAR_FUTURE` if none.
     next: Instant,
-    /// When the deadline was set, with its place in the order of scheduling, if ties go by that. ns-2 adds the wait to that
-    /// time, however late the event is put into the queue.
+    /// Time at which the deadline was set, with its place in the order of scheduling if ties are scheduled. As in ns-2,
+    /// the wait is added to this time even if the event is inserted later.
     set: Moment,
-    /// Hardly ever any: an earlier deadline gets an event before the others, a later one waits for the event that comes first.
+    /// Later events of this timer. Rare: only an earlier deadline inserts an event before an existing one.
     others: Option<Box<Others>>,
 }
 
-/// The events after the next, the last one first.
+/// Events after the next one, latest first.
 #[derive(Clone, Debug, Default)]
 struct Others(Vec<Instant>);
 
@@ -29,25 +29,25 @@ impl Default for Timer {
     }
 }
 
-/// The actor that a timer belongs to.
+/// Actor that a timer belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner {
-    /// The class of its events.
+    /// Class of the timer's events.
     pub class: Class,
-    /// The number of the actor.
+    /// Number of the actor.
     pub number: u32,
-    /// Sets its events apart from those of others of its class, where ties are drawn.
+    /// Distinguishes its events from others of its class, with drawn ties.
     pub salt: u32,
 }
 
 impl Timer {
-    /// Sets the timer to a deadline, or to none.
+    /// Sets or clears the deadline.
     #[inline]
     pub fn arm(&mut self, now: Moment, deadline: Option<Instant>, owner: Owner, events: &mut EventQueue) {
         self.arm_after(now, deadline, None, owner, events);
     }
 
-    /// Sets the timer to a deadline after an exact wait in seconds, if the wait is not a whole number of nanoseconds.
+    /// Sets the deadline after an exact wait in seconds, for waits that are not whole nanoseconds.
     #[inline(always)]
     pub fn arm_after(
         &mut self,
@@ -71,7 +71,8 @@ impl Timer {
         }
     }
 
-    /// Sets the timer to a deadline that was set at `set`; without `set`, a deadline that differs from the one before is set now.
+    /// Sets a deadline that was set at `set`. Without `set`, a deadline that differs from the current one counts as set
+    /// now.
     #[inline]
     pub fn arm_set(
         &mut self,
@@ -89,7 +90,7 @@ impl Timer {
         }
     }
 
-    /// Sets the timer for a time that was fixed before the run: ns-2's `at`.
+    /// Sets the timer for a time fixed before the run (ns-2's `at`).
     pub fn arm_at(&mut self, due: Instant, place: u64, owner: Owner, events: &mut EventQueue) {
         let start = Moment::new(Instant::ZERO);
         self.due = due;
@@ -99,7 +100,7 @@ impl Timer {
         }
     }
 
-    /// Puts the deadline, so long after it was set, into the queue.
+    /// Inserts the deadline, `wait_s` after it was set, into the queue.
     #[inline]
     fn push(&mut self, now: Moment, wait_s: f64, owner: Owner, events: &mut EventQueue) {
         if self.next != Instant::FAR_FUTURE {
@@ -111,11 +112,12 @@ impl Timer {
             Ties::Scheduled => Moment::scheduled(sum_s, self.set.turn),
             Ties::Drawn => Moment::drawn(self.due, sum_s, self.set.fraction_ns(), owner.class, owner.salt),
         };
-        // Not before now, also within the nanosecond.
+        // Not before `now`, including within the nanosecond.
         events.push(due.max(now), Actor::new(owner.class, owner.number as usize));
     }
 
-    /// Removes the next event, which has fired. Returns its deadline; in the order of scheduling the time of the event may differ from it by a nanosecond.
+    /// Removes the next event, which has fired, and returns its deadline. With scheduled ties, the time of the event
+    /// may differ from it by 1 ns.
     pub fn fired(&mut self) -> Instant {
         let next = self.others.as_mut().and_then(|others| others.0.pop()).unwrap_or(Instant::FAR_FUTURE);
         std::mem::replace(&mut self.next, next)
@@ -127,9 +129,10 @@ mod tests {
     use super::*;
     use headway_units::Duration;
 
-    /// A release between two retransmission deadlines, again and again: the far deadline keeps its one event.
+    /// Alternates between a release and a retransmission deadline far in the future. The far deadline keeps a single
+    /// event.
     #[test]
-    fn a_deadline_that_is_put_off_leaves_no_trail_of_events() {
+    fn a_postponed_deadline_keeps_a_single_event() {
         const END: Moment = Moment::after_all(Instant::FAR_FUTURE);
         let (mut timer, mut events) = (Timer::default(), EventQueue::new(Ties::Drawn));
         let owner = Owner { class: Class::SenderTimer, number: 0, salt: 0 };

@@ -15,9 +15,9 @@ const CLASSES: [Class; 8] = [
     Class::Host,
 ];
 
-/// Those that come next in the days of the ring, several on one day and days apart.
+/// Events on the same day and days apart.
 #[test]
-fn what_is_ahead_comes_next() {
+fn ahead_returns_the_next_events() {
     let mut events = EventQueue::new(Ties::Drawn);
     for (number, micros) in [1, 2, 3, 70, 71, 900, 4000, 9000, 9001].into_iter().enumerate() {
         events.push(Moment::new(Instant::from_micros(micros)), Actor::new(Class::Arrival, number));
@@ -31,10 +31,10 @@ fn what_is_ahead_comes_next() {
 }
 
 proptest! {
-    /// The queue agrees with a sorted list. Events are dense at one time or seconds apart, and numerous enough to change the length of the days. The
-    /// end of the search moves, no event may be before it, and later steps insert earlier events than those that were left.
+    /// Compares the queue with a sorted set. Events are simultaneous or seconds apart, and numerous enough to change
+    /// the length of a day. `end` varies; later steps insert events earlier than those still pending.
     #[test]
-    fn events_come_out_in_order(
+    fn events_are_popped_in_order(
         steps in prop::collection::vec((0u8..4, 0u32..40, 0usize..3, any::<u16>()), 1..6000),
         far_end: bool,
     ) {
@@ -64,9 +64,9 @@ proptest! {
     }
 }
 
-/// A hundred thousand events at one instant, each followed by another at that instant: as much work as a heap's.
+/// 100,000 simultaneous events, each followed by another at the same time, cost no more than in a heap.
 #[test]
-fn a_crowd_is_not_slow() {
+fn simultaneous_events_cost_no_more_than_in_a_heap() {
     let mut queue = EventQueue::new(Ties::Drawn);
     let at = Moment::new(Instant::from_secs(1));
     for number in (0..100_000).rev() {
@@ -80,7 +80,7 @@ fn a_crowd_is_not_slow() {
     assert_eq!(queue.pop_before(END), Some((at, Actor::new(Class::Departure, 0))));
 }
 
-/// The tuning: a few events pending need no more than the least ring, and a day is about as long as what lies between two events.
+/// Few pending events need the smallest ring. A day is about as long as the gap between two events.
 #[test]
 fn a_day_has_about_one_event_and_the_ring_about_a_day_for_each() {
     for (pending, gap) in [(1, 1_000), (1, 20_000_000), (100, 300), (3000, 1_000), (3000, 1_000_000), (50_000, 50)] {
@@ -99,7 +99,7 @@ fn a_day_has_about_one_event_and_the_ring_about_a_day_for_each() {
 }
 
 #[test]
-fn equal_moments_go_by_class_and_then_by_number() {
+fn equal_moments_are_ordered_by_class_and_number() {
     let mut queue = EventQueue::new(Ties::Drawn);
     let at = Moment::new(Instant::from_millis(1));
     let order: Vec<_> = CLASSES.iter().flat_map(|class| [(*class, 2), (*class, 7)]).collect();
@@ -114,7 +114,7 @@ fn equal_moments_go_by_class_and_then_by_number() {
 }
 
 #[test]
-fn the_largest_number_survives_packing() {
+fn the_largest_number_can_be_packed() {
     let actor = Actor::new(Class::Sample, MAX_ACTORS - 1);
     assert_eq!((actor.class(), actor.number()), (Class::Sample, MAX_ACTORS - 1));
 }
