@@ -2,10 +2,10 @@
 #![no_std]
 #![deny(unsafe_code)]
 
-/// Bytes of a cache line.
+/// Size of a cache line, in bytes.
 pub const LINE: usize = 64;
 
-/// Fetches the value, all cache lines of it.
+/// Prefetches all cache lines of the value.
 #[inline(always)]
 pub fn fetch<T>(value: &T) {
     let first = core::ptr::from_ref(value).cast::<u8>();
@@ -14,7 +14,7 @@ pub fn fetch<T>(value: &T) {
     }
 }
 
-/// Fetches the first cache line of the value.
+/// Prefetches the first cache line of the value.
 #[inline(always)]
 pub fn fetch_first<T>(value: &T) {
     fetch_line(core::ptr::from_ref(value).cast());
@@ -24,7 +24,7 @@ pub fn fetch_first<T>(value: &T) {
 #[inline(always)]
 #[expect(
     unsafe_code,
-    reason = "the instruction is part of every x86-64 processor, and a prefetch never faults, whatever the address"
+    reason = "the instruction is part of every x86-64 processor, and a prefetch never faults for any address"
 )]
 fn fetch_line(address: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -40,9 +40,9 @@ fn fetch_line(_address: *const u8) {}
 mod tests {
     use super::*;
 
-    /// Nothing is changed, and nothing of these is read: not of a value of no bytes, nor of one that ends a page.
+    /// Accepts a value of size zero, the last byte of a page, and a null pointer.
     #[test]
-    fn it_is_a_hint() {
+    fn fetch_neither_faults_nor_changes_memory() {
         let large = [7u8; 4096];
         fetch(&large);
         fetch(&());
