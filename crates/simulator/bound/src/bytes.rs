@@ -1,22 +1,24 @@
-//! The bound where opportunities carry bytes: an upper bound, from packets that may be split.
+//! The bound for opportunities that carry bytes: an upper bound, with packets that may be split.
 //!
-//! Which whole packets fit best into byte credits is a knapsack, and hard. Split packets are easy: let x(p) ≤ size(p) be the
-//! bytes of packet *p* that are on time; the feasible x are a polymatroid (a flow from credits to packets; Edmonds 1970), and
-//! whatever whole packets a sender has on time is one of them. So the largest Σ x(p) / size(p) over all packets of
-//! priority ≤ k is an upper bound of their number, and a greedy algorithm finds it: the smallest packets first.
+//! Filling byte credits with whole packets is a knapsack problem. With split packets the problem is easy. Let x(p) ≤
+//! size(p) be the bytes of packet *p* on time. The feasible x form a polymatroid (a flow from credits to packets;
+//! Edmonds 1970), and every schedule of whole packets is feasible. The largest Σ x(p) / size(p) over all packets of
+//! priority ≤ k is therefore an upper bound of their number. A greedy algorithm finds it: smallest packets first.
 //!
-//! **The sums are bounded, not each priority for itself.** The most video *given the most sound* is no bound when packets are
-//! split: half a packet of sound may take the bytes with which a sender, who cannot send half of one, sends video.
+//! **The bound applies to cumulative sums, not to each priority separately.** The maximum of video *given the maximum
+//! of audio* is no bound with split packets: half an audio packet may use bytes with which a sender, which cannot send
+//! half a packet, sends video.
 //!
-//! A packet leaves when its last byte is paid. It may be paid from a credit at or after its creation, if a packet that leaves
-//! at that credit or at a later one would be in time. In terms of arrivals: that of a credit is the earliest of its own and
-//! all later ones, so they are in order even where the path reorders, and the credits of a packet are an interval
+//! A packet leaves when its last byte is paid. A credit at or after its creation may pay for it if a packet that leaves
+//! at this credit or a later one would be in time. The arrival of a credit is therefore the earliest of this and all
+//! later ones. These arrivals are in order even if the path reorders, and the credits of a packet form an interval
 //! [from, until).
 //!
-//! Equal to the greedy algorithm, but in one pass: packets come in the order of *from*, the latest first, so that only
-//! intervals that begin at the newcomer's *from* can be too full (Hall's condition): those where
-//! slack(u) = credits[from..u] − Σ {x(q): until(q) ≤ u} is zero. A newcomer that meets a full one takes the place of the
-//! largest packet in it, if that is larger than itself: the largest of the circuit leaves, as in any matroid.
+//! The implementation is equivalent to the greedy algorithm but needs one pass. Packets are inserted by descending
+//! *from*, so only intervals that begin at the *from* of the inserted packet can be full (Hall's condition): those
+//! where slack(u) = credits[from..u] − Σ {x(q): until(q) ≤ u} is zero. If a packet meets a full interval, it replaces
+//! the largest packet in it, if that is larger. This is the matroid rule that the largest element of the circuit is
+//! removed.
 
 use crate::fold::Row;
 use crate::{Opportunity, Packet, Slots};
@@ -24,38 +26,39 @@ use headway_units::{Bytes, Instant};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// One instant at which the controller permits some bytes.
+/// Bytes that the controller permits at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// When they may leave.
+    /// Earliest departure.
     pub at: Instant,
-    /// How many.
+    /// Number of bytes.
     pub bytes: Bytes,
-    /// When the receiver has what leaves at `at`; `None` if it was lost, which the bound does not know ([`Slots::new`]).
+    /// Arrival of a packet sent at `at`; `None` if it was lost. The bound does not use losses ([`Slots::new`]).
     pub arrives: Option<Instant>,
 }
 
-/// What becomes of credit that nothing used. No sender may pay with a credit that is yet to come.
+/// What happens to unused credit. A sender never pays with future credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// It lapses, unless a packet is already there that it begins to pay for.
+    /// It expires, unless a packet is queued that it partly pays for.
     Lapses,
-    /// It is kept without limit, for packets that are yet to be created: the looser bound.
+    /// It is kept without limit for packets created later: the looser bound.
     Kept,
 }
 
-/// What the bound says of one priority.
+/// Bound of one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByteShare {
-    /// Packets of this priority.
+    /// Number of packets of this priority.
     pub offered: u64,
-    /// No sender has more packets on time of this and all more urgent priorities together. Parts of packets count by their
-    /// share of the packet, rounded up to a 2^32nd; whole packets are whole, so the floor is a bound, too. A packet of 0 B
-    /// counts whole wherever it may leave.
+    /// Upper bound of the packets on time of this and all more urgent priorities together. Split packets count as a
+    /// fraction, rounded up to a multiple of 2^-32. The floor is a bound, too, for a sender of whole packets. A packet
+    /// of 0 B counts as one if it can leave at all.
     pub up_to: f64,
 }
 
-/// An upper bound of the packets on time over byte credits, for each priority that is offered, with all more urgent ones.
+/// Computes an upper bound of the packets on time over byte credits, for each offered priority, cumulative from
+/// priority 0.
 #[must_use]
 pub fn byte_bound(credits: &[Credit], packets: &[Packet], unused: Unused) -> BTreeMap<u8, ByteShare> {
     let mut credits = credits.to_vec();
@@ -72,21 +75,22 @@ pub fn byte_bound(credits: &[Credit], packets: &[Packet], unused: Unused) -> BTr
     }
     for (&priority, share) in &mut shares {
         let urgent: Vec<Load> = loads.iter().filter(|one| one.0 <= priority).map(|one| one.1).collect();
-        let parts: u128 = urgent.iter().zip(most(&bytes, &urgent)).map(|(load, sent)| load.share(sent)).sum();
+        let parts: u128 =
+            urgent.iter().zip(max_on_time_bytes(&bytes, &urgent)).map(|(load, sent)| load.share(sent)).sum();
         share.up_to = parts as f64 / WHOLE as f64;
     }
     shares
 }
 
-/// How many parts a packet has when shares are added: exact in a double for two million packets.
+/// Units per packet in which fractions are summed; exact in an `f64` for two million packets.
 const WHOLE: u128 = 1 << 32;
 
-/// A packet that some credit can pay for.
+/// Packet for which at least one credit can pay.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// The first credit that may pay for it.
+    /// Index of the first credit that may pay for it.
     from: usize,
-    /// One past the last.
+    /// Index after the last such credit.
     until: usize,
     size: u64,
 }
@@ -118,13 +122,14 @@ fn loads(slots: &Slots, packets: &[Packet], unused: Unused) -> Vec<(u8, Load)> {
     packets.iter().filter_map(load).collect()
 }
 
-/// How many bytes of each load are on time, in the best case. `loads` in the order of `until`.
+/// Returns the largest number of bytes on time of each load. `loads` is sorted by `until`.
 ///
-/// Each exchange ends a newcomer, or an old one, or brings the first full place nearer; a minute of a call takes milliseconds.
-fn most(credits: &[u64], loads: &[Load]) -> Vec<u64> {
+/// Each exchange completes the inserted load, removes an older one, or moves the first full place closer. A minute of a
+/// call takes milliseconds.
+fn max_on_time_bytes(credits: &[u64], loads: &[Load]) -> Vec<u64> {
     let mut sent = vec![0u64; loads.len()];
-    // Place i stands for u = until(i): the sum of the first i + 1 numbers is slack(u). The entries are the sizes of those
-    // of which something is sent.
+    // Place i represents u = until(i): the sum of the first i + 1 numbers is slack(u). Entries are the sizes of loads
+    // that are sent in part or whole.
     let mut slack = Row::new(loads.len());
     let mut order: Vec<usize> = (0..loads.len()).collect();
     order.sort_by_key(|&new| Reverse(loads[new].from));
@@ -155,7 +160,7 @@ fn most(credits: &[u64], loads: &[Load]) -> Vec<u64> {
             }
             let mut part = left.min(sent[old]);
             if old > new {
-                // In between, the newcomer takes and the old one does not give.
+                // Between the two places, slack only decreases: `new` takes bytes that `old` does not free.
                 part = part_of(part, least(&slack, new, old));
             }
             slack.add(old, part.into());
@@ -174,12 +179,12 @@ fn most(credits: &[u64], loads: &[Load]) -> Vec<u64> {
     sent
 }
 
-/// The least slack of the places from `from` to before `to`.
+/// Returns the least slack of the places in `from..to`.
 fn least(slack: &Row, from: usize, to: usize) -> i128 {
     slack.over(0..from).sum + slack.over(from..to).least
 }
 
-/// The first place from `from` on without slack; there is one.
+/// Returns the first place from `from` on with zero slack; the caller guarantees that it exists.
 fn first_full(slack: &Row, from: usize, to: usize) -> usize {
     let (mut low, mut high) = (from, to - 1);
     while low < high {

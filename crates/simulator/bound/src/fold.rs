@@ -1,20 +1,19 @@
-//! A tree over a row of packets: sums, the least sum of a beginning, and the largest packet, over any part of the row.
+//! A segment tree over a row of numbers and entries: range sums, least prefix sums and largest entries.
 
 use std::ops::Range;
 
-/// What a part of the row amounts to.
+/// Aggregate of a range of the row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Sum of the part.
     pub(crate) sum: i128,
-    /// The least sum of the part's first one, two, three, ... places.
+    /// Least prefix sum over prefixes of at least one number.
     pub(crate) least: i128,
-    /// The largest entry and its place; (0, 0) where there is none.
+    /// Largest entry and its place; (0, 0) if there is none.
     pub(crate) largest: (u64, usize),
 }
 
 impl Part {
-    /// No places at all. The least of nothing is larger than any sum of 2^62 numbers of 64 bits.
+    /// Aggregate of the empty range. `least` exceeds any sum of 2^62 numbers of 64 bits.
     const NONE: Self = Self { sum: 0, least: i128::MAX / 2, largest: (0, 0) };
 
     fn then(self, next: Self) -> Self {
@@ -26,16 +25,15 @@ impl Part {
     }
 }
 
-/// A row whose entries change one at a time; each operation takes O(log n).
+/// Row with point updates and range queries, each in O(log n).
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// A complete binary tree, its root at 1, its leaves from `leaves` on.
+    /// Complete binary tree with its root at 1 and its leaves from `leaves` on.
     parts: Vec<Part>,
     leaves: usize,
 }
 
 impl Row {
-    /// A row of zeros.
     pub(crate) fn new(length: usize) -> Self {
         let leaves = length.next_power_of_two();
         let mut parts = vec![Part::NONE; 2 * leaves];
@@ -49,7 +47,6 @@ impl Row {
         row
     }
 
-    /// Adds to the number at a place.
     pub(crate) fn add(&mut self, place: usize, amount: i128) {
         let leaf = &mut self.parts[self.leaves + place];
         leaf.sum += amount;
@@ -57,13 +54,12 @@ impl Row {
         self.climb(place);
     }
 
-    /// Sets the entry at a place; 0 is none.
+    /// Sets the entry at a place; 0 removes it.
     pub(crate) fn enter(&mut self, place: usize, size: u64) {
         self.parts[self.leaves + place].largest = (size, place);
         self.climb(place);
     }
 
-    /// What the places of `range` amount to.
     pub(crate) fn over(&self, range: Range<usize>) -> Part {
         let (mut from, mut to) = (self.leaves + range.start, self.leaves + range.end);
         let (mut left, mut right) = (Part::NONE, Part::NONE);
@@ -102,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_counted_one_by_one(
+        fn aggregates_equal_a_linear_scan(
             numbers in prop::collection::vec((-50i64..50, 0u64..9), 1..20),
             from in 0usize..20,
             to in 0usize..20,

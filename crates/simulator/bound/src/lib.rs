@@ -1,22 +1,21 @@
 #![doc = include_str!("../README.md")]
 //!
-//! **Model.** The controller permits one packet at each instant of a trace; a packet sent then would arrive at a given
-//! instant. Packet *p* is on time in slot *i* if created(p) ≤ at(i) and arrives(i) ≤ expires(p). The trace is taken as it
-//! is: a slot that is left empty moves no other, though a real controller may slow down for it. No queue is ever full, and
-//! packets are counted, not frames.
+//! **Model.** The controller permits one packet at each time of a trace, with a given arrival. Packet *p* is on time in
+//! slot *i* if created(p) ≤ at(i) and arrives(i) ≤ expires(p). The trace is fixed: an empty slot does not move any
+//! other, although a real controller may slow down after it. Queues never overflow. Packets are counted, not frames.
 //!
-//! **Loss is not known.** A lost slot stays a slot, with the arrival that its neighbours suggest ([`Slots::new`]). A bound
-//! that stepped round the losses would hold nothing that a sender can do. So that like is compared with like, a queue is
-//! replayed over the same [`Slots`] and counted alike: what it sends in a lost slot counts by the would-be arrival. Shares
-//! on time are therefore those before loss, for the bound and for the queue.
+//! **Losses are not used.** A lost slot remains a slot, with an arrival interpolated from its neighbors
+//! ([`Slots::new`]). A bound that avoided lost slots would not be reachable by any sender. For a fair comparison, a
+//! queue is replayed over the same [`Slots`] and a packet in a lost slot counts by its interpolated arrival. Shares on
+//! time are therefore before loss, for the bound and for the queue.
 //!
-//! **Order of wishes.** The most of priority 0, then the most of priority 1 that leaves this, and so on. What holds for
-//! every queue are the sums from priority 0 on ([`UnitBound::up_to`]): one that neglects sound may well show more pictures
-//! than the bound does, but not more of both together.
+//! **Objective.** The bound is lexicographic: the maximum of priority 0, then the maximum of priority 1 given that, and
+//! so on. The cumulative sums from priority 0 on ([`UnitBound::up_to`]) bound every queue. A queue that neglects audio
+//! may deliver more video than the bound, but not more of both together.
 //!
 //! - [`unit_bound`]: each opportunity carries one packet of any size. Exact.
 //! - [`byte_bound`]: each opportunity carries bytes. An upper bound.
-//! - [`replay`]: what a given [`Sender`] gets out of the slots of [`unit_bound`].
+//! - [`replay`]: the result of a given [`Sender`] over the slots of [`unit_bound`].
 #![forbid(unsafe_code)]
 
 mod bytes;
@@ -34,16 +33,16 @@ pub use units::{Share, UnitBound, unit_bound};
 
 use headway_units::{Bytes, Instant};
 
-/// What an application hands to the send queue.
+/// Packet that an application passes to the send queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// 0 is the most urgent.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// When the application hands it over: no opportunity before this is of use to it.
+    /// Time at which the application passes it to the queue, inclusive.
     pub created: Instant,
-    /// Until when its arrival is of use, this instant included; `None` is for ever.
+    /// Latest useful arrival, inclusive; `None` for no limit.
     pub expires: Option<Instant>,
-    /// What it takes of a byte credit. Of no account where an opportunity carries any packet.
+    /// Size charged to byte credits. Not used by [`unit_bound`].
     pub size: Bytes,
 }
 

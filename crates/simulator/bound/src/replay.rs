@@ -1,43 +1,43 @@
-//! What a send queue gets out of the slots of a trace.
+//! Replays a send queue over the slots of a trace.
 
 use crate::{Packet, Slots};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-/// A send queue, as far as a trace can see it. Packets are named by their index in the list that is replayed.
+/// Send queue under test. Packets are identified by their index in the replayed list.
 pub trait Sender {
-    /// The application hands over packet `index`.
+    /// Adds packet `index` to the queue.
     fn arrive(&mut self, now: Instant, index: usize);
-    /// The controller permits one packet: which goes? `None` leaves the slot empty. Called once a slot.
+    /// Returns the packet to send now, or `None` to leave the slot empty. Called once per slot.
     fn opportunity(&mut self, now: Instant) -> Option<usize>;
 }
 
-/// What became of the packets of one priority; the last three add up to the first.
+/// Outcome of the packets of one priority. `offered` is the sum of the other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Packets of this priority.
+    /// Number of packets of this priority.
     pub offered: u64,
-    /// Sent, and in time on (would-be) arrival.
+    /// Packets sent that arrive in time, by measured or interpolated arrival.
     pub on_time: u64,
-    /// Sent, and too late on (would-be) arrival.
+    /// Packets sent that arrive too late, by measured or interpolated arrival.
     pub late: u64,
-    /// Refused, discarded, or still waiting at the end.
+    /// Packets refused, discarded, or still queued at the end.
     pub never_sent: u64,
 }
 
-/// What a sender got out of a trace.
+/// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Each priority that was offered.
+    /// Outcome of each offered priority.
     pub by_priority: BTreeMap<u8, Outcome>,
-    /// Slots that carried a packet, on time or late.
+    /// Number of slots that carried a packet, on time or late.
     pub used: u64,
-    /// Slots that were left empty.
+    /// Number of empty slots.
     pub unused: u64,
 }
 
 impl Replayed {
-    /// Packets on time of `priority` and all more urgent ones together; never more than
+    /// Returns the packets on time of `priority` and all more urgent ones together; at most
     /// [`UnitBound::up_to`](crate::UnitBound::up_to).
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
@@ -45,25 +45,27 @@ impl Replayed {
     }
 }
 
-/// The sender sent what it did not have.
+/// The sender returned a packet that it does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at {now} the sender sent packet {index}, which it did not have: a packet is sent once, after its arrival")]
+#[error(
+    "at {now} the sender sent packet {index}, which is not queued; expected a packet that has arrived and was not sent"
+)]
 pub struct ReplayError {
-    /// The index that the sender gave.
+    /// Index that the sender returned.
     pub index: usize,
-    /// The slot's departure.
+    /// Departure of the slot.
     pub now: Instant,
 }
 
-/// Runs a sender over a trace. At equal instants packets arrive, in the order of the list, before a slot opens. Packets
-/// created after the last slot never reach the sender; they count as never sent.
+/// Runs a sender over a trace. Packets created at the time of a slot arrive before it, in list order. Packets created
+/// after the last slot never reach the sender and count as never sent.
 ///
 /// # Errors
-/// A sender that sends a packet twice, before its arrival, or one that is not in the list.
+/// Returns an error if the sender returns a packet twice, before its arrival, or an unknown index.
 pub fn replay(slots: &Slots, packets: &[Packet], sender: &mut impl Sender) -> Result<Replayed, ReplayError> {
     let mut order: Vec<usize> = (0..packets.len()).collect();
     order.sort_by_key(|&index| packets[index].created);
-    let mut coming = order.into_iter().peekable();
+    let mut upcoming = order.into_iter().peekable();
     let mut held = vec![false; packets.len()];
     let mut replayed = Replayed::default();
     for packet in packets {
@@ -72,7 +74,7 @@ pub fn replay(slots: &Slots, packets: &[Packet], sender: &mut impl Sender) -> Re
         outcome.never_sent += 1;
     }
     for slot in slots.as_slice() {
-        while let Some(index) = coming.next_if(|&index| packets[index].created <= slot.at) {
+        while let Some(index) = upcoming.next_if(|&index| packets[index].created <= slot.at) {
             held[index] = true;
             sender.arrive(packets[index].created, index);
         }
@@ -103,7 +105,7 @@ mod tests {
     use crate::{Slot, unit_bound};
     use proptest::prelude::*;
 
-    /// Sends the least by `key`; discards what `hopeless` says at the time.
+    /// Sends the packet with the smallest `key`; first discards packets for which `hopeless` is true.
     struct Sorted<'a, K, H> {
         packets: &'a [Packet],
         waiting: Vec<usize>,
@@ -123,14 +125,14 @@ mod tests {
         }
     }
 
-    /// Earliest deadline first that knows when each slot arrives, and so wastes none on what would be late.
-    struct Knowing<'a> {
+    /// Earliest deadline first with knowledge of each arrival, so that no slot carries a late packet.
+    struct Clairvoyant<'a> {
         packets: &'a [Packet],
         slots: &'a [Slot],
         waiting: Vec<usize>,
     }
 
-    impl Sender for Knowing<'_> {
+    impl Sender for Clairvoyant<'_> {
         fn arrive(&mut self, _: Instant, index: usize) {
             self.waiting.push(index);
         }
@@ -156,17 +158,17 @@ mod tests {
         packet.expires.unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// The example of the crate's page: the bound there is 2 of sound and 1 of pictures.
+    /// Example of the crate's documentation. The bound is two audio and one video packets.
     #[test]
     fn worked_by_hand() {
         let slots = slots(&[(0, 50), (10, 60), (20, 70)]);
         let packets = [packet(0, 0, 70), packet(1, 0, 55), packet(1, 0, 65), packet(0, 10, 60)];
         let outcome = |on_time, late, never_sent| Outcome { offered: 2, on_time, late, never_sent };
-        // FIFO: sound at 50, pictures at 60 and 70, both too late; the last sound stays.
+        // FIFO: audio at 50 ms, video at 60 and 70 ms, both late. The last audio packet stays queued.
         let fifo = run(&slots, &packets, |_| 0, |_, _| false);
         assert_eq!(fifo.by_priority, BTreeMap::from([(0, outcome(1, 0, 1)), (1, outcome(0, 2, 0))]));
         assert_eq!((fifo.used, fifo.unused), (3, 0));
-        // Priority with half a round trip of 50 ms: both of sound; the pictures are late by then and discarded.
+        // Priority with half a round trip of 50 ms: both audio packets. Video is late by then and discarded.
         let late = |now: Instant, packet: &Packet| expiry(packet) < now + ms(50).since(Instant::ZERO);
         let sorted = run(&slots, &packets, |packet| (packet.priority, expiry(packet)), late);
         assert_eq!(sorted.by_priority, BTreeMap::from([(0, outcome(2, 0, 0)), (1, outcome(0, 0, 2))]));
@@ -175,9 +177,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_cannot_send_what_it_does_not_have() {
-        struct Stubborn(usize);
-        impl Sender for Stubborn {
+    fn sending_a_packet_that_is_not_queued_is_an_error() {
+        struct FixedIndex(usize);
+        impl Sender for FixedIndex {
             fn arrive(&mut self, _: Instant, _: usize) {}
             fn opportunity(&mut self, _: Instant) -> Option<usize> {
                 Some(self.0)
@@ -186,7 +188,7 @@ mod tests {
         let slots = slots(&[(0, 50), (10, 60)]);
         let packets = [packet(0, 0, 90), packet(0, 5, 90)];
         for (index, now) in [(0, ms(10)), (1, ms(0)), (2, ms(0))] {
-            assert_eq!(replay(&slots, &packets, &mut Stubborn(index)), Err(ReplayError { index, now }));
+            assert_eq!(replay(&slots, &packets, &mut FixedIndex(index)), Err(ReplayError { index, now }));
         }
         let message = ReplayError { index: 0, now: ms(10) }.to_string();
         assert!(message.starts_with("at 10ms the sender sent packet 0"), "{message}");
@@ -197,9 +199,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
-        /// Whatever a sender does, the sums from priority 0 on stay below the bound.
+        /// The cumulative sums of any sender are at most the bound.
         #[test]
-        fn no_sender_beats_the_bound((slots, packets) in calls(30, 30, Shape::Reordered), fifo: bool, delay in 0u64..8) {
+        fn no_sender_exceeds_the_bound((slots, packets) in calls(30, 30, Shape::Reordered), fifo: bool, delay in 0u64..8) {
             let bound = unit_bound(&slots, &packets);
             let keys: [Key; 4] = [
                 |_| (0, Instant::ZERO),
@@ -219,13 +221,13 @@ mod tests {
             }
         }
 
-        /// One class, arrivals in order: earliest deadline first, with the path known, is the bound.
+        /// With one class and ordered arrivals, earliest deadline first with known arrivals reaches the bound.
         #[test]
-        fn the_earliest_deadline_meets_the_bound((slots, mut packets) in calls(30, 30, Shape::Fifo)) {
+        fn earliest_deadline_first_reaches_the_bound((slots, mut packets) in calls(30, 30, Shape::Fifo)) {
             for packet in &mut packets {
                 packet.priority = 0;
             }
-            let replayed = replay(&slots, &packets, &mut Knowing {
+            let replayed = replay(&slots, &packets, &mut Clairvoyant {
                 packets: &packets,
                 slots: slots.as_slice(),
                 waiting: Vec::new(),

@@ -1,4 +1,4 @@
-//! Calls for the tests of this crate, and the bound by exhaustion.
+//! Test strategies and the bound by exhaustive search.
 
 use crate::{Opportunity, Packet, Slots};
 use headway_units::{Bytes, Instant};
@@ -12,7 +12,7 @@ pub(crate) fn packet(priority: u8, created: u64, expires: u64) -> Packet {
     Packet { priority, created: ms(created), expires: Some(ms(expires)), size: Bytes::new(200) }
 }
 
-/// (departure, arrival) in ms.
+/// Creates slots from (departure, arrival) pairs in ms.
 pub(crate) fn slots(trace: &[(u64, u64)]) -> Slots {
     let trace: Vec<Opportunity> =
         trace.iter().map(|&(at, arrives)| Opportunity { at: ms(at), arrives: Some(ms(arrives)) }).collect();
@@ -61,8 +61,8 @@ pub(crate) fn calls(
     (traces(most_slots, shape).prop_map(|trace| Slots::new(&trace)), packets(most_packets))
 }
 
-/// The lexicographically largest counts a priority over all sets of packets that can be matched, each set checked with
-/// augmenting paths over the definition of "may use".
+/// Returns the lexicographically largest counts per priority over all sets of packets that can be matched. Each set is
+/// checked with augmenting paths over the definition of "may use".
 pub(crate) fn brute_force(slots: &Slots, packets: &[Packet]) -> Vec<u64> {
     let slots = slots.as_slice();
     let edges: Vec<Vec<usize>> = packets

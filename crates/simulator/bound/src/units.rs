@@ -1,51 +1,51 @@
-//! The bound where each opportunity carries one packet of any size: TFRC paced in packets, windows in packets.
+//! The bound for opportunities that carry one packet of any size, such as TFRC paced in packets and windows in packets.
 //!
-//! The most packets on time is a maximum matching of packets and slots. Slots are taken in the order of departure; each
-//! carries, of the packets that are there and would be in time in it, the one that expires first (Glover 1967 for
-//! convex bipartite graphs). The exchange that proves it: of the packets that are there at a slot, the one that expires
-//! first is in time in the fewest of the later slots, and those are among the later slots of any other; so what an optimal
-//! matching does otherwise can be swapped without loss. The proof needs the order of departures only, so the matching is
-//! exact on paths that reorder, too: there a packet that is too late for this slot is kept for a later one that overtakes.
+//! The largest number of packets on time is a maximum matching of packets and slots. Slots are visited by departure.
+//! Each carries the available packet that would be in time and expires first (Glover 1967 for convex bipartite graphs).
+//! Proof by exchange: among the packets available at a slot, the one that expires first is in time in the fewest later
+//! slots, and these are a subset of those of any other packet. Any optimal matching can therefore be exchanged into
+//! this one without loss. The proof needs only the order of departures, so the matching is also exact on paths that
+//! reorder. A packet too late for this slot is kept for a later slot that overtakes it.
 //!
-//! The sets of packets that can be matched are the independent sets of a transversal matroid (Edmonds and Fulkerson 1965).
-//! A largest set of the packets of priority ≤ k is therefore part of some largest set of those of priority ≤ k + 1, and
-//! the most of each priority, given the most of those before it, is the difference of two maximum matchings.
+//! The sets of packets that can be matched are the independent sets of a transversal matroid (Edmonds and Fulkerson
+//! 1965). A maximum set for priorities ≤ k is therefore part of a maximum set for priorities ≤ k + 1. The maximum of
+//! each priority, given the maxima before it, is the difference of two maximum matchings.
 
 use crate::{Packet, Slots};
 use headway_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the bound says of one priority.
+/// Bound of one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Packets of this priority.
+    /// Number of packets of this priority.
     pub offered: u64,
-    /// The most of them on time, given the most of each more urgent priority.
+    /// Maximum of packets on time, given the maximum of each more urgent priority.
     pub on_time: u64,
 }
 
-/// The most packets on time over a trace.
+/// Maximum of packets on time over a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitBound {
-    /// Each priority that was offered.
+    /// Bound of each offered priority.
     pub by_priority: BTreeMap<u8, Share>,
-    /// Slots that carry a packet on time.
+    /// Number of slots that carry a packet on time.
     pub used: u64,
-    /// Slots that nothing could use. They are idle, or free for what is late.
+    /// Number of other slots: idle, or available for late packets.
     pub unused: u64,
 }
 
 impl UnitBound {
-    /// The most packets on time of `priority` and all more urgent ones together: no sender has more.
+    /// Returns the maximum of packets on time of `priority` and all more urgent ones together.
     #[must_use]
     pub fn up_to(&self, priority: u8) -> u64 {
         self.by_priority.range(..=priority).map(|(_, share)| share.on_time).sum()
     }
 }
 
-/// The most of priority 0 that any sender could have on time, then the most of priority 1, and so on. Exact.
+/// Computes the maximum of packets on time of priority 0, then of priority 1 given that, and so on. Exact.
 ///
-/// Time: one matching, O((packets + slots) log packets), for each priority that is offered.
+/// Runs one matching, in O((packets + slots) log packets), per offered priority.
 #[must_use]
 pub fn unit_bound(slots: &Slots, packets: &[Packet]) -> UnitBound {
     let mut order: Vec<&Packet> = packets.iter().collect();
@@ -63,7 +63,7 @@ pub fn unit_bound(slots: &Slots, packets: &[Packet]) -> UnitBound {
     bound
 }
 
-/// The size of a maximum matching. `packets` in the order of their creation.
+/// Returns the size of a maximum matching. `packets` is sorted by creation.
 fn matching<'a>(slots: &Slots, packets: impl Iterator<Item = &'a &'a Packet>) -> u64 {
     let mut packets = packets.enumerate().peekable();
     let mut waiting = BTreeSet::new();
@@ -91,7 +91,7 @@ mod tests {
         bound.by_priority.values().map(|share| share.on_time).collect()
     }
 
-    /// Three frames at once into a slot each 10 ms, delay 50 ms: slots arrive at 50, 60, 70, 80 ms.
+    /// One slot every 10 ms with a delay of 50 ms: arrivals at 50, 60, 70 and 80 ms.
     #[test]
     fn worked_by_hand() {
         let slots = slots(&[(0, 50), (10, 60), (20, 70), (30, 80)]);
@@ -100,36 +100,37 @@ mod tests {
         let bound = unit_bound(&slots, &same);
         assert_eq!((on_time(&bound), bound.used, bound.unused), (vec![2], 2, 2));
         assert_eq!(bound.by_priority[&0].offered, 3);
-        // Each in its own slot, whatever the order in which they are given.
+        // Each in its own slot, for any order of the list.
         let bound = unit_bound(&slots, &[packet(0, 0, 70), packet(0, 0, 50), packet(0, 0, 60)]);
         assert_eq!(on_time(&bound), [3]);
-        // Equality is on time, 1 ms less is not; created at the slot is in time for it, 1 ms later is not.
+        // An arrival at the expiry is on time, 1 ms later is not. A packet created at the slot can use it, 1 ms later
+        // it cannot.
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 30, 80)])), [1]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 30, 79)])), [0]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 31, 99)])), [0]);
-        // Without expiry any later slot does.
+        // Without expiry, any later slot is in time.
         let for_ever = Packet { expires: None, ..packet(0, 11, 0) };
         assert_eq!(on_time(&unit_bound(&slots, &[for_ever; 5])), [2]);
     }
 
-    /// One slot, two priorities that both fit: the more urgent has it, though the other expires first.
+    /// One slot, two packets in time: the more urgent packet gets it although the other expires first.
     #[test]
-    fn urgency_before_expiry() {
+    fn priority_takes_precedence_over_expiry() {
         let slots = slots(&[(0, 50)]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(3, 0, 50), packet(1, 0, 90)])), [1, 0]);
     }
 
-    /// The second packet overtakes: what is too late for the first slot is in time in the second.
+    /// The second slot overtakes: a packet too late for the first slot is in time in the second.
     #[test]
-    fn a_reordered_path() {
+    fn a_packet_can_use_a_later_slot_that_overtakes() {
         let slots = slots(&[(0, 90), (10, 60)]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 0, 60), packet(0, 0, 90)])), [2]);
-        // Only the slot that overtakes will do for either of these.
+        // Both packets are in time only in the slot that overtakes.
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 0, 60), packet(0, 5, 90)])), [1]);
     }
 
     #[test]
-    fn nothing_from_nothing() {
+    fn without_slots_or_packets_the_bound_is_zero() {
         assert_eq!(unit_bound(&Slots::default(), &[]), UnitBound::default());
         let bound = unit_bound(&Slots::default(), &[packet(7, 0, 1)]);
         assert_eq!(bound.by_priority[&7], Share { offered: 1, on_time: 0 });
@@ -140,18 +141,17 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
-        /// Over all sets of at most ten packets, on ordered paths with losses: the lexicographic maximum.
+        /// Compares with exhaustive search over all sets of up to ten packets, on ordered paths with losses.
         #[test]
-        fn the_best_of_all_sets((slots, packets) in calls(10, 10, Shape::Fifo)) {
+        fn unit_bound_equals_the_best_set((slots, packets) in calls(10, 10, Shape::Fifo)) {
             prop_assert_eq!(on_time(&unit_bound(&slots, &packets)), brute_force(&slots, &packets));
         }
 
         #[test]
-        fn the_best_of_all_sets_on_a_path_that_reorders((slots, packets) in calls(10, 10, Shape::Reordered)) {
+        fn unit_bound_equals_the_best_set_on_a_reordering_path((slots, packets) in calls(10, 10, Shape::Reordered)) {
             prop_assert_eq!(on_time(&unit_bound(&slots, &packets)), brute_force(&slots, &packets));
         }
 
-        /// The order in which packets are listed is nothing to the bound.
         #[test]
         fn the_order_of_the_list_does_not_matter((slots, packets) in calls(30, 30, Shape::Reordered)) {
             let reversed: Vec<Packet> = packets.iter().rev().copied().collect();
@@ -159,14 +159,14 @@ mod tests {
         }
     }
 
-    /// A minute of a call, 60 slots a second: 50 packets of sound a second, ten frames of five packets.
+    /// A minute of a call at 60 slots/s: 50 audio packets/s and ten frames/s of five packets.
     #[test]
     fn a_minute_of_a_call() {
         let trace: Vec<(u64, u64)> = (0..3_600u64).map(|n| (n * 60_000 / 3_600, n * 60_000 / 3_600 + 40)).collect();
         let mut packets: Vec<Packet> = (0..3_000).map(|n| packet(0, n * 20, n * 20 + 200)).collect();
         packets.extend((0..600).flat_map(|n| [packet(1, n * 100, n * 100 + 200); 5]));
         let bound = unit_bound(&slots(&trace), &packets);
-        // 50 of the 60 slots a second carry sound, 10 of them video; at the end little is left that fits.
+        // 50 of 60 slots/s carry audio and 10 carry video. At the end few packets are left that fit.
         assert_eq!(bound.by_priority[&0].on_time, 3_000);
         assert!((590..=600).contains(&bound.by_priority[&1].on_time), "{bound:?}");
     }

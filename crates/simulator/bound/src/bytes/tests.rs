@@ -13,7 +13,8 @@ fn up_to(credits: &[Credit], packets: &[Packet], unused: Unused) -> Vec<f64> {
     byte_bound(credits, packets, unused).values().map(|share| share.up_to).collect()
 }
 
-/// 300 B and 500 B until 60 ms, into 400 B at 0 and 200 B at 10 ms: the small one whole, 300/500 of the other.
+/// 300 B and 500 B, both expiring at 60 ms, over 400 B at 0 ms and 200 B at 10 ms: the small packet whole, 300/500 of
+/// the other.
 #[test]
 fn worked_by_hand() {
     let credits = [credit(0, 400, 50), credit(10, 200, 60), credit(20, 900, 70)];
@@ -23,36 +24,36 @@ fn worked_by_hand() {
     };
     let both = [sized(0, 0, 60, 500), sized(0, 0, 60, 300)];
     close(&up_to(&credits, &both, Unused::Lapses), &[1.6]);
-    // Sound of 500 B and video of 300 B: of both together the smaller first; sound alone is whole.
+    // 500 B of audio and 300 B of video: the smaller first for both together; audio alone is whole.
     let two = [sized(0, 0, 60, 500), sized(1, 0, 60, 300)];
     close(&up_to(&credits, &two, Unused::Lapses), &[1.0, 1.6]);
-    // Created at 5 ms: the first credit has lapsed, or is kept.
+    // Created at 5 ms: the first credit has expired, or is kept.
     let later = [sized(0, 5, 60, 400)];
     close(&up_to(&credits, &later, Unused::Lapses), &[0.5]);
     close(&up_to(&credits, &later, Unused::Kept), &[1.0]);
-    // Kept or not, what is created after the last credit in time never leaves.
+    // A packet created after the last credit in time is never sent, with or without kept credit.
     close(&up_to(&credits, &[sized(0, 11, 69, 1)], Unused::Kept), &[0.0]);
-    // No bytes cost nothing, but need a credit in time.
+    // A packet of 0 B uses no credit but needs an opportunity in time.
     close(&up_to(&credits, &[sized(0, 0, 60, 0), sized(0, 0, 49, 0)], Unused::Lapses), &[1.0]);
 }
 
-/// Why the sums are bounded and not each priority: 1.5 packets of sound fit, so no video beside the most of sound when
-/// packets are split; a sender has one of each.
+/// Shows why cumulative sums are bounded: with split packets, 1.5 audio packets fit and no video. A sender of whole
+/// packets delivers one of each.
 #[test]
-fn split_sound_would_crowd_out_video() {
+fn the_bound_is_cumulative_over_priorities() {
     let credits = [credit(0, 300, 50)];
     let packets = [sized(0, 0, 50, 200), sized(0, 0, 50, 200), sized(1, 0, 50, 100)];
     assert_eq!(up_to(&credits, &packets, Unused::Lapses), [1.5, 2.0]);
 }
 
-/// What leaves later overtakes: a packet paid by both arrives with the second.
+/// A packet that both credits pay for arrives with the second credit, which overtakes the first.
 #[test]
-fn a_reordered_path() {
+fn a_later_credit_may_arrive_earlier() {
     let credits = [credit(0, 100, 90), credit(10, 100, 60)];
     assert_eq!(up_to(&credits, &[sized(0, 0, 60, 200)], Unused::Lapses), [1.0]);
 }
 
-/// Three thirds are one packet: rounding down would forbid what a sender can do.
+/// Three thirds are one packet. Rounding down would give a bound below a feasible schedule.
 #[test]
 fn parts_are_rounded_up() {
     let credits = [credit(0, 1, 50), credit(10, 1, 60), credit(20, 1, 70)];
@@ -78,8 +79,8 @@ fn credits(most: usize, shape: Shape) -> impl Strategy<Value = Vec<Credit>> {
     })
 }
 
-/// The largest flow into a set of packets, by the smallest cut: some packets are cut off at their size, the credits of
-/// all others are spent (Ford and Fulkerson). `edges[p]` says which credits may pay for packet p.
+/// Computes the maximum flow into a set of packets as the minimum cut (Ford and Fulkerson): some packets are cut at
+/// their size, the credits of all others are spent. `edges[p]` lists the credits that may pay for packet p.
 fn flow(set: &[usize], edges: &[Vec<bool>], bytes: &[u64], sizes: &[u64]) -> u64 {
     (0u32..1 << set.len())
         .map(|cut| {
@@ -91,7 +92,7 @@ fn flow(set: &[usize], edges: &[Vec<bool>], bytes: &[u64], sizes: &[u64]) -> u64
         .unwrap_or(0)
 }
 
-/// The best vertex of the polymatroid: each order of filling up is one (Edmonds 1970), all are tried.
+/// Returns the best vertex of the polymatroid by trying every fill order (Edmonds 1970).
 fn best_vertex(left: &[usize], filled: &mut Vec<usize>, value: &dyn Fn(&[usize]) -> f64) -> f64 {
     let mut best = value(filled);
     for (i, &next) in left.iter().enumerate() {
@@ -104,7 +105,7 @@ fn best_vertex(left: &[usize], filled: &mut Vec<usize>, value: &dyn Fn(&[usize])
     best
 }
 
-/// The bytes that earliest deadline first has on time on an ordered path: as many as any order has.
+/// Returns the bytes that earliest deadline first delivers on time on an ordered path, which is the maximum.
 fn earliest_deadline(credits: &[Credit], slots: &Slots, packets: &[Packet]) -> u64 {
     let mut left: Vec<u64> = packets.iter().map(|packet| packet.size.count()).collect();
     let mut sent = 0;
@@ -123,8 +124,8 @@ fn earliest_deadline(credits: &[Credit], slots: &Slots, packets: &[Packet]) -> u
     sent
 }
 
-/// Pays whole packets in the order of `key`, from a purse; returns what is on time by priority.
-fn thrifty<T: Ord>(
+/// Sends whole packets in the order of `key` and returns the number on time by priority.
+fn send_whole_packets<T: Ord>(
     credits: &[Credit],
     packets: &[Packet],
     unused: Unused,
@@ -132,21 +133,21 @@ fn thrifty<T: Ord>(
 ) -> BTreeMap<u8, u64> {
     let trace: Vec<_> = credits.iter().map(|one| Opportunity { at: one.at, arrives: one.arrives }).collect();
     let mut waiting: Vec<Packet> = packets.to_vec();
-    let (mut purse, mut on_time, mut begun) = (0, BTreeMap::new(), None::<Packet>);
+    let (mut budget, mut on_time, mut current) = (0, BTreeMap::new(), None::<Packet>);
     for (slot, credit) in Slots::new(&trace).as_slice().iter().zip(credits) {
-        purse += credit.bytes.count();
+        budget += credit.bytes.count();
         loop {
-            if begun.is_none() {
+            if current.is_none() {
                 waiting.sort_by_key(&key);
                 let there = |one: &Packet| one.created <= slot.at && one.in_time(slot.arrives);
-                begun = waiting.iter().position(there).map(|place| waiting.remove(place));
+                current = waiting.iter().position(there).map(|place| waiting.remove(place));
             }
-            let Some(packet) = begun.take_if(|one| one.size.count() <= purse) else { break };
-            purse -= packet.size.count();
+            let Some(packet) = current.take_if(|one| one.size.count() <= budget) else { break };
+            budget -= packet.size.count();
             *on_time.entry(packet.priority).or_default() += u64::from(packet.in_time(slot.arrives));
         }
-        if begun.is_none() && unused == Unused::Lapses {
-            purse = 0;
+        if current.is_none() && unused == Unused::Lapses {
+            budget = 0;
         }
     }
     on_time
@@ -155,9 +156,9 @@ fn thrifty<T: Ord>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Against all vertices of the polymatroid, with the definition of "may pay" written out.
+    /// Compares with all vertices of the polymatroid, with an explicit definition of "may pay".
     #[test]
-    fn the_best_of_all_splits(
+    fn byte_bound_equals_the_best_split(
         credits in credits(6, Shape::Reordered),
         packets in packets(5),
         kept: bool,
@@ -186,9 +187,9 @@ proptest! {
         }
     }
 
-    /// Against the greedy algorithm as it is written: the smallest first, each with what it adds to the flow.
+    /// Compares with the textbook greedy algorithm: smallest packets first, each with its increment of the flow.
     #[test]
-    fn the_smallest_first(credits in credits(40, Shape::Fifo), mut packets in packets(40)) {
+    fn byte_bound_equals_the_greedy_algorithm(credits in credits(40, Shape::Fifo), mut packets in packets(40)) {
         let trace: Vec<_> = credits.iter().map(|one| Opportunity { at: one.at, arrives: one.arrives }).collect();
         let slots = Slots::new(&trace);
         packets.retain(|packet| packet.size.count() > 0);
@@ -203,9 +204,9 @@ proptest! {
         }
     }
 
-    /// A credit for one packet each, packets of one size: the bound of units.
+    /// With equal packet sizes and credits of one packet each, the byte bound equals the unit bound.
     #[test]
-    fn equal_sizes_are_units((trace, mut packets) in (traces(30, Shape::Fifo), packets(30)), size in 1u64..2000) {
+    fn equal_sizes_give_the_unit_bound((trace, mut packets) in (traces(30, Shape::Fifo), packets(30)), size in 1u64..2000) {
         for packet in &mut packets {
             packet.size = Bytes::new(size);
         }
@@ -225,9 +226,9 @@ proptest! {
         for unused in [Unused::Lapses, Unused::Kept] {
             let bound = byte_bound(&credits, &packets, unused);
             for sent in [
-                thrifty(&credits, &packets, unused, |_| 0),
-                thrifty(&credits, &packets, unused, |packet| (packet.priority, packet.expires)),
-                thrifty(&credits, &packets, unused, |packet| packet.size),
+                send_whole_packets(&credits, &packets, unused, |_| 0),
+                send_whole_packets(&credits, &packets, unused, |packet| (packet.priority, packet.expires)),
+                send_whole_packets(&credits, &packets, unused, |packet| packet.size),
             ] {
                 for (&priority, share) in &bound {
                     let sum: u64 = sent.range(..=priority).map(|(_, count)| count).sum();
