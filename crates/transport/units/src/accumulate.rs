@@ -1,9 +1,9 @@
-//! Sums of fractions of a nanosecond without drift.
+//! Drift-free sums of durations that have fractions of a nanosecond.
 
 use crate::{Bytes, Duration, Instant, Rate};
 
-/// An instant with the fraction below its nanosecond, so that the n-th of many equal steps is within 1 ns of the
-/// exact rational: a link's busy period, a constant-rate source, a pacer.
+/// Instant with a fraction of a nanosecond, for a link's busy period, a constant-rate source or a pacer. The n-th of
+/// many equal steps is within 1 ns of the exact rational.
 ///
 /// The fraction is `remainder / rate` ns, which is exact for every step of whole bytes at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,27 +13,27 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    /// Exactly at `at`.
+    /// Creates an accumulator at exactly `at`.
     #[must_use]
     pub const fn starting(at: Instant) -> Self {
         Self { at, remainder: 0 }
     }
 
-    /// At `at` and the remainder that another had.
+    /// Creates an accumulator at `at` with the [`remainder`](Self::remainder) of another one.
     #[must_use]
     #[inline]
     pub const fn with_remainder(at: Instant, remainder: u64) -> Self {
         Self { at, remainder }
     }
 
-    /// What it has beyond its [`instant`](Self::instant), in units of 1 / rate ns.
+    /// Returns the fraction beyond [`instant`](Self::instant), in units of 1 / rate ns.
     #[must_use]
     #[inline]
     pub const fn remainder(&self) -> u64 {
         self.remainder
     }
 
-    /// At `at` and `fraction_ns` of a nanosecond, which is from -1 to 1, for steps at `rate`.
+    /// Creates an accumulator at `at` plus `fraction_ns` (-1 to 1) nanoseconds, for steps at `rate`.
     #[must_use]
     #[inline]
     pub fn between(at: Instant, fraction_ns: f32, rate: Rate) -> Self {
@@ -45,12 +45,12 @@ impl Accumulator {
             _ => (at, f64::from(fraction_ns.max(0.0))),
         };
         let rate = rate.bits_per_second();
-        // `as` saturates; a fraction that rounds up to a whole stays one step below it.
+        // `as` saturates; a fraction that rounds up to 1 ns stays one unit below it.
         let remainder = (fraction * rate as f64 + 0.5) as u64;
         Self { at, remainder: remainder.min(rate.saturating_sub(1)) }
     }
 
-    /// The whole nanosecond nearest to the exact instant, and what the exact one has more, from -0.5 to 0.5 ns.
+    /// Returns the nearest whole nanosecond and the rest of the exact instant, -0.5 to 0.5 ns.
     #[must_use]
     #[inline]
     pub fn nearest(&self, rate: Rate) -> (Instant, f32) {
@@ -66,20 +66,20 @@ impl Accumulator {
         }
     }
 
-    /// The whole nanosecond at or before the exact instant.
+    /// Returns the whole nanosecond at or before the exact instant.
     #[must_use]
     pub const fn instant(&self) -> Instant {
         self.at
     }
 
-    /// Steps on by the time that `bytes` take at `rate` (which must not be zero; then nothing moves), and returns
-    /// the new instant. All steps since `starting` must have used the same rate.
+    /// Advances by the time that `bytes` take at `rate` and returns the new instant. A rate of zero changes nothing.
+    /// All steps since `starting` must have used the same rate.
     #[inline]
     pub fn advance(&mut self, bytes: Bytes, rate: Rate) -> Instant {
         self.step(Step::new(bytes, rate), rate)
     }
 
-    /// Steps on by a `step` that was worked out before, at the same `rate`.
+    /// Advances by a precomputed `step` of the same `rate`.
     #[inline]
     pub fn step(&mut self, step: Step, rate: Rate) -> Instant {
         self.at += Duration::from_nanos(step.nanos);
@@ -95,7 +95,7 @@ impl Accumulator {
     }
 }
 
-/// How long some bytes take at some rate, exactly: worked out once where many packets have one size.
+/// Exact transmission time of a number of bytes at a rate, computed once for many packets of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     nanos: u64,
@@ -103,7 +103,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The time of `bytes` at `rate`; nothing if the rate is zero.
+    /// Returns the time of `bytes` at `rate`; zero if the rate is zero.
     #[must_use]
     pub fn new(bytes: Bytes, rate: Rate) -> Self {
         let rate = rate.bits_per_second();
@@ -111,7 +111,7 @@ impl Step {
             return Self::default();
         }
         const BITS_TO_NANO: u64 = 8_000_000_000;
-        // Up to 2.3 GB a step fits in 64 bits; division in 128 bits is several times dearer.
+        // Up to 2.3 GB fit in 64 bits; a 128-bit division is several times slower.
         if let Some(bits) = bytes.count().checked_mul(BITS_TO_NANO) {
             return Self { nanos: bits / rate, remainder: bits % rate };
         }
@@ -140,9 +140,9 @@ mod tests {
         }
     }
 
-    /// A third of a nanosecond, thrice, over links of different rates, is a whole one.
+    /// The sum over links of different rates keeps the fractions.
     #[test]
-    fn fractions_survive_from_link_to_link() {
+    fn fractions_are_kept_across_links() {
         let rates = ["1.5Mbps", "3Mbps", "768kbps", "3333333bps", "10Mbps"];
         let (mut at, mut fraction) = (Instant::from_secs(5), 0.0);
         let mut exact = 5e9;
@@ -152,14 +152,14 @@ mod tests {
             accumulator.advance(Bytes::new(1000), rate);
             (at, fraction) = accumulator.nearest(rate);
             exact += 8e12 / rate.bits_per_second() as f64;
-            // Doubles at 3e10 ns are 4e-6 ns apart.
+            // The spacing of doubles at 3e10 ns is 4e-6 ns.
             let found = at.as_nanos() as f64 - exact + f64::from(fraction);
             assert!(found.abs() < 0.01, "step {step}: {found}");
         }
     }
 
     #[test]
-    fn nothing_is_before_time_zero() {
+    fn instants_do_not_precede_time_zero() {
         let rate = Rate::from_bits_per_second(3);
         assert_eq!(Accumulator::between(Instant::ZERO, -0.4, rate), Accumulator::starting(Instant::ZERO));
         assert_eq!(Accumulator::starting(Instant::ZERO).nearest(Rate::default()), (Instant::ZERO, 0.0));

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// A number modulo 2^`BITS`, where `BITS` is 1 to 63.
+/// Number modulo 2^`BITS`, where `BITS` is 1 to 63.
 ///
-/// There is no greatest one, so there is no `<` either: numbers come [before](Self::is_before) or
-/// [after](Self::is_after) each other, as far as half a circle goes (RFC 4340 section 3.1, RFC 1982).
+/// There is no total order and so no `<`. Two numbers are ordered by the shorter arc between them:
+/// [`is_before`](Self::is_before), [`is_after`](Self::is_after) (RFC 4340 section 3.1, RFC 1982).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Circular<const BITS: u32>(u64);
 
-/// A DCCP sequence or acknowledgement number (RFC 4340 section 7).
+/// DCCP sequence or acknowledgement number (RFC 4340 section 7).
 pub type Seq48 = Circular<48>;
 
-/// The low half of a DCCP sequence number, as short packets carry it (RFC 4340 section 7.6).
+/// Low 24 bits of a DCCP sequence number, as carried by packets with short sequence numbers (RFC 4340 section 7.6).
 pub type Seq24 = Circular<24>;
 
 impl<const BITS: u32> Circular<BITS> {
@@ -23,39 +23,39 @@ impl<const BITS: u32> Circular<BITS> {
     };
     const HALF: u64 = 1 << (BITS - 1);
 
-    /// Zero.
+    /// Number zero.
     pub const ZERO: Self = Self(0);
     /// The number before zero.
     pub const MAX: Self = Self(Self::MASK);
 
-    /// `value` modulo 2^`BITS`.
+    /// Returns `value` modulo 2^`BITS`.
     #[must_use]
     pub const fn new(value: u64) -> Self {
         Self(value & Self::MASK)
     }
-    /// The number, 0 to 2^`BITS` - 1.
+    /// Returns the number, 0 to 2^`BITS` - 1.
     #[must_use]
     pub const fn value(self) -> u64 {
         self.0
     }
-    /// How many steps lead from `earlier` up to `self`: 0 to 2^`BITS` - 1.
+    /// Returns the number of increments from `earlier` to `self`, 0 to 2^`BITS` - 1.
     #[must_use]
     pub const fn distance_from(self, earlier: Self) -> u64 {
         self.0.wrapping_sub(earlier.0) & Self::MASK
     }
-    /// Whether at most half a circle leads up to `other`. Two numbers that are exactly half a circle apart come both
-    /// before and after each other, as in two's complement (RFC 4340 section 3.1).
+    /// Returns whether `other` is 1 to 2^(`BITS` - 1) increments ahead. Two numbers exactly half a circle apart are
+    /// both before and after each other, as in two's complement (RFC 4340 section 3.1).
     #[must_use]
     pub const fn is_before(self, other: Self) -> bool {
         let ahead = other.distance_from(self);
         ahead != 0 && ahead <= Self::HALF
     }
-    /// Whether `other` is [before](Self::is_before) this.
+    /// Returns whether `other` is [before](Self::is_before) this number.
     #[must_use]
     pub const fn is_after(self, other: Self) -> bool {
         other.is_before(self)
     }
-    /// Whether this is met on the way up from `first` to `last`, both included.
+    /// Returns whether the number is in the circular range from `first` to `last`, both included.
     #[must_use]
     pub const fn is_within(self, first: Self, last: Self) -> bool {
         self.distance_from(first) <= last.distance_from(first)
@@ -63,22 +63,22 @@ impl<const BITS: u32> Circular<BITS> {
 }
 
 impl Seq48 {
-    /// The low 24 bits, which a short packet carries.
+    /// Returns the low 24 bits, for a packet with short sequence numbers.
     #[must_use]
     pub const fn low(self) -> Seq24 {
         Seq24::new(self.0)
     }
-    /// The long form of `short` that is nearest to `reference`: `Extend_Sequence_Number` of RFC 4340 section 7.6.
+    /// Extends `short` to the 48-bit number nearest to `reference`: `Extend_Sequence_Number` of RFC 4340 section 7.6.
     /// The reference is GSR for a sequence number, GSS for an acknowledgement number.
     #[must_use]
     pub const fn extend(short: Seq24, reference: Self) -> Self {
-        const TURN: u64 = 1 << 24;
+        const PERIOD: u64 = 1 << 24;
         let low = reference.low();
-        let same = (reference.0 & !(TURN - 1)) | short.0;
+        let same = (reference.0 & !(PERIOD - 1)) | short.0;
         if low.is_before(short) && short.0 < low.0 {
-            Self::new(same + TURN)
+            Self::new(same + PERIOD)
         } else if short.is_before(low) && low.0 < short.0 {
-            Self::new(same.wrapping_sub(TURN))
+            Self::new(same.wrapping_sub(PERIOD))
         } else {
             Self(same)
         }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 4340 section 7.6 worked by hand at both wraps, in the middle, and exactly half a turn away.
+    /// RFC 4340 section 7.6, computed by hand at both wraps, in the middle, and at exactly half of 2^24.
     #[test]
     fn short_numbers_are_extended_towards_the_reference() {
         for (short, reference, long) in [
@@ -151,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// The technique of RFC 4340 section 3.1: the numbers in the high bits of a signed word, A < B if A - B < 0.
+        /// The technique of RFC 4340 section 3.1: in the high bits of a signed word, A < B if A - B < 0.
         #[test]
         fn order_is_that_of_twos_complement(a: u64, b: u64) {
             let signed = (a << 16).wrapping_sub(b << 16) as i64;
@@ -165,7 +165,6 @@ mod tests {
             prop_assert_eq!(a + steps - steps, a);
         }
 
-        /// A short number comes back whole as long as it is less than half of 2^24 away.
         #[test]
         fn extension_undoes_shortening(reference: u64, offset in -(1i64 << 23) + 1..1 << 23) {
             let reference = Seq48::new(reference);

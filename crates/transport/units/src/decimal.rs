@@ -1,71 +1,71 @@
-//! Exact decimal text with a unit: `"3.25ms"` is 3250000 ns, to the digit, without floating point.
+//! Exact decimal text with a unit: `"3.25ms"` is parsed to 3250000 ns without floating point.
 
 use std::fmt;
 
-/// Why a text is not the quantity it should be. Its sentence names what would be right.
+/// Error of parsing a quantity. The message includes the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The text does not start with a decimal number.
     #[error("\"{text}\" is not {what}: write {example}")]
     NotANumber {
-        /// What was found.
+        /// Rejected text, shortened.
         text: String,
-        /// What was expected.
+        /// Name of the quantity, with its article.
         what: &'static str,
-        /// A right text.
+        /// Example of the notation.
         example: &'static str,
     },
     /// The number has no unit.
     #[error("\"{text}\" has no unit: {what} is written {example}")]
     NoUnit {
-        /// What was found.
+        /// Rejected text, shortened.
         text: String,
-        /// What was expected.
+        /// Name of the quantity, with its article.
         what: &'static str,
-        /// A right text.
+        /// Example of the notation.
         example: &'static str,
     },
-    /// The unit is not one of this quantity.
+    /// The quantity has no such unit.
     #[error("\"{text}\": unknown unit \"{unit}\" for {what}; known are {known}")]
     UnknownUnit {
-        /// What was found.
+        /// Rejected text, shortened.
         text: String,
-        /// The unit in it.
+        /// Unknown unit.
         unit: String,
-        /// What was expected.
+        /// Name of the quantity, with its article.
         what: &'static str,
-        /// The units there are.
+        /// Units of the quantity, separated by commas.
         known: String,
     },
-    /// The value does not fit.
+    /// The value is out of range.
     #[error("\"{text}\" is out of range: {what} is {range}")]
     OutOfRange {
-        /// What was found.
+        /// Rejected text, shortened.
         text: String,
-        /// What was expected.
+        /// Name of the quantity, with its article.
         what: &'static str,
-        /// The range.
+        /// Allowed range.
         range: &'static str,
     },
 }
 
-/// What a kind of quantity looks like in text.
+/// Textual form of a quantity.
 pub(crate) struct Notation {
     pub(crate) what: &'static str,
     pub(crate) example: &'static str,
     pub(crate) range: &'static str,
-    /// Name and how many base units one of it is; the first of equal size is the one printed.
+    /// Names and sizes in base units. Of several units of equal size, the first is printed.
     pub(crate) units: &'static [(&'static str, u64)],
 }
 
-/// A decimal number as `digits * 10^exponent`, sign apart.
+/// Decimal number `digits * 10^exponent` with a separate sign.
 struct Decimal {
     negative: bool,
     digits: u128,
     exponent: i32,
 }
 
-/// Digits kept of a number; more cannot matter below 2^64 with nine decimals.
+/// Number of digits kept; further digits do not matter below 2^64 with nine decimals.
 const MAX_DIGITS: u32 = 30;
 
 fn split(text: &str) -> Option<(Decimal, &str)> {
@@ -101,7 +101,7 @@ fn split(text: &str) -> Option<(Decimal, &str)> {
         return None;
     }
     let rest = &body[end..];
-    // An exponent only where digits follow: "5e" would otherwise hide a unit.
+    // An exponent requires digits, so that "5e" is not accepted as a number without unit.
     if let Some(tail) = rest.strip_prefix(['e', 'E']) {
         let sign_length = usize::from(tail.starts_with(['+', '-']));
         let number_length = tail[sign_length..].bytes().take_while(u8::is_ascii_digit).count();
@@ -115,7 +115,7 @@ fn split(text: &str) -> Option<(Decimal, &str)> {
 }
 
 impl Decimal {
-    /// `self * unit`, rounded half up; `None` if it is negative or does not fit in 64 bits.
+    /// Returns `self * unit`, rounded half up; `None` if it is negative or does not fit in 64 bits.
     fn scaled(&self, unit: u64) -> Option<u64> {
         if self.digits == 0 {
             return Some(0);
@@ -127,7 +127,7 @@ impl Decimal {
             let value = self.digits.checked_mul(10u128.checked_pow(self.exponent as u32)?)?;
             return u64::try_from(value.checked_mul(u128::from(unit))?).ok();
         }
-        // digits < 10^30 and unit <= 10^12 (2^40): the product needs at most 140 bits, so split the unit's factor.
+        // digits < 10^30 and unit <= 10^12 (2^40): the product needs up to 140 bits, so drop digits.
         let divisor_exponent = self.exponent.unsigned_abs();
         if divisor_exponent > 60 {
             return Some(0);
@@ -135,7 +135,7 @@ impl Decimal {
         let mut digits = self.digits;
         let mut left = divisor_exponent;
         while digits.checked_mul(u128::from(unit)).is_none() || left > 38 {
-            // Below the last base unit by far: at most 30 digits are kept, of which 20 can matter.
+            // The dropped digit is far below the last base unit: of the 30 digits kept, at most 20 matter.
             digits /= 10;
             left -= 1;
             if left == 0 {
@@ -152,18 +152,18 @@ impl Decimal {
 impl Notation {
     pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
         let (number, factor) = match self.split(text) {
-            // A unit would not make it right.
+            // A unit would not make a negative number valid.
             Err(ParseError::NoUnit { .. }) if text.trim().starts_with('-') => return Err(self.out_of_range(text)),
             split => split?,
         };
         number.scaled(factor).ok_or_else(|| self.out_of_range(text))
     }
 
-    /// The same where it may be negative: from `-most` to `most`.
-    pub(crate) fn parse_signed(&self, text: &str, most: u64) -> Result<i64, ParseError> {
+    /// Parses a signed quantity from `-max` to `max`.
+    pub(crate) fn parse_signed(&self, text: &str, max: u64) -> Result<i64, ParseError> {
         let (mut number, factor) = self.split(text)?;
         let negative = std::mem::take(&mut number.negative);
-        let size = number.scaled(factor).filter(|size| *size <= most).and_then(|size| i64::try_from(size).ok());
+        let size = number.scaled(factor).filter(|size| *size <= max).and_then(|size| i64::try_from(size).ok());
         let size = size.ok_or_else(|| self.out_of_range(text))?;
         Ok(if negative { -size } else { size })
     }
@@ -172,12 +172,12 @@ impl Notation {
         ParseError::OutOfRange { text: shorten(text.trim()), what: self.what, range: self.range }
     }
 
-    /// Its units, for messages.
+    /// Returns the names of all units, for messages.
     pub(crate) fn known(&self) -> String {
         self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The number, and how many base units one of its unit is.
+    /// Returns the number and the size of its unit in base units.
     fn split(&self, text: &str) -> Result<(Decimal, u64), ParseError> {
         let trimmed = text.trim();
         let shown = || shorten(trimmed);
@@ -202,7 +202,7 @@ impl Notation {
         Ok((number, *factor))
     }
 
-    /// As [`Self::format`], behind its sign.
+    /// Writes the sign and [`Self::format`] of the absolute value.
     pub(crate) fn format_signed(&self, value: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if value < 0 {
             f.write_str("-")?;
@@ -210,7 +210,7 @@ impl Notation {
         self.format(value.unsigned_abs(), f)
     }
 
-    /// Prints the shortest exact decimal: the largest unit that leaves at least one before the point.
+    /// Writes the shortest exact decimal: the largest unit in which the value is at least 1.
     pub(crate) fn format(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.units.iter().find(|(_, factor)| *factor == 1).unwrap_or(&self.units[0]);
         let mut best = *base;
@@ -232,7 +232,7 @@ impl Notation {
     }
 }
 
-/// The number that a text begins with and the unit behind it, whatever that is: 1.5 and `"ms"` of `"1.5ms"`; `None` without a number.
+/// Returns the leading number of a text and the rest as its unit: 1.5 and `"ms"` of `"1.5ms"`. `None` without number.
 #[must_use]
 pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let trimmed = text.trim();
@@ -245,7 +245,7 @@ fn is_power_of_ten(value: u64) -> bool {
     10u64.checked_pow(value.ilog10()) == Some(value)
 }
 
-/// Error messages quote input; nobody wants a megabyte of it.
+/// Returns at most 40 characters of an input, for error messages.
 pub(crate) fn shorten(text: &str) -> String {
     if text.chars().count() <= 40 {
         return text.to_owned();

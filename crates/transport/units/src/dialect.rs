@@ -1,10 +1,10 @@
-//! Whose rules an option preset follows.
+//! Presets of options by the specification or implementation they follow.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A preset of options: whose rules to follow where practice differs. Algorithms never see it; their `preset`
-/// turns it into plain options that a scenario may override one by one.
+/// Specification or implementation whose behavior the options follow where practice differs. Each algorithm's `preset`
+/// converts it to plain options, which a scenario may override one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "schema",
@@ -19,15 +19,15 @@ pub enum Dialect {
     Headway1,
     /// The RFCs as written.
     Rfc,
-    /// ns-2.35, which the papers ran.
+    /// ns-2.35, the simulator of the papers.
     Ns2,
-    /// ns-3.37's queues; the RFCs for all else.
+    /// The queues of ns-3.37; otherwise as `rfc`.
     Ns3,
     /// Linux 6.1.
     Linux,
 }
 
-/// The text names no dialect.
+/// Unknown name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dialect \"{0}\"; known are headway-1 (or headway), rfc, ns2, ns3, linux")]
 pub struct ParseDialectError(String);

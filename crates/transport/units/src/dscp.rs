@@ -4,13 +4,13 @@ use crate::decimal::shorten;
 use std::fmt;
 use std::str::FromStr;
 
-/// The six bits of the IP header by which a network tells classes of traffic apart (RFC 2474 section 3). Text: a name such as `"ef"`, or a
-/// number from 0 to 63.
+/// Differentiated services code point, the six bits of the IP header that select a class of traffic (RFC 2474 section
+/// 3). Text: a name such as `"ef"`, or a number from 0 to 63.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
-/// Class selectors (RFC 2474 section 4.2.2), assured forwarding (RFC 2597 section 6), expedited forwarding (RFC 3246 section 2.7),
-/// VOICE-ADMIT (RFC 5865 section 2.3), lower effort (RFC 8622 section 4).
+/// Class selectors (RFC 2474 section 4.2.2), assured forwarding (RFC 2597 section 6), expedited forwarding (RFC 3246
+/// section 2.7), VOICE-ADMIT (RFC 5865 section 2.3), lower effort (RFC 8622 section 4).
 const NAMES: [(u8, &str); 23] = [
     (0, "cs0"),
     (1, "le"),
@@ -38,24 +38,24 @@ const NAMES: [(u8, &str); 23] = [
 ];
 
 impl Dscp {
-    /// What a packet bears that nobody has marked: `cs0`, the default (RFC 2474 section 4.1).
+    /// Default of unmarked packets (RFC 2474 section 4.1).
     pub const CS0: Self = Self(0);
-    /// How many there are.
+    /// Number of code points.
     pub const COUNT: usize = 64;
 
-    /// `value`, if it is from 0 to 63.
+    /// Returns the code point `value` if it is from 0 to 63.
     #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         if value < Self::COUNT as u8 { Some(Self(value)) } else { None }
     }
 
-    /// From 0 to 63.
+    /// Returns the code point, 0 to 63.
     #[must_use]
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// Its name, if it has one.
+    /// Returns the name, if the code point has one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.into_iter().find(|(value, _)| *value == self.0).map(|(_, name)| name)
@@ -71,11 +71,11 @@ impl fmt::Display for Dscp {
     }
 }
 
-/// The text is no DSCP.
+/// Error of parsing a DSCP.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no DSCP: write cs0 to cs7, af11 to af43, ef, va, le, or a number from 0 to 63")]
 pub struct ParseDscpError {
-    /// What was found.
+    /// Rejected text, shortened.
     pub text: String,
 }
 
@@ -137,8 +137,8 @@ const _: () = {
 mod tests {
     use super::*;
 
-    /// CSx is x000 (RFC 2474 section 4.2.2.2); AFxy is 8x + 2y (RFC 2597 section 6); EF is 101110 (RFC 3246 section 2.7); VOICE-ADMIT 101100
-    /// (RFC 5865 section 2.3); LE 000001 (RFC 8622 section 4).
+    /// CSx is x000 (RFC 2474 section 4.2.2.2); AFxy is 8x + 2y (RFC 2597 section 6); EF is 101110 (RFC 3246 section
+    /// 2.7); VOICE-ADMIT 101100 (RFC 5865 section 2.3); LE 000001 (RFC 8622 section 4).
     #[test]
     fn names_are_those_of_their_rfcs() {
         let value = |name: &str| name.parse::<Dscp>().unwrap().value();
@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(value(&format!("af{x}{y}")), 8 * x + 2 * y);
         }
         assert_eq!([value("ef"), value("va"), value("le")], [0b10_1110, 0b10_1100, 0b00_0001]);
-        // Eight, twelve and three: each name once.
+        // 8 class selectors, 12 assured forwarding classes and 3 others, each once.
         let mut values = NAMES.map(|(value, _)| value).to_vec();
         values.dedup();
         assert_eq!((values.len(), values.is_sorted()), (8 + 12 + 3, true));

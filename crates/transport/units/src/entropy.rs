@@ -1,23 +1,23 @@
-//! Where bits come from that an attacker must not guess.
+//! Sources of random bits that an attacker must not be able to predict.
 
 use crate::Random;
 use crate::random::below;
 use std::fmt;
 
-/// A source of random bits for keys, first sequence numbers and ports.
+/// Source of random bits for keys, initial sequence numbers and ports.
 ///
-/// [`Random`] is one, for simulations and tests: whoever has seen some of its bits knows the others. Where a network can be
-/// attacked, the source is the operating system's or a generator that is made for it, and an implementation is a line a method:
-/// `bits` asks it, `stream` is another handle to it.
+/// [`Random`] implements it for simulations and tests only: some of its bits are enough to predict the others. A
+/// network that can be attacked needs the operating system's generator or another cryptographic one, where `bits` calls
+/// the generator and `stream` returns another handle to it.
 pub trait Entropy: fmt::Debug + Send + Sync {
-    /// 64 random bits.
+    /// Returns 64 random bits.
     fn bits(&mut self) -> u64;
 
-    /// A source for the part called `name`. How much that draws changes nothing for others: a stream of its own where draws must
-    /// be the same in each run, and the same source where nobody can tell.
+    /// Returns a source for the component called `name`. A reproducible source returns an independent stream, so that
+    /// the number of draws of one component does not affect others. A cryptographic source may return itself.
     fn stream(&mut self, name: &str) -> Box<dyn Entropy>;
 
-    /// Uniform among 0, 1, .. `below - 1`; 0 if `below` is 0.
+    /// Returns a uniform number of 0, 1, .. `below - 1`; 0 if `below` is 0.
     fn below(&mut self, below: u64) -> u64 {
         self::below(below, || self.bits())
     }
@@ -36,9 +36,9 @@ impl Entropy for Random {
 mod tests {
     use super::*;
 
-    /// A part's draws are its own: those of the source go on the same, however much the part has drawn.
+    /// The draws of a component do not affect those of the source.
     #[test]
-    fn streams_are_apart() {
+    fn streams_are_independent() {
         let drawn = |many: usize| {
             let mut source = Random::new(1, "source");
             let mut part = Entropy::stream(&mut source, "part");
@@ -52,9 +52,8 @@ mod tests {
         assert_eq!(Entropy::stream(&mut source, "part").bits(), Random::new(seed, "part").bits());
     }
 
-    /// Behind the trait a stream draws what it draws without.
     #[test]
-    fn below_is_the_same() {
+    fn the_trait_draws_the_same_numbers_below_a_bound() {
         let (mut plain, mut source) = (Random::new(3, "below"), Random::new(3, "below"));
         let source: &mut dyn Entropy = &mut source;
         for below in [0, 1, 6, 1000, u64::MAX] {

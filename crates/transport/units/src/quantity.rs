@@ -1,11 +1,11 @@
-//! Rates, byte counts, probabilities, and sizes of queues.
+//! Rates, byte counts, probabilities and queue sizes.
 
 use crate::decimal::{Notation, ParseError, number_and_unit, shorten};
 use crate::time::Duration;
 use std::fmt;
 use std::str::FromStr;
 
-/// Serde and JSON Schema for a type that is text in a file, through `Display` and `FromStr`.
+/// Implements serde and JSON Schema for a type that is text in a file, through `Display` and `FromStr`.
 macro_rules! text_serde {
     ($type:ty, $name:literal, $expecting:literal) => {
         #[cfg(feature = "schema")]
@@ -24,9 +24,9 @@ macro_rules! text_serde {
                             f.write_str($expecting)
                         }
                         fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                            text.parse().map_err($crate::quantity::refused)
+                            text.parse().map_err($crate::quantity::deserialize_error)
                         }
-                        // A bare 0 needs no unit; any other number is told that it does.
+                        // A bare 0 needs no unit; any other number is rejected for lacking one.
                         fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
                             self.visit_str(&number.to_string())
                         }
@@ -56,9 +56,8 @@ macro_rules! text_serde {
 }
 pub(crate) use text_serde;
 
-/// Returns serde's error for a text that is no quantity.
 #[cfg(feature = "schema")]
-pub(crate) fn refused<E: serde::de::Error>(error: ParseError) -> E {
+pub(crate) fn deserialize_error<E: serde::de::Error>(error: ParseError) -> E {
     match error {
         ParseError::OutOfRange { text, what, range } => {
             E::invalid_value(serde::de::Unexpected::Str(&text), &format!("{what} {range}").as_str())
@@ -114,22 +113,22 @@ const PACKETS: Notation = Notation {
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bits` bits per second.
+    /// Creates a rate of `bits` bit/s.
     #[must_use]
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
-    /// Bits per second.
+    /// Returns the rate in bit/s.
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
-    /// Whether nothing ever passes.
+    /// Returns whether the rate is 0 bit/s.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
-    /// How long `bytes` take at this rate, rounded to the nearest nanosecond; [`Duration::MAX`] at rate zero.
+    /// Returns the transmission time of `bytes`, rounded to the nearest nanosecond; [`Duration::MAX`] at rate zero.
     #[must_use]
     pub fn time_of(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
@@ -146,13 +145,13 @@ impl Rate {
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// `count` bytes.
+    /// Creates a number of bytes.
     #[must_use]
     #[inline]
     pub const fn new(count: u64) -> Self {
         Self(count)
     }
-    /// How many.
+    /// Returns the number of bytes.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.0
@@ -164,38 +163,38 @@ impl Bytes {
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// Probability 0.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// Probability 1.
     pub const ONE: Self = Self(1.0);
-    /// `value`, if it is from 0 to 1.
+    /// Returns the probability `value` if it is from 0 to 1.
     #[must_use]
     #[inline]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
-    /// From 0 to 1.
+    /// Returns the probability, 0 to 1.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0
     }
 }
 
-/// How much a queue may hold. Text: `"20packets"` or `"30kB"`.
+/// Capacity of a queue. Text: `"20packets"` or `"30kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueueSize {
-    /// Counted in packets.
+    /// Number of packets.
     Packets(u64),
-    /// Counted in bytes.
+    /// Number of bytes.
     Bytes(Bytes),
 }
 
-/// A level of a queue's average, possibly between packets. Text: `"7.5packets"` or `"2500B"`.
+/// Level of a queue's average, possibly fractional. Text: `"7.5packets"` or `"2500B"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Threshold {
-    /// In packets.
+    /// Number of packets.
     Packets(f64),
-    /// In bytes.
+    /// Number of bytes.
     Bytes(f64),
 }
 
@@ -259,7 +258,7 @@ impl FromStr for QueueSize {
         } else {
             text.parse().map(Self::Bytes)
         };
-        // Whichever of the two it was taken for, it may be written as the other one too.
+        // The text was parsed as one of two forms; the message must name both.
         size.map_err(|error| match error {
             ParseError::NotANumber { text, .. } => ParseError::NotANumber { text, what: WHAT, example: EXAMPLE },
             ParseError::NoUnit { text, .. } => ParseError::NoUnit { text, what: WHAT, example: EXAMPLE },
@@ -327,7 +326,7 @@ text_serde!(Bytes, "Bytes", "a number of bytes with its unit, such as \"1000B\""
 text_serde!(QueueSize, "QueueSize", "the size of a queue with its unit, such as \"20packets\" or \"30kB\"");
 text_serde!(Threshold, "Threshold", "a queue level with its unit, such as \"5packets\" or \"2500B\"");
 
-// A probability is the one quantity without a unit, so a bare number is right too.
+// A probability has no unit, so a bare number is valid.
 #[cfg(feature = "schema")]
 const _: () = {
     impl serde::Serialize for Probability {
@@ -344,7 +343,7 @@ const _: () = {
                     f.write_str("a probability from 0 to 1, such as 0.01 or \"1%\"")
                 }
                 fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Probability, E> {
-                    text.parse().map_err(refused)
+                    text.parse().map_err(deserialize_error)
                 }
                 fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
                     Probability::new(value).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(value), &self))
@@ -378,7 +377,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rates_read_as_the_field_writes_them() {
+    fn rates_accept_the_usual_units() {
         for (text, bits) in
             [("2Mbps", 2_000_000), ("2Mb/s", 2_000_000), ("0.9973Mbps", 997_300), ("64kbps", 64_000), ("1kB/s", 8_000)]
         {
@@ -402,9 +401,9 @@ mod tests {
         assert!(Probability::new(f64::NAN).is_none());
     }
 
-    /// A queue is counted in packets or in bytes: who takes the wrong word for the one is told of both.
+    /// The error for a wrong unit of a queue size lists packets and bytes.
     #[test]
-    fn the_units_of_a_queue_are_packets_too() {
+    fn queue_size_errors_list_packets_and_bytes() {
         for text in ["20Packets", "5pkts", "20p", "5packetz"] {
             let error = text.parse::<QueueSize>().unwrap_err().to_string();
             assert!(
@@ -419,9 +418,9 @@ mod tests {
         assert_eq!("3 packet".parse(), Ok(QueueSize::Packets(3)));
     }
 
-    /// The range is that of the value, not of the number before its unit: what is printed is in it too.
+    /// The range limits the value, not the number before the unit, so that printed values can be parsed.
     #[test]
-    fn thresholds_end_at_ten_to_the_eighteen() {
+    fn thresholds_are_at_most_ten_to_the_eighteen() {
         assert_eq!("1000000000000MB".parse(), Ok(Threshold::Bytes(1e18)));
         for text in ["1000000000001MB", "1e16kB", "1.1e18B", "1.1e18packets", "-1B"] {
             assert!(text.parse::<Threshold>().is_err(), "{text}");

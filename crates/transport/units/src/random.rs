@@ -1,52 +1,52 @@
-//! Random streams: one a component, named, and the same on every machine.
+//! Named random streams, one per component, identical on every machine.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// A random stream: xoshiro256++ (Blackman and Vigna 2018), seeded from a hash of the scenario's seed and the
-/// component's name, so that adding a component changes no other component's draws.
+/// Random stream: xoshiro256++ (Blackman and Vigna 2018), seeded from a hash of the scenario's seed and the component's
+/// name. Adding a component does not change the draws of others.
 #[derive(Clone, Debug)]
 pub struct Random {
     stream: Xoshiro256PlusPlus,
-    /// What is drawn before it, the last first.
-    given: Vec<u64>,
+    /// Predetermined first draws, in reverse order.
+    first_draws: Vec<u64>,
 }
 
 impl Random {
-    /// The stream of the component called `name` in the scenario seeded with `seed`.
+    /// Creates the stream of the component called `name` in a scenario seeded with `seed`.
     #[must_use]
     pub fn new(seed: u64, name: &str) -> Self {
         let seed = xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed);
-        Self { stream: Xoshiro256PlusPlus::seed_from_u64(seed), given: Vec::new() }
+        Self { stream: Xoshiro256PlusPlus::seed_from_u64(seed), first_draws: Vec::new() }
     }
 
-    /// A stream whose first draws are these bits, for what is to decide as something else did that drew them.
+    /// Creates a stream whose first draws are `bits`, to replay the decisions of another generator.
     #[must_use]
     pub fn that_draws(bits: &[u64]) -> Self {
-        Self { given: bits.iter().rev().copied().collect(), ..Self::new(0, "behind what was given") }
+        Self { first_draws: bits.iter().rev().copied().collect(), ..Self::new(0, "behind what was given") }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        match self.given.pop() {
+        match self.first_draws.pop() {
             Some(bits) => bits,
             None => self.stream.next_u64(),
         }
     }
 
-    /// Uniform in [0, 1), in steps of 2^-53.
+    /// Returns a uniform number in [0, 1), in steps of 2^-53.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform among 0, 1, .. `below - 1`; 0 if `below` is 0. Exact (Lemire 2019, with rejection).
+    /// Returns a uniform number of 0, 1, .. `below - 1`; 0 if `below` is 0. Unbiased (Lemire 2019, with rejection).
     pub fn below(&mut self, below: u64) -> u64 {
         self::below(below, || self.bits())
     }
 }
 
-/// Uniform among 0, 1, .. `below - 1`, out of 64 random bits and more where they are rejected.
+/// Returns a uniform number of 0, 1, .. `below - 1`, from 64 random bits and more after each rejection.
 pub(crate) fn below(below: u64, mut bits: impl FnMut() -> u64) -> u64 {
     if below == 0 {
         return 0;
@@ -64,7 +64,7 @@ pub(crate) fn below(below: u64, mut bits: impl FnMut() -> u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The generator and its seeding are part of every published record: these draws may never change.
+    /// The generator and its seeding define every published record, so these draws must not change.
     #[test]
     fn streams_are_pinned() {
         let mut random = Random::new(1, "link n1->n2");
@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn the_first_draws_may_be_given() {
-        let given = [0, 1, 1 << 63, PINNED[0], u64::MAX];
-        let mut random = Random::that_draws(&given);
-        assert_eq!(given.map(|_| random.bits()), given);
+        let first_draws = [0, 1, 1 << 63, PINNED[0], u64::MAX];
+        let mut random = Random::that_draws(&first_draws);
+        assert_eq!(first_draws.map(|_| random.bits()), first_draws);
         assert_ne!(random.bits(), random.bits());
     }
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_even() {
+    fn below_is_uniform() {
         let mut random = Random::new(3, "below");
         let mut counts = [0u32; 6];
         for _ in 0..60_000 {

@@ -1,34 +1,35 @@
-//! How a scenario names an algorithm: `kind`, its options, their presets.
+//! Selection of an algorithm by a scenario: `kind`, options, presets.
 //!
-//! Each algorithm's options stand in its own file as a struct with [`Options`]. A [`registry!`](crate::registry) line
-//! a kind makes the enum over them, with their schema, and the enum that dispatches to the running algorithms.
+//! The options of each algorithm are a struct that implements [`Options`], in the file of the algorithm.
+//! [`registry!`](crate::registry) generates the enum over these structs, its schema, and the enum that dispatches to
+//! the algorithms.
 
 use crate::Dialect;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// The options of one algorithm: plain data with its ranges.
+/// Options of one algorithm.
 pub trait Options: Sized {
-    /// The values under a dialect. A scenario's own keys are laid over these.
+    /// Returns the values of a dialect. The keys of a scenario override them.
     fn preset(dialect: Dialect) -> Self;
 
-    /// Ranges that the types do not already keep.
+    /// Checks ranges that the types do not enforce.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it and what would be right.
+    /// Returns the first invalid key with its value and the allowed range.
     fn check(&self) -> Result<(), OptionError> {
         Ok(())
     }
 
-    /// Returns the keys that have no effect with the values of the others, whatever their own values are.
+    /// Returns the keys that have no effect, given the values of the other keys.
     ///
-    /// A scenario that writes one of them with another value than the preset's is refused, and so is a command that writes one.
+    /// Setting such a key, in a scenario to another value than the preset's or in a command, is an error.
     fn unused(&self) -> Vec<OptionError> {
         Vec::new()
     }
 }
 
-/// Describes `key`, which has an effect only where `condition` holds, such as `shorten = "step"`; `None` where it `holds`.
+/// Returns an error for `key` unless `holds`. `condition` is a text such as `shorten = "step"`.
 #[must_use]
 pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<OptionError> {
     (!holds).then(|| {
@@ -37,27 +38,27 @@ pub fn unused_unless(holds: bool, key: &'static str, condition: &str) -> Option<
     })
 }
 
-/// A value that an algorithm cannot work with.
+/// Invalid value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OptionError {
-    /// The key, as written in the scenario.
+    /// Key as written in the scenario.
     pub key: &'static str,
-    /// The tables within the options that the key stands in, the outermost first; none: among the options themselves.
+    /// Tables within the options that contain the key, outermost first; empty if the key is not in a table.
     pub tables: Vec<&'static str>,
-    /// What is wrong and what would be right, as a sentence part.
+    /// What is wrong and what is allowed, without the key.
     pub message: String,
-    /// A right value as a scenario has it, where the preset has none: who leaves the key out is told to write it.
+    /// Valid value in the notation of a scenario, for a key without preset. The error for a missing key includes it.
     pub example: Option<String>,
 }
 
 impl OptionError {
-    /// `key` is wrong, because of `message`.
+    /// Creates an error about `key`.
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self { key, tables: Vec::new(), message: message.into(), example: None }
     }
 
-    /// The same with a value that is right, which ends the message: `write one` becomes `write one such as 5`.
+    /// Adds a valid value and appends it to the message: `write one` becomes `write one such as 5`.
     #[must_use]
     pub fn such_as(mut self, example: impl Into<String>) -> Self {
         let example = example.into();
@@ -66,7 +67,7 @@ impl OptionError {
         self
     }
 
-    /// The same, where the key stands in a table within the options.
+    /// Adds an outer table that contains the key.
     #[must_use]
     pub fn within(mut self, table: &'static str) -> Self {
         self.tables.insert(0, table);
@@ -77,7 +78,7 @@ impl OptionError {
 /// Checks that the value of `key` is in a range.
 ///
 /// # Errors
-/// Names the key, its value and the range.
+/// Returns the key, its value and the range.
 pub fn check_range<T: PartialOrd + Display>(
     key: &'static str,
     value: T,
@@ -89,45 +90,45 @@ pub fn check_range<T: PartialOrd + Display>(
     Err(OptionError::new(key, format!("{value} is out of range: from {} to {}", range.start(), range.end())))
 }
 
-/// A set of algorithms of one sort, told apart by the key `kind`. Made by [`registry!`](crate::registry).
+/// Set of algorithms of one category, distinguished by the key `kind`. Implemented by [`registry!`](crate::registry).
 pub trait Registry: Sized + Clone {
-    /// What these are, for messages: `"queue"`.
+    /// Category, for messages: `"queue"`.
     const WHAT: &'static str;
-    /// The kinds there are.
+    /// Names of the algorithms.
     const KINDS: &'static [&'static str];
-    /// A word and a key that complete each other: with `("dccp", "ccid")` the kind `dccp-3` is written
-    /// `kind = "dccp", ccid = 3`.
+    /// Word and key that together form a kind: with `("dccp", "ccid")` the kind `dccp-3` is written `kind = "dccp",
+    /// ccid = 3`.
     const NUMBERED: Option<(&'static str, &'static str)> = None;
 
-    /// Which kind this is.
+    /// Returns the kind.
     fn kind(&self) -> &'static str;
 
-    /// The options of `kind` under a dialect; `None` if there is no such kind.
+    /// Returns the options of `kind` under a dialect; `None` if the kind is unknown.
     fn preset(kind: &str, dialect: Dialect) -> Option<Self>;
 
-    /// [`Options::check`] of whichever kind this is.
+    /// Calls [`Options::check`] of the kind.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the error of [`Options::check`].
     fn check(&self) -> Result<(), OptionError>;
 
-    /// [`Options::unused`] of the kind.
+    /// Calls [`Options::unused`] of the kind.
     fn unused(&self) -> Vec<OptionError> {
         Vec::new()
     }
 }
 
-/// A [`Registry`] whose options are tables of a scenario, with a JSON Schema. Made by the same line, with the feature `schema`.
+/// [`Registry`] whose options are tables of a scenario, with a JSON Schema. Requires the feature `schema`.
 #[cfg(feature = "schema")]
 pub trait SchemaRegistry: Registry + serde::Serialize + schemars::JsonSchema {
-    /// Reads the options of `kind` (one of [`Registry::KINDS`]) from a table without the key `kind`.
+    /// Deserializes the options of `kind` (one of [`Registry::KINDS`]) from a table without the key `kind`.
     ///
     /// # Errors
-    /// The deserializer's, or an unknown kind.
+    /// Returns an error for an unknown kind, or that of the deserializer.
     fn deserialize<'de, D: serde::Deserializer<'de>>(kind: &str, options: D) -> Result<Self, D::Error>;
 }
 
-/// The JSON Schema of a table with `kind` and one of several option sets.
+/// Returns the JSON Schema of a table with `kind` and the options of that kind.
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
@@ -149,11 +150,12 @@ pub fn schema_of_kinds(kinds: Vec<(&'static str, schemars::Schema)>) -> schemars
     schemars::json_schema!({ "oneOf": one_of })
 }
 
-/// Declares the algorithms of one sort: `"kind" => Variant(options type, machine type)`, a line each. A last line `; from code "kind" => ..` is one that only
-/// code can make: no scenario can name it, and the schema has none.
+/// Declares the algorithms of one category, one per line: `"kind" => Variant(options type, machine type)`. A last line
+/// `; from code "kind" => ..` declares one that only code can create: no scenario can name it, and the schema omits it.
 ///
-/// Makes the option enum with [`Registry`](crate::Registry), and where the crate that declares them has a feature `schema` that is on, with
-/// `SchemaRegistry`, `Serialize` and `JsonSchema`; the machine enum with one variant a kind; and a macro for static dispatch, `each!(value, name => expression)`.
+/// Generates the option enum with [`Registry`](crate::Registry) and, if the declaring crate has the feature `schema`
+/// on, `SchemaRegistry`, `Serialize` and `JsonSchema`; the machine enum with one variant per kind; and a macro for
+/// static dispatch, `each!(value, name => expression)`.
 #[macro_export]
 macro_rules! registry {
     ($($all:tt)*) => { $crate::__registry!{ ($) $($all)* } };
@@ -174,14 +176,14 @@ macro_rules! __registry {
         #[derive(Clone, Debug, PartialEq)]
         pub enum $Options {
             $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($opts), )+
-            $( #[doc = "What no scenario can name."] $Code($code_opts), )?
+            $( #[doc = "Created by code only; no scenario can name it."] $Code($code_opts), )?
         }
 
         $(#[$machine_meta])*
         #[derive(Debug)]
         pub enum $Machine $(<$G>)? {
             $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($machine), )+
-            $( #[doc = "What no scenario can name."] $Code($code_machine), )?
+            $( #[doc = "Created by code only; no scenario can name it."] $Code($code_machine), )?
         }
 
         #[allow(unused_macros)]
@@ -235,7 +237,7 @@ macro_rules! __registry {
                 match self {
                     $( Self::$Variant(options) =>
                         $crate::__private::serde::Serialize::serialize(&Tagged { kind: $kind, options }, serializer), )+
-                    // What code has made cannot be written down.
+                    // Options created by code have no serialized form.
                     $( Self::$Code(_) => $crate::__private::serde::Serialize::serialize(
                         &Tagged { kind: $code_kind, options: &::std::collections::BTreeMap::<&str, &str>::new() }, serializer), )?
                 }

@@ -1,9 +1,8 @@
-//! The mean and the mean deviation of round trips.
+//! Round-trip time estimators.
 
 use crate::Duration;
 
-/// SRTT and RTTVAR of RFC 6298 section 2: the mean moves by an eighth of each sample, the deviation by a quarter of how far the
-/// sample is from the mean.
+/// SRTT and RTTVAR of RFC 6298 section 2, with gains of 1/8 for the mean and 1/4 for the deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTripEstimate {
     mean: Option<Duration>,
@@ -11,7 +10,7 @@ pub struct RoundTripEstimate {
 }
 
 impl RoundTripEstimate {
-    /// A round trip was measured. After the first one the mean is that, and the deviation half of it.
+    /// Adds a sample. The first sample R sets the mean to R and the deviation to R/2.
     #[inline]
     pub fn sample(&mut self, r: Duration) {
         let mean = match self.mean {
@@ -28,20 +27,20 @@ impl RoundTripEstimate {
         self.mean = Some(mean);
     }
 
-    /// SRTT; none before the first sample.
+    /// Returns SRTT; `None` before the first sample.
     #[must_use]
     pub const fn mean(&self) -> Option<Duration> {
         self.mean
     }
 
-    /// RTTVAR; nothing before the first sample.
+    /// Returns RTTVAR; zero before the first sample.
     #[must_use]
     pub const fn deviation(&self) -> Duration {
         self.deviation
     }
 }
 
-/// What `min_rto` is the least of.
+/// Quantity that `min_rto` bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -49,23 +48,23 @@ impl RoundTripEstimate {
     serde(rename_all = "kebab-case")
 )]
 pub enum RtoFloor {
-    /// The timeout (RFC 6298).
+    /// Retransmission timeout (RFC 6298).
     Rto,
-    /// Four times RTTVAR, to which SRTT is added (Linux).
+    /// Four times RTTVAR, before SRTT is added (Linux).
     Variance,
 }
 
-/// The same in ticks of a coarse clock and in integers, as 4.3BSD kept them (Jacobson 1988, appendix A): SRTT times 8 and RTTVAR times 4.
-/// Neither is ever less than one unit of these. With ticks of 1 us it is RFC 6298 to the microsecond.
+/// Integer estimator in ticks of a coarse clock, as in 4.3BSD (Jacobson 1988, appendix A), which stores 8 SRTT and 4
+/// RTTVAR, each at least 1. With ticks of 1 us it equals RFC 6298 to the microsecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TickedRoundTripEstimate {
-    /// 0 before the first sample.
+    /// 8 SRTT; 0 before the first sample.
     mean8: i64,
     deviation4: i64,
 }
 
 impl TickedRoundTripEstimate {
-    /// A round trip of so many ticks was measured; less than one counts as one.
+    /// Adds a sample in ticks, at least 1.
     #[inline]
     pub fn sample(&mut self, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
@@ -78,8 +77,8 @@ impl TickedRoundTripEstimate {
         self.deviation4 = (self.deviation4 + error.abs() - (self.deviation4 >> 2)).max(1);
     }
 
-    /// The same, but a round trip far below the mean raises the deviation by an eighth only (Linux 2.6 `tcp_rtt_estimator`; ns-2.35
-    /// tcp/tcp-linux.cc, `rtt_update`).
+    /// Adds a sample by the rule of Linux: a round trip far below the mean raises the deviation by an eighth only
+    /// (Linux 2.6 `tcp_rtt_estimator`; ns-2.35 tcp/tcp-linux.cc, `rtt_update`).
     pub fn sample_linux(&mut self, ticks: i64) {
         let ticks = ticks.clamp(1, i64::MAX / 64);
         if self.mean8 == 0 {
@@ -92,26 +91,26 @@ impl TickedRoundTripEstimate {
         self.deviation4 += if error < 0 && rise > 0 { rise >> 3 } else { rise };
     }
 
-    /// 8 SRTT in ticks; 0 before the first sample.
+    /// Returns 8 SRTT in ticks; 0 before the first sample.
     #[must_use]
     pub const fn mean8(&self) -> i64 {
         self.mean8
     }
 
-    /// 4 RTTVAR in ticks.
+    /// Returns 4 RTTVAR in ticks.
     #[must_use]
     pub const fn deviation4(&self) -> i64 {
         self.deviation4
     }
 
-    /// `SRTT + 4 RTTVAR` in ticks, rounded down.
+    /// Returns `SRTT + 4 RTTVAR` in ticks, rounded down.
     #[must_use]
     pub const fn timeout(&self) -> i64 {
         (self.deviation4 * 8 + self.mean8) >> 3
     }
 
-    /// What is known is stale: the next sample counts as the first. Until then the mean is part of the deviation (ns-2.35 tcp/tcp.cc,
-    /// `rtt_backoff`).
+    /// Discards the mean, so that the next sample counts as the first. Until then the mean is part of the deviation
+    /// (ns-2.35 tcp/tcp.cc, `rtt_backoff`).
     pub const fn go_stale(&mut self) {
         self.deviation4 += self.mean8 >> 3;
         self.mean8 = 0;
@@ -122,9 +121,9 @@ impl TickedRoundTripEstimate {
 mod tests {
     use super::*;
 
-    /// `rtt_update` of ns-2.35 tcp/tcp-linux.cc by hand: far below the mean 80 - 50 and 70 - 50 count as 3 and 2, what is above counts whole.
+    /// `rtt_update` of ns-2.35 tcp/tcp-linux.cc by hand. Far below the mean, 80 - 50 and 70 - 50 count as 3 and 2.
     #[test]
-    fn linux_takes_a_shorter_round_trip_easy() {
+    fn linux_weights_short_round_trips_by_an_eighth() {
         let mut estimate = TickedRoundTripEstimate::default();
         let after = [100, 20, 20, 81, 181].map(|ticks| {
             estimate.sample_linux(ticks);
@@ -137,16 +136,16 @@ mod tests {
         }
     }
 
-    /// Jacobson's estimator by hand: ticks of 5, 5, 8, 5 (ns-2.35 tcp/tcp.cc with a tick of 10 ms).
+    /// Jacobson's estimator by hand: samples of 5, 5, 8, 5 ticks (ns-2.35 tcp/tcp.cc with a tick of 10 ms).
     #[test]
-    fn ticks() {
+    fn ticked_estimates_follow_jacobson() {
         let mut estimate = TickedRoundTripEstimate::default();
         let mut after = |ticks| {
             estimate.sample(ticks);
             (estimate.mean8(), estimate.deviation4(), estimate.timeout())
         };
         assert_eq!([after(5), after(5), after(8), after(5)], [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
-        // Nothing of what a clock can say overflows.
+        // No sample overflows.
         for ticks in [i64::MAX, i64::MIN, i64::MAX, 0] {
             after(ticks);
         }

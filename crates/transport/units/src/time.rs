@@ -22,56 +22,56 @@ pub(crate) const DURATION: Notation = Notation {
     ],
 };
 
-/// A point in time: nanoseconds since the zero of whoever passes it in (the start of a simulation, a node's clock).
+/// Point in time: nanoseconds since a zero chosen by the caller (the start of a simulation, a node's clock).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
-/// A length of time in whole nanoseconds. Text: `"10ms"`, `"1.5s"`, `"20us"`.
+/// Length of time in whole nanoseconds. Text: `"10ms"`, `"1.5s"`, `"20us"`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
 impl Instant {
     /// Time zero.
     pub const ZERO: Self = Self(0);
-    /// Later than everything: a deadline that never comes.
+    /// Later than every other instant: a deadline that is never reached.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
-    /// The instant `nanos` ns after zero.
+    /// Creates the instant `nanos` ns after zero.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
-    /// The instant `micros` us after zero.
+    /// Creates the instant `micros` us after zero.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
-    /// The instant `millis` ms after zero.
+    /// Creates the instant `millis` ms after zero.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
-    /// The instant `seconds` s after zero.
+    /// Creates the instant `seconds` s after zero.
     #[must_use]
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
-    /// Nanoseconds since zero.
+    /// Returns the nanoseconds since zero.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds since zero, rounded to a double.
+    /// Returns the seconds since zero, rounded to a double.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Time since `earlier`; zero if that is in fact later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-    /// `self - duration`, or `None` before time zero.
+    /// Returns `self - duration`, or `None` before time zero.
     #[must_use]
     pub fn checked_sub(self, duration: Duration) -> Option<Self> {
         self.0.checked_sub(duration.0).map(Self)
@@ -79,65 +79,65 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero nanoseconds.
     pub const ZERO: Self = Self(0);
-    /// The longest duration.
+    /// Longest duration.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `nanos` ns.
+    /// Creates a duration of `nanos` ns.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
-    /// `micros` us.
+    /// Creates a duration of `micros` us.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
-    /// `millis` ms.
+    /// Creates a duration of `millis` ms.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
-    /// `seconds` s.
+    /// Creates a duration of `seconds` s.
     #[must_use]
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
-    /// Rounds seconds to the nearest nanosecond; negative and NaN become zero, too long becomes [`Duration::MAX`].
+    /// Rounds seconds to the nearest nanosecond. Negative numbers and NaN become zero; larger values [`Duration::MAX`].
     #[must_use]
     pub fn from_secs_f64(seconds: f64) -> Self {
-        // `as` saturates, and takes NaN to zero.
+        // `as` saturates, and converts NaN to zero.
         Self((seconds * 1e9 + 0.5) as u64)
     }
-    /// Whole nanoseconds.
+    /// Returns the nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds, rounded to a double.
+    /// Returns the seconds, rounded to a double.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Whether this is no time at all.
+    /// Returns whether the duration is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
-    /// `self - other`, zero at least.
+    /// Returns `self - other`, at least zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// `self * factor`, [`Duration::MAX`] at most.
+    /// Returns `self * factor`, at most [`Duration::MAX`].
     #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 }
 
-// Sums saturate: "never" plus anything is never, and no sum of inputs can wrap into the past.
+// Sums saturate, so that no sum of inputs wraps into the past and [`Instant::FAR_FUTURE`] plus a duration stays.
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, duration: Duration) -> Self {
@@ -162,7 +162,7 @@ impl AddAssign for Duration {
 }
 impl Sub for Duration {
     type Output = Self;
-    /// Zero at least.
+    /// Saturates at zero.
     fn sub(self, other: Self) -> Self {
         self.saturating_sub(other)
     }
@@ -193,7 +193,7 @@ impl Sum for Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Minutes and hours are read, never printed: 90s says more than 1.5min.
+        // Minutes and hours are parsed but not printed: 90s is clearer than 1.5min.
         const PRINTED: Notation =
             Notation { units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)], ..DURATION };
         if self.0 == 0 { f.write_str("0s") } else { PRINTED.format(self.0, f) }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_text_is_told_what_would_be_right() {
+    fn errors_name_the_expected_form() {
         for (text, part) in [
             ("10", "has no unit"),
             ("10sec", "known are ns"),

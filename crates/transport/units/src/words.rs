@@ -1,35 +1,35 @@
-//! The words everyone shares.
+//! Identifiers and enumerations shared by all crates.
 
 use std::fmt;
 
-/// Which flow of a scenario a packet belongs to, counted from 0 in the order of the scenario.
+/// Index of a flow in the order of the scenario, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// The ECN field of the IP header (RFC 3168 section 5).
+/// ECN field of the IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The sender does not react to marks.
+    /// Not ECN-capable: the sender does not react to marks.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, codepoint 01.
     Ect1 = 0b01,
     /// ECN-capable, codepoint 10.
     Ect0 = 0b10,
-    /// Congestion was experienced.
+    /// Congestion experienced.
     Ce = 0b11,
 }
 
 impl Ecn {
-    /// Whether a queue may mark instead of drop.
+    /// Returns whether a queue may mark the packet instead of dropping it.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 }
 
-/// What a piece of media is, as far as priority and metrics care.
+/// Kind of media, for priorities and metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "schema",
@@ -37,26 +37,26 @@ impl Ecn {
     serde(rename_all = "kebab-case")
 )]
 pub enum MediaKind {
-    /// Anything else: a file, filler.
+    /// Any other data: a file, filler.
     #[default]
     Data,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Video of no particular frame type.
+    /// Video of unspecified frame type.
     Video,
-    /// A video frame that stands alone.
+    /// Intra-coded video frame.
     VideoI,
-    /// A video frame predicted from earlier ones.
+    /// Video frame predicted from earlier frames.
     VideoP,
-    /// A video frame predicted from both sides.
+    /// Video frame predicted from earlier and later frames.
     VideoB,
 }
 
 impl MediaKind {
-    /// Every kind, in order.
+    /// All kinds, in order.
     pub const ALL: [Self; 6] = [Self::Data, Self::Audio, Self::Video, Self::VideoI, Self::VideoP, Self::VideoB];
 
-    /// As written in scenarios and records.
+    /// Returns the name used in scenarios and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -76,28 +76,28 @@ impl fmt::Display for MediaKind {
     }
 }
 
-/// Why a packet went no further.
+/// Cause of a packet drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
-    /// The queue had no room.
+    /// The queue was full.
     QueueFull,
-    /// Active queue management chose it before the queue was full.
+    /// Active queue management dropped it before the queue was full.
     Early,
-    /// The channel lost it (random loss).
+    /// Random loss of the channel.
     Channel,
-    /// It is larger than the link's MTU.
+    /// Larger than the link's MTU.
     TooBig,
-    /// The host that it had reached had no room for it.
+    /// The receiving host had no space for it.
     Host,
-    /// It was above the rate and burst that the link's policer lets through.
+    /// Above the rate and burst of the link's policer.
     Policer,
 }
 
 impl DropCause {
-    /// Every cause, in order.
+    /// All causes, in order.
     pub const ALL: [Self; 6] = [Self::QueueFull, Self::Early, Self::Channel, Self::TooBig, Self::Host, Self::Policer];
 
-    /// As written in records.
+    /// Returns the name used in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -111,31 +111,31 @@ impl DropCause {
     }
 }
 
-/// Where a host had no room for a packet.
+/// Place of a drop in a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostDrop {
-    /// On the ring of its interface: the CPU never knew of it.
+    /// Ring of the interface, before any processing by the CPU.
     Ring,
-    /// In the queue for delivery: the CPU had worked for it.
+    /// Queue for delivery, after processing by the CPU.
     Queue,
 }
 
-/// Why a packet was never sent.
+/// Reason for which a packet was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SendDrop {
-    /// It came when its sender's queue was full.
+    /// It was rejected because the sender's queue was full.
     Refused,
-    /// It was thrown away for another one when its sender's queue was full.
+    /// It was removed from the sender's full queue in favor of another packet.
     PushedOut,
-    /// It would have come too late.
+    /// It would have arrived too late.
     Expired,
 }
 
 impl SendDrop {
-    /// Every cause, in order.
+    /// All causes, in order.
     pub const ALL: [Self; 3] = [Self::Refused, Self::PushedOut, Self::Expired];
 
-    /// As written in records.
+    /// Returns the name used in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

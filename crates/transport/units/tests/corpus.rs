@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz target for quantities: what once went wrong, and seeds for the fuzzer.
+//! Replays the corpus of the fuzz target for quantities: past failures and seeds of the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check_quantities.rs"]

@@ -1,11 +1,11 @@
-//! Quantities as the field writes them, each unit once, and times rounded to the nearest nanosecond.
+//! Units of quantities, and rounding of times to the nearest nanosecond.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_units::{Bytes, Duration, Rate, Threshold};
 
-/// SI's prefixes are powers of 1000, IEC's of 1024; a byte is 8 bits.
+/// SI prefixes are powers of 1000, IEC prefixes of 1024; a byte is 8 bits.
 #[test]
-fn each_unit_is_worth_what_it_says() {
+fn units_have_their_standard_sizes() {
     for (text, bits) in [
         ("3bps", 3),
         ("3kbps", 3_000),
@@ -57,7 +57,7 @@ fn each_unit_is_worth_what_it_says() {
 
 /// 8000 bits at 3 Mb/s are 2666666.67 ns, at 7 Mb/s 1142857.14 ns; 8 bits at 16 Gb/s are half a nanosecond.
 #[test]
-fn transmissions_take_the_nearest_nanosecond() {
+fn transmission_times_are_rounded_to_the_nearest_nanosecond() {
     for (bytes, rate, nanos) in [
         (1000, "3Mbps", 2_666_667),
         (1000, "7Mbps", 1_142_857),
@@ -70,32 +70,31 @@ fn transmissions_take_the_nearest_nanosecond() {
     }
 }
 
-/// The nearest, half up.
+/// Rounds half up.
 #[test]
-fn seconds_become_the_nearest_nanosecond() {
+fn seconds_are_rounded_to_the_nearest_nanosecond() {
     for (seconds, nanos) in [(1.4e-9, 1), (1.6e-9, 2), (0.25, 250_000_000), (-1.0, 0), (f64::NAN, 0)] {
         assert_eq!(Duration::from_secs_f64(seconds).as_nanos(), nanos, "{seconds} s");
     }
 }
 
-/// Four times 1.5 ms are 6 ms; what does not fit is the most there is.
+/// Multiplication saturates.
 #[test]
-fn a_duration_is_multiplied() {
+fn a_duration_is_multiplied_with_saturation() {
     assert_eq!((Duration::from_micros(1_500) * 4).as_nanos(), 6_000_000);
     assert_eq!(Duration::MAX * 2, Duration::MAX);
 }
 
-/// Only at rate zero nothing passes.
 #[test]
-fn a_rate_is_zero_or_not() {
+fn only_a_rate_of_zero_is_zero() {
     for (text, is_zero) in [("0bps", true), ("0.4bps", true), ("1bps", false), ("10Mbps", false)] {
         assert_eq!(text.parse::<Rate>().unwrap().is_zero(), is_zero, "{text}");
     }
 }
 
-/// A message quotes forty characters of what it was given, or thirty-seven and dots.
+/// Messages quote at most 40 characters of the input.
 #[test]
-fn what_is_wrong_is_quoted_in_short() {
+fn errors_quote_the_input_shortened() {
     for (length, quoted) in [(1, 1), (40, 40), (41, 37), (1_000_000, 37)] {
         let message = "x".repeat(length).parse::<Rate>().unwrap_err().to_string();
         let dots = if quoted < length { "..." } else { "" };
