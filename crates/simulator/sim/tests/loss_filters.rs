@@ -238,7 +238,7 @@ fn what_dccp_cannot_do_is_refused() {
     let told = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();
     assert!(
         told.contains(
-            "the controller needs to be told which losses are the channel's, and no packet of a connection reports that"
+            "the controller needs to know which packets the channel lost, and no packet of a connection reports that"
         ),
         "{told}"
     );

@@ -1,7 +1,7 @@
-//! Controllers that are not of this crate: whoever drives a simulation from code may bring its own. No scenario file can name one.
+//! Controllers supplied by a caller of the library. No scenario file can name one.
 //!
-//! Whoever writes the halves implements [`SenderHalf`] and [`ReceiverHalf`] as any controller does; what they report and need is
-//! said in [`ExternalOptions`], since it cannot be read from a half behind a pointer.
+//! A caller implements [`SenderHalf`] and [`ReceiverHalf`]. The constants of these traits are not accessible through a
+//! trait object, so [`ExternalOptions`] repeats the report form and the requirements.
 
 use crate::contract::{
     Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending,
@@ -12,23 +12,23 @@ use headway_units::Instant;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Makes the halves of a controller, for each flow its own.
+/// Factory of a controller's halves, called once per flow.
 pub trait ExternalController: Debug + Send + Sync {
-    /// The half at the data's sender.
+    /// Creates the sender half.
     fn sender(&self, context: SenderContext) -> Box<dyn AnySenderHalf>;
 
-    /// The half at the data's receiver.
+    /// Creates the receiver half.
     fn receiver(&self, context: ReceiverContext) -> Box<dyn AnyReceiverHalf>;
 }
 
-/// A controller from elsewhere.
+/// Options of an external controller.
 #[derive(Clone, Debug)]
 pub struct ExternalOptions {
-    /// What its receiver half reports.
+    /// Form of the receiver half's reports.
     pub reports: ReportForm,
-    /// What its halves need of their carrier.
+    /// Requirements of the halves on their carrier.
     pub needs: Vec<Need>,
-    /// What makes them.
+    /// Factory of the halves.
     pub controller: Arc<dyn ExternalController>,
 }
 
@@ -38,28 +38,28 @@ impl PartialEq for ExternalOptions {
     }
 }
 
-/// Makes of the lines below the traits without constants, which a pointer can lead to, and the halves that forward to it.
-macro_rules! behind_a_pointer {
+/// Generates object-safe variants of the half traits, without constants, and the halves that forward to them.
+macro_rules! object_safe_half {
     ($(#[$any_meta:meta])* $Any:ident for $Half:ident as $External:ident;
-     $( fn $name:ident([$($by:tt)+] $this:ident $(, $argument:ident: $Type:ty)*) $(-> $Answer:ty)?; )+) => {
+     $( fn $name:ident([$($by:tt)+] $this:ident $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?; )+) => {
         $(#[$any_meta])*
         pub trait $Any: Debug + Send {
             $( #[doc = concat!("[`", stringify!($Half), "::", stringify!($name), "`]")]
-               fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Answer)?; )+
+               fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Output)?; )+
         }
 
         impl<H: $Half + Debug + Send> $Any for H {
-            $( fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Answer)? { $Half::$name($this, $($argument),*) } )+
+            $( fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Output)? { $Half::$name($this, $($argument),*) } )+
         }
 
         impl $Half for $External {
-            $( fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Answer)? { $this.half.$name($($argument),*) } )+
+            $( fn $name($($by)+ $this, $($argument: $Type),*) $(-> $Output)? { $this.half.$name($($argument),*) } )+
         }
     };
 }
 
-behind_a_pointer! {
-    /// Any [`SenderHalf`].
+object_safe_half! {
+    /// Object-safe [`SenderHalf`].
     AnySenderHalf for SenderHalf as ExternalSender;
     fn poll_send([&mut] self, now: Instant, next: &Next) -> Permit;
     fn on_send([&mut] self, now: Instant, sending: &Sending) -> Stamp;
@@ -71,8 +71,8 @@ behind_a_pointer! {
     fn setbacks([&] self) -> Setbacks;
 }
 
-behind_a_pointer! {
-    /// Any [`ReceiverHalf`].
+object_safe_half! {
+    /// Object-safe [`ReceiverHalf`].
     AnyReceiverHalf for ReceiverHalf as ExternalReceiver;
     fn report_form([&] self) -> ReportForm;
     fn on_packet([&mut] self, now: Instant, packet: &Received);
@@ -86,7 +86,7 @@ behind_a_pointer! {
     fn on_change([&mut] self, context: &ReceiverContext);
 }
 
-/// The sender half of a controller from elsewhere.
+/// Sender half of an external controller.
 #[derive(Debug)]
 pub struct ExternalSender {
     half: Box<dyn AnySenderHalf>,
@@ -98,7 +98,7 @@ impl ExternalSender {
     }
 }
 
-/// The receiver half of a controller from elsewhere.
+/// Receiver half of an external controller.
 #[derive(Debug)]
 pub struct ExternalReceiver {
     half: Box<dyn AnyReceiverHalf>,

@@ -1,4 +1,4 @@
-//! The registry: a line a controller.
+//! Registry of controllers, one per line.
 
 use crate::contract::{
     Judgement, Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, Scale, SenderContext, SenderHalf, Sending,
@@ -13,24 +13,24 @@ use crate::tfrc_sp::TfrcSpOptions;
 use crate::udpm::{Terms, TermsError};
 use headway_units::{Instant, OptionError, Rate, registry};
 
-/// Makes of the lines below the options, and the two halves that dispatch statically.
+/// Generates the options and the two halves, with static dispatch.
 macro_rules! controllers {
     (($d:tt) $( $kind:literal => $Variant:ident($options:ty, $sender:ty, $receiver:ty) ),+ $(,)?) => {
         registry! {
-            /// Which controller, with its options.
+            /// Kind of a controller with its options.
             options ControllerOptions;
-            /// The sender half of any controller.
+            /// Sender half of any controller.
             machine Sender;
             what "controller"; dispatch each_sender;
             $( $kind => $Variant($options, $sender) ),+
             ; from code "external" => External(ExternalOptions, ExternalSender)
         }
 
-        /// The receiver half of any controller.
+        /// Receiver half of any controller.
         #[derive(Debug)]
         pub enum Receiver {
             $( #[doc = concat!("`kind = \"", $kind, "\"`")] $Variant($receiver), )+
-            /// What no scenario can name.
+            /// Created by code only; no scenario can name it.
             External(ExternalReceiver),
         }
 
@@ -41,7 +41,7 @@ macro_rules! controllers {
         }
 
         impl ControllerOptions {
-            /// What the receiver half reports.
+            /// Returns the form of the receiver half's reports.
             #[must_use]
             pub const fn reports(&self) -> ReportForm {
                 match self {
@@ -50,7 +50,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// What the halves need of their carrier.
+            /// Returns the requirements of the halves on their carrier.
             pub fn needs(&self) -> impl Iterator<Item = Need> {
                 let [sender, receiver] = match self {
                     $( Self::$Variant(_) => [<$sender as SenderHalf>::NEEDS, <$receiver as ReceiverHalf>::NEEDS], )+
@@ -62,7 +62,7 @@ macro_rules! controllers {
         }
 
         impl Sender {
-            /// The sender half that the options describe.
+            /// Creates the sender half for the options.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: SenderContext) -> Self {
                 match options {
@@ -73,7 +73,7 @@ macro_rules! controllers {
         }
 
         impl Receiver {
-            /// The receiver half that the options describe.
+            /// Creates the receiver half for the options.
             #[must_use]
             pub fn new(options: &ControllerOptions, context: ReceiverContext) -> Self {
                 match options {
@@ -87,7 +87,7 @@ macro_rules! controllers {
 
 controllers! {
     ($)
-    // kind     variant  options, sender half, receiver half
+    // kind => variant(options, sender half, receiver half)
     "none" => None(NoneOptions, NoneSender, NoneReceiver),
     "tcp-like" => TcpLike(TcpLikeOptions, TcpLikeSender, TcpLikeReceiver),
     "tfrc" => Tfrc(TfrcOptions, TfrcSender, TfrcReceiver),
@@ -101,7 +101,7 @@ controllers! {
 }
 
 impl ControllerOptions {
-    /// Those of TFRC, whatever it is called.
+    /// Returns the TFRC options of any TFRC variant.
     fn tfrc(&self) -> Option<&TfrcOptions> {
         match self {
             Self::Tfrc(options) => Some(options),
@@ -112,13 +112,13 @@ impl ControllerOptions {
         }
     }
 
-    /// Whether the receiver half tells losses apart ([`ReceiverHalf::poll_judgement`]).
+    /// Returns whether the receiver half classifies losses ([`ReceiverHalf::poll_judgement`]).
     #[must_use]
     pub fn judges_losses(&self) -> bool {
         self.tfrc().is_some_and(|tfrc| tfrc.loss_filter.is_some())
     }
 
-    /// What both halves agree on before the first packet of data; `None` for a controller whose halves need not agree.
+    /// Returns the parameters that both halves agree on before the first data packet, if any.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         match self {
@@ -127,17 +127,16 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns whether [`terms`](Self::terms) returns some.
+    /// Returns whether [`terms`](Self::terms) is `Some`.
     #[must_use]
     pub const fn has_terms(&self) -> bool {
         matches!(self, Self::Udpm(_))
     }
 
-    /// Returns whether the terms have a form on the wire.
+    /// Checks that the terms can be encoded.
     ///
     /// # Errors
-    ///
-    /// The key that prevents it.
+    /// Returns the key that prevents it.
     pub fn check_terms(&self) -> Result<(), OptionError> {
         match self {
             Self::Udpm(options) => options.check_terms(),
@@ -145,11 +144,10 @@ impl ControllerOptions {
         }
     }
 
-    /// Returns the controller that runs under terms that both ends have agreed on.
+    /// Returns the controller with the terms that both peers have agreed on.
     ///
     /// # Errors
-    ///
-    /// What is wrong with the terms.
+    /// Returns an error for invalid terms.
     pub fn with_terms(&self, terms: &Terms) -> Result<Self, TermsError> {
         match self {
             Self::Udpm(options) => options.with_terms(terms).map(Self::Udpm),

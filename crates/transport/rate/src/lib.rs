@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// The derives of options that are tables of a scenario.
+/// Derive macros for options that are tables of a scenario.
 #[cfg(feature = "schema")]
 mod schema {
     pub(crate) use schemars::JsonSchema;

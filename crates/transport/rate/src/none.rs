@@ -1,4 +1,4 @@
-//! No control: what plain UDP does.
+//! No congestion control, as in plain UDP.
 
 use crate::contract::{
     Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -8,7 +8,7 @@ use crate::report::Feedback;
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Instant, Options};
 
-/// Options of `none`: there are none.
+/// Options of `none` (empty).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct NoneOptions {}
@@ -19,7 +19,7 @@ impl Options for NoneOptions {
     }
 }
 
-/// Lets everything go at once.
+/// Sender half that permits every packet immediately.
 #[derive(Debug)]
 pub struct NoneSender;
 
@@ -42,7 +42,7 @@ impl SenderHalf for NoneSender {
     }
 }
 
-/// Says nothing.
+/// Receiver half that sends no reports.
 #[derive(Debug)]
 pub struct NoneReceiver;
 

@@ -1,24 +1,23 @@
-//! When packets came, for reports that say so.
+//! Arrival times of packets, for timed reports.
 
 use crate::report::{TimedArrival, TimedReport};
 use headway_units::{Ecn, Instant};
 use std::collections::VecDeque;
 
-/// What came, and when: as many packets as a report tells of.
+/// Arrival times of the newest packets, at most [`TimedReport::MOST`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct ArrivalLog {
-    /// One more than the greatest number that has come.
+    /// Greatest number received plus 1.
     next: u64,
-    /// Up to that number, the newest last.
+    /// Arrivals up to that number, newest last.
     packets: VecDeque<Option<(Instant, Ecn)>>,
-    /// What `next` was at the last two reports.
-    told: [u64; 2],
-    /// The last report.
+    /// Values of `next` at the last two reports.
+    reported: [u64; 2],
     report: Vec<TimedArrival>,
 }
 
 impl ArrivalLog {
-    /// A packet has come. A copy of one that has come before says nothing new but a mark.
+    /// Records an arrival. A duplicate changes nothing, except that it may add a mark.
     pub(super) fn insert(&mut self, now: Instant, number: u64, ecn: Ecn) {
         let ahead = (number.saturating_add(1)).saturating_sub(self.next);
         if ahead > 0 {
@@ -38,14 +37,14 @@ impl ArrivalLog {
         }
     }
 
-    /// From the greatest number down to what the report before the last had not told, so that one that is lost is no loss.
+    /// Returns the arrivals since the report before the last, newest first, so that the loss of one report is harmless.
     pub(super) fn report(&mut self, now: Instant) -> TimedReport<'_> {
-        let news = usize::try_from(self.next - self.told[0]).unwrap_or(TimedReport::MOST);
-        self.told = [self.told[1], self.next];
+        let count = usize::try_from(self.next - self.reported[0]).unwrap_or(TimedReport::MOST);
+        self.reported = [self.reported[1], self.next];
         self.report.clear();
-        self.report.extend(self.packets.iter().rev().take(news).map(|packet| match packet {
+        self.report.extend(self.packets.iter().rev().take(count).map(|packet| match packet {
             None => TimedArrival::NotReceived,
-            Some((came, ecn)) => TimedArrival::Received { ecn: *ecn, before: Some(now.since(*came)) },
+            Some((arrived, ecn)) => TimedArrival::Received { ecn: *ecn, before: Some(now.since(*arrived)) },
         }));
         TimedReport { clock: now, arrivals: &self.report }
     }
@@ -59,7 +58,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    fn told(log: &mut ArrivalLog, now: u64) -> Vec<Option<(u64, Ecn)>> {
+    fn reported(log: &mut ArrivalLog, now: u64) -> Vec<Option<(u64, Ecn)>> {
         let report = log.report(ms(now));
         assert_eq!(report.clock, ms(now));
         let before = |arrival: &TimedArrival| match *arrival {
@@ -69,31 +68,30 @@ mod tests {
         report.arrivals.iter().map(before).collect()
     }
 
-    /// 5, 7 and 6 late; then 9: each report goes back to where the one before the last ended.
+    /// Packets 5, 7, 6 (late) and 9. Each report starts where the report before the last ended.
     #[test]
-    fn a_report_tells_what_two_have_not() {
+    fn each_arrival_is_reported_twice() {
         let mut log = ArrivalLog::default();
         log.insert(ms(10), 5, Ecn::Ect0);
         log.insert(ms(12), 7, Ecn::Ect0);
-        assert_eq!(told(&mut log, 20), [Some((8, Ecn::Ect0)), None, Some((10, Ecn::Ect0))]);
+        assert_eq!(reported(&mut log, 20), [Some((8, Ecn::Ect0)), None, Some((10, Ecn::Ect0))]);
         log.insert(ms(25), 6, Ecn::Ect0);
         log.insert(ms(26), 7, Ecn::Ce);
         log.insert(ms(27), 9, Ecn::Ect1);
         let (five, six, seven) = (Some((20, Ecn::Ect0)), Some((5, Ecn::Ect0)), Some((18, Ecn::Ce)));
-        assert_eq!(told(&mut log, 30), [Some((3, Ecn::Ect1)), None, seven, six, five]);
-        // Of 8 and 9 nobody has told twice.
-        assert_eq!(told(&mut log, 40), [Some((13, Ecn::Ect1)), None]);
-        assert_eq!(told(&mut log, 50), []);
+        assert_eq!(reported(&mut log, 30), [Some((3, Ecn::Ect1)), None, seven, six, five]);
+        // 8 and 9 have been reported once.
+        assert_eq!(reported(&mut log, 40), [Some((13, Ecn::Ect1)), None]);
+        assert_eq!(reported(&mut log, 50), []);
     }
 
-    /// However far numbers jump, no more is kept than a report can say.
     #[test]
-    fn it_is_bounded() {
+    fn the_log_is_bounded() {
         let mut log = ArrivalLog::default();
         for number in [0, 1, 1000, u64::MAX - 1, 3, u64::MAX, u64::MAX - 1] {
             log.insert(ms(1), number, Ecn::NotEct);
             assert!(log.packets.len() <= TimedReport::MOST);
         }
-        assert_eq!(told(&mut log, 1).len(), TimedReport::MOST);
+        assert_eq!(reported(&mut log, 1).len(), TimedReport::MOST);
     }
 }

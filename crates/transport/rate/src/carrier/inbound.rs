@@ -1,4 +1,4 @@
-//! The receiving half of a carrier.
+//! Receiving half of a carrier.
 
 use super::arrival_log::ArrivalLog;
 use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf};
@@ -6,36 +6,34 @@ use crate::kinds::Receiver;
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Instant};
 
-/// Drives the receiver half of a controller.
+/// Driver of the receiver half of a controller.
 #[derive(Debug)]
 pub struct Inbound<R = Receiver> {
     controller: Option<R>,
     newest: Option<Newest>,
-    /// What came when, if reports are to say so.
+    /// Arrival times, for [`ReportForm::Timed`] only.
     log: Option<Box<ArrivalLog>>,
-    /// What the sender asked for last.
     ack_ratio: Option<u16>,
 }
 
-/// The packet with the greatest number.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     number: u64,
-    came: Instant,
-    /// When it was sent, by the sender's clock, if it says so.
+    arrived: Instant,
+    /// Sending time by the sender's clock, if the packet carries it.
     sent: Option<Instant>,
 }
 
-/// A report that is to go now.
+/// Report to be sent now.
 #[derive(Clone, Copy, Debug)]
 pub struct Due<'a> {
-    /// The greatest number that has come.
+    /// Greatest number received.
     pub acknowledged: u64,
-    /// The sender's clock on that packet, for carriers that send it back.
+    /// Sender's timestamp of that packet, for carriers that echo it.
     pub echo: Option<Instant>,
-    /// How long ago it came.
+    /// Time since that packet arrived.
     pub held: Duration,
-    /// What the receiver half says.
+    /// Report of the receiver half.
     pub report: Report<'a>,
 }
 
@@ -46,7 +44,7 @@ impl<R> Default for Inbound<R> {
 }
 
 impl<R: ReceiverHalf> Inbound<R> {
-    /// A controller takes over.
+    /// Starts a controller.
     pub fn start(&mut self, controller: R) {
         self.log = (controller.report_form() == ReportForm::Timed).then(Box::default);
         self.controller = Some(controller);
@@ -54,21 +52,21 @@ impl<R: ReceiverHalf> Inbound<R> {
             self.set_ack_ratio(packets);
         }
     }
-    /// Nothing is reported any more.
+    /// Stops the controller; no more reports are produced.
     pub fn stop(&mut self) {
         self.controller = None;
     }
-    /// Whether a controller runs.
+    /// Returns whether a controller runs.
     #[must_use]
     pub const fn runs(&self) -> bool {
         self.controller.is_some()
     }
 
-    /// A packet has come.
+    /// Handles a packet that has arrived.
     pub fn on_packet(&mut self, now: Instant, packet: &Received) {
         if self.newest.is_none_or(|newest| packet.number > newest.number) {
             let sent = packet.timing.map(|timing| timing.sent);
-            self.newest = Some(Newest { number: packet.number, came: now, sent });
+            self.newest = Some(Newest { number: packet.number, arrived: now, sent });
         }
         if let Some(log) = &mut self.log {
             log.insert(now, packet.number, packet.ecn);
@@ -77,23 +75,23 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.on_packet(now, packet);
         }
     }
-    /// The data of a packet that has come turned out to be corrupt.
+    /// Handles a received packet whose data turned out to be corrupt.
     pub fn on_corrupt(&mut self, now: Instant, number: u64) {
         if let Some(controller) = &mut self.controller {
             controller.on_corrupt(now, number);
         }
     }
-    /// The channel has lost this packet: see [`ReceiverHalf::on_channel_loss`].
+    /// Handles the loss of a packet on the channel: see [`ReceiverHalf::on_channel_loss`].
     pub fn on_channel_loss(&mut self, number: u64) {
         if let Some(controller) = &mut self.controller {
             controller.on_channel_loss(number);
         }
     }
-    /// What the controller has made of losses: see [`ReceiverHalf::poll_judgement`].
+    /// Returns the next classification of a loss: see [`ReceiverHalf::poll_judgement`].
     pub fn poll_judgement(&mut self) -> Option<Judgement> {
         self.controller.as_mut()?.poll_judgement()
     }
-    /// The sender asks for one acknowledgement for so many data packets.
+    /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio).
     pub fn set_ack_ratio(&mut self, packets: u16) {
         if self.ack_ratio.replace(packets) != Some(packets)
             && let Some(controller) = &mut self.controller
@@ -101,20 +99,20 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.set_ack_ratio(packets);
         }
     }
-    /// Something of what the controller started with has changed.
+    /// Handles a change of the context that the controller started with.
     pub fn on_change(&mut self, context: &ReceiverContext) {
         if let Some(controller) = &mut self.controller {
             controller.on_change(context);
         }
     }
 
-    /// How long ago the newest packet came.
+    /// Returns the time since the newest packet arrived; zero before the first.
     #[must_use]
     pub fn held(&self, now: Instant) -> Duration {
-        self.newest.map_or(Duration::ZERO, |newest| now.since(newest.came))
+        self.newest.map_or(Duration::ZERO, |newest| now.since(newest.arrived))
     }
 
-    /// What is to be told the sender now, if anything is due.
+    /// Returns the report that is due, if any.
     pub fn poll_report(&mut self, now: Instant) -> Option<Due<'_>> {
         let held = self.held(now);
         let Newest { number, sent, .. } = self.newest?;
@@ -125,7 +123,7 @@ impl<R: ReceiverHalf> Inbound<R> {
         Some(Due { acknowledged: number, echo: sent, held, report })
     }
 
-    /// The instant of [`poll_timeout`](Self::poll_timeout) has come.
+    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller
             && controller.poll_timeout().is_some_and(|at| at <= now)
@@ -133,7 +131,7 @@ impl<R: ReceiverHalf> Inbound<R> {
             controller.handle_timeout(now);
         }
     }
-    /// When to come back.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.controller.as_ref().and_then(ReceiverHalf::poll_timeout)
@@ -145,17 +143,17 @@ mod tests {
     use super::*;
     use headway_units::Bytes;
 
-    /// Reports each packet, and notes what it is told.
+    /// Receiver half that reports each packet and records its calls.
     #[derive(Debug, Default)]
     struct Each {
-        came: Vec<u64>,
+        arrived: Vec<u64>,
         ratios: Vec<u16>,
         due: bool,
     }
 
     impl ReceiverHalf for Each {
         fn on_packet(&mut self, _: Instant, packet: &Received) {
-            self.came.push(packet.number);
+            self.arrived.push(packet.number);
             self.due = true;
         }
         fn poll_report(&mut self, _: Instant) -> Option<Report<'_>> {
@@ -170,7 +168,7 @@ mod tests {
         Received::new(number, Some(Bytes::new(1000)))
     }
 
-    /// A report names the greatest number, and says how long ago that came, whatever came last.
+    /// A report contains the greatest number and its age, even if an older packet arrived later.
     #[test]
     fn reports_name_the_newest_packet() {
         let mut inbound = Inbound::default();
@@ -182,12 +180,12 @@ mod tests {
         let due = inbound.poll_report(Instant::from_millis(15)).unwrap();
         assert_eq!((due.acknowledged, due.held, due.echo), (5, Duration::from_millis(5), None));
         assert!(inbound.poll_report(Instant::from_millis(15)).is_none());
-        assert_eq!(inbound.controller.as_ref().unwrap().came, [5, 3]);
+        assert_eq!(inbound.controller.as_ref().unwrap().arrived, [5, 3]);
     }
 
-    /// A ratio is told once, and to each controller that takes over.
+    /// A ratio is passed once to each controller.
     #[test]
-    fn the_ratio_outlives_a_controller() {
+    fn a_new_controller_gets_the_ack_ratio() {
         let mut inbound = Inbound::default();
         inbound.set_ack_ratio(4);
         inbound.start(Each::default());

@@ -1,25 +1,23 @@
-//! What was sent when: for round trips, and to judge what comes back about it.
+//! Record of sent packets, for round trips and for the evaluation of acknowledgements.
 
 use crate::report::{Arrival, Run, TimedArrival};
 use headway_units::{Bytes, Duration, Instant};
 
-/// Entries at most, 16 MiB: as many as a Sequence Window grows to by itself.
-const MOST: usize = 1 << 20;
+/// Maximum number of entries, 16 MiB: the size to which a Sequence Window grows by default.
+const MAX_ENTRIES: usize = 1 << 20;
 
-/// So many packets behind the newest one that has come, another may still come and count as delivered.
-const REORDERED: u64 = 128;
+/// Reordering distance, in packets, up to which a late packet still counts as delivered.
+const MAX_REORDERING: u64 = 128;
 
-/// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Instant,
-    /// Data in bytes.
     size: u32,
-    /// It is acknowledged soon: data, and what a packet answers at once.
+    /// Whether an acknowledgement follows immediately: data packets, and packets that require a response.
     prompt: bool,
-    /// Its receiver has said that its buffer dropped it (Drop Code 2).
+    /// Whether the receiver reported a drop in its buffer (Drop Code 2).
     dropped: bool,
-    /// It is known to have come.
+    /// Whether the packet is known to have been received.
     delivered: bool,
 }
 
@@ -27,41 +25,39 @@ impl Entry {
     const NONE: Self = Self { at: Instant::ZERO, size: 0, prompt: false, dropped: false, delivered: false };
 }
 
-/// Entries of a new one: connections that do little are many.
-const FIRST: usize = 16;
+/// Initial number of entries, small because many connections send little.
+const INITIAL_ENTRIES: usize = 16;
 
-/// The newest packets sent, as many as an acknowledgement number can name.
+/// The newest packets sent, as many as an acknowledgement number can refer to.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     ring: Vec<Entry>,
-    /// Entries that the ring grows to, as packets go.
-    most: usize,
-    /// The number of the next packet.
+    /// Maximum number of entries of the ring, which grows on demand.
+    max_entries: usize,
     next: u64,
-    /// Packets below are too old to count as delivered.
+    /// Lowest number that may still count as delivered.
     settled: u64,
 }
 
 impl Ledger {
-    /// For a window of so many packets.
+    /// Creates a ledger for a window of `window` packets.
     #[must_use]
     pub fn new(window: u64) -> Self {
-        Self { ring: vec![Entry::NONE; FIRST], most: Self::len(window), next: 0, settled: 0 }
+        Self { ring: vec![Entry::NONE; INITIAL_ENTRIES], max_entries: Self::len(window), next: 0, settled: 0 }
     }
     fn len(window: u64) -> usize {
-        usize::try_from(window).unwrap_or(MOST).clamp(64, MOST).next_power_of_two()
+        usize::try_from(window).unwrap_or(MAX_ENTRIES).clamp(64, MAX_ENTRIES).next_power_of_two()
     }
 
-    /// Makes room for a wider window. What was kept of older packets stays.
+    /// Extends the capacity to a wider window and keeps all entries.
     pub fn widen(&mut self, window: u64) {
-        self.most = self.most.max(Self::len(window));
+        self.max_entries = self.max_entries.max(Self::len(window));
     }
 
-    /// The ring is full, and may be larger.
     #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.ring);
-        self.ring = vec![Entry::NONE; (2 * old.len()).min(self.most)];
+        self.ring = vec![Entry::NONE; (2 * old.len()).min(self.max_entries)];
         for number in self.next.saturating_sub(old.len() as u64)..self.next {
             let place = self.place(number);
             self.ring[place] = old[number as usize & (old.len() - 1)];
@@ -72,11 +68,11 @@ impl Ledger {
         number as usize & (self.ring.len() - 1)
     }
 
-    /// A packet goes, with so much data: its number.
+    /// Adds a packet with `data` bytes of data and returns its number.
     #[inline]
     pub fn push(&mut self, at: Instant, data: Bytes, prompt: bool) -> u64 {
         let number = self.next;
-        if number >= self.ring.len() as u64 && self.ring.len() < self.most {
+        if number >= self.ring.len() as u64 && self.ring.len() < self.max_entries {
             self.grow();
         }
         let place = self.place(number);
@@ -86,7 +82,7 @@ impl Ledger {
         number
     }
 
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     #[must_use]
     pub const fn upcoming(&self) -> u64 {
         self.next
@@ -97,26 +93,27 @@ impl Ledger {
         if known { self.ring.get(self.place(number)) } else { None }
     }
 
-    /// How long ago the packet went, if that is still known.
+    /// Returns the time since the packet was sent, if it is still recorded.
     #[must_use]
     pub fn age(&self, number: u64, now: Instant) -> Option<Duration> {
         self.find(number).map(|entry| now.since(entry.at))
     }
 
-    /// How long after the packet the next one went, if it did.
+    /// Returns the time between the packet and the next one, if both are recorded.
     #[must_use]
     pub fn until_next(&self, number: u64) -> Option<Duration> {
         let at = self.find(number)?.at;
         self.find(number.checked_add(1)?).map(|next| next.at.since(at))
     }
 
-    /// Whether an acknowledgement of the packet followed it closely. That of an Ack rides on whatever comes.
+    /// Returns whether an acknowledgement of the packet is sent immediately. That of a DCCP-Ack waits.
     #[must_use]
     pub fn is_prompt(&self, number: u64) -> bool {
         self.find(number).is_some_and(|entry| entry.prompt)
     }
 
-    /// Packets from `acknowledged` down, so many in a row, have come: the data that is news. What is older than the ring is not asked for.
+    /// Marks the `packets` packets up to `acknowledged` as delivered and returns the newly delivered bytes. Older
+    /// packets are ignored.
     fn deliver(&mut self, acknowledged: u64, packets: u64) -> u64 {
         let oldest = self.settled.max(self.next.saturating_sub(self.ring.len() as u64));
         let first = (acknowledged.saturating_add(1)).saturating_sub(packets).max(oldest);
@@ -132,7 +129,7 @@ impl Ledger {
         bytes
     }
 
-    /// A report of arrivals from `acknowledged` downwards: the data that is newly known to have come.
+    /// Marks the packets of a report of arrivals, from `acknowledged` downwards, and returns the newly delivered data.
     pub(super) fn deliver_runs(&mut self, acknowledged: u64, runs: &[Run]) -> Bytes {
         let (mut number, mut bytes) = (Some(acknowledged), 0);
         for run in runs {
@@ -146,20 +143,21 @@ impl Ledger {
         Bytes::new(bytes)
     }
 
-    /// What came so much later than others does not count: otherwise each report would go back to the last packet that was lost.
+    /// Stops counting packets that are too late, so that a report does not have to reach back to the last lost packet.
     fn settle(&mut self, acknowledged: u64) {
-        self.settled = self.settled.max(acknowledged.min(self.next).saturating_sub(REORDERED));
+        self.settled = self.settled.max(acknowledged.min(self.next).saturating_sub(MAX_REORDERING));
     }
 
-    /// The same of one with times.
+    /// Marks the packets of a timed report, from `acknowledged` downwards, and returns the newly delivered data.
     pub(super) fn deliver_timed(&mut self, acknowledged: u64, arrivals: &[TimedArrival]) -> Bytes {
-        let came = (0..=acknowledged).rev().zip(arrivals).filter(|(_, arrival)| **arrival != TimedArrival::NotReceived);
-        let bytes = came.map(|(number, _)| self.deliver(number, 1)).sum();
+        let received =
+            (0..=acknowledged).rev().zip(arrivals).filter(|(_, arrival)| **arrival != TimedArrival::NotReceived);
+        let bytes = received.map(|(number, _)| self.deliver(number, 1)).sum();
         self.settle(acknowledged);
         Bytes::new(bytes)
     }
 
-    /// Its receiver's buffer dropped it; whether that is news.
+    /// Records a drop in the receiver's buffer and returns whether it is new.
     pub fn drop_in_buffer(&mut self, number: u64) -> bool {
         let place = self.place(number);
         self.find(number).is_some() && !std::mem::replace(&mut self.ring[place].dropped, true)
@@ -188,16 +186,16 @@ mod tests {
         assert!(ledger.drop_in_buffer(999) && !ledger.drop_in_buffer(999));
     }
 
-    /// Packet n has n bytes. Each counts once, from whatever report; what was never sent does not.
+    /// Packet n has n bytes. Each counts once; numbers that were not sent are ignored.
     #[test]
     fn data_is_delivered_once() {
         let mut ledger = Ledger::new(100);
         for number in 0..20 {
             ledger.push(Instant::ZERO, Bytes::new(number), true);
         }
-        let mut told = |acknowledged, runs: &[(char, u64)]| {
-            let run = |(come, packets): &(char, u64)| Run {
-                arrival: match come {
+        let mut delivered = |acknowledged, runs: &[(char, u64)]| {
+            let run = |(outcome, packets): &(char, u64)| Run {
+                arrival: match outcome {
                     '+' => Arrival::Received,
                     'm' => Arrival::Marked,
                     _ => Arrival::NotReceived,
@@ -206,16 +204,16 @@ mod tests {
             };
             ledger.deliver_runs(acknowledged, &runs.iter().map(run).collect::<Vec<_>>()).count()
         };
-        assert_eq!(told(3, &[('+', 4)]), 6);
-        assert_eq!(told(3, &[('+', 4)]), 0);
-        assert_eq!(told(8, &[('m', 1), ('-', 2), ('+', 6)]), 8 + 5 + 4);
-        assert_eq!(told(8, &[('+', 9)]), 7 + 6);
-        assert_eq!(told(30, &[('+', 12), ('-', 1), ('+', 18)]), 19 + 17 + 16 + 15 + 14 + 13 + 12 + 11 + 10 + 9);
-        assert_eq!(told(u64::MAX, &[('+', u64::MAX)]), 18);
-        let come = TimedArrival::Received { ecn: headway_units::Ecn::NotEct, before: None };
+        assert_eq!(delivered(3, &[('+', 4)]), 6);
+        assert_eq!(delivered(3, &[('+', 4)]), 0);
+        assert_eq!(delivered(8, &[('m', 1), ('-', 2), ('+', 6)]), 8 + 5 + 4);
+        assert_eq!(delivered(8, &[('+', 9)]), 7 + 6);
+        assert_eq!(delivered(30, &[('+', 12), ('-', 1), ('+', 18)]), 19 + 17 + 16 + 15 + 14 + 13 + 12 + 11 + 10 + 9);
+        assert_eq!(delivered(u64::MAX, &[('+', u64::MAX)]), 18);
+        let received = TimedArrival::Received { ecn: headway_units::Ecn::NotEct, before: None };
         ledger.push(Instant::ZERO, Bytes::new(20), true);
         ledger.push(Instant::ZERO, Bytes::new(21), true);
-        assert_eq!(ledger.deliver_timed(21, &[come, TimedArrival::NotReceived, come]), Bytes::new(21));
-        assert_eq!(ledger.deliver_timed(21, &[come, come]), Bytes::new(20));
+        assert_eq!(ledger.deliver_timed(21, &[received, TimedArrival::NotReceived, received]), Bytes::new(21));
+        assert_eq!(ledger.deliver_timed(21, &[received, received]), Bytes::new(20));
     }
 }

@@ -1,10 +1,12 @@
-//! What every carrier of a controller does, written once: a DCCP connection, a bare agent of the simulator and a socket only wire it.
+//! Carrier: the driver that is common to all controllers. A DCCP connection, a simulator agent and a socket only
+//! connect it.
 //!
-//! - [`Outbound`] drives a sender half: it numbers packets, remembers when each went, keeps the instant at which the next one may go,
-//!   finds out that the application had nothing, measures round trips, and gathers what the next report says beside its own numbers.
-//! - [`Inbound`] drives a receiver half: it knows the newest packet and when it came, and when a report is due.
+//! - [`Outbound`] drives a sender half: it numbers packets, records when each was sent, keeps the time of the next
+//!   permission, detects application-limited periods, measures round trips, and collects the further signals that the
+//!   next report includes.
+//! - [`Inbound`] drives a receiver half: it tracks the newest packet and its arrival time, and reports that are due.
 //!
-//! The loop is that of the contract: in, drain, next deadline.
+//! The loop is that of the contract: handle input, drain output, wait for the next deadline.
 
 mod arrival_log;
 mod inbound;

@@ -1,4 +1,4 @@
-//! The sending half of a carrier.
+//! Sending half of a carrier.
 
 use super::ledger::Ledger;
 use crate::contract::{Next, Permit, Scale, SenderHalf, Sending, Setbacks, Stamp, Status};
@@ -6,35 +6,34 @@ use crate::kinds::Sender;
 use crate::report::{Feedback, Report};
 use headway_units::{Bytes, Duration, Instant, Rate};
 
-/// The share of a new sample in the smoothed round trip (RFC 6298 section 2).
+/// Inverse gain of the smoothed round trip (RFC 6298 section 2).
 const SMOOTHING: u64 = 8;
-/// A packet that was held up for longer, or a machine that slept, tells nothing of the path. In TFRC's mean eight hours are an hour of
-/// silence.
-const LONGEST_TRIP: Duration = Duration::from_secs(64);
+/// Longest valid sample. A longer one is due to a delayed packet or a suspended machine, not the path.
+const MAX_RTT_SAMPLE: Duration = Duration::from_secs(64);
 
-/// Drives the sender half of a controller.
+/// Driver of the sender half of a controller.
 ///
-/// Packets have numbers from 0 on, whether a controller runs yet or not: those of a handshake count too.
+/// Packets are numbered from 0, with or without a running controller, so packets of a handshake count.
 #[derive(Debug)]
 pub struct Outbound<S = Sender> {
     controller: Option<S>,
     ledger: Ledger,
     pacing: Pacing,
     smoothed: Option<Duration>,
-    /// The number behind the newest one that was measured.
+    /// Greatest number that was measured plus 1.
     measured: u64,
-    news: News,
+    pending: PendingSignals,
 }
 
-/// No packet waits.
-const NOTHING: Next = Next::new(Bytes::new(0));
+/// Data packet of zero bytes, for queries while the queue is empty.
+const EMPTY: Next = Next::new(Bytes::new(0));
 
-/// When the controller lets the next packet go.
+/// Time at which the controller permits the next packet.
 #[derive(Clone, Copy, Debug)]
 struct Pacing {
-    /// Far in the future if it waits for something else.
+    /// [`Instant::FAR_FUTURE`] if the controller waits for another event.
     at: Instant,
-    /// Nothing waits to go: then nothing happens at that instant, and the controller is told afterwards that the application had nothing.
+    /// Whether no packet waits. The time is then not a deadline but the start of an application limit.
     empty: bool,
 }
 
@@ -42,42 +41,42 @@ impl Pacing {
     const NONE: Self = Self { at: Instant::FAR_FUTURE, empty: true };
 }
 
-/// What the receiver says on any packet, kept for the next that is a report.
+/// Signals received on any packet, kept for the next report.
 #[derive(Clone, Copy, Debug, Default)]
-struct News {
+struct PendingSignals {
     lost_acks: u64,
     slow_receiver: bool,
     receive_buffer_drops: u64,
 }
 
-/// What an acknowledgement lets measure.
+/// Timing information of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledged {
-    /// The packet that it names.
+    /// Acknowledged packet number.
     pub number: u64,
-    /// How long its receiver says that it held the acknowledgement back.
+    /// Time for which the receiver held the acknowledgement, as reported by it.
     pub held: Option<Duration>,
-    /// The acknowledgement went for its own sake, and so at once, although it does not say for how long it was held back.
+    /// Whether the acknowledgement was sent immediately without reporting how long it was held.
     pub at_once: bool,
-    /// A timestamp of ours came back: how long ago it went, and for how long it was held back.
+    /// Age of our timestamp that the acknowledgement echoes, and the time for which it was held.
     pub echoed: Option<(Duration, Duration)>,
-    /// Who may lie is believed at most half of the time.
+    /// Whether the reported times are untrusted. At most half of the age is then subtracted.
     pub distrusted: bool,
 }
 
-/// A round trip that was measured.
+/// Measured round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// This one.
+    /// Sample of this acknowledgement.
     pub sample: Duration,
-    /// The carrier's mean, an eighth of it for the newest.
+    /// Smoothed round trip of the carrier, with a gain of 1/8.
     pub smoothed: Duration,
-    /// The sample includes a silence of the path. The mean ignores it.
+    /// Whether the sample includes a silence of the path. The mean then ignores it.
     pub silent: bool,
 }
 
 impl<S: SenderHalf> Outbound<S> {
-    /// A carrier whose ledger holds so many packets at first, and whose controller comes [later](Self::start).
+    /// Creates a carrier for a window of `window` packets, without controller until [`start`](Self::start).
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -86,49 +85,50 @@ impl<S: SenderHalf> Outbound<S> {
             pacing: Pacing::NONE,
             smoothed: None,
             measured: 0,
-            news: News::default(),
+            pending: PendingSignals::default(),
         }
     }
 
-    /// A controller takes over, from the next packet on.
+    /// Starts a controller with the next packet.
     pub fn start(&mut self, controller: S) {
         self.controller = Some(controller);
         self.pacing = Pacing::NONE;
     }
-    /// No more data goes.
+    /// Stops the controller; no more data is permitted.
     pub fn stop(&mut self) {
         self.controller = None;
     }
-    /// The controller, if one runs.
+    /// Returns the running controller.
     #[must_use]
     pub const fn controller(&self) -> Option<&S> {
         self.controller.as_ref()
     }
-    /// The controller, if one runs.
+    /// Returns the running controller.
     pub const fn controller_mut(&mut self) -> Option<&mut S> {
         self.controller.as_mut()
     }
-    /// What went when.
+    /// Returns the record of sent packets.
     #[must_use]
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    /// What went when.
+    /// Returns the record of sent packets.
     pub const fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     #[must_use]
     pub const fn upcoming(&self) -> u64 {
         self.ledger.upcoming()
     }
 
-    /// Whether the packet that is `next` may go now; `None` if nothing waits. If it may not, [`Self::poll_timeout`] says when to ask again.
+    /// Returns whether the packet `next` may be sent now; `None` means that no packet waits. If not,
+    /// [`Self::poll_timeout`] returns when to ask again.
     pub fn may_send(&mut self, now: Instant, next: Option<&Next>) -> bool {
         self.catch_up(now + Duration::from_nanos(1));
         let Some(controller) = &mut self.controller else { return false };
         self.pacing = Pacing::NONE;
-        match controller.poll_send(now, next.unwrap_or(&NOTHING)) {
+        match controller.poll_send(now, next.unwrap_or(&EMPTY)) {
             Permit::Now => {}
             Permit::At(at) if at <= now => {}
             Permit::At(at) => {
@@ -143,7 +143,7 @@ impl<S: SenderHalf> Outbound<S> {
         next.is_some()
     }
 
-    /// Returns whether [`may_send`](Self::may_send) would change nothing where no packet waits.
+    /// Returns whether [`may_send`](Self::may_send) without a packet would change nothing.
     #[must_use]
     #[inline]
     pub fn is_idle(&self) -> bool {
@@ -151,26 +151,26 @@ impl<S: SenderHalf> Outbound<S> {
             && self.controller.as_ref().is_some_and(SenderHalf::is_application_limited)
     }
 
-    /// Nothing may go for now, whatever the controller says.
+    /// Cancels the deadline of the next packet, while the carrier itself must not send.
     pub const fn hold(&mut self) {
         self.pacing = Pacing::NONE;
     }
 
-    /// A packet that might have gone is thrown away, and its permission is used up.
+    /// Notifies the controller that a permitted packet was discarded and its permission is used up.
     pub fn on_discard(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller {
             controller.on_discard(now);
         }
     }
 
-    /// What waited is thrown away, although it might have gone.
+    /// Notifies the controller that nothing was sent although a packet was permitted.
     pub fn on_nothing_sent(&mut self, now: Instant) {
         if let Some(controller) = &mut self.controller {
             controller.on_application_limited(now);
         }
     }
 
-    /// The controller is told that the application had nothing when a packet might have gone.
+    /// Notifies the controller of a permission before `before` that passed while the application had no data.
     fn catch_up(&mut self, before: Instant) {
         if self.pacing.empty && self.pacing.at < before {
             self.on_nothing_sent(self.pacing.at);
@@ -178,8 +178,8 @@ impl<S: SenderHalf> Outbound<S> {
         }
     }
 
-    /// A packet goes, and takes the next number. `data`: the bytes of the application on it, if it carries any. `prompt`: an acknowledgement
-    /// follows it closely.
+    /// Sends a packet and returns its number and stamp. `data` is the number of application bytes, if the packet
+    /// carries any; `prompt` whether an acknowledgement follows immediately.
     #[inline(always)]
     pub fn send(&mut self, now: Instant, data: Option<Bytes>, prompt: bool) -> (u64, Option<Stamp>) {
         let number = self.ledger.push(now, data.unwrap_or_default(), prompt);
@@ -187,31 +187,31 @@ impl<S: SenderHalf> Outbound<S> {
         (number, self.controller.as_mut().map(|controller| controller.on_send(now, &sending)))
     }
 
-    /// An acknowledgement has come: the round trip that it lets measure, if any.
+    /// Measures the round trip of an acknowledgement, if it allows a measurement.
     pub fn measure(&mut self, now: Instant, acknowledged: &Acknowledged) -> Option<Trip> {
         let &Acknowledged { number, held, at_once, echoed, distrusted } = acknowledged;
         let (age, held) = match (echoed, held) {
             (Some(echoed), _) => echoed,
             (None, Some(held)) => (self.ledger.age(number, now)?, held),
             (None, None) if at_once && self.ledger.is_prompt(number) => (self.ledger.age(number, now)?, Duration::ZERO),
-            // One repeated, that of a packet without data, or one on another packet: nobody knows for how long it was held back.
+            // A duplicate, one of a packet without data, or one on another packet: how long it was held is unknown.
             (None, None) => return None,
         };
-        // Held back for longer than the whole: a lie.
+        // The reported holding time exceeds the total time and must be false.
         if held > age {
             return None;
         }
-        // Who waited for longer than the next packet was behind would have named that one. So a lie wins the time between
-        // two packets at most, and the sample is too long where that one was lost or late.
+        // A receiver that held the acknowledgement beyond the next packet would have acknowledged that one. This bounds
+        // a false report by the time between two packets. If the next packet was lost or late, the sample is too long.
         let next = self.ledger.until_next(number).filter(|_| echoed.is_none());
-        // Who repeats itself for as long has heard of no packet behind: those are lost, and the silence is no round trip.
+        // A repeated acknowledgement with a longer holding time means lost packets; the silence is not a round trip.
         if number < self.measured && next.is_some_and(|next| held > next) {
             return None;
         }
-        // That is no bound where the next one went late or not at all, as in a handshake and before a pause.
+        // The bound does not apply if the next packet is late or was not sent, as in a handshake and before a pause.
         let held = held.min(next.unwrap_or(held)).min(if distrusted { age / 2 } else { held });
         let sample = age - held;
-        if sample > LONGEST_TRIP {
+        if sample > MAX_RTT_SAMPLE {
             return None;
         }
         self.measured = self.measured.max(number.saturating_add(1));
@@ -231,30 +231,30 @@ impl<S: SenderHalf> Outbound<S> {
         self.controller.as_ref().is_some_and(|controller| controller.measures_silence(now, number))
     }
 
-    /// The carrier's smoothed round trip.
+    /// Returns the smoothed round trip of the carrier.
     #[must_use]
     pub const fn round_trip(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// So many acknowledgements were lost or marked.
+    /// Adds acknowledgements that were lost or marked.
     pub const fn on_lost_acks(&mut self, acks: u64) {
-        self.news.lost_acks = self.news.lost_acks.saturating_add(acks);
+        self.pending.lost_acks = self.pending.lost_acks.saturating_add(acks);
     }
-    /// The receiver cannot keep up.
+    /// Records that the receiver cannot keep up (Slow Receiver).
     pub const fn on_slow_receiver(&mut self) {
-        self.news.slow_receiver = true;
+        self.pending.slow_receiver = true;
     }
-    /// The receiver had no room for so many packets.
+    /// Adds packets that the receiver dropped because its buffer was full.
     pub const fn on_receive_buffer_drops(&mut self, packets: u64) {
-        self.news.receive_buffer_drops = self.news.receive_buffer_drops.saturating_add(packets);
+        self.pending.receive_buffer_drops = self.pending.receive_buffer_drops.saturating_add(packets);
     }
 
-    /// A report has come.
+    /// Passes a received report to the controller, with all pending signals.
     pub fn on_report(&mut self, now: Instant, acknowledged: u64, rtt_sample: Option<Duration>, report: Report<'_>) {
         self.catch_up(now);
         let Some(controller) = &mut self.controller else { return };
-        let News { lost_acks, slow_receiver, receive_buffer_drops } = std::mem::take(&mut self.news);
+        let PendingSignals { lost_acks, slow_receiver, receive_buffer_drops } = std::mem::take(&mut self.pending);
         let delivered = match &report {
             Report::Arrivals(runs) => Some(self.ledger.deliver_runs(acknowledged, runs)),
             Report::Timed(report) => Some(self.ledger.deliver_timed(acknowledged, report.arrivals)),
@@ -265,11 +265,11 @@ impl<S: SenderHalf> Outbound<S> {
         controller.on_feedback(now, &feedback);
     }
 
-    /// The instant of [`poll_timeout`](Self::poll_timeout) has come: whether it was the controller's own.
+    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout) and returns whether it was the controller's own.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         self.catch_up(now);
         if !self.pacing.empty && self.pacing.at <= now {
-            self.pacing = Pacing::NONE; // who drains asks again
+            self.pacing = Pacing::NONE; // `may_send` sets it again
         }
         let Some(controller) = &mut self.controller else { return false };
         let due = controller.poll_timeout().is_some_and(|at| at <= now);
@@ -279,7 +279,7 @@ impl<S: SenderHalf> Outbound<S> {
         due
     }
 
-    /// When to come back: for the next packet, or for the controller's own sake.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout): for the next packet or for the controller.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -289,31 +289,31 @@ impl<S: SenderHalf> Outbound<S> {
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// When the next packet may go, if one waits and the controller has said when.
+    /// Returns when the waiting packet may be sent, if the controller has set a time.
     #[must_use]
     pub fn permitted(&self) -> Option<Instant> {
         (!self.pacing.empty).then_some(self.pacing.at)
     }
 
-    /// What the controller holds now.
+    /// Returns the state of the controller.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         self.controller.as_ref().map(SenderHalf::status)
     }
 
-    /// The rate at which the controller spaces packets, if it does.
+    /// Returns the rate at which the controller paces packets, if it does.
     #[must_use]
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.controller.as_ref().and_then(SenderHalf::pacing_rate)
     }
 
-    /// The scale that was announced last, for a controller with a ladder of rates.
+    /// Returns the last announced rate level, for a controller with discrete rates.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.controller.as_ref().and_then(SenderHalf::scale)
     }
 
-    /// What has set the controller back so far; nothing where none runs.
+    /// Returns the controller's counts of losses and timeouts; zeros without controller.
     #[must_use]
     pub fn setbacks(&self) -> Setbacks {
         self.controller.as_ref().map_or_else(Setbacks::default, SenderHalf::setbacks)

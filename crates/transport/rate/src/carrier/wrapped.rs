@@ -1,15 +1,15 @@
-//! Clocks that have 32 bits on the wire.
+//! Clocks with 32 bits on the wire.
 
-/// A count of which each value has come as its lowest 32 bits: it is taken for the one nearest to the last.
+/// Extension of a 32-bit counter to 64 bits, by the value nearest to the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wrapped(Option<u64>);
 
 impl Wrapped {
-    /// The whole count. The first value stands far enough from zero for those before it.
+    /// Returns the extended value. The first value starts at 2^32, so that earlier values remain positive.
     pub fn extend(&mut self, low: u32) -> u64 {
         let whole = match self.0 {
             None => (1 << 32) | u64::from(low),
-            // Within half of the range, either way.
+            // Within half of the range in either direction.
             Some(last) => last.saturating_add_signed(i64::from(low.wrapping_sub(last as u32).cast_signed())),
         };
         self.0 = Some(whole);
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_value_is_meant() {
+    fn values_are_extended_to_the_nearest() {
         let mut clock = Wrapped::default();
         let start = clock.extend(u32::MAX - 1);
         let mut since = |low| clock.extend(low).wrapping_sub(start).cast_signed();

@@ -1,8 +1,8 @@
-//! What a controller is told, and what it answers.
+//! Interface between a controller and its carrier.
 //!
-//! A controller is a pair of halves, as a DCCP CCID is: the sender half decides when data may go, the receiver half
-//! what the sender is told of its arrival. A carrier (a DCCP connection, a bare agent of the simulator, an RTP session)
-//! drives both: it numbers the packets, measures round trips, and moves reports from one half to the other.
+//! A controller is a pair of halves, like a DCCP CCID: the sender half decides when data may be sent, the receiver half
+//! what is reported about its arrival. A carrier (a DCCP connection, an agent of the simulator, an RTP session) drives
+//! both: it numbers packets, measures round trips, and transfers reports from the receiver half to the sender half.
 
 mod context;
 mod received;
@@ -15,115 +15,113 @@ pub use sending::{Next, Permit, Scale, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report, ReportForm};
 use headway_units::{Instant, Rate};
 
-/// The half at the data's sender.
+/// Sender half of a controller.
 ///
-/// In, drain, next deadline: after each call that may act, ask [`poll_send`](Self::poll_send) as long as there is data
-/// and it answers [`Permit::Now`], then [`poll_timeout`](Self::poll_timeout).
+/// After each call that may change the state, call [`poll_send`](Self::poll_send) while data waits and the result is
+/// [`Permit::Now`], then [`poll_timeout`](Self::poll_timeout).
 pub trait SenderHalf {
-    /// What its carrier must give it.
+    /// Requirements on the carrier.
     const NEEDS: &'static [Need] = &[];
 
-    /// Whether a data packet may go at `now`.
+    /// Returns whether a data packet may be sent at `now`.
     fn poll_send(&mut self, now: Instant, next: &Next) -> Permit;
 
-    /// A packet goes now: what is to be written on it. Packets without data are told too, where they take numbers from
-    /// the same count (RFC 4340 section 7).
+    /// Handles a packet that is sent now and returns its header fields. Also called for packets without data if they
+    /// use the same number space (RFC 4340 section 7).
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp;
 
-    /// A packet that was permitted at `now` was thrown away, and the permission is used up: pacing continues as if it had gone. A window has
-    /// nothing to use up.
+    /// Handles a permitted packet that was discarded at `now`. Pacing continues as if it had been sent; a window is
+    /// unaffected.
     fn on_discard(&mut self, _now: Instant) {}
 
-    /// The application had nothing to send although [`poll_send`](Self::poll_send) would have let it.
+    /// Handles a time at which [`poll_send`](Self::poll_send) would have permitted a packet but none waited.
     fn on_application_limited(&mut self, _now: Instant) {}
 
-    /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet has gone since the last
-    /// call of it. A carrier without data then need not call [`poll_send`](Self::poll_send) either.
+    /// Returns whether [`on_application_limited`](Self::on_application_limited) would change nothing, because no packet
+    /// was sent since its last call. A carrier without data then need not call [`poll_send`](Self::poll_send) either.
     fn is_application_limited(&self) -> bool {
         false
     }
 
-    /// A report has come.
+    /// Handles a received report.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 
-    /// The instant of [`poll_timeout`](Self::poll_timeout) has come.
+    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// When [`handle_timeout`](Self::handle_timeout) must be called. When the next packet may go is
-    /// [`Permit::At`]'s to say, not this.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout). Excludes [`Permit::At`].
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Returns whether the round trip of a packet includes a silence, so that it does not measure the path (Karn's rule, RFC 6298
-    /// section 3). A report at `now` names it.
+    /// Returns whether the round trip of a packet that a report at `now` acknowledges includes a silence, so that it
+    /// does not measure the path (Karn's algorithm, RFC 6298 section 3).
     fn measures_silence(&self, _now: Instant, _number: u64) -> bool {
         false
     }
 
-    /// What it holds now.
+    /// Returns the current state.
     fn status(&self) -> Status;
 
-    /// Returns the pacing rate of its [`status`](Self::status).
+    /// Returns the pacing rate of [`status`](Self::status).
     fn pacing_rate(&self) -> Option<Rate> {
         self.status().pacing_rate
     }
 
-    /// What has set it back so far. One that does not count says nothing.
+    /// Returns the counts of loss events and timeouts; zeros if the controller does not count them.
     fn setbacks(&self) -> Setbacks {
         Setbacks::default()
     }
 
-    /// The scale that the receiver has announced, for a controller with a ladder of rates.
+    /// Returns the rate level that the receiver announced, for a controller with discrete rates.
     fn scale(&self) -> Option<Scale> {
         None
     }
 }
 
-/// The half at the data's receiver.
+/// Receiver half of a controller.
 pub trait ReceiverHalf {
-    /// What its reports are, by which a carrier knows what it must keep, and how they travel.
+    /// Form of the reports, which determines what the carrier records and how reports are encoded.
     const REPORTS: ReportForm = ReportForm::Nothing;
-    /// What its carrier must give it.
+    /// Requirements on the carrier.
     const NEEDS: &'static [Need] = &[];
 
-    /// [`REPORTS`](Self::REPORTS), also of a half that may be any.
+    /// Returns [`REPORTS`](Self::REPORTS), also for a half whose type is chosen at run time.
     fn report_form(&self) -> ReportForm {
         Self::REPORTS
     }
 
-    /// A packet has come: each is told once, not always in order. Packets without data are told too, where they take numbers from the same
-    /// count.
+    /// Handles a packet that has arrived. Called once per packet, possibly out of order, also without data.
     fn on_packet(&mut self, now: Instant, packet: &Received);
 
-    /// The data of a packet that has come turned out to be corrupt, so that it counts as marked (Drop Codes 3 to 7, RFC 4340
-    /// section 11.7.2). Where reports are [`Report::Arrivals`] the carrier tells the sender.
+    /// Handles a received packet whose data turned out to be corrupt, which counts as marked (Drop Codes 3 to 7, RFC
+    /// 4340 section 11.7.2). With [`Report::Arrivals`] the carrier reports it to the sender.
     fn on_corrupt(&mut self, _now: Instant, _number: u64) {}
 
-    /// The channel has lost this packet, not a queue: where the carrier knows ([`Need::ChannelLosses`]).
+    /// Handles the loss of a packet on the channel, not in a queue. Requires [`Need::ChannelLosses`].
     fn on_channel_loss(&mut self, _number: u64) {}
 
-    /// What it has made of losses since it was asked last, the oldest first, if it tells them apart. Nobody has to ask.
+    /// Returns the next classification of a loss, oldest first, for a controller with a loss filter.
     fn poll_judgement(&mut self) -> Option<Judgement> {
         None
     }
 
-    /// What is to be told the sender now, if anything is due.
+    /// Returns the report that is due, if any.
     fn poll_report(&mut self, _now: Instant) -> Option<Report<'_>> {
         None
     }
 
-    /// The instant of [`poll_timeout`](Self::poll_timeout) has come.
+    /// Handles the timeout of [`poll_timeout`](Self::poll_timeout).
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// When [`handle_timeout`](Self::handle_timeout) must be called.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// The sender asks for one acknowledgement for so many data packets (Ack Ratio, RFC 4340 section 11.3).
+    /// Sets the number of data packets per acknowledgement that the sender requests (Ack Ratio, RFC 4340 section 11.3).
     fn set_ack_ratio(&mut self, _packets: u16) {}
 
-    /// Something of what it started with has changed. What it knows of losses stays.
+    /// Handles a change of the context. The loss history is kept.
     fn on_change(&mut self, _context: &ReceiverContext) {}
 }

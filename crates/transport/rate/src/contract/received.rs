@@ -1,35 +1,35 @@
-//! What a receiver half is told of a packet.
+//! Information about received packets.
 
 use super::sending::Stamp;
 use crate::report::Own;
 use headway_units::{Bytes, Duration, Ecn, Instant};
 
-/// A packet that has come.
+/// Received packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
-    /// Its number.
+    /// Packet number.
     pub number: u64,
-    /// Its data, without headers.
+    /// Data without headers.
     pub size: Bytes,
-    /// Whether it carries data of the application.
+    /// Whether the packet carries application data.
     pub data: bool,
-    /// Its ECN field as it arrived.
+    /// ECN field on arrival.
     pub ecn: Ecn,
     /// [`Stamp::ccval`](crate::Stamp::ccval).
     pub ccval: u8,
-    /// How many packets without data were sent just before it, if it says so (NDP Count, RFC 4340 section 7.7).
+    /// Number of packets without data sent just before it, if reported (NDP Count, RFC 4340 section 7.7).
     pub ndp_count: Option<u64>,
-    /// [`Stamp::rtt`](crate::Stamp::rtt), where the carrier has room for it.
+    /// [`Stamp::rtt`](crate::Stamp::rtt), if the carrier transmits it.
     pub rtt: Option<Duration>,
-    /// What only carriers with room for the sender's clock carry.
+    /// Sender's timing, if the carrier transmits it.
     pub timing: Option<Timing>,
     /// [`Stamp::own`](crate::Stamp::own).
     pub own: Own,
 }
 
 impl Received {
-    /// One with this number. `data`: the bytes of the application on it, if it carries any.
+    /// Creates a packet with this number. `data` is the number of application bytes, if the packet carries any.
     #[must_use]
     #[inline]
     pub fn new(number: u64, data: Option<Bytes>) -> Self {
@@ -37,11 +37,11 @@ impl Received {
     }
 }
 
-/// The sender's clock on a data packet (RFC 5348 section 3.2.1).
+/// Sender's timing on a data packet (RFC 5348 section 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// When it was sent, by the sender's clock.
+    /// Sending time by the sender's clock.
     pub sent: Instant,
     /// [`Stamp::t_rto`](crate::Stamp::t_rto).
     pub t_rto: Option<Duration>,
@@ -52,32 +52,32 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// No more than when it was sent.
+    /// Creates a timing with only the sending time.
     #[must_use]
     #[inline]
     pub const fn new(sent: Instant) -> Self {
         Self { sent, t_rto: None, round: 0, urgent: false }
     }
 
-    /// What a packet with this stamp says of its sender's clock.
+    /// Creates the timing of a packet with this stamp.
     #[must_use]
     pub const fn stamped(sent: Instant, stamp: &Stamp) -> Self {
         Self { sent, t_rto: stamp.t_rto, round: stamp.round, urgent: stamp.urgent }
     }
 }
 
-/// What a receiver half has made of a loss.
+/// Classification of a loss by a receiver half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// The packets from the first to the last, of which none has come, are lost.
+    /// A run of lost packets.
     Lost {
-        /// The first of them.
+        /// First packet of the run.
         first: u64,
-        /// The last of them.
+        /// Last packet of the run.
         last: u64,
-        /// Whether they count as congestion.
+        /// Whether the run counts as congestion.
         counts: bool,
     },
-    /// There was congestion before anything was lost.
+    /// Congestion was detected before a loss.
     Early,
 }

@@ -1,117 +1,117 @@
-//! What a sender half is told of packets that go, and what it answers.
+//! Information about packets to be sent and the sender half's decisions.
 
 use crate::report::Own;
 use headway_units::{Bytes, Duration, Ecn, Instant, Probability, Rate};
 
-/// The packet that would go next.
+/// Packet that would be sent next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Next {
-    /// Its data, without headers; zero if none waits, and only the answer is of interest.
+    /// Data without headers; zero if no packet waits and the caller only queries the time.
     pub size: Bytes,
-    /// The data that waits, its own included.
+    /// Data that waits, including this packet.
     pub waiting: Bytes,
-    /// How long it has waited.
+    /// Time for which the packet has waited.
     pub age: Duration,
-    /// When it is of no more use to the receiver, if ever.
+    /// Time after which the packet is of no use to the receiver, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last one of a frame, so that a pause may come behind it.
+    /// Whether the packet is the last of a frame, so that a pause may follow.
     pub ends_frame: bool,
 }
 
 impl Next {
-    /// One of which no more is known than its size.
+    /// Creates a packet of which only the size is known.
     #[must_use]
     pub const fn new(size: Bytes) -> Self {
         Self { size, waiting: size, age: Duration::ZERO, expires: None, ends_frame: false }
     }
 }
 
-/// Whether a packet may go.
+/// Permission to send a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// Now.
+    /// Immediately.
     Now,
-    /// Not before this instant, which lies in the future.
+    /// Not before this time, which is in the future.
     At(Instant),
-    /// Not before something else happens: a report, a timeout.
+    /// Not before another event: a report or a timeout.
     Blocked,
 }
 
-/// A packet that goes now.
+/// Packet that is sent now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sending {
-    /// Its number: one more than that of the packet before. A carrier starts where it likes.
+    /// Packet number, one more than that of the previous packet. The first number is chosen by the carrier.
     pub number: u64,
-    /// Its data, without headers.
+    /// Data without headers.
     pub size: Bytes,
-    /// Whether it carries data of the application; a datagram of zero bytes does.
+    /// Whether the packet carries application data; true for a datagram of zero bytes.
     pub data: bool,
 }
 
 impl Sending {
-    /// One with this number. `data`: the bytes of the application on it, if it carries any.
+    /// Creates a packet with this number. `data` is the number of application bytes, if the packet carries any.
     #[must_use]
     pub fn new(number: u64, data: Option<Bytes>) -> Self {
         Self { number, size: data.unwrap_or_default(), data: data.is_some() }
     }
 }
 
-/// What the sender half has written on a packet.
+/// Header fields that the sender half sets on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stamp {
-    /// Four bits, CCVal on DCCP's wire: TFRC's window counter (RFC 4342 section 8.1).
+    /// CCVal of DCCP, four bits: the window counter of TFRC (RFC 4342 section 8.1).
     pub ccval: u8,
-    /// The ECN codepoint to send it with, where the carrier uses ECN: ECT(0) for a controller that takes a mark for a loss (RFC 8311), ECT(1)
-    /// for one that answers marks as RFC 9331 wants, Not-ECT for one that does not answer them.
+    /// ECN codepoint, if the carrier uses ECN: ECT(0) for a controller that treats a mark as a loss (RFC 8311), ECT(1)
+    /// for one that responds to marks by RFC 9331, Not-ECT for one that does not respond.
     pub ecn: Ecn,
-    /// The sender's round trip, for carriers whose data packets have room for it (RFC 5348 section 3.2.1).
+    /// Sender's round-trip time, for carriers that transmit it on data packets (RFC 5348 section 3.2.1).
     pub rtt: Option<Duration>,
-    /// The sender's `t_RTO`, for such carriers (ns-2 `tzero`).
+    /// Sender's `t_RTO`, for such carriers (ns-2 `tzero`).
     pub t_rto: Option<Duration>,
-    /// Counts the sender's round trips, for such carriers (ns-2 `round_id`).
+    /// Counter of the sender's round trips, for such carriers (ns-2 `round_id`).
     pub round: u32,
-    /// Asks for a report at once, for such carriers (ns-2 `UrgentFlag`).
+    /// Request for an immediate report, for such carriers (ns-2 `UrgentFlag`).
     pub urgent: bool,
-    /// What the controller's file has coded for its receiver half.
+    /// Private data of the controller for its receiver half.
     pub own: Own,
 }
 
 impl Default for Stamp {
-    /// Nothing but ECT(0).
+    /// Returns a stamp with ECT(0) and no other field.
     fn default() -> Self {
         Self { ccval: 0, ecn: Ecn::Ect0, rtt: None, t_rto: None, round: 0, urgent: false, own: Own::NONE }
     }
 }
 
-/// What a sender half holds.
+/// State of a sender half.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Status {
-    /// The data rate that an encoder may count on. `None`: not limited.
+    /// Data rate for an encoder. `None`: unlimited.
     pub target_rate: Option<Rate>,
-    /// The rate at which data leaves while some waits. `None`: as fast as the line takes it.
+    /// Rate at which waiting data is sent. `None`: the rate of the interface.
     pub pacing_rate: Option<Rate>,
-    /// Data that may be under way, for controllers with a window.
+    /// Data that may be in flight, for controllers with a window.
     pub window: Option<Bytes>,
-    /// The same in data packets, for those that count these.
+    /// Data packets that may be in flight, for controllers whose window counts packets.
     pub window_packets: Option<f64>,
-    /// Where a window's slow start ends, in the same.
+    /// Slow start threshold, in the unit of the window.
     pub ssthresh: Option<f64>,
-    /// The smoothed round trip.
+    /// Smoothed round-trip time.
     pub rtt: Option<Duration>,
-    /// TFRC's p.
+    /// Loss event rate of TFRC.
     pub loss_event_rate: Option<Probability>,
-    /// How many acknowledgements the sender wants: one for so many data packets (RFC 4341 section 6.1).
+    /// Ack Ratio: data packets per acknowledgement (RFC 4341 section 6.1).
     pub ack_ratio: Option<u16>,
 }
 
-/// One of the rates of a ladder. An application with an encoding for each rate sends the encoding of this index.
+/// One of a controller's discrete rates. An application with one encoding per rate sends the encoding of this index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// Which rate, from 0, the lowest.
+    /// Index of the rate, from 0 for the lowest.
     pub index: u8,
     /// Number of rates, 1 to 256.
     pub levels: u16,
@@ -119,12 +119,12 @@ pub struct Scale {
     pub rate: Rate,
 }
 
-/// What has set a sender half back so far.
+/// Counts of congestion events of a sender half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setbacks {
-    /// Losses or marks that it has answered, each event once.
+    /// Loss or mark events to which the sender responded.
     pub loss_events: u64,
-    /// How often it heard nothing for too long after data had gone.
+    /// Timeouts because no feedback arrived after data had been sent.
     pub timeouts: u64,
 }

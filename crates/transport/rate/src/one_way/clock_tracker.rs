@@ -1,47 +1,47 @@
-//! The clock tracker of a receiver (SFDPS section 4.2): the one-way delay of each packet, with its error.
+//! Clock tracker of a receiver (SFDPS section 4.2): the one-way delay of each packet with its error.
 //!
-//! The delay that two clocks show is the true one and what they differ by. [`FloorLine`] removes the skew. Timestamps in one direction cannot
-//! separate the offset from the shortest delay `f`. A round trip bounds it, as in NTP (RFC 5905 section 8): `f` is between zero and the shortest
-//! round trip, so half of that trip is at most half of it off. What a packet took more than the fastest one has no such error.
+//! The measured delay includes the offset between the two clocks. [`FloorLine`] removes the skew. Timestamps in one
+//! direction cannot separate the offset from the minimum delay `f`; a round trip bounds it, as in NTP (RFC 5905 section
+//! 8). `f` is between zero and the minimum round-trip time, so half of that is off by at most half of it. The delay
+//! above the minimum has no such error.
 
 use super::floor_line::FloorLine;
 use super::shortest_trip::ShortestTrip;
 use headway_units::{Duration, Instant};
 
-/// A change of the delay below this is no jump of a clock.
-const LEAST_JUMP: Duration = Duration::from_millis(1);
+/// Change of the delay below which no clock step is assumed.
+const MIN_STEP: Duration = Duration::from_millis(1);
 
-/// How long a packet was under way, from its Timestamp to its arrival.
+/// One-way delay of a packet, from its timestamp to its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayDelay {
-    /// Half of the shortest round trip, and the time by which this packet was slower than the fastest one.
+    /// Half of the minimum round-trip time plus the packet's delay above the minimum.
     pub estimate: Duration,
-    /// The most by which the true delay differs: half of the shortest round trip, the uncertainty of the skew, and the resolution of the
-    /// Timestamps.
+    /// Bound of the estimate's error: half of the minimum round trip, uncertainty of the skew, timestamp resolution.
     pub error: Duration,
 }
 
 impl OneWayDelay {
-    /// The shortest delay that the error allows.
+    /// Returns the lower bound of the delay.
     #[must_use]
     pub const fn least(self) -> Duration {
         self.estimate.saturating_sub(self.error)
     }
 
-    /// The longest delay that the error allows.
+    /// Returns the upper bound of the delay.
     #[must_use]
     pub fn most(self) -> Duration {
         self.estimate + self.error
     }
 }
 
-/// Estimates one-way delays from Timestamps and round trips, within the last 120 half seconds that had packets.
+/// Estimator of one-way delays from timestamps and round trips, over the last 120 half-second intervals with packets.
 ///
 /// ```
 /// use headway_rate::ClockTracker;
 /// use headway_units::{Duration, Instant};
 ///
-/// // The sender's clock is 7 s behind, the path has 30 ms each way, and the second packet waits for 5 ms more.
+/// The sender's clock is 7 s slow, the path takes 30 ms in each direction, and the second packet 5 ms more.
 /// let mut tracker = ClockTracker::new(Duration::from_micros(10));
 /// let ms = Instant::from_millis;
 /// tracker.on_packet(ms(8030), ms(1000), Some(Duration::from_millis(60)));
@@ -57,14 +57,15 @@ pub struct ClockTracker {
 }
 
 impl ClockTracker {
-    /// `resolution`: the unit of the Timestamps, which are rounded down.
+    /// Creates a tracker. `resolution` is the unit of the timestamps, which are rounded down.
     #[must_use]
     pub fn new(resolution: Duration) -> Self {
         Self { resolution, line: FloorLine::default(), trips: ShortestTrip::default() }
     }
 
-    /// Adds a packet that arrived at `arrived` by this clock and was sent at `sent` by the other one. `trip`: the round trip that ended with this
-    /// packet, by this clock alone. Returns the delay of the packet, or `None` before the first round trip.
+    /// Adds a packet that arrived at `arrived` by the local clock and was sent at `sent` by the remote clock, and
+    /// returns its delay. `trip` is the round trip that ended with this packet, by the local clock. `None` before the
+    /// first round trip.
     pub fn on_packet(&mut self, arrived: Instant, sent: Instant, trip: Option<Duration>) -> Option<OneWayDelay> {
         let delay = arrived.as_nanos().wrapping_sub(sent.as_nanos()) as i64;
         self.restart_after_jump(arrived, delay, trip);
@@ -77,18 +78,19 @@ impl ClockTracker {
         Some(OneWayDelay { estimate: half + above, error: half + drift + self.resolution })
     }
 
-    /// Returns how much this clock gains on the other one, as a ratio; `None` until eight half seconds have had packets.
+    /// Returns the skew of the local clock against the remote one, as a ratio; `None` before eight intervals with
+    /// packets.
     #[must_use]
     pub fn skew(&self) -> Option<f64> {
         self.line.is_fitted().then(|| self.line.slope())
     }
 
-    /// Forgets older packets if a clock was set, or the path has changed. A packet that is much faster than all others shows it. So does a packet
-    /// that was slower than the fastest one by more than its round trip was longer than the shortest one.
+    /// Discards older packets after a clock step or a path change: if a packet is much faster than all others, or if
+    /// its delay above the minimum exceeds its round-trip time above the minimum.
     fn restart_after_jump(&mut self, arrived: Instant, delay: i64, trip: Option<Duration>) {
         let Some(height) = self.line.height(arrived, delay) else { return };
         let shortest = self.trips.get();
-        let slack = (shortest.unwrap_or_default() / 2).max(LEAST_JUMP);
+        let slack = (shortest.unwrap_or_default() / 2).max(MIN_STEP);
         let longest = trip.zip(shortest).map(|(trip, shortest)| (trip.saturating_sub(shortest) + slack).as_nanos());
         if longest.is_some_and(|longest| height > longest as f64) {
             (self.line, self.trips) = Default::default();
@@ -110,47 +112,47 @@ mod tests {
         Clock::new(offset.parse().unwrap(), skew.parse().unwrap(), Drift::default(), Duration::ZERO)
     }
 
-    /// A packet: when it left, how long it was under way and how long the way back of its round trip was, if it ends one, all in us.
+    /// Packet with its sending time, one-way delay, and reverse delay if it ends a round trip, all in us.
     #[derive(Clone, Copy, Debug)]
     struct Sent {
         at: u64,
-        forth: u64,
+        forward: u64,
         back: Option<u64>,
     }
 
-    /// Brings a packet from one clock to the other, with a Timestamp in units of 10 us.
-    fn bring(tracker: &mut ClockTracker, clocks: [Clock; 2], packet: Sent) -> Option<OneWayDelay> {
+    /// Delivers a packet between two clocks, with a timestamp in units of 10 us.
+    fn deliver(tracker: &mut ClockTracker, clocks: [Clock; 2], packet: Sent) -> Option<OneWayDelay> {
         let at = |micros: u64| Instant::from_secs(10) + Duration::from_micros(micros);
         let sent = clocks[0].read(at(packet.at)).as_nanos() / UNIT.as_nanos() * UNIT.as_nanos();
-        let arrived = clocks[1].read(at(packet.at + packet.forth));
+        let arrived = clocks[1].read(at(packet.at + packet.forward));
         let trip = packet.back.map(|back| arrived.since(clocks[1].read(at(packet.at - back))));
         tracker.on_packet(arrived, Instant::from_nanos(sent), trip)
     }
 
     /// Asserts that the true delay is within the stated error.
     fn assert_holds(packet: Sent, found: OneWayDelay) {
-        let truth = Duration::from_micros(packet.forth);
+        let truth = Duration::from_micros(packet.forward);
         assert!(found.least() <= truth && truth <= found.most(), "{packet:?}: {found:?}");
     }
 
-    /// Packets each 20 ms, each tenth with a round trip, over a path of 30 ms each way.
+    /// Returns packets every 20 ms, every tenth with a round trip, over 30 ms in each direction.
     fn steady(seconds: u64) -> impl Iterator<Item = Sent> {
         (1..seconds * 50).map(|number| Sent {
             at: 100_000 + 20_000 * number,
-            forth: 30_000,
+            forward: 30_000,
             back: (number % 10 == 0).then_some(30_000),
         })
     }
 
-    /// A path of 30 ms each way between clocks that are hours and 200 ppm apart: 30 ms is half of the round trip. The error is the other half, and
-    /// what RFC 5905 allows for drift: 500 ppm of the first 4 s, then 15 ppm of 60 s.
+    /// A path of 30 ms in each direction between clocks that are 5 h and 200 ppm apart. The estimate is 30 ms; the
+    /// error is half of the round trip plus the drift of RFC 5905: 500 ppm for the first 4 s, then 15 ppm of 60 s.
     #[test]
-    fn a_symmetric_path_has_half_of_its_round_trip() {
+    fn a_symmetric_path_takes_half_of_the_round_trip() {
         for [offset, skew] in [["0s", "0ppm"], ["5h", "100ppm"], ["-5h", "-100ppm"]] {
             let clocks = [clock(offset, skew), clock("0s", if offset == "5h" { "-100ppm" } else { "100ppm" })];
             let mut tracker = ClockTracker::new(UNIT);
             for packet in steady(60) {
-                let Some(found) = bring(&mut tracker, clocks, packet) else {
+                let Some(found) = deliver(&mut tracker, clocks, packet) else {
                     assert!(packet.at <= 300_000, "{packet:?}");
                     continue;
                 };
@@ -169,31 +171,32 @@ mod tests {
         }
     }
 
-    /// What a packet took more than the fastest one is exact: a queue of up to 99 ms, on a path whose two directions take 10 and 50 ms. Half of the
-    /// round trip is 20 ms too long for all packets alike.
+    /// The delay above the minimum is exact. On a path of 10 and 50 ms the asymmetry adds 20 ms to all estimates.
     #[test]
-    fn asymmetry_moves_all_delays_by_as_much() {
+    fn asymmetry_shifts_all_delays_equally() {
         let mut tracker = ClockTracker::new(UNIT);
         for (number, packet) in steady(20).enumerate() {
             let queue = 1000 * (number as u64 * 37 % 100);
-            let packet = Sent { forth: 10_000 + queue, back: packet.back.map(|_| 50_000), ..packet };
-            let Some(found) = bring(&mut tracker, [clock("3s", "0ppm"), clock("0s", "0ppm")], packet) else { continue };
+            let packet = Sent { forward: 10_000 + queue, back: packet.back.map(|_| 50_000), ..packet };
+            let Some(found) = deliver(&mut tracker, [clock("3s", "0ppm"), clock("0s", "0ppm")], packet) else {
+                continue;
+            };
             assert_holds(packet, found);
             if packet.at > 3_000_000 {
-                let off = found.estimate.as_secs_f64() - 1e-6 * packet.forth as f64;
+                let off = found.estimate.as_secs_f64() - 1e-6 * packet.forward as f64;
                 assert!((off - 0.02).abs() < 0.002, "{packet:?}: {found:?}");
             }
         }
     }
 
-    /// A clock that is set an hour or 100 ms ahead or back: the next round trip shows it, at most 200 ms later here, and the delay is 30 ms again.
+    /// The next round trip, within 200 ms, reveals a step of 1 h or 100 ms in either direction.
     #[test]
-    fn a_clock_that_is_set_is_noticed_with_the_next_round_trip() {
+    fn a_clock_step_is_detected_at_the_next_round_trip() {
         for jump in ["1h", "-1h", "100ms", "-100ms"] {
             let mut tracker = ClockTracker::new(UNIT);
             for packet in steady(40) {
                 let sender = clock(if packet.at < 20_000_000 { "0s" } else { jump }, "0ppm");
-                let found = bring(&mut tracker, [sender, clock("0s", "0ppm")], packet);
+                let found = deliver(&mut tracker, [sender, clock("0s", "0ppm")], packet);
                 if !(20_000_000..20_210_000).contains(&packet.at) && packet.at > 300_000 {
                     let found = found.unwrap();
                     assert_holds(packet, found);
@@ -205,7 +208,6 @@ mod tests {
     }
 
     proptest! {
-        /// Any offset, skews of up to 100 ppm, any path and random queues in both directions: the true delay is within the stated error.
         #[test]
         fn the_true_delay_is_within_the_error(
             offsets in [-100_000i64..100_000, -100_000i64..100_000], skews in [-100i64..=100, -100i64..=100],
@@ -215,19 +217,19 @@ mod tests {
             let clocks = [0, 1].map(|end| clock(&format!("{}ms", offsets[end]), &format!("{}ppm", skews[end])));
             let mut tracker = ClockTracker::new(UNIT);
             let mut last = 0;
-            for (number, (forth, back)) in queues.into_iter().enumerate() {
+            for (number, (forward, back)) in queues.into_iter().enumerate() {
                 let at = 1_000_000 + 50_000 * number as u64;
                 // Packets arrive in order.
-                let forth = (base[0] + forth * busy).max(last - last.min(at));
-                last = at + forth;
-                let packet = Sent { at, forth, back: (number % 5 == 0).then_some(base[1] + back * busy) };
-                if let Some(found) = bring(&mut tracker, clocks, packet) {
+                let forward = (base[0] + forward * busy).max(last - last.min(at));
+                last = at + forward;
+                let packet = Sent { at, forward, back: (number % 5 == 0).then_some(base[1] + back * busy) };
+                if let Some(found) = deliver(&mut tracker, clocks, packet) {
                     assert_holds(packet, found);
                 }
             }
         }
 
-        /// Whatever arrives, in whatever order: no panic, and memory of 120 stretches.
+        /// Any input in any order causes no panic and a skew of at most 500 ppm.
         #[test]
         fn any_packets_are_harmless(packets in prop::collection::vec((any::<u64>(), any::<u64>(), prop::option::of(any::<u64>())), 0..400)) {
             let mut tracker = ClockTracker::new(UNIT);

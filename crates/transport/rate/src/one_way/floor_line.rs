@@ -1,41 +1,40 @@
-//! The line below all one-way delays: queues cause what is above it, and its slope is what one clock gains on the other (Moon, Skelly and Towsley, "Estimation
-//! and removal of clock skew from network delay measurements", INFOCOM 1999). Queues only make delays longer, so the least delays of each stretch of time lie on it.
+//! Line below all one-way delays, whose slope is the skew between the clocks (Moon, Skelly and Towsley, "Estimation and
+//! removal of clock skew from network delay measurements", INFOCOM 1999). Queues only add delay, so the minima of short
+//! intervals are on it.
 
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// A stretch of time, in ns, of which the least delay is kept.
-pub(super) const STRETCH: i64 = 500_000_000;
-/// Maximum number of stretches: older ones may belong to another path.
-pub(super) const MOST: usize = 120;
-/// Minimum number of stretches for a slope.
-const FEWEST: usize = 8;
-/// Largest skew of a working clock: MAXFREQ of RFC 5905, 500 ppm.
-const STEEPEST: f64 = 500e-6;
-/// A clock whose skew is known still drifts by this: PHI of RFC 5905 section 7.2, 15 ppm.
+/// Interval of which the minimum delay is kept, in ns.
+pub(super) const INTERVAL_NS: i64 = 500_000_000;
+/// Maximum number of intervals; older ones may belong to another path.
+pub(super) const MAX_INTERVALS: usize = 120;
+const MIN_INTERVALS: usize = 8;
+/// Maximum skew of a working clock: MAXFREQ of RFC 5905, 500 ppm.
+const MAX_SKEW: f64 = 500e-6;
+/// Residual drift of a clock with known skew: PHI of RFC 5905 section 7.2, 15 ppm.
 const DRIFT: f64 = 15e-6;
 
-/// When a packet arrived and its delay, in ns.
+/// Arrival time and delay, in ns.
 type Point = (i64, i64);
 
-/// The least delays, and the line below them.
+/// Minimum delays and the line below them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FloorLine {
     least: VecDeque<Point>,
-    /// A point on the line, and its slope.
     on: Point,
     slope: f64,
     fitted: bool,
-    /// The mean height of the least delays above the line, in ns.
+    /// Mean height of the minima above the line, in ns.
     spread: f64,
 }
 
 impl FloorLine {
-    /// Adds a packet that arrived at `arrived` with this delay, in ns. Returns how far the delay is above the line, in ns, and never less than zero.
+    /// Adds a packet with its delay in ns and returns the delay above the line in ns, at least zero.
     pub(crate) fn add(&mut self, arrived: Instant, delay: i64) -> f64 {
         let point = (arrived.as_nanos() as i64, delay);
         match self.least.back_mut() {
-            Some(last) if point.0.div_euclid(STRETCH) == last.0.div_euclid(STRETCH) => {
+            Some(last) if point.0.div_euclid(INTERVAL_NS) == last.0.div_euclid(INTERVAL_NS) => {
                 if point.1 < last.1 {
                     *last = point;
                 }
@@ -43,7 +42,7 @@ impl FloorLine {
             _ => {
                 self.fit();
                 self.least.push_back(point);
-                if self.least.len() > MOST {
+                if self.least.len() > MAX_INTERVALS {
                     self.least.pop_front();
                 }
                 if self.least.len() == 1 {
@@ -53,34 +52,33 @@ impl FloorLine {
         }
         let above = self.above(point);
         if above < 0.0 {
-            // It is the floor now.
             self.on = point;
         }
         above.max(0.0)
     }
 
-    /// By how much delays grow in a unit of time because clocks differ.
+    /// Returns the slope: the growth of delays per unit of time due to skew.
     pub(crate) fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// Whether the slope has been measured, and is not only the level line of a few points.
+    /// Returns whether the slope has been measured. With few intervals the line is level.
     pub(super) const fn is_fitted(&self) -> bool {
         self.fitted
     }
 
-    /// Returns how far a delay would be above the line, in ns, negative below it; `None` before the first packet.
+    /// Returns the height of a delay above the line in ns, negative below it; `None` before the first packet.
     pub(super) fn height(&self, arrived: Instant, delay: i64) -> Option<f64> {
         (!self.least.is_empty()).then(|| self.above((arrived.as_nanos() as i64, delay)))
     }
 
-    /// Returns the most by which the line is expected to be off at `arrived`, in ns: the mean height of the least delays above it, which queues or
-    /// another skew may cause. Within the time of these delays two clocks move apart by [`DRIFT`] at least and by [`STEEPEST`] at most.
+    /// Returns the expected error bound of the line at `arrived`, in ns: the mean height of the minima above it, which
+    /// queues or another skew may cause, limited to clocks that diverge by [`DRIFT`] to [`MAX_SKEW`].
     pub(super) fn uncertainty(&self, arrived: Instant) -> f64 {
         let oldest = self.least.front().map_or(0, |point| point.0);
         let time = (arrived.as_nanos() as i64).wrapping_sub(oldest).unsigned_abs() as f64;
         let spread = if self.fitted { self.spread } else { f64::INFINITY };
-        spread.clamp(DRIFT * time, STEEPEST * time)
+        spread.clamp(DRIFT * time, MAX_SKEW * time)
     }
 
     fn above(&self, point: Point) -> f64 {
@@ -88,14 +86,14 @@ impl FloorLine {
         point.1.wrapping_sub(self.on.1) as f64 - line
     }
 
-    /// Of the lines below all points the one with the least sum of distances: the edge of the lower convex hull over the mean time. Too
-    /// steep ones are no clock's, and of few points the line is level.
+    /// Fits the line below all points with the least sum of distances: the edge of the lower convex hull at the mean
+    /// time. The slope is limited to [`MAX_SKEW`]; with few points it is zero.
     fn fit(&mut self) {
-        let edge = if self.least.len() < FEWEST { None } else { self.edge() };
+        let edge = if self.least.len() < MIN_INTERVALS { None } else { self.edge() };
         self.fitted = edge.is_some();
         let run = |(from, to): (Point, Point)| (to.1.wrapping_sub(from.1) as f64, to.0.wrapping_sub(from.0) as f64);
         let slope = edge.map(run).filter(|(_, time)| *time != 0.0).map_or(0.0, |(rise, time)| rise / time);
-        self.slope = slope.clamp(-STEEPEST, STEEPEST);
+        self.slope = slope.clamp(-MAX_SKEW, MAX_SKEW);
         self.on = (0, 0);
         let lowest = self.least.iter().min_by(|a, b| self.above(**a).total_cmp(&self.above(**b)));
         self.on = lowest.copied().unwrap_or_default();
@@ -118,7 +116,7 @@ impl FloorLine {
     }
 }
 
-/// Above zero where the way from `a` by `b` to `c` turns left.
+/// Returns a value above zero if the path a, b, c turns left.
 fn turn(a: Point, b: Point, c: Point) -> i128 {
     let less = |to: Point| (i128::from(to.0) - i128::from(a.0), i128::from(to.1) - i128::from(a.1));
     let (ab, ac) = (less(b), less(c));
@@ -130,7 +128,8 @@ mod tests {
     use super::*;
     use headway_units::Duration;
 
-    /// Packets each 100 ms for this many seconds, whose delays in us a function of the time in us gives, and what `each` makes of the line after them.
+    /// Feeds packets every 100 ms with delays in us as a function of the time in us, and collects the results of
+    /// `each`.
     fn fed<T>(seconds: u64, delay: impl Fn(u64) -> u64, mut each: impl FnMut(u64, f64, &FloorLine) -> T) -> Vec<T> {
         let mut line = FloorLine::default();
         let packets = (0..seconds * 10).map(|number| 100_000 * number);
@@ -142,7 +141,6 @@ mod tests {
         packets.map(packet).collect()
     }
 
-    /// The slope in parts per million after this many seconds.
     fn ppm(seconds: u64, delay: impl Fn(u64) -> u64) -> f64 {
         fed(seconds, delay, |_, _, line| line.slope() * 1e6).pop().unwrap()
     }
@@ -151,18 +149,18 @@ mod tests {
         (found - expected).abs() < 0.1
     }
 
-    /// A clock that gains 50 ppm: the line is level until eight stretches of half a second are over, and then it has the slope.
+    /// A clock gains 50 ppm: the line is level for eight intervals, then has the slope.
     #[test]
-    fn eight_stretches_tell_a_slope() {
+    fn a_slope_requires_eight_intervals() {
         let slopes = fed(5, |t| 100_000 + t / 20_000, |t, _, line| (t, line.slope() * 1e6));
         for (t, slope) in slopes {
             assert!(is_near(slope, if t < 4_000_000 { 0.0 } else { 50.0 }), "{t}: {slope}");
         }
     }
 
-    /// No clock is off by more than 500 ppm (see `STEEPEST`), in either direction. Within that range both signs are measured.
+    /// Slopes are limited to 500 ppm in either direction.
     #[test]
-    fn a_slope_is_a_clocks_up_to_500_ppm() {
+    fn a_slope_is_limited_to_500_ppm() {
         for gains in [0, 40, 100, 400, 500, 600, 5000] {
             let expected = gains.min(500) as f64;
             let rises = ppm(20, |t| 100_000 + t * gains / 1_000_000);
@@ -171,21 +169,21 @@ mod tests {
         }
     }
 
-    /// Moon, Skelly and Towsley: queues only add. Delays of up to 20 ms over the line leave its slope, and are what is above it.
+    /// Moon, Skelly and Towsley: queues of up to 20 ms do not change the slope, and are the height above the line.
     #[test]
     fn queues_do_not_tilt_the_line() {
         let queue = |t: u64| 200 * ((t / 100_000) % 101);
         let seen = fed(60, |t| 100_000 + t / 10_000 + queue(t), |t, above, line| (t, above, line.slope() * 1e6));
         for (t, above, slope) in seen.into_iter().filter(|(t, ..)| *t > 30_000_000) {
             assert!(is_near(slope, 100.0), "{t}: {slope}");
-            // Within what the clocks gain in a stretch, rounded to a microsecond.
+            // Within the skew per interval, rounded to a microsecond.
             assert!((above - 1000.0 * queue(t) as f64).abs() < 2000.0, "{t}: {above}");
         }
     }
 
-    /// Where the slope changes, the line is the edge over the mean time: that of the longer part.
+    /// After a change of slope, the line is the edge at the mean time: that of the longer part.
     #[test]
-    fn the_edge_over_the_mean_time_is_the_line() {
+    fn the_line_is_the_edge_at_the_mean_time() {
         let kink = |at: u64| move |t: u64| 100_000 + t.abs_diff(at) / 10_000;
         for (at, expected) in [(2_000_000, 100.0), (10_000_000, -100.0)] {
             let found = ppm(12, kink(at));
@@ -193,10 +191,10 @@ mod tests {
         }
     }
 
-    /// Stretches are kept for a minute. A clock that gained 100 ppm until then and nothing after is level once the last stretch of that time, which
-    /// began at 59.5 s, is the 121st before.
+    /// The memory is a minute of intervals. A skew of 100 ppm that ends at 60 s is forgotten once its last interval,
+    /// from 59.5 s, is the 121st before.
     #[test]
-    fn what_is_older_than_120_stretches_is_forgotten() {
+    fn intervals_before_the_last_120_are_discarded() {
         for (t, slope) in fed(121, |t| 100_000 + t.min(60_000_000) / 10_000, |t, _, line| (t, line.slope())) {
             if (61_000_000..121_000_000).contains(&t) {
                 assert_eq!(slope > 0.0, t < 120_000_000, "{t}: {slope}");
@@ -204,7 +202,7 @@ mod tests {
         }
     }
 
-    /// What is below the line is the floor from then on: 5, 5.2, 4.9 and 5 ms.
+    /// A delay below the line becomes the floor: 5, 5.2, 4.9 and 5 ms.
     #[test]
     fn a_shorter_delay_is_the_floor() {
         let delays = [5000, 5200, 4900, 5000];

@@ -1,4 +1,4 @@
-//! One-way delays between two clocks that do not agree: the line below all delays removes the skew, and round trips bound the offset.
+//! One-way delays between unsynchronized clocks, by the line below all delays and the round trips.
 
 mod clock_tracker;
 mod floor_line;

@@ -1,27 +1,27 @@
-//! The shortest round trip of the same stretches of time from which [`FloorLine`](super::FloorLine) keeps the least delays.
+//! Minimum round-trip time over the intervals of [`FloorLine`](super::FloorLine).
 
-use super::floor_line::{MOST, STRETCH};
+use super::floor_line::{INTERVAL_NS, MAX_INTERVALS};
 use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// The shortest round trip of each stretch, the newest last.
+/// Minimum of each interval, newest last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShortestTrip {
-    stretches: VecDeque<(i64, Duration)>,
+    intervals: VecDeque<(i64, Duration)>,
     shortest: Option<Duration>,
 }
 
 impl ShortestTrip {
     pub(super) fn add(&mut self, arrived: Instant, trip: Duration) {
-        let stretch = (arrived.as_nanos() as i64).div_euclid(STRETCH);
-        match self.stretches.back_mut() {
-            Some((last, shortest)) if *last == stretch => *shortest = trip.min(*shortest),
-            _ => self.stretches.push_back((stretch, trip)),
+        let interval = (arrived.as_nanos() as i64).div_euclid(INTERVAL_NS);
+        match self.intervals.back_mut() {
+            Some((last, shortest)) if *last == interval => *shortest = trip.min(*shortest),
+            _ => self.intervals.push_back((interval, trip)),
         }
-        if self.stretches.len() > MOST {
-            self.stretches.pop_front();
+        if self.intervals.len() > MAX_INTERVALS {
+            self.intervals.pop_front();
         }
-        self.shortest = self.stretches.iter().map(|(_, trip)| *trip).min();
+        self.shortest = self.intervals.iter().map(|(_, trip)| *trip).min();
     }
 
     pub(super) const fn get(&self) -> Option<Duration> {
@@ -33,9 +33,9 @@ impl ShortestTrip {
 mod tests {
     use super::*;
 
-    /// Two trips in each stretch of half a second: the window holds 120 stretches, and the shortest trip of the first leaves it with the 121st.
+    /// With two samples per interval, the minimum of the first interval expires with the 121st.
     #[test]
-    fn the_window_is_120_stretches() {
+    fn the_window_is_120_intervals() {
         let mut trips = ShortestTrip::default();
         assert_eq!(trips.get(), None);
         for number in 0..242 {
@@ -44,6 +44,6 @@ mod tests {
             let expected = if (1..240).contains(&number) { 10 } else { 20 };
             assert_eq!(trips.get(), Some(Duration::from_millis(expected)), "{number}");
         }
-        assert_eq!(trips.stretches.len(), 120);
+        assert_eq!(trips.intervals.len(), 120);
     }
 }

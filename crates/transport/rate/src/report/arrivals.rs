@@ -1,21 +1,22 @@
-//! Of each packet, whether it has come.
+//! Reception state per packet.
 
-/// Packets with consecutive numbers that fared alike. A report lists runs from [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards.
+/// Run of consecutive packet numbers with equal state. A report lists runs from
+/// [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How they fared.
+    /// State of the packets.
     pub arrival: Arrival,
-    /// How many they are.
+    /// Number of packets, at least 1.
     pub packets: u64,
 }
 
-/// How a packet fared.
+/// Reception state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It has come.
+    /// Received.
     Received,
-    /// It has come with Congestion Experienced.
+    /// Received with Congestion Experienced.
     Marked,
-    /// It has not come yet.
+    /// Not received yet.
     NotReceived,
 }

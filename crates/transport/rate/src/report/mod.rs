@@ -1,11 +1,11 @@
-//! What a receiver half tells the sender half: a file for each shape, with its bytes where no RFC has given it others.
+//! Reports from a receiver half to the sender half, one module per form, with the encoding where no RFC defines one.
 //!
-//! | shape | under DCCP | between bare agents |
+//! | form | under DCCP | between agents of the simulator |
 //! |---|---|---|
-//! | [arrivals](Run) | Ack Vectors (RFC 4340 section 11.4) | as they are |
-//! | [arrivals with times](TimedReport) | option 192, in the form of RFC 8888 | as they are |
-//! | [TFRC's](TfrcReport) | options 192 to 195 (RFC 4342 section 8, RFC 5622 section 8.7) | as they are |
-//! | a controller's [own](Own) | option 192 | as they are |
+//! | [arrivals](Run) | Ack Vectors (RFC 4340 section 11.4) | unencoded |
+//! | [arrivals with times](TimedReport) | option 192, in the format of RFC 8888 | unencoded |
+//! | [TFRC's](TfrcReport) | options 192 to 195 (RFC 4342 section 8, RFC 5622 section 8.7) | unencoded |
+//! | a controller's [own](Own) | option 192 | unencoded |
 
 mod arrivals;
 mod own;
@@ -19,15 +19,15 @@ pub use timed::{TimedArrival, TimedReport};
 
 use headway_units::{Bytes, Duration};
 
-/// The forms that reports have.
+/// Form of a controller's reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportForm {
-    /// There are none.
+    /// No reports.
     #[default]
     Nothing,
-    /// [`Report::Arrivals`]: the carrier keeps what has come.
+    /// [`Report::Arrivals`]: the carrier records arrivals.
     Arrivals,
-    /// [`Report::Timed`]: the carrier keeps what has come, and when.
+    /// [`Report::Timed`]: the carrier records arrivals and their times.
     Timed,
     /// [`Report::Tfrc`].
     Tfrc,
@@ -35,43 +35,43 @@ pub enum ReportForm {
     Own,
 }
 
-/// What a receiver half tells the sender half.
+/// Report from a receiver half to the sender half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report<'a> {
-    /// Of each packet, whether it has come. A receiver half answers it without runs: carriers keep them, since the wire
-    /// decides how far back they go (an Ack Vector).
+    /// Reception state per packet. A receiver half returns it without runs: carriers record them, since the encoding
+    /// determines how far back they reach (an Ack Vector).
     Arrivals(&'a [Run]),
-    /// Of each packet, whether it has come and when. A receiver half answers it [empty](TimedReport::EMPTY): carriers keep what has come.
+    /// Reception state and arrival time per packet. A receiver half returns it [empty](TimedReport::EMPTY).
     Timed(TimedReport<'a>),
-    /// TFRC's own numbers (RFC 5348 section 3.2.2).
+    /// TFRC's receive rate and losses (RFC 5348 section 3.2.2).
     Tfrc(TfrcReport<'a>),
-    /// What the controller's file has coded for its sender half.
+    /// Private data of the controller for its sender half.
     Own(Own),
 }
 
-/// A report as it reaches the sender.
+/// Report as received by the sender half.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Feedback<'a> {
-    /// The greatest number that had come when it was written.
+    /// Greatest number received when the report was sent.
     pub acknowledged: u64,
-    /// The time from sending that packet to this report, less what the receiver held it back. The carrier measures it:
-    /// timestamps and elapsed times are its own.
+    /// Time from sending that packet to receiving this report, minus the time for which the receiver held it. Measured
+    /// by the carrier, which owns timestamps and elapsed times.
     pub rtt_sample: Option<Duration>,
-    /// What it says.
+    /// Contents of the report.
     pub report: Report<'a>,
-    /// Data that is newly known to have come, where the report tells of each packet.
+    /// Data newly known to be received, for reports with a state per packet.
     pub delivered: Option<Bytes>,
-    /// Acknowledgements that were lost or marked since the last report (RFC 4341 section 6.1.2).
+    /// Acknowledgements lost or marked since the last report (RFC 4341 section 6.1.2).
     pub lost_acks: u64,
-    /// The receiver cannot keep up (Slow Receiver, RFC 4340 section 11.6).
+    /// Whether the receiver cannot keep up (Slow Receiver, RFC 4340 section 11.6).
     pub slow_receiver: bool,
-    /// Packets that the receiver newly says it dropped for want of memory (Data Dropped code 2, RFC 4340 section 11.7).
+    /// Packets newly reported as dropped in the receiver's buffer (Data Dropped code 2, RFC 4340 section 11.7).
     pub receive_buffer_drops: u64,
 }
 
 impl<'a> Feedback<'a> {
-    /// One that says no more than this.
+    /// Creates feedback without optional signals.
     #[must_use]
     pub const fn new(acknowledged: u64, report: Report<'a>) -> Self {
         Self {

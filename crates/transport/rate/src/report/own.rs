@@ -1,8 +1,9 @@
-//! A few bytes of a controller's own, which its file codes.
+//! Private data of a controller, encoded by the controller itself.
 
-/// What one half of a controller writes for the other, on packets or in reports, beside what the carrier writes itself.
+/// Bytes from one half of a controller to the other, on packets or in reports.
 ///
-/// DCCP carries it as option 128 on data packets and as option 192 in reports (RFC 4340 section 10.3), bare agents as it is.
+/// DCCP carries them in option 128 on data packets and option 192 in reports (RFC 4340 section 10.3); agents of the
+/// simulator carry them unencoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     len: u8,
@@ -10,12 +11,12 @@ pub struct Own {
 }
 
 impl Own {
-    /// Bytes at most.
+    /// Maximum number of bytes.
     pub const MOST: usize = 15;
-    /// Nothing, which travels without a byte.
+    /// No data; occupies no bytes on the wire.
     pub const NONE: Self = Self { len: 0, bytes: [0; Self::MOST] };
 
-    /// These bytes; `None` if they are more than [`MOST`](Self::MOST).
+    /// Creates data of these bytes; `None` if there are more than [`MOST`](Self::MOST).
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut own = Self { len: u8::try_from(bytes.len()).ok()?, ..Self::NONE };
@@ -23,13 +24,13 @@ impl Own {
         Some(own)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len.into()).unwrap_or_default()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holds_what_it_is_given_or_says_that_it_cannot() {
+    fn holds_up_to_15_bytes_and_rejects_more() {
         let all: Vec<u8> = (1..=16).collect();
         for len in 0..=Own::MOST {
             let own = Own::new(&all[..len]).unwrap();

@@ -1,58 +1,57 @@
-//! Of each packet, whether it has come and when (RFC 8888 section 3.1).
+//! Reception state and arrival time per packet (RFC 8888 section 3.1).
 //!
 //! ```text
 //! report:  the receiver's clock in 1/65536 s, 32 bits, then for each packet from the acknowledged one downwards
-//! packet:  R (1 bit) | ECN (2 bits) | ATO (13 bits), how long before the report it came, in 1/1024 s
+//! packet:  R (1 bit) | ECN (2 bits) | ATO (13 bits), age of the arrival in the report, in 1/1024 s
 //! ```
 //!
-//! RFC 8888 lists packets from the oldest on, which is the only difference.
+//! RFC 8888 lists packets from the oldest upwards, which is the only difference.
 
 use headway_units::{Duration, Ecn, Instant};
 
-/// ATO of what came longer ago than it can say.
-const LONG_AGO: u16 = 0x1ffe;
-/// ATO of what nobody knows when it came.
-const NOT_KNOWN: u16 = 0x1fff;
-/// R.
+/// ATO of an age above its range.
+const OUT_OF_RANGE: u16 = 0x1ffe;
+/// ATO of an unknown arrival time.
+const UNKNOWN: u16 = 0x1fff;
 const RECEIVED: u16 = 1 << 15;
 
-/// How one packet fared.
+/// Reception state of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimedArrival {
-    /// It has not come yet.
+    /// Not received yet.
     #[default]
     NotReceived,
-    /// It has come.
+    /// Received.
     Received {
-        /// With this ECN field.
+        /// ECN field on arrival.
         ecn: Ecn,
-        /// So long before the report; `None` if that is not known, or 8 s and more.
+        /// Age of the arrival in the report; `None` if unknown, or 8 s and more.
         before: Option<Duration>,
     },
 }
 
-/// What has come, and when.
+/// Arrivals with their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedReport<'a> {
-    /// The receiver's clock when the report was written. From where it counts is its own affair: only differences say something.
+    /// Receiver's clock when the report was created. Its zero is arbitrary: only differences are meaningful.
     pub clock: Instant,
-    /// From [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards, one for each packet.
+    /// States from [`Feedback::acknowledged`](crate::Feedback::acknowledged) downwards, one per packet.
     pub arrivals: &'a [TimedArrival],
 }
 
 impl TimedReport<'_> {
-    /// What a receiver half answers: the carrier keeps what has come.
+    /// Report returned by a receiver half; the carrier adds the arrivals.
     pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
-    /// Packets that a report tells of at most, so that it fits into one option of DCCP. A receiver half that leaves no packet out
-    /// reports before so many have come.
+    /// Maximum number of packets in a report, so that it fits into one DCCP option. A receiver half that must report
+    /// every packet sends a report before this many have arrived.
     pub const MOST: usize = 120;
 
-    /// The clock as it is on the wire.
+    /// Returns the clock in its encoded form.
     fn ticks(&self) -> u32 {
         (u128::from(self.clock.as_nanos()) * 65_536 / 1_000_000_000) as u32
     }
 
-    /// Writes it into `buffer`, and returns how long it is; `None` if it does not fit.
+    /// Encodes the report into `buffer` and returns its length; `None` if it does not fit.
     pub fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
         let arrivals = self.arrivals.get(..Self::MOST).unwrap_or(self.arrivals);
         let (clock, packets) = buffer.get_mut(..4 + 2 * arrivals.len())?.split_at_mut(4);
@@ -67,9 +66,9 @@ impl TimedReport<'_> {
 impl TimedArrival {
     fn word(self) -> u16 {
         let Self::Received { ecn, before } = self else { return 0 };
-        let ago = before.map_or(NOT_KNOWN, |before| {
+        let ago = before.map_or(UNKNOWN, |before| {
             let ticks = u128::from(before.as_nanos()) * 1024 / 1_000_000_000;
-            u16::try_from(ticks).unwrap_or(LONG_AGO).min(LONG_AGO)
+            u16::try_from(ticks).unwrap_or(OUT_OF_RANGE).min(OUT_OF_RANGE)
         });
         RECEIVED | (ecn as u16) << 13 | ago
     }
@@ -85,12 +84,13 @@ impl TimedArrival {
             _ => Ecn::Ce,
         };
         let ago = word & 0x1fff;
-        let before = (ago < LONG_AGO).then(|| Duration::from_nanos((u64::from(ago) * 1_000_000_000).div_ceil(1024)));
+        let before =
+            (ago < OUT_OF_RANGE).then(|| Duration::from_nanos((u64::from(ago) * 1_000_000_000).div_ceil(1024)));
         Self::Received { ecn, before }
     }
 
-    /// Reads a report: its packets are added to `arrivals`, and its clock is returned, in 1/65536 s modulo 2^32. `None` if it is none:
-    /// shorter than its clock, of half a packet, or of more packets than [`TimedReport::MOST`].
+    /// Decodes a report: appends its packets to `arrivals` and returns its clock in 1/65536 s modulo 2^32. `None` if it
+    /// is shorter than its clock, ends within a packet, or has more packets than [`TimedReport::MOST`].
     pub fn decode(bytes: &[u8], arrivals: &mut Vec<Self>) -> Option<u32> {
         let (clock, packets) = bytes.split_first_chunk()?;
         let (packets, []) = packets.as_chunks() else { return None };
@@ -111,8 +111,9 @@ mod tests {
         TimedArrival::Received { ecn, before: Some(Duration::from_nanos(nanos)) }
     }
 
-    /// RFC 8888 section 3.1 by hand: half a second is 512 ticks of ATO and 32,768 of the clock; 8189/1024 s is the longest, then 0x1FFE;
-    /// 0x1FFF is not known. The ECN field stands as in the IP header, and all of what has not come is zero.
+    /// RFC 8888 section 3.1 by hand: 0.5 s is 512 ticks of ATO and 32,768 of the clock. The longest age is 8189/1024 s,
+    /// then 0x1FFE; 0x1FFF is unknown. The ECN field is coded as in the IP header, and a packet not received is all
+    /// zero.
     #[test]
     fn words_of_rfc_8888() {
         let arrivals = [
@@ -137,9 +138,9 @@ mod tests {
     }
 
     proptest! {
-        /// What is read and written again is the same; what is no report is none.
+        /// Decoding and encoding are inverse; malformed reports are rejected.
         #[test]
-        fn there_and_back(bytes in prop::collection::vec(any::<u8>(), 0..260)) {
+        fn encoding_inverts_decoding(bytes in prop::collection::vec(any::<u8>(), 0..260)) {
             let mut arrivals = vec![];
             let clock = TimedArrival::decode(&bytes, &mut arrivals);
             prop_assert_eq!(clock.is_some(), bytes.len() >= 4 && bytes.len() % 2 == 0 && bytes.len() <= 244);

@@ -1,5 +1,3 @@
-//! The sending half, driven by a controller that notes what it is told.
-
 use super::*;
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -9,13 +7,13 @@ fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A packet each 10 ms, and notes of what it is told.
+/// Controller that sends a packet every 10 ms and records its calls.
 #[derive(Debug, Default)]
 struct Clock {
     next: Option<Instant>,
     sent: Vec<(u64, bool)>,
     limited: Vec<Instant>,
-    told: Vec<(u64, u64, bool, u64)>,
+    reports: Vec<(u64, u64, bool, u64)>,
     alarm: Option<Instant>,
     alarms: u32,
 }
@@ -37,7 +35,7 @@ impl SenderHalf for Clock {
     }
     fn on_feedback(&mut self, _: Instant, feedback: &Feedback<'_>) {
         let Feedback { acknowledged, lost_acks, slow_receiver, receive_buffer_drops, .. } = *feedback;
-        self.told.push((acknowledged, lost_acks, slow_receiver, receive_buffer_drops));
+        self.reports.push((acknowledged, lost_acks, slow_receiver, receive_buffer_drops));
     }
     fn handle_timeout(&mut self, _: Instant) {
         (self.alarm, self.alarms) = (None, self.alarms + 1);
@@ -56,9 +54,9 @@ fn running() -> Outbound<Clock> {
     outbound
 }
 
-/// Numbers go on from those of packets before the controller, with and without data.
+/// Numbers include packets before the controller started, with and without data.
 #[test]
-fn packets_are_numbered_from_the_first() {
+fn packet_numbers_include_those_before_the_controller() {
     let mut outbound = Outbound::new(100);
     assert_eq!(outbound.send(ms(0), None, true), (0, None));
     outbound.start(Clock::default());
@@ -70,9 +68,9 @@ fn packets_are_numbered_from_the_first() {
     );
 }
 
-/// The deadline is that of the packet that waits; who comes back at it and asks again may send.
+/// The deadline is that of the waiting packet. At the deadline `may_send` permits it.
 #[test]
-fn a_packet_that_waits_has_a_deadline() {
+fn a_waiting_packet_sets_a_deadline() {
     let mut outbound = running();
     assert!(outbound.may_send(ms(0), NEXT));
     outbound.send(ms(0), Some(SIZE), true);
@@ -84,30 +82,29 @@ fn a_packet_that_waits_has_a_deadline() {
     assert_eq!(outbound.controller().unwrap().limited, [], "there was always data");
 }
 
-/// The application had nothing when a packet might have gone: the controller learns of that very instant, whatever comes after it, and
-/// nobody has to come back for it.
+/// The controller is notified of the exact time at which the application had no data, without a separate timeout.
 #[test]
-fn the_controller_learns_when_there_was_nothing() {
+fn the_controller_is_notified_of_application_limited_times() {
     let mut outbound = running();
     outbound.send(ms(0), Some(SIZE), true);
     assert!(!outbound.may_send(ms(5), None));
     assert_eq!(outbound.poll_timeout(), None);
     assert!(outbound.may_send(ms(50), NEXT));
     assert_eq!(outbound.controller().unwrap().limited, [ms(10)]);
-    // At the instant itself data comes: it was not late.
+    // Data that arrives exactly at the deadline is in time.
     outbound.send(ms(50), Some(SIZE), true);
     assert!(!outbound.may_send(ms(55), None));
     outbound.on_report(ms(60), 1, None, Report::Arrivals(&[]));
     assert_eq!(outbound.controller().unwrap().limited, [ms(10)]);
     assert!(outbound.may_send(ms(60), NEXT));
     assert_eq!(outbound.controller().unwrap().limited, [ms(10), ms(60)]);
-    // It might go now, and there is nothing.
+    // A packet is permitted now, but none waits.
     assert!(!outbound.may_send(ms(60), None));
     assert_eq!(outbound.controller().unwrap().limited, [ms(10), ms(60), ms(60)]);
 }
 
 #[test]
-fn what_is_held_has_no_deadline() {
+fn hold_cancels_the_deadline() {
     let mut outbound = running();
     outbound.send(ms(0), Some(SIZE), true);
     outbound.may_send(ms(0), NEXT);
@@ -121,9 +118,9 @@ fn what_is_held_has_no_deadline() {
     assert!(outbound.poll_timeout().is_none() && !outbound.may_send(ms(100), NEXT));
 }
 
-/// What acknowledgements that are no reports have said is told with the next report, once.
+/// Signals of acknowledgements without report are passed with the next report, once.
 #[test]
-fn news_wait_for_a_report() {
+fn pending_signals_are_passed_with_the_next_report() {
     let mut outbound = running();
     outbound.send(ms(0), Some(SIZE), true);
     outbound.on_lost_acks(2);
@@ -132,7 +129,7 @@ fn news_wait_for_a_report() {
     outbound.on_receive_buffer_drops(4);
     outbound.on_report(ms(9), 0, None, Report::Arrivals(&[]));
     outbound.on_report(ms(9), 0, None, Report::Arrivals(&[]));
-    assert_eq!(outbound.controller().unwrap().told, [(0, 3, true, 4), (0, 0, false, 0)]);
+    assert_eq!(outbound.controller().unwrap().reports, [(0, 3, true, 4), (0, 0, false, 0)]);
 }
 
 /// RFC 6298 section 2: SRTT is the first sample, then 7/8 of it and 1/8 of the new one.
@@ -153,10 +150,10 @@ fn round_trips_are_smoothed() {
     assert_eq!(outbound.round_trip(), Some(Duration::from_millis(90)));
 }
 
-/// A receiver's word is worth so much: not more than the whole, not more than until the next packet, half where it is distrusted, and
-/// nothing of hours; without it, only what was acknowledged at once.
+/// The subtracted holding time is at most the age of the packet, the time until the next packet, and half of the age if
+/// untrusted. Samples of more than 64 s are ignored.
 #[test]
-fn what_a_receiver_says_of_waiting() {
+fn the_reported_holding_time_is_bounded() {
     let base = Acknowledged::default();
     let held = |millis| Some(Duration::from_millis(millis));
     let sample = |at: u64, acknowledged: &Acknowledged| {
@@ -171,21 +168,21 @@ fn what_a_receiver_says_of_waiting() {
     assert_eq!(sample(100, &Acknowledged { held: held(90), ..base }), Some(70), "the next packet went after 30 ms");
     assert_eq!(sample(140, &Acknowledged { number: 2, held: held(90), ..base }), Some(10));
     assert_eq!(sample(140, &Acknowledged { number: 2, held: held(90), distrusted: true, ..base }), Some(50));
-    assert_eq!(sample(140, &base), None, "nobody knows");
+    assert_eq!(sample(140, &base), None, "the holding time is unknown");
     assert_eq!(
         sample(140, &Acknowledged { number: 2, at_once: true, ..base }),
         None,
-        "an acknowledgement of it rides on others"
+        "its acknowledgement waits for another packet"
     );
     assert_eq!(
         sample(140, &Acknowledged { echoed: Some((Duration::from_millis(60), Duration::from_millis(20))), ..base }),
         Some(40)
     );
-    assert_eq!(sample(64_101, &Acknowledged { held: held(0), ..base }), None, "a machine that slept");
+    assert_eq!(sample(64_101, &Acknowledged { held: held(0), ..base }), None, "longer than the maximum");
     assert_eq!(sample(140, &Acknowledged { number: 3, held: held(0), ..base }), None, "it was never sent");
 }
 
-/// What comes after a silence in which all packets were lost names the packet before it once more: no round trip of seconds.
+/// After a silence in which all packets were lost, the receiver acknowledges the packet before it again.
 #[test]
 fn a_repeated_acknowledgement_measures_nothing() {
     let mut outbound = running();
@@ -198,5 +195,5 @@ fn a_repeated_acknowledgement_measures_nothing() {
     assert_eq!(sample(&mut outbound, 40, ack(0, 0)), Some(Duration::from_millis(40)));
     assert_eq!(sample(&mut outbound, 5040, ack(0, 5000)), None);
     assert_eq!(sample(&mut outbound, 5100, ack(2, 5000)), Some(Duration::from_millis(40)));
-    assert_eq!(sample(&mut outbound, 5100, ack(2, 4990)), Some(Duration::from_millis(50)), "nothing went behind it");
+    assert_eq!(sample(&mut outbound, 5100, ack(2, 4990)), Some(Duration::from_millis(50)), "no later packet was sent");
 }
