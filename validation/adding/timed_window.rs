@@ -5,7 +5,7 @@ use crate::contract::{
     Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
 };
 use crate::report::{Feedback, Report, ReportForm, TimedReport};
-use crate::toolbox::{Flight, News, Pacer, Rto, RtoRules};
+use crate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rate, RtoFloor};
 
 /// Options of `timed-window`.
@@ -113,12 +113,12 @@ impl SenderHalf for TimedWindowSender {
         let Report::Timed(report) = feedback.report else { return };
         feedback.rtt_sample.into_iter().for_each(|rtt| self.rto.sample(rtt));
         let (mut left, mut way, mut congestion, event_end) = (0.0, f64::INFINITY, false, self.event_end);
-        self.flight.report_timed(feedback.acknowledged, &report, |told| {
-            left += if told.news == News::MarkedLater { 0.0 } else { told.size.count() as f64 };
-            if let Some(came) = told.came {
-                way = way.min(came.as_nanos() as f64 / 1e9 - told.sent.as_nanos() as f64 / 1e9);
+        self.flight.report_timed(feedback.acknowledged, &report, |update| {
+            left += if update.outcome == PacketOutcome::MarkedLater { 0.0 } else { update.size.count() as f64 };
+            if let Some(arrived) = update.arrived {
+                way = way.min(arrived.as_nanos() as f64 / 1e9 - update.sent.as_nanos() as f64 / 1e9);
             }
-            congestion |= told.news != News::Received && told.number >= event_end;
+            congestion |= update.outcome != PacketOutcome::Received && update.number >= event_end;
         });
         self.in_flight = (self.in_flight - left).max(0.0);
         self.timer = (self.in_flight > 0.0).then(|| now + self.rto.timeout());

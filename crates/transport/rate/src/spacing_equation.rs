@@ -1,8 +1,9 @@
-//! Packets spaced evenly at the rate of TCP's throughput equation: the equation-based protocol of "packet spacing: an enabling mechanism for
-//! delivering multimedia content in computational grids" (section 2.3). All else is TFRC's, which it names as its source:
+//! Even spacing at the rate of the TCP throughput equation: the equation-based protocol of "packet spacing: an enabling
+//! mechanism for delivering multimedia content in computational grids" (section 2.3). Everything else is TFRC, which
+//! the paper refers to:
 //!
 //! ```text
-//! ps = s / T - tx     T the rate of TFRC; from the end of a packet to the start of the next, never less than nothing
+//! ps = s / T - tx     T the rate of TFRC; from the end of a packet to the start of the next, at least 0
 //! ```
 
 use crate::tfrc::{Pacing, SlowStart, TfrcExpert, TfrcOptions};
@@ -22,7 +23,7 @@ impl Deref for SpacingEquationOptions {
 }
 
 impl Options for SpacingEquationOptions {
-    /// A step of slow start that is spread over the next packets would leave the gap before the first of them as long as it was, be it minutes.
+    /// Returns TFRC's preset with even gaps, without a spread slow start, which would keep the next gap too long.
     fn preset(dialect: Dialect) -> Self {
         let tfrc = TfrcOptions::preset(dialect);
         let before = tfrc.expert.slow_start;

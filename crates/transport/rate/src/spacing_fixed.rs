@@ -1,5 +1,6 @@
-//! Packets a fixed time apart, whatever becomes of them: the packet-spacing agent of "packet spacing: an enabling mechanism for delivering
-//! multimedia content in computational grids" (section 2, Figure 3). Without spacing it is the paper's blasting.
+//! Fixed spacing of packets without feedback: the packet-spacing agent of "packet spacing: an enabling mechanism for
+//! delivering multimedia content in computational grids" (section 2, Figure 3). With a spacing of 0 it is the paper's
+//! blasting.
 //!
 //! ```text
 //! rate = 8 s / (tx + ts)     ts from the end of a packet to the start of the next, tx on the sender's line
@@ -12,45 +13,46 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range};
 
-/// The longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
-const LONGEST_GAP: Duration = Duration::from_secs(64);
+/// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
+const MAX_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing-fixed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingFixedOptions {
-    /// How far packets are apart, up to 64s; 0s: as fast as the line takes them.
+    /// Spacing of packets, up to 64s. 0s: the rate of the line.
     pub spacing: Duration,
-    /// From where to where.
+    /// Interval to which the spacing applies.
     pub apart: Apart,
-    /// A packet that goes late by no more than this does not put off the next: the spacing goes on from when it was due. 0s: from when it went. Timers of real
-    /// machines are late, each time, and without it that adds up. After a pause, the packets of this time may be sent at once. Up to 64s.
+    /// Delay of a packet, up to 64s, that does not shift later packets: the spacing then continues from the time at
+    /// which the packet was due. 0s: from the time at which it was sent, so that the delays of real timers accumulate.
+    /// After a pause, the packets of this time may be sent in a burst.
     pub catch_up: Duration,
 }
 
-/// From where to where spacing is meant.
+/// Interval to which a spacing applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Apart {
     /// From the end of a packet to the start of the next (Figure 3).
     Gap,
-    /// From start to start, but no closer than the line takes them.
+    /// From start to start, at least the transmission time.
     Period,
 }
 
 impl Options for SpacingFixedOptions {
-    /// 1 ms: the paper's best for sixteen senders.
+    /// Returns a spacing of 1 ms, the paper's best for sixteen senders.
     fn preset(_: Dialect) -> Self {
         Self { spacing: Duration::from_millis(1), apart: Apart::Gap, catch_up: Duration::ZERO }
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        check_range("spacing", self.spacing, Duration::ZERO..=LONGEST_GAP)?;
-        check_range("catch_up", self.catch_up, Duration::ZERO..=LONGEST_GAP)
+        check_range("spacing", self.spacing, Duration::ZERO..=MAX_GAP)?;
+        check_range("catch_up", self.catch_up, Duration::ZERO..=MAX_GAP)
     }
 }
 
-/// Spaces packets, and hears nothing.
+/// Sender half that paces packets and ignores feedback.
 #[derive(Debug)]
 pub struct SpacingFixedSender {
     spacing_s: f64,
@@ -58,7 +60,6 @@ pub struct SpacingFixedSender {
     pacer: Pacer,
     line: Rate,
     header: u64,
-    /// Data of the last packet.
     size: Bytes,
 }
 
@@ -101,7 +102,7 @@ impl SenderHalf for SpacingFixedSender {
             self.size = sending.size;
             self.pacer.on_send(now, self.period_s());
         }
-        // Nobody would answer a mark.
+        // No response to marks.
         Stamp { ecn: Ecn::NotEct, ..Stamp::default() }
     }
 
@@ -125,14 +126,14 @@ mod tests {
     }
 
     fn of(size: u64, options: &SpacingFixedOptions) -> SpacingFixedSender {
-        // Headers of 40 B take their time, too.
+        // Headers of 40 B are transmitted, too.
         let mut context = SenderContext::new(Instant::ZERO, Bytes::new(size - 40), Random::new(1, "fixed"));
         context.header = Bytes::new(40);
         context.line_rate = Some(Rate::from_bits_per_second(100_000_000));
         SpacingFixedSender::new(options, context)
     }
 
-    /// When the n-th packet goes, of a sender that always has one.
+    /// Returns the time at which a backlogged sender sends the n-th packet.
     fn nth(mut sender: SpacingFixedSender, size: u64, n: u64) -> Instant {
         let mut now = Instant::ZERO;
         for number in 0..n {
@@ -145,7 +146,7 @@ mod tests {
         now
     }
 
-    /// Vector `psp.psa.fluid` (Figure 3): 8 s / (tx + ts), in bit/s, with tx on a line of 100 Mb/s.
+    /// Vector `psp.psa.fluid` (Figure 3): 8 s / (tx + ts) in bit/s, with tx on a line of 100 Mb/s.
     #[test]
     fn psp_figure_3_rates() {
         for (size, spacing_us, bps) in [
@@ -163,8 +164,8 @@ mod tests {
         }
     }
 
-    /// Vector `psp.receiver-gap`, start to start: 1500 us and 8 s / 100 Mb/s where a gap is meant, 1500 us where a period is; never less than the
-    /// packet takes.
+    /// Vector `psp.receiver-gap`, start to start: 1500 us plus 8 s / 100 Mb/s, or 1500 us, at least the transmission
+    /// time.
     #[test]
     fn psp_3_2_3_periods() {
         for (size, gap_ns) in [(508, 1_540_640), (1430, 1_614_400), (1500, 1_620_000)] {
@@ -174,9 +175,8 @@ mod tests {
         assert_eq!(nth(sender(1500, 100, Apart::Period), 1500, 1).as_nanos(), 120_000);
     }
 
-    /// Who comes late is not made up for.
     #[test]
-    fn no_burst_catches_up() {
+    fn a_late_packet_causes_no_burst() {
         let mut sender = sender(1500, 880, Apart::Gap);
         sender.on_send(Instant::ZERO, &Sending::new(0, Some(Bytes::new(1460))));
         let late = Instant::from_millis(50);
@@ -185,10 +185,10 @@ mod tests {
         assert_eq!(sender.poll_send(late, &Next::default()), Permit::At(Instant::from_millis(51)));
     }
 
-    /// A timer that is 60 us late each time makes a thousand packets a second 943, unless they may catch up; who paused for 50 ms may have
-    /// two of 1 ms beside that which is due, and no more.
+    /// A timer that is 60 us late sends 943 instead of 1000 packets per second, unless they may catch up. After a pause
+    /// of 50 ms, 2 ms of catching up permit two extra packets.
     #[test]
-    fn late_timers_add_up_unless_the_sender_may_catch_up() {
+    fn timer_delays_accumulate_without_catch_up() {
         let millis = Duration::from_millis;
         for (catch_up, seconds) in [(millis(0), 1.060), (millis(2), 1.000_06)] {
             let (spacing, apart) = (millis(1), Apart::Period);

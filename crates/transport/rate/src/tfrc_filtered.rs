@@ -1,12 +1,12 @@
-//! TFRC whose receiver counts only the losses of congestion: the same machine under other options, with a CCID of its own. That of CCID 3 tells the sender
-//! of every loss (RFC 4342 section 8.6).
+//! TFRC whose receiver counts only congestion losses: TFRC with other options and a separate CCID, because CCID 3
+//! reports every loss to the sender (RFC 4342 section 8.6).
 
 use crate::loss_filter::LossFilterKind;
 use crate::tfrc::TfrcOptions;
 use headway_units::{Dialect, OptionError, Options};
 use std::ops::Deref;
 
-/// Options of `tfrc-filtered`: those of `tfrc`, with a filter of losses.
+/// Options of `tfrc-filtered`: those of `tfrc`, with a loss filter.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(transparent))]
 pub struct TfrcFilteredOptions(pub TfrcOptions);

@@ -1,9 +1,9 @@
-//! TFRC-SP: TFRC for small packets (RFC 4828), as CCID 4 has it (RFC 5622). The same machine under other options:
+//! TFRC-SP: TFRC for small packets (RFC 4828), as in CCID 4 (RFC 5622). TFRC with other options:
 //!
 //! ```text
 //! X_Bps = (equation with s = 1460 B) s / (s + H)       H = 36 B: IPv4 and DCCP-Data with long sequence numbers
 //! gap  >= 10 ms
-//! an interval of N packets, K of them lost, that lasted two round trips at most is N / K long
+//! an interval of N packets with K losses that lasts at most two round trips has length N / K
 //! ```
 
 use crate::tfrc::{TfrcExpert, TfrcOptions};
@@ -23,7 +23,7 @@ impl Deref for TfrcSpOptions {
 }
 
 impl Options for TfrcSpOptions {
-    /// RFC 5622. ns-2's `voip_` counts 32 B of headers; Linux 6.1 has no CCID 4, its preset is its TFRC with these rules.
+    /// Returns the values of RFC 5622. ns-2's `voip_` counts 32 B of headers; Linux 6.1 has no CCID 4.
     fn preset(dialect: Dialect) -> Self {
         let tfrc = TfrcOptions::preset(dialect);
         let expert = TfrcExpert {

@@ -1,17 +1,17 @@
-//! UDPm: the receiver announces one of N rates, AIMD on their scale.
+//! UDPm: the receiver announces one of N rates by AIMD on their indices.
 //!
-//! From "congestion-aware UDP-based system for multimedia transmission" (MApp over UDPm), and where that is silent from its public
-//! ancestor, ns-2's example application `mm-app.cc` (J. Chung, 1999).
+//! From "congestion-aware UDP-based system for multimedia transmission" (MApp over UDPm); where the paper is silent,
+//! from its public predecessor, ns-2's example application `mm-app.cc` (J. Chung, 1999).
 //!
 //! ```text
-//! sender      gap <- size / rate(scale), the scale that was announced last, computed when a packet goes
-//! receiver    scale <- floor(scale / 2)        if a packet of the round was lost, or came marked
-//!                    = min(scale + 1, N - 1)   else, if any came
-//!                    = scale                   if none came
+//! sender      gap <- size / rate(scale), with the last announced scale, computed when a packet is sent
+//! receiver    scale <- floor(scale / 2)        if a packet of the round was lost or marked
+//!                    = min(scale + 1, N - 1)   else, if any packet arrived
+//!                    = scale                   otherwise
 //! ```
 //!
-//! The first packet ends a round by itself. Each round ends with an announcement, also a silent one: an announcement that is lost leaves the
-//! sender at its old rate until the next.
+//! The first packet is a round. Each round, even without packets, ends with an announcement: if one is lost, the sender
+//! keeps its rate until the next.
 
 mod terms;
 
@@ -22,7 +22,7 @@ use crate::contract::{
 use crate::report::{Feedback, Own, Report, ReportForm};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
-use crate::toolbox::{Pacer, SHORTEST_SILENCE};
+use crate::toolbox::{MIN_SILENCE, Pacer};
 use headway_units::{Dialect, Duration, Ecn, Instant, OptionError, Options, Rate, check_range, unused_unless};
 pub use terms::{Terms, TermsError};
 
@@ -30,69 +30,69 @@ pub use terms::{Terms, TermsError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpmOptions {
-    /// How many rates there are, from 1 to 256.
+    /// Number of rates, from 1 to 256.
     pub levels: u16,
-    /// The least of them; the others are its multiples.
+    /// Lowest rate, above 0bps; the others are its multiples, up to 100Gbps.
     pub step: Rate,
-    /// The rates themselves, each greater than the one before, in place of `levels` and `step`.
+    /// Explicit rates in ascending order, 1 to 256 rates up to 100Gbps; replaces `levels` and `step`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub ladder: Option<Vec<Rate>>,
-    /// When the receiver decides.
+    /// Times at which the receiver decides.
     pub decide: Decide,
-    /// The round of `decide = "interval"`, 1ms to 64s.
+    /// Duration of a round for `decide = "interval"`, from 1ms to 64s.
     pub interval: Duration,
-    /// What the receiver takes for the round trip, for `decide = "round-trip"`.
+    /// Round-trip time used by the receiver for `decide = "round-trip"`.
     pub round_trip: RoundTrip,
-    /// How often a round may halve the scale.
+    /// Number of times that a round may halve the scale.
     pub halve: Halve,
-    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
 }
 
-/// When the receiver decides.
+/// Times at which the receiver decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Decide {
-    /// Each `interval`.
+    /// Every `interval`.
     Interval,
-    /// Each round trip (the paper's text: "every packet loss for each RTT").
+    /// Every round trip (the paper's text: "every packet loss for each RTT").
     RoundTrip,
-    /// With each packet (the paper's Figure 3).
+    /// At each packet (the paper's Figure 3).
     Packet,
 }
 
-/// What the receiver takes for the round trip.
+/// Round-trip time used by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum RoundTrip {
-    /// What the sender has measured and puts on its packets.
+    /// Sender's measurement, carried on its packets.
     Measured,
-    /// Twice the one-way delay, smoothed: 0.9 of the old, 0.1 of the new (the ancestor). The ends' clocks must agree.
+    /// Twice the one-way delay, smoothed: 0.9 of the old, 0.1 of the new (`mm-app.cc`). Requires synchronized clocks.
     OneWay,
-    /// Twice the least one-way delay. The ends' clocks must agree.
+    /// Twice the minimum one-way delay. Requires synchronized clocks.
     LeastOneWay,
 }
 
-/// How often a round may halve the scale.
+/// Number of times that a round may halve the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Halve {
-    /// Once, however much was lost or marked.
+    /// Once, for any number of losses or marks.
     Once,
-    /// For each packet that was lost or marked.
+    /// Once per lost or marked packet.
     EachLoss,
 }
 
-/// No round is shorter: where there is no delay at all, time must pass between two.
-const SHORTEST_ROUND: Duration = Duration::from_millis(1);
-/// Nothing is under way for longer.
-const LONGEST_WAY: Duration = Duration::from_secs(64);
-const MOST_LEVELS: u16 = 256;
-/// Gaps of nanoseconds are no gaps.
-const FASTEST: Rate = Rate::from_bits_per_second(100_000_000_000);
+/// Shortest round, so that time passes between two rounds on a path without delay.
+const MIN_ROUND: Duration = Duration::from_millis(1);
+/// Longest one-way delay and round.
+const MAX_DELAY: Duration = Duration::from_secs(64);
+const MAX_LEVELS: u16 = 256;
+/// Maximum rate, so that gaps are longer than some nanoseconds.
+const MAX_RATE: Rate = Rate::from_bits_per_second(100_000_000_000);
 
 impl Options for UdpmOptions {
-    /// Ten rates, 0.2 Mb/s apart, and a decision each 100 ms: with these, ns-2 gives the paper's numbers.
+    /// Returns ten rates in steps of 0.2 Mb/s and a decision every 100 ms, as in the paper.
     fn preset(dialect: Dialect) -> Self {
         Self {
             levels: 10,
@@ -111,14 +111,14 @@ impl Options for UdpmOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         let wrong = |key, message: &str| Err(OptionError::new(key, message));
-        if !(1..=MOST_LEVELS).contains(&self.levels) {
+        if !(1..=MAX_LEVELS).contains(&self.levels) {
             return wrong("levels", "there are 1 to 256 rates");
         }
         if self.step.bits_per_second() == 0 {
             return wrong("step", "a rate is more than 0bps");
         }
         if let Some(ladder) = &self.ladder {
-            if !(1..=usize::from(MOST_LEVELS)).contains(&ladder.len()) {
+            if !(1..=usize::from(MAX_LEVELS)).contains(&ladder.len()) {
                 return wrong("ladder", "there are 1 to 256 rates");
             }
             let rises = ladder.windows(2).all(|pair| pair[0] < pair[1]);
@@ -126,11 +126,11 @@ impl Options for UdpmOptions {
                 return wrong("ladder", "each rate is greater than the one before, and the first is more than 0bps");
             }
         }
-        if self.rate(self.top()) > FASTEST {
+        if self.rate(self.top()) > MAX_RATE {
             let key = if self.ladder.is_some() { "ladder" } else { "step" };
             return wrong(key, "the greatest rate is at most 100Gbps");
         }
-        check_range("interval", self.interval, SHORTEST_ROUND..=LONGEST_WAY)
+        check_range("interval", self.interval, MIN_ROUND..=MAX_DELAY)
     }
 
     fn unused(&self) -> Vec<OptionError> {
@@ -152,7 +152,6 @@ impl Options for UdpmOptions {
 }
 
 impl UdpmOptions {
-    /// The greatest scale.
     fn top(&self) -> u8 {
         let levels = self.ladder.as_ref().map_or(self.levels.into(), Vec::len);
         u8::try_from(levels.saturating_sub(1)).unwrap_or(u8::MAX)
@@ -166,17 +165,17 @@ impl UdpmOptions {
     }
 }
 
-/// Goes by what was announced last.
+/// Sender half of `udpm`, which uses the last announced scale.
 #[derive(Debug)]
 pub struct UdpmSender {
     options: UdpmOptions,
     scale: u8,
-    /// What the newest announcement acknowledged: one that was overtaken is of no use.
-    heard: u64,
+    /// Number acknowledged by the newest announcement; reordered older ones are ignored.
+    newest_acknowledged: u64,
     pacer: Pacer,
     rtt_ns: Option<f64>,
     reported_at: Option<Instant>,
-    /// The number behind the newest packet, and the first packet after the last silence.
+    /// Number of the newest packet plus 1, and the number of the first packet after the last silence.
     next: u64,
     fresh_from: u64,
     setbacks: Setbacks,
@@ -188,14 +187,24 @@ impl UdpmSender {
         let rtt_ns = context.rtt.map(|rtt| smoothed(None, rtt));
         let options = options.clone();
         let setbacks = Setbacks::default();
-        Self { options, scale: 0, heard: 0, pacer, rtt_ns, reported_at: None, next: 0, fresh_from: 0, setbacks }
+        Self {
+            options,
+            scale: 0,
+            newest_acknowledged: 0,
+            pacer,
+            rtt_ns,
+            reported_at: None,
+            next: 0,
+            fresh_from: 0,
+            setbacks,
+        }
     }
 
-    /// Returns whether nothing has been announced for four rounds and four round trips: then the path is silent.
+    /// Returns whether the path is silent: no announcement for four rounds and four round trips.
     fn is_silent(&self, now: Instant) -> bool {
-        let round_trip = self.rtt_ns.map_or(Duration::ZERO, whole);
+        let round_trip = self.rtt_ns.map_or(Duration::ZERO, rounded);
         let round = if self.options.decide == Decide::Interval { self.options.interval } else { round_trip };
-        let longest = (round.max(round_trip) * 4).max(SHORTEST_SILENCE);
+        let longest = (round.max(round_trip) * 4).max(MIN_SILENCE);
         self.reported_at.is_some_and(|last| now.since(last) > longest)
     }
 
@@ -216,8 +225,8 @@ impl SenderHalf for UdpmSender {
         if sending.data {
             self.pacer.on_send(now, Pacer::gap_s(sending.size, self.options.rate(self.scale)));
         }
-        // The paper's header has the scale on each packet.
-        Stamp { rtt: self.rtt_ns.map(whole), own: Own::new(&[self.scale]).unwrap_or(Own::NONE), ..Stamp::default() }
+        // The paper's header carries the scale on each packet.
+        Stamp { rtt: self.rtt_ns.map(rounded), own: Own::new(&[self.scale]).unwrap_or(Own::NONE), ..Stamp::default() }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
@@ -231,11 +240,11 @@ impl SenderHalf for UdpmSender {
         if let Report::Own(own) = feedback.report
             && let [scale] = *own.as_bytes()
             && scale <= self.options.top()
-            && feedback.acknowledged >= self.heard
+            && feedback.acknowledged >= self.newest_acknowledged
         {
-            // Nothing but losses and marks lowers it.
+            // Only losses and marks lower the scale.
             self.setbacks.loss_events += u64::from(scale < self.scale);
-            (self.scale, self.heard) = (scale, feedback.acknowledged);
+            (self.scale, self.newest_acknowledged) = (scale, feedback.acknowledged);
         }
     }
 
@@ -245,7 +254,7 @@ impl SenderHalf for UdpmSender {
 
     fn status(&self) -> Status {
         let rate = Some(self.options.rate(self.scale));
-        Status { target_rate: rate, pacing_rate: rate, rtt: self.rtt_ns.map(whole), ..Status::default() }
+        Status { target_rate: rate, pacing_rate: rate, rtt: self.rtt_ns.map(rounded), ..Status::default() }
     }
 
     fn setbacks(&self) -> Setbacks {
@@ -258,18 +267,17 @@ impl SenderHalf for UdpmSender {
     }
 }
 
-/// A mean in ns, 0.9 of the old, 0.1 of the new. Not in whole ns: rounding down packet by packet would shorten it by 10 ns.
+/// Returns a mean in ns, 0.9 of the old and 0.1 of the new. Rounding at each packet would reduce it by 10 ns.
 fn smoothed(old_ns: Option<f64>, new: Duration) -> f64 {
     let new_ns = new.as_nanos() as f64;
     old_ns.map_or(new_ns, |old_ns| 0.9 * old_ns + 0.1 * new_ns)
 }
 
-/// To the nearest ns.
-fn whole(ns: f64) -> Duration {
+fn rounded(ns: f64) -> Duration {
     Duration::from_nanos((ns + 0.5) as u64)
 }
 
-/// Watches for losses and marks, and announces a scale in a byte.
+/// Receiver half of `udpm`, which announces a scale in one byte by losses and marks.
 #[derive(Debug)]
 pub struct UdpmReceiver {
     decide: Decide,
@@ -279,8 +287,7 @@ pub struct UdpmReceiver {
     top: u8,
     scale: u8,
     rtt_ns: Option<f64>,
-    /// The number that comes next if nothing is lost, and the one that did when the round began. As in the ancestor, what went before the
-    /// first packet that comes was lost.
+    /// Next number expected, and that at the start of the round. Earlier packets are lost (`mm-app.cc`).
     expected: u64,
     began: u64,
     round: Round,
@@ -288,11 +295,10 @@ pub struct UdpmReceiver {
     due: bool,
 }
 
-/// What happened in a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     received: u64,
-    /// Numbers of this round that are missing: one that comes late, but within the round, is not.
+    /// Missing numbers of this round, without those that arrive late within it.
     lost: u64,
     marked: u64,
 }
@@ -325,8 +331,8 @@ impl UdpmReceiver {
         let twice = now.since(timing.sent) * 2;
         self.rtt_ns = match self.round_trip {
             RoundTrip::Measured => measured,
-            // Clocks that do not agree: a connection's timestamps have no common zero.
-            _ if timing.sent > now || now.since(timing.sent) > LONGEST_WAY => measured,
+            // Unsynchronized clocks: the timestamps of a connection have no common zero.
+            _ if timing.sent > now || now.since(timing.sent) > MAX_DELAY => measured,
             RoundTrip::OneWay => Some(smoothed(self.rtt_ns, twice)),
             RoundTrip::LeastOneWay => Some(smoothed(None, twice).min(self.rtt_ns.unwrap_or(f64::INFINITY))),
         };
@@ -345,8 +351,8 @@ impl UdpmReceiver {
         self.due = true;
         self.ends = match self.decide {
             Decide::Interval => Some(now + self.interval),
-            // As long as nobody knows a round trip, the next packet ends the round.
-            Decide::RoundTrip => self.rtt_ns.map(|rtt_ns| now + whole(rtt_ns).max(SHORTEST_ROUND)),
+            // While the round-trip time is unknown, the next packet ends the round.
+            Decide::RoundTrip => self.rtt_ns.map(|rtt_ns| now + rounded(rtt_ns).max(MIN_ROUND)),
             Decide::Packet => None,
         };
     }

@@ -1,4 +1,4 @@
-//! What the book says of the presets is what they are: each row `key | rfc | ns2 | linux` of its tables.
+//! The presets in the book: each row `key | rfc | ns2 | linux` of its tables matches the code.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::ControllerOptions;
@@ -6,13 +6,13 @@ use headway_units::{Dialect, Registry, SchemaRegistry};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The values in the cells, by key; an absent value is a dash, and words in brackets explain.
+/// Returns the cells by key. A dash is an absent value; words in parentheses are ignored.
 fn tables(pages: &[&str]) -> BTreeMap<String, [String; 3]> {
     let rows = pages.iter().flat_map(|page| page.lines()).filter(|line| line.starts_with("| `"));
     rows.filter_map(|row| {
         let cells: Vec<_> = row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
         let key = cells[0].strip_prefix('`')?.strip_suffix('`')?;
-        // Not the rows of results, whose first cell names a dialect.
+        // Skip rows of results, whose first cell is a dialect.
         let key = Some(key).filter(|key| !["rfc", "ns2", "linux"].iter().any(|dialect| key.starts_with(dialect)))?;
         let word = |at: usize| cells.get(at).map(|cell: &&str| cell.split(' ').next().unwrap_or_default().to_owned());
         Some((key.to_owned(), [word(1)?, word(2)?, word(3)?]))
@@ -20,34 +20,33 @@ fn tables(pages: &[&str]) -> BTreeMap<String, [String; 3]> {
     .collect()
 }
 
-/// A cell as a scenario says it.
 fn value(cell: &str) -> Value {
     if cell == "–" { Value::Null } else { serde_json::from_str(cell).unwrap_or_else(|_| cell.into()) }
 }
 
-/// The options that the pages tell, those of `elsewhere` taken from the preset, are the preset.
+/// Checks that the options on the pages equal the preset; those of `elsewhere` are taken from the preset.
 fn compare(kind: &str, pages: &[&str], elsewhere: &[&str]) {
     let table = tables(pages);
     assert!(table.len() > 1, "{table:?}");
     for (column, dialect) in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux].into_iter().enumerate() {
         let preset = ControllerOptions::preset(kind, dialect).unwrap();
-        let mut told = serde_json::to_value(&preset).unwrap();
+        let mut values = serde_json::to_value(&preset).unwrap();
         let is_elsewhere = |key: &String, _: &mut Value| elsewhere.contains(&key.as_str());
-        if let Some(expert) = told.get_mut("expert") {
+        if let Some(expert) = values.get_mut("expert") {
             expert.as_object_mut().unwrap().retain(is_elsewhere);
         }
-        told.as_object_mut().unwrap().retain(|key, value| key == "expert" || is_elsewhere(key, value));
+        values.as_object_mut().unwrap().retain(|key, value| key == "expert" || is_elsewhere(key, value));
         for (path, cells) in &table {
             match path.split_once('.') {
-                Some((table, key)) => told[table][key] = value(&cells[column]),
-                None => told[path] = value(&cells[column]),
+                Some((table, key)) => values[table][key] = value(&cells[column]),
+                None => values[path] = value(&cells[column]),
             }
         }
-        assert_eq!(ControllerOptions::deserialize(kind, told).unwrap(), preset, "{kind}, {dialect}");
+        assert_eq!(ControllerOptions::deserialize(kind, values).unwrap(), preset, "{kind}, {dialect}");
     }
 }
 
-/// Dialect ns3 is one of queues: elsewhere it is rfc.
+/// Dialect ns3 concerns queues only: otherwise it equals rfc.
 #[test]
 fn ns3_follows_rfc() {
     for kind in ControllerOptions::KINDS {
@@ -74,7 +73,7 @@ fn tfrc_sp() {
     compare("tfrc-sp", &[TFRC, include_str!("../../../../docs/src/rate/tfrc-sp.md")], &[]);
 }
 
-/// What `tfrc-filtered` has beside TFRC's presets.
+/// `tfrc-filtered` adds only a loss filter to TFRC's presets.
 #[test]
 fn tfrc_filtered() {
     for dialect in [Dialect::Rfc, Dialect::Ns2, Dialect::Linux] {
@@ -92,7 +91,7 @@ fn uddj() {
     let page = include_str!("../../../../docs/src/rate/loss-filters.md");
     let table = page.split("| key in `uddj` |").nth(1).unwrap().split("\n\n").next().unwrap();
     let default = serde_json::to_value(headway_rate::UddjOptions::default()).unwrap();
-    let mut told = 0;
+    let mut rows = 0;
     for row in table.lines().filter_map(|row| row.strip_prefix("| `")) {
         let (key, rest) = row.split_once("` | ").unwrap();
         let cell = rest.split(" | ").next().unwrap().trim_matches(['`', '"']);
@@ -102,9 +101,9 @@ fn uddj() {
             Some(other) => assert_eq!(cell, other.to_string(), "{key}"),
             None => assert_eq!(cell, "–", "{key}"),
         }
-        told += 1;
+        rows += 1;
     }
-    assert_eq!(told, 7);
+    assert_eq!(rows, 7);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Replays the corpora of the fuzz targets for controllers: what once went wrong, and seeds for the fuzzer.
+//! Replays the corpora of the fuzz targets for controllers: past failures and seeds of the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check_lying_tcp_like.rs"]
@@ -34,11 +34,11 @@ fn tfrc() {
 }
 
 #[test]
-fn lies_to_tcp_like() {
+fn false_reports_to_tcp_like() {
     replay(include_str!("../../../../fuzz/corpus/lying-tcp-like.hex"), 5, check_lying_tcp_like::check);
 }
 
 #[test]
-fn lies_to_tfrc() {
+fn false_reports_to_tfrc() {
     replay(include_str!("../../../../fuzz/corpus/lying-tfrc.hex"), 5, check_lying_tfrc::check);
 }

@@ -1,4 +1,4 @@
-//! Against Linux 6.1's CCID 3, replayed from captures of its receiver and its sender.
+//! Comparison with CCID 3 of Linux 6.1, by captures of its receiver and its sender.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::{
@@ -7,11 +7,11 @@ use headway_rate::{
 };
 use headway_units::{Bytes, Dialect, Duration, Instant, Probability, Random, Rate, Registry};
 
-/// 300 packets with 5 % loss: a report with each packet with which Linux reported, and with no other; the receive rate to
-/// 2 B/s (the capture is stamped a few microseconds off), 1/p to one packet, from the first loss event on, when p comes of the
-/// receiver's own estimate of the round trip.
+/// 300 packets with 5 % loss: reports at the same packets as Linux, the receive rate to 2 B/s (capture timestamps are
+/// off by a few microseconds), and 1/p to one packet from the first loss event, when p depends on the receiver's
+/// estimate of the round-trip time.
 #[test]
-fn the_reports_of_a_lossy_flow() {
+fn reports_of_a_lossy_flow_match_linux() {
     let options = ControllerOptions::preset("tfrc", Dialect::Linux).unwrap();
     let mut receiver = Receiver::new(&options, ReceiverContext::new(Instant::ZERO, Bytes::new(1400)));
     let mut ours = None;
@@ -43,13 +43,13 @@ fn the_reports_of_a_lossy_flow() {
     assert_eq!(reports, 41);
 }
 
-/// A queue of ten packets that is full most of the time, 400 kb/s: slow start, the first losses, the equation. Of 275 packets
-/// all go when Linux's went, to 100 us, but four that miss a tick of 4 ms by less than a fraction of a microsecond for each packet
-/// before; until then all have its window counter, later one that is one behind at most.
+/// A queue of ten packets, full most of the time, at 400 kb/s: slow start, the first losses, the equation. Of 275
+/// packets all are sent within 100 us of Linux's, except four that miss a tick of 4 ms by less than a fraction of a
+/// microsecond per earlier packet. Until then all window counters match; later they are at most one behind.
 #[test]
-fn the_departures_of_a_limited_flow() {
+fn departures_of_a_limited_flow_match_linux() {
     let options = ControllerOptions::preset("tfrc", Dialect::Linux).unwrap();
-    // The capture's clock is put forward so that Linux's ticks are at multiples of 4 ms.
+    // Shift of the capture's clock that moves Linux's ticks to multiples of 4 ms.
     let at = |seconds: f64| Instant::from_nanos(((seconds + 0.000_630) * 1e9).round() as u64);
     let seconds = |now: Instant| now.as_nanos() as f64 / 1e9 - 0.000_630;
     let mut context = SenderContext::new(at(0.042_3), Bytes::new(1400), Random::new(1, "sender"));
@@ -64,7 +64,7 @@ fn the_departures_of_a_limited_flow() {
     let writes = (0..400).map(|i| at(0.042_673 + 0.008 * f64::from(i) + if i > 0 { 0.000_057 } else { 0.0 }));
     let mut writes = writes.peekable();
     let mut reports = lines.iter().filter(|line| line[0] == "f").peekable();
-    let (mut waiting, mut gone, mut timer) = (0, 0usize, None);
+    let (mut waiting, mut sent_count, mut timer) = (0, 0usize, None);
     let mut missed = Vec::new();
     loop {
         let report = reports.peek().map(|line| at(number(line, 1)));
@@ -89,31 +89,31 @@ fn the_departures_of_a_limited_flow() {
             sender.on_feedback(now, &feedback);
         }
         timer = None;
-        while waiting > 0 && gone < sent.len() {
+        while waiting > 0 && sent_count < sent.len() {
             match sender.poll_send(now, &Next::new(Bytes::new(500))) {
                 Permit::Now => {
-                    let sending = Sending::new(gone as u64, Some(Bytes::new(500)));
+                    let sending = Sending::new(sent_count as u64, Some(Bytes::new(500)));
                     let stamp = sender.on_send(now, &sending);
-                    let late = seconds(now) - sent[gone];
-                    assert!(late.abs() < 0.0081, "packet {gone}: {late} s late");
+                    let late = seconds(now) - sent[sent_count];
+                    assert!(late.abs() < 0.0081, "packet {sent_count}: {late} s late");
                     if late.abs() > 0.0001 {
-                        missed.push(gone);
+                        missed.push(sent_count);
                     }
-                    let behind = counters[gone].wrapping_sub(stamp.ccval) % 16;
-                    assert!(behind <= u8::from(!missed.is_empty()), "packet {gone}: counter {}", stamp.ccval);
-                    (waiting, gone) = (waiting - 1, gone + 1);
+                    let behind = counters[sent_count].wrapping_sub(stamp.ccval) % 16;
+                    assert!(behind <= u8::from(!missed.is_empty()), "packet {sent_count}: counter {}", stamp.ccval);
+                    (waiting, sent_count) = (waiting - 1, sent_count + 1);
                 }
                 Permit::At(due) => {
                     timer = Some(due);
                     break;
                 }
-                Permit::Blocked => panic!("TFRC always knows when"),
+                Permit::Blocked => panic!("TFRC is never blocked"),
             }
         }
-        if gone == sent.len() {
+        if sent_count == sent.len() {
             break;
         }
     }
-    assert_eq!(gone, 275);
+    assert_eq!(sent_count, 275);
     assert!(missed.len() <= 4 && missed.first() > Some(&140), "{missed:?}");
 }

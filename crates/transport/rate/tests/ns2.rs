@@ -1,9 +1,9 @@
-//! Against ns-2.35's Agent/TFRC (Debian ns2 2.35+dfsg-5).
+//! Comparison with Agent/TFRC of ns-2.35 (Debian ns2 2.35+dfsg-5).
 //!
-//! At a constant round trip much happens at the same instant: a packet that a report releases reaches the receiver one R
-//! after the packet before that made a report due, and the next timed packet falls due as a report comes. ns-2 breaks
-//! such ties by the last bits of its doubles. How it broke them in these runs was read from its traces; the tests say it
-//! in nudges of a few nanoseconds. Nothing else is told.
+//! At a constant round-trip time many events coincide: a packet permitted by a report arrives one R after the packet
+//! before that caused the report, and a paced packet is due when a report arrives. ns-2 breaks such ties by the
+//! rounding of its doubles. The order in these runs was read from its traces and is reproduced here by delays of a few
+//! nanoseconds, the only adjustment.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod path;
@@ -25,7 +25,7 @@ fn near(what: &str, t: f64, got: f64, expected: f64, relative: f64) {
     assert!((got / expected - 1.0).abs() <= relative, "{what} at {t} s: {got}, in ns-2 {expected}");
 }
 
-/// 10 Mb/s, 20 ms each way, all defaults, eleven packets lost.
+/// 10 Mb/s, 20 ms in each direction, all defaults, eleven packets lost.
 #[test]
 fn golden_trace() {
     let options = options("tfrc", Dialect::Ns2, |_| {});
@@ -43,7 +43,7 @@ fn golden_trace() {
     }
 }
 
-/// The calibration runs: 1 Gb/s, RTT 100 ms, `t_RTO` = 4 RTT.
+/// Returns the path of the calibration runs: 1 Gb/s, RTT 100 ms, `t_RTO` = 4 RTT.
 fn calibration(change: impl FnOnce(&mut TfrcOptions)) -> Path {
     let rtt = Duration::from_millis(100);
     let options = options("tfrc", Dialect::Ns2, |o| {
@@ -53,7 +53,7 @@ fn calibration(change: impl FnOnce(&mut TfrcOptions)) -> Path {
     });
     let mut path = Path::new(&options, Form::Agent, LossForm::EventRate, 1000, rtt);
     path.rate = Some(Rate::from_bits_per_second(1_000_000_000));
-    // A second link each way: 8 us for data, 0.32 us for reports.
+    // A second link in each direction: 8 us for data, 0.32 us for reports.
     path.delay += Duration::from_nanos(4_160);
     path.send_first = vec![200_033_280, 613_435_394];
     path.nudges = vec![(10, 2), (14, 4), (21, -9), (30, -3), (42, -3), (60, -3), (82, -3)];
@@ -61,7 +61,7 @@ fn calibration(change: impl FnOnce(&mut TfrcOptions)) -> Path {
     path
 }
 
-/// Loss rates of 1 %, 5 %, 1 % and none: falls, rises, and growth with discounted history.
+/// Loss rates of 1 %, 5 %, 1 % and 0: decreases, increases, and growth with a discounted history.
 #[test]
 fn steps_of_the_loss_rate() {
     let mut path = calibration(|_| {});
@@ -72,7 +72,7 @@ fn steps_of_the_loss_rate() {
         _ => false,
     });
     for row in rows(include_str!("data/ns2-tfrc-steps.csv")) {
-        // The step to 280.35 kB/s falls within a millisecond of the sample at 194 s, which has the rate before it.
+        // The step to 280.35 kB/s is within a millisecond of the sample at 194 s, which has the earlier rate.
         path.run(at(row[0] - 0.001));
         let before = path.allowed() / 1000.0;
         path.run(at(row[0]));
@@ -83,7 +83,7 @@ fn steps_of_the_loss_rate() {
     }
 }
 
-/// Each step of the rate as reports are lost for 5 s, and come again. ns-2's are seen at the end of a bin of 50 ms.
+/// Steps of the rate while reports are lost for 5 s and after. ns-2's are sampled at the end of bins of 50 ms.
 #[test]
 fn lost_reports() {
     let mut path = calibration(|_| {});
@@ -101,7 +101,7 @@ fn lost_reports() {
     }
 }
 
-/// Four packets a round trip, doubled at once or spread over the packets.
+/// Four packets per round trip, doubled immediately or spread over the packets.
 #[test]
 fn slow_start() {
     for (slow_increase, rule) in [(1.0, SlowStart::Spread), (0.0, SlowStart::Stepwise)] {

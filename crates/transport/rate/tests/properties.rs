@@ -1,4 +1,4 @@
-//! Whatever a peer says and in whatever order, nothing panics, stands still or goes out of range.
+//! Property tests: any input in any order causes no panic, no stall and no value out of range.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_rate::{
@@ -22,7 +22,7 @@ fn controllers() -> impl Strategy<Value = ControllerOptions> {
     })
 }
 
-/// Small, middling and absurd numbers.
+/// Small, medium and extreme numbers.
 fn numbers() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..5, 0u64..100_000, any::<u64>(), Just(u64::MAX)]
 }
@@ -32,18 +32,19 @@ fn durations() -> impl Strategy<Value = Duration> {
 }
 
 #[derive(Clone, Debug)]
-enum Said {
+enum ReportedLosses {
     Rate(f64, bool),
     Intervals(u8, Vec<(u32, u32, u32, u32)>),
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn reported_losses() -> impl Strategy<Value = ReportedLosses> {
     let p = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0f64, Just(f64::MIN_POSITIVE)];
     let field = || prop_oneof![0u32..3, 0u32..1000, any::<u32>()];
     let interval = (field(), field(), field(), field());
     prop_oneof![
-        (p, prop::bool::ANY).prop_map(|(p, new)| Said::Rate(p, new)),
-        (any::<u8>(), prop::collection::vec(interval, 0..40)).prop_map(|(skip, list)| Said::Intervals(skip, list)),
+        (p, prop::bool::ANY).prop_map(|(p, new)| ReportedLosses::Rate(p, new)),
+        (any::<u8>(), prop::collection::vec(interval, 0..40))
+            .prop_map(|(skip, list)| ReportedLosses::Intervals(skip, list)),
     ]
 }
 
@@ -51,7 +52,7 @@ fn said() -> impl Strategy<Value = Said> {
 enum ToSender {
     Wait(Duration),
     Send { size: u64, data: bool, skip: u64 },
-    Report { acknowledged: u64, rtt: Option<Duration>, x_recv: u64, said: Said, slow: bool, drops: u64 },
+    Report { acknowledged: u64, rtt: Option<Duration>, x_recv: u64, losses: ReportedLosses, slow: bool, drops: u64 },
     Timeout,
     Limited,
 }
@@ -63,9 +64,9 @@ fn to_sender() -> impl Strategy<Value = ToSender> {
         3 => durations().prop_map(ToSender::Wait),
         4 => (sizes, prop::bool::weighted(0.9), 0u64..3)
             .prop_map(|(size, data, skip)| ToSender::Send { size, data, skip }),
-        4 => (numbers(), rtts, numbers(), said(), prop::bool::weighted(0.1), numbers()).prop_map(
-            |(acknowledged, rtt, x_recv, said, slow, drops)| ToSender::Report {
-                acknowledged, rtt, x_recv, said, slow, drops: if slow { drops } else { 0 }
+        4 => (numbers(), rtts, numbers(), reported_losses(), prop::bool::weighted(0.1), numbers()).prop_map(
+            |(acknowledged, rtt, x_recv, losses, slow, drops)| ToSender::Report {
+                acknowledged, rtt, x_recv, losses, slow, drops: if slow { drops } else { 0 }
             }
         ),
         2 => Just(ToSender::Timeout),
@@ -73,7 +74,7 @@ fn to_sender() -> impl Strategy<Value = ToSender> {
     ]
 }
 
-/// The sender's clock and round trip, where a packet bears them.
+/// Sender's clock and round-trip time, if the packet carries them.
 type Stamped = Option<(Timing, Option<Duration>)>;
 
 fn packets() -> impl Strategy<Value = (u64, u64, bool, bool, u8, Option<u64>, Stamped, Duration)> {
@@ -102,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn a_lying_receiver(
+    fn any_reports_keep_the_sender_in_range(
         options in controllers(),
         rtt in prop::option::of(durations()),
         packet_size in prop_oneof![Just(1000u64), numbers()],
@@ -121,15 +122,15 @@ proptest! {
                     let stamp = sender.on_send(now, &Sending::new(number, data.then(|| Bytes::new(size))));
                     prop_assert!(stamp.ccval < 16);
                 }
-                ToSender::Report { acknowledged, rtt, x_recv, said, slow, drops } => {
+                ToSender::Report { acknowledged, rtt, x_recv, losses, slow, drops } => {
                     let list: Vec<LossInterval>;
                     let mut new_loss_event = false;
-                    let losses = match said {
-                        Said::Rate(p, new) => {
+                    let losses = match losses {
+                        ReportedLosses::Rate(p, new) => {
                             new_loss_event = new;
                             Losses::EventRate(Probability::new(p).unwrap())
                         }
-                        Said::Intervals(skip, fields) => {
+                        ReportedLosses::Intervals(skip, fields) => {
                             list = fields
                                 .into_iter()
                                 .map(|(lossless, lossy, data, dropped)| LossInterval { lossless, lossy, data, dropped })
@@ -161,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn any_packets(
+    fn any_packets_keep_the_reports_in_range(
         options in controllers(),
         intervals in prop::bool::ANY,
         packets in prop::collection::vec(packets(), 1..150),
@@ -178,7 +179,7 @@ proptest! {
                 receiver.handle_timeout(at.max(now));
                 prop_assert!(receiver.poll_timeout().is_none_or(|next| next > now || now == Instant::FAR_FUTURE));
             }
-            // Half the runs go up from a number near the end of all numbers.
+            // Half of the runs start near the maximum number.
             let number = if near { (u64::MAX - 300 + 2 * i as u64).wrapping_add(number % 5) } else { number };
             let mut packet = Received::new(number, data.then(|| Bytes::new(size)));
             packet.ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
@@ -197,12 +198,12 @@ proptest! {
                     }
                 }
             }
-            prop_assert!(receiver.poll_report(now).is_none(), "a report is given once");
+            prop_assert!(receiver.poll_report(now).is_none(), "each report is returned once");
         }
     }
 }
 
-/// Every preset is in range, and survives its text.
+/// Every preset is valid and can be serialized and deserialized.
 #[test]
 fn presets() {
     for kind in ControllerOptions::KINDS {
@@ -219,7 +220,7 @@ fn presets() {
 }
 
 #[test]
-fn a_wrong_key_or_value_is_named() {
+fn errors_name_the_invalid_key_or_value() {
     let with = |path: &str, value: serde_json::Value| {
         let mut text = serde_json::to_value(ControllerOptions::preset("tfrc", Dialect::Rfc).unwrap()).unwrap();
         text.as_object_mut().unwrap().remove("kind");

@@ -1,53 +1,52 @@
-//! What a filter of losses sees and answers.
+//! Interface of loss filters.
 
 use headway_units::{Duration, Instant};
 
-/// A packet of data that is newer than all before.
+/// Data packet with a greater number than all before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) number: u64,
-    /// By the receiver's clock.
-    pub(crate) came: Instant,
-    /// By the sender's clock.
+    /// Arrival time by the receiver's clock.
+    pub(crate) arrived: Instant,
+    /// Sending time by the sender's clock.
     pub(crate) sent: Instant,
-    /// Its data, in bytes.
     pub(crate) size: u64,
-    /// The sender's round trip.
+    /// Sender's round-trip time.
     pub(crate) rtt: Option<Duration>,
 }
 
 impl Seen {
-    /// Its one-way delay, in ns: what the two clocks differ by is in it.
+    /// Returns the one-way delay in ns, including the offset between the two clocks.
     pub(crate) fn delay_ns(&self) -> i64 {
-        self.came.as_nanos().wrapping_sub(self.sent.as_nanos()) as i64
+        self.arrived.as_nanos().wrapping_sub(self.sent.as_nanos()) as i64
     }
 }
 
-/// Tells congestion from the channel.
+/// Classifier of losses: congestion or channel.
 pub(crate) trait LossFilter {
-    /// A packet of data has come that is newer than all before.
+    /// Handles a data packet with a greater number than all before.
     fn on_packet(&mut self, seen: &Seen);
 
-    /// Whether the packets `first..=last`, of which none has come, count as lost to congestion.
+    /// Returns whether the lost packets `first..=last` count as congestion.
     fn counts(&mut self, first: u64, last: u64) -> bool;
 
-    /// Whether there is congestion that no loss has told of yet; asked after each packet, answered once.
+    /// Returns whether there is congestion without a loss so far. Each detection is returned once.
     fn poll_early(&mut self) -> bool {
         false
     }
 
-    /// Whether the sender is to be held at the rate that arrives now.
+    /// Returns whether the sender is to be held at the current receive rate.
     fn holds(&self) -> bool {
         false
     }
 
-    /// The channel has lost this packet: somebody knows.
+    /// Handles the loss of a packet on the channel, as reported by a simulator.
     fn on_channel_loss(&mut self, _number: u64) {}
 }
 
-/// A packet of 1000 B by its number, and when it went and came, in us.
+/// Returns a packet of 1000 B with its number, sending time and arrival time in us.
 #[cfg(test)]
-pub(super) fn seen(number: u64, sent: u64, came: u64) -> Seen {
+pub(super) fn seen(number: u64, sent: u64, arrived: u64) -> Seen {
     let at = |micros| Instant::ZERO + Duration::from_micros(micros);
-    Seen { number, came: at(came), sent: at(sent), size: 1000, rtt: None }
+    Seen { number, arrived: at(arrived), sent: at(sent), size: 1000, rtt: None }
 }

@@ -1,14 +1,14 @@
-//! What came and what was lost under some condition, and what is more than another condition explains.
+//! Counts of received and lost packets under a condition, compared with those under a base condition.
 
-/// Standard deviations of a count that may be chance.
+/// Number of standard deviations attributed to chance.
 const CHANCE: f64 = 3.0;
-/// Where the other condition explains less than the inverse of this, all losses count.
+/// Factor applied to the unexplained share of losses: all count if the base explains less than 1/GAIN of them.
 const GAIN: f64 = 2.0;
 
-/// What came and what was lost; older packets weigh less.
+/// Weighted counts of received and lost packets; older packets have less weight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    pub(super) came: f64,
+    pub(super) received: f64,
     pub(super) lost: f64,
 }
 
@@ -18,20 +18,20 @@ impl Counts {
     }
 
     pub(super) fn with(self, other: Self) -> Self {
-        Self { came: self.came + other.came, lost: self.lost + other.lost }
+        Self { received: self.received + other.received, lost: self.lost + other.lost }
     }
 
     pub(super) fn fade(&mut self, keep: f64) {
-        self.came *= keep;
+        self.received *= keep;
         self.lost *= keep;
     }
 
-    /// Which part of its losses is to count, where `base`, of which some came, is what the channel does.
+    /// Returns the share of the losses that counts as congestion if `base` has the loss rate of the channel.
     pub(super) fn beyond(self, base: Self) -> f64 {
         if self.lost <= 0.0 {
             return 0.0;
         }
-        let expected = base.lost / base.came * self.came;
+        let expected = base.lost / base.received * self.received;
         let variance = if base.lost > 0.0 { expected + expected * expected / base.lost } else { 0.0 };
         (GAIN * (1.0 - (expected + CHANCE * variance.sqrt()) / self.lost)).clamp(0.0, 1.0)
     }
@@ -41,22 +41,23 @@ impl Counts {
 mod tests {
     use super::*;
 
-    const fn counts(came: f64, lost: f64) -> Counts {
-        Counts { came, lost }
+    const fn counts(received: f64, lost: f64) -> Counts {
+        Counts { received, lost }
     }
 
-    /// Older packets weigh less, received and lost ones alike: of 100 and 10 a quarter is 25 and 2.5.
+    /// Received and lost counts fade alike: a quarter of 100 and 10 is 25 and 2.5.
     #[test]
     fn fading_keeps_the_rate() {
         let mut faded = counts(100.0, 10.0);
         faded.fade(0.25);
-        assert_eq!((faded.came, faded.lost), (25.0, 2.5));
+        assert_eq!((faded.received, faded.lost), (25.0, 2.5));
     }
 
-    /// 1 % everywhere explains what there is. Where the base has lost nothing, all losses count. 100 where the base
-    /// makes 10, with chance 10 + 3 sqrt(10 + 100/10) = 23.4: more than half is beyond it, and all count. 30: 2 (1 - 23.4/30) = 0.44 of them.
+    /// A base with 1 % loss explains an equal loss rate. A base without loss explains none. With 100 losses and 10
+    /// expected (with chance 10 + 3 sqrt(10 + 100/10) = 23.4), more than half are unexplained, so all count. With 30
+    /// losses, 2 (1 - 23.4/30) = 0.44 count.
     #[test]
-    fn what_the_base_explains_does_not_count() {
+    fn losses_explained_by_the_base_do_not_count() {
         let base = counts(1000.0, 10.0);
         assert_eq!(counts(1000.0, 10.0).beyond(base), 0.0);
         assert_eq!(counts(1000.0, 3.0).beyond(counts(1000.0, 0.0)), 1.0);

@@ -1,17 +1,18 @@
-//! A filter of losses that goes by the path alone (ours): a loss is the congestion's as far as losses are more frequent where queues are longer, or where more
-//! is sent.
+//! Loss filter by evidence of the path (our own): losses count as far as they are more frequent with longer queues or
+//! at higher sending rates.
 //!
-//! Packets are sorted by the queueing delay around them, in classes of which each is twice as wide as the one before. Of a class with l losses among n
-//! packets, where shorter queues had L losses among N packets, the channel explains
+//! Packets are sorted by the queueing delay around them into classes, each twice as wide as the previous one. For a
+//! class with l losses in n packets, where shorter queues had L losses in N packets, the channel explains
 //!
 //! ```text
 //! E = n L / N,  with chance E + 3 sqrt(E + E^2 / L)
 //! counted: min(1, 2 (1 - E / l)) of its losses
 //! ```
-//! A loss in the shortest queues is judged by what longer ones say of them: where these lose no more, queues have no part in it. Where delays say
-//! nothing (there are no shorter queues, and hardly longer ones) all losses count, as for TFRC: what the filter lets through, it has seen to be no
-//! queue's. The same is asked of the pace of sending (`paces`). Nor is any loss let through while the queue stands (`standing`): then there is nothing to be
-//! gained by it, and flows that share the queue see the same of it. The greatest part counts.
+//! Losses in the shortest queues are judged by the longer ones: if these do not lose more, queues are not the cause. If
+//! delays are inconclusive (no shorter and few longer queues), all losses count, as for TFRC, so a loss is ignored only
+//! on evidence. The same comparison is made for sending rates (`paces`). While a standing queue exists (`standing`),
+//! all losses count: ignoring them gains nothing then, and flows that share the queue observe it as well. The greatest
+//! of the three shares applies.
 
 use super::counts::Counts;
 use super::gaps::Gaps;
@@ -21,30 +22,30 @@ use super::standing::Standing;
 use super::{LossFilter, Seen};
 use headway_units::{Duration, Instant};
 
-/// Classes of queueing delays; the first goes up to [`SHORTEST`], and each is twice as wide as the one before.
+/// Number of classes of queueing delays. The first extends to [`SHORTEST`]; each further one is twice as wide.
 const CLASSES: usize = 16;
 const SHORTEST: Duration = Duration::from_micros(50);
-/// In so many round trips what was seen loses all but 1/e of its weight.
+/// Time constant of the exponential decay of the counts, in round trips.
 pub(super) const MEMORY: u64 = 256;
-/// Shorter and longer queues tell something if so much of all packets met them.
+/// Minimum share of all packets for shorter or longer queues to be conclusive.
 const SHARE: f64 = 1.0 / 16.0;
-/// And if they are so many.
-const FEWEST: f64 = 16.0;
-/// The round trip as long as nobody says it.
+/// Minimum number of packets for them to be conclusive.
+const MIN_PACKETS: f64 = 16.0;
+/// Round-trip time assumed while it is unknown.
 const UNKNOWN_RTT: Duration = Duration::from_millis(200);
 
-/// What was seen of late.
+/// State of the filter, with decaying counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guarded {
     gaps: Gaps,
     queueing: Queueing,
-    /// The queueing delays of the last two packets, if they came one right after the other.
+    /// Queueing delays of the last two packets, if their numbers are consecutive.
     row: [Option<Duration>; 2],
     classes: [Counts; CLASSES],
     standing: Standing,
     paces: Paces,
     faded: Option<Instant>,
-    /// What is to count of the losses that were let through.
+    /// Accumulated share of ignored losses that is still to be counted.
     owed: f64,
 }
 
@@ -56,23 +57,23 @@ impl Guarded {
 
     fn fade(&mut self, seen: &Seen) {
         let rtt = seen.rtt.unwrap_or(UNKNOWN_RTT);
-        if self.faded.is_some_and(|at| seen.came.since(at) < rtt) {
+        if self.faded.is_some_and(|at| seen.arrived.since(at) < rtt) {
             return;
         }
-        self.faded = Some(seen.came);
+        self.faded = Some(seen.arrived);
         self.standing.fade(1.0 - 1.0 / MEMORY as f64);
         self.classes.iter_mut().for_each(|class| class.fade(1.0 - 1.0 / MEMORY as f64));
     }
 
-    /// Which part of the losses counts that have such a queue around them.
+    /// Returns the share of losses in a class that counts as congestion.
     fn part(&self, class: usize) -> f64 {
         let (shorter, longer) = (Counts::sum(&self.classes[..class]), Counts::sum(&self.classes[class + 1..]));
         let own = self.classes[class];
-        let all = shorter.with(own).with(longer).came;
-        let tells = |counts: Counts| counts.came >= FEWEST.max(SHARE * all);
-        if tells(shorter) {
+        let all = shorter.with(own).with(longer).received;
+        let conclusive = |counts: Counts| counts.received >= MIN_PACKETS.max(SHARE * all);
+        if conclusive(shorter) {
             own.beyond(shorter)
-        } else if tells(longer) && own.came + shorter.came > 0.0 {
+        } else if conclusive(longer) && own.received + shorter.received > 0.0 {
             longer.beyond(shorter.with(own))
         } else {
             1.0
@@ -106,8 +107,8 @@ impl LossFilter for Guarded {
             self.row = [None; 2];
         }
         if let Some(before) = self.row[0] {
-            // The packet between the two came: lost ones are judged by the same two.
-            self.classes[Self::class(before.max(queue))].came += 1.0;
+            // The packet between the two was received; lost packets are sorted by the same two neighbors.
+            self.classes[Self::class(before.max(queue))].received += 1.0;
         }
         self.row = [self.row[1], Some(queue)];
     }

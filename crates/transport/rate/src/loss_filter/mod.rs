@@ -1,8 +1,8 @@
-//! Filters of losses: which of them are the congestion's, judged at the receiver. A TFRC receiver with one counts no others
-//! (`loss_filter` of its options), and its sender is as ever.
+//! Loss filters: classification of losses as congestion or channel losses at the receiver. A TFRC receiver with a
+//! filter (option `loss_filter`) counts only congestion losses; the sender is unchanged.
 //!
-//! A filter sees each packet of data that is newer than all before, then is asked about each run of lost ones as it is declared lost. A
-//! mark is congestion whatever a filter says.
+//! A filter processes each data packet with a greater number than all before, and is queried for each run of packets
+//! when it is declared lost. A mark always counts as congestion.
 
 mod contract;
 mod counts;
@@ -24,12 +24,12 @@ pub use options::{LossFilterKind, UddjAction, UddjOptions, UddjUpdate};
 use contract::seen;
 pub(crate) use contract::{LossFilter, Seen};
 
-/// Makes of the lines below the filter that dispatches statically, and how each begins.
+/// Generates the filter enum with static dispatch and the constructor of each kind.
 macro_rules! filters {
     ($( $Kind:ident($filter:ty) = $begin:expr ),+ $(,)?) => {
-        /// A running filter.
+        /// Running loss filter.
         #[derive(Debug)]
-        #[expect(clippy::large_enum_variant, reason = "it lies in a box of its own")]
+        #[expect(clippy::large_enum_variant, reason = "the enum is boxed")]
         pub(crate) enum Filter { $( $Kind($filter) ),+ }
 
         impl Filter {

@@ -1,24 +1,24 @@
-//! What a filter of losses is told.
+//! Options of loss filters.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, OptionError, Rate};
 
-/// Which losses count.
+/// Criterion by which losses count as congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum LossFilterKind {
-    /// Those while the bottleneck is judged busy, by the jitter of one-way delays (UDDJ-TFRC).
+    /// Losses while the bottleneck is estimated to be busy, by the jitter of one-way delays (UDDJ-TFRC).
     Uddj,
-    /// Those that come with long queues, as far as others do not.
+    /// Losses that are more frequent with longer queues or at higher sending rates than without.
     Guarded,
-    /// Those behind a delay that is long for their number (ZigZag; Cen, Cosman and Voelker 2003).
+    /// Losses followed by a delay that is long for the number of lost packets (ZigZag; Cen, Cosman and Voelker 2003).
     Zigzag,
-    /// Those that the time between two arrivals does not make up for (mBiaz; Biaz and Vaidya 1999, Cen, Cosman and Voelker 2003).
+    /// Losses not explained by the interarrival time (mBiaz; Biaz and Vaidya 1999, Cen, Cosman and Voelker 2003).
     Mbiaz,
-    /// Those while delays are near their greatest (Spike; Tobe and others 2000).
+    /// Losses while one-way delays are near their maximum (Spike; Tobe and others 2000).
     Spike,
-    /// Those that the channel did not take, of which a simulator tells the receiver (Wireless-TFRC): no protocol, but a yardstick.
+    /// Losses in queues, as reported by the simulator (Wireless-TFRC); not a protocol but a reference for comparison.
     Oracle,
 }
 
@@ -26,48 +26,49 @@ pub enum LossFilterKind {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct UddjOptions {
-    /// What the congestion flag does.
+    /// Effect of the congestion flag.
     pub action: UddjAction,
-    /// When the flag is computed anew.
+    /// Times at which the flag is computed.
     pub update: UddjUpdate,
-    /// The flag is set from a utilisation F of 1 less this on; 0: above 1 only, as printed. Below 1.
+    /// Margin below the utilization F = 1 at which the flag is set, from 0 to below 1. 0: above 1 only, as in the
+    /// paper.
     pub margin: f64,
-    /// Whether the bottleneck is busy where jitter and queue cancel to nothing.
+    /// Whether the bottleneck counts as busy if jitter and queue are both zero.
     pub busy_at_zero: bool,
-    /// The flag is not set below this queueing delay.
+    /// Queueing delay below which the flag is not set.
     pub floor: Duration,
-    /// The rate of the way, if it is known: what packets of different sizes take on it is then taken out of the jitter. Of links that pass
-    /// packets on whole it is 1 / (1 / rate + 1 / rate ..).
+    /// Rate of the path, above 0bps, if known. Differences in transmission time between packets of different sizes are
+    /// then removed from the jitter. For store-and-forward links it is 1 / (1 / rate + 1 / rate ..).
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub bottleneck: Option<Rate>,
-    /// Whether what one clock gains on the other is taken out of the jitter.
+    /// Whether the skew between the two clocks is removed from the jitter.
     pub remove_skew: bool,
 }
 
-/// What the congestion flag does.
+/// Effect of the congestion flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjAction {
-    /// Losses count only where it is set, and where it is set without a loss that counts as one.
+    /// Losses count only while the flag is set, and a flag without a loss counts as a loss.
     #[default]
     FilterAndEarly,
-    /// Losses count only where it is set.
+    /// Losses count only while the flag is set.
     Filter,
-    /// Losses count only where it is set. As long as it is set the receiver reports at least the loss event rate that holds the sender at the
-    /// rate that arrived when the flag was set.
+    /// Losses count only while the flag is set. Meanwhile the receiver reports at least the loss event rate that holds
+    /// the sender at the receive rate at which the flag was set.
     Hold,
 }
 
-/// When the flag is computed anew.
+/// Times at which the congestion flag is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UddjUpdate {
-    /// Each round trip and at each loss, of the gaps since the last time (section 2.3).
+    /// Every round trip and at each loss, from the gaps since the last computation (section 2.3).
     #[default]
     RoundTripAndLoss,
-    /// Each round trip.
+    /// Every round trip.
     RoundTrip,
-    /// At each packet, of the gap before it.
+    /// At each packet, from the gap before it.
     Packet,
 }
 
@@ -92,7 +93,10 @@ impl UddjOptions {
             return wrong("margin", &format!("{} is out of range: from 0 to below 1", self.margin));
         }
         if self.bottleneck.is_some_and(|rate| rate.bits_per_second() == 0) {
-            return wrong("bottleneck", "`bottleneck` is 0bps; leave the key away where the rate is not known");
+            return wrong(
+                "bottleneck",
+                "0bps is out of range; expected a rate above 0, or omit the key if the rate is unknown",
+            );
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! Wireless-TFRC of the UDDJ paper: "it can distinguish all channel loss from estimated loss events". Nobody can but a simulator, which tells the
-//! receiver of each packet that the channel takes.
+//! Wireless-TFRC of the UDDJ paper: "it can distinguish all channel loss from estimated loss events". Only a simulator
+//! can, which reports each packet lost on the channel to the receiver.
 
 use super::{LossFilter, Seen};
 use std::collections::BTreeSet;
 
-/// Losses that may still be asked about.
-const MOST: usize = 4096;
+/// Maximum number of recorded channel losses.
+const MAX_LOSSES: usize = 4096;
 
-/// Knows which losses were the channel's.
+/// Filter that knows the losses of the channel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oracle {
     channel: BTreeSet<u64>,
@@ -16,14 +16,14 @@ pub(crate) struct Oracle {
 impl LossFilter for Oracle {
     fn on_packet(&mut self, _: &Seen) {}
 
-    /// A run with any packet of the queue's counts: it is one loss event in any case.
+    /// Counts a run that contains any loss in a queue, since the run is a single loss event.
     fn counts(&mut self, first: u64, last: u64) -> bool {
-        let told = self.channel.range(first..=last).count() as u64;
-        told <= last - first
+        let channel_losses = self.channel.range(first..=last).count() as u64;
+        channel_losses <= last - first
     }
 
     fn on_channel_loss(&mut self, number: u64) {
-        if self.channel.len() == MOST {
+        if self.channel.len() == MAX_LOSSES {
             self.channel.pop_first();
         }
         self.channel.insert(number);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_counts_unless_all_of_it_was_the_channels() {
+    fn a_run_counts_unless_the_channel_lost_all_of_it() {
         let mut oracle = Oracle::default();
         [3, 4, 9].into_iter().for_each(|number| oracle.on_channel_loss(number));
         assert_eq!(
@@ -43,6 +43,6 @@ mod tests {
             [false, false, true, true, false, true]
         );
         (0..10_000).for_each(|number| oracle.on_channel_loss(number));
-        assert_eq!(oracle.channel.len(), MOST);
+        assert_eq!(oracle.channel.len(), MAX_LOSSES);
     }
 }

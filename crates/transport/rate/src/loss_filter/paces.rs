@@ -1,25 +1,25 @@
-//! What is lost at which pace of sending: losses that become more frequent as more is sent are made by it.
+//! Losses by sending rate: losses that become more frequent at higher rates are caused by the sender.
 
 use super::Seen;
 use super::counts::Counts;
 use headway_units::Instant;
 
-/// Classes of gaps between packets, two to each doubling, from 1 us (2^10 ns) on.
+/// Number of classes of gaps between packets, two per factor of 2, from 1 us (2^10 ns).
 const CLASSES: usize = 50;
 const SHORTEST_LOG2: u32 = 10;
-/// The part that a new gap takes in the mean.
+/// Inverse gain of the mean gap.
 const SMOOTHING: u64 = 16;
-/// Packets that a class remembers: what is lost at a pace is known as long as nothing goes at it.
+/// Number of packets after which a class halves its counts. Classes do not fade while no packet falls into them.
 const MEMORY: f64 = 4096.0;
-/// Slower packets tell something if they are so many.
-const FEWEST: f64 = 64.0;
+/// Minimum number of packets in slower classes to be conclusive.
+const MIN_PACKETS: f64 = 64.0;
 
-/// Losses by the pace of sending.
+/// Losses by sending rate.
 #[derive(Clone, Debug)]
 pub(super) struct Paces {
     classes: [Counts; CLASSES],
     last: Option<(u64, Instant)>,
-    /// The mean gap between two packets that were sent, in ns.
+    /// Mean gap between two sent packets, in ns.
     gap_ns: u64,
 }
 
@@ -30,7 +30,6 @@ impl Default for Paces {
 }
 
 impl Paces {
-    /// A packet has come.
     pub(super) fn add(&mut self, seen: &Seen) {
         if let Some((number, sent)) = self.last.replace((seen.number, seen.sent)) {
             let gap_ns = seen.sent.since(sent).as_nanos() / seen.number.saturating_sub(number).max(1);
@@ -40,22 +39,22 @@ impl Paces {
             };
         }
         let class = &mut self.classes[class(self.gap_ns)];
-        class.came += 1.0;
-        if class.came > MEMORY {
+        class.received += 1.0;
+        if class.received > MEMORY {
             class.fade(0.5);
         }
     }
 
-    /// One is lost: which part of it counts, since losses are more frequent than where less was sent.
+    /// Adds a loss and returns the share of it that counts, because losses are more frequent than at lower rates.
     pub(super) fn lose(&mut self) -> f64 {
         let class = class(self.gap_ns);
         self.classes[class].lost += 1.0;
         let slower = Counts::sum(&self.classes[class + 1..]);
-        if slower.came >= FEWEST { self.classes[class].beyond(slower) } else { 0.0 }
+        if slower.received >= MIN_PACKETS { self.classes[class].beyond(slower) } else { 0.0 }
     }
 }
 
-/// Longer gaps have greater numbers.
+/// Returns the class of a gap; longer gaps have greater classes.
 fn class(gap_ns: u64) -> usize {
     let gap_ns = gap_ns.max(1 << SHORTEST_LOG2);
     let log2 = gap_ns.ilog2();
@@ -69,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_classes_are_a_doubling() {
+    fn two_classes_span_a_factor_of_two() {
         let classes = [0, 1024, 1448, 1449, 2047, 2048, 4096, u64::MAX].map(class);
         assert_eq!(classes, [0, 0, 0, 1, 1, 2, 4, CLASSES - 1]);
     }
 
-    /// 2000 packets each 20 ms lose 2 %, then 4000 each 2 ms lose `p`: what the pace has made counts.
+    /// Returns the share that counts after 2000 packets every 20 ms with 2 % loss and 4000 every 2 ms with `p` % loss.
     fn faster(p: u64) -> f64 {
         let mut paces = Paces::default();
         let mut part = 0.0;
@@ -90,28 +89,28 @@ mod tests {
         part
     }
 
-    /// Fewer than 64 slower packets say nothing. Slower packets without a loss explain none: all losses of the faster ones count.
+    /// Fewer than 64 slower packets are inconclusive. Without loss, all losses at the higher rate count.
     #[test]
-    fn sixty_four_slower_packets_tell_something() {
+    fn sixty_four_slower_packets_are_conclusive() {
         for (slower, part) in [(63.0, 0.0), (64.0, 1.0), (65.0, 1.0)] {
             let mut paces = Paces { gap_ns: 2_000_000, ..Paces::default() };
-            paces.classes[class(20_000_000)].came = slower;
-            paces.classes[class(2_000_000)].came = 100.0;
+            paces.classes[class(20_000_000)].received = slower;
+            paces.classes[class(2_000_000)].received = 100.0;
             assert_eq!(paces.lose(), part, "{slower}");
         }
     }
 
-    /// A class remembers 4096 packets: with the next it holds half of them, and half of their losses.
+    /// A class with more than 4096 packets halves its counts.
     #[test]
-    fn a_pace_forgets_by_half() {
+    fn a_full_class_halves_its_counts() {
         let mut paces = Paces::default();
         for number in 0..=4096 {
-            let held = paces.classes[0].came;
+            let held = paces.classes[0].received;
             assert_eq!(held, number as f64);
             paces.classes[0].lost = 8.0;
             paces.add(&seen(number, 0, 0));
         }
-        assert_eq!((paces.classes[0].came, paces.classes[0].lost), (2048.5, 4.0));
+        assert_eq!((paces.classes[0].received, paces.classes[0].lost), (2048.5, 4.0));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Spike (Tobe, Tamura, Molano, Ghosh and Tokuda, "Achieving moderate fairness for UDP flows by path-status classification", LCN 2000, with the
-//! factors of Cen, Cosman and Voelker 2003). Relative one-way trip times r, of which the least and the greatest so far are known:
+//! Spike (Tobe, Tamura, Molano, Ghosh and Tokuda, "Achieving moderate fairness for UDP flows by path-status
+//! classification", LCN 2000, with the factors of Cen, Cosman and Voelker 2003). By the relative one-way trip times
+//! with their minimum and maximum so far:
 //!
 //! ```text
-//! a spike begins above least + 1/2 (greatest - least), and ends below least + 1/3 (greatest - least)
-//! in a spike losses are the congestion's, elsewhere the channel's
+//! a spike begins above min + 1/2 (max - min) and ends below min + 1/3 (max - min)
+//! losses in a spike are congestion, others are the channel's
 //! ```
 
 use super::gaps::Gaps;
@@ -12,11 +13,11 @@ use super::{LossFilter, Seen};
 const BEGINS: f64 = 0.5;
 const ENDS: f64 = 1.0 / 3.0;
 
-/// Whether delays are long, and what was judged by it.
+/// State of the spike detection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spike {
     gaps: Gaps,
-    /// The least and the greatest delay, in ns.
+    /// Minimum and maximum delay, in ns.
     range: Option<(i64, i64)>,
     in_spike: bool,
 }
@@ -43,7 +44,7 @@ mod tests {
     use super::super::seen;
     use super::*;
 
-    /// Delays from 0 to 30 ms: a spike begins above 15 ms and ends below 10.
+    /// Delays are 0 to 30 ms: a spike begins above 15 ms and ends below 10 ms.
     #[test]
     fn a_spike_begins_at_a_half_and_ends_at_a_third() {
         let mut spike = Spike::default();
@@ -51,7 +52,7 @@ mod tests {
         let found: Vec<bool> = (0..)
             .zip(delays)
             .map(|(number, delay)| {
-                // Each second packet is lost.
+                // Every second packet is lost.
                 spike.on_packet(&seen(2 * number, 0, delay));
                 number > 0 && spike.counts(2 * number - 1, 2 * number - 1)
             })

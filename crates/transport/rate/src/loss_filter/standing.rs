@@ -1,20 +1,21 @@
-//! Whether a queue stands, told by how much it varies.
+//! Detection of a standing queue by the variation of its delay.
 //!
 //! ```text
 //! v = standard deviation of the queueing delay / its mean
-//! part = (EMPTIES - v) / (EMPTIES - STANDS), between 0 and 1
+//! share = (EMPTIES - v) / (EMPTIES - STANDS), between 0 and 1
 //! ```
-//! Of a queue that empties at random v is near 1 (exponential); of one that a sawtooth fills from empty to full it is 0.58 (uniform). One that is never
-//! empty varies less, even if the least delay of late is taken for an empty queue: of thousands of normal deviates the least is 4 below the mean, v = 1/4.
+//! For a queue that empties at random v is near 1 (exponential), for one that a sawtooth fills from empty to full 0.58
+//! (uniform). A queue that never empties varies less, even if the recent minimum delay is taken as an empty queue: the
+//! minimum of thousands of normal deviates is 4 below the mean, so v = 1/4.
 
 use headway_units::Duration;
 
-/// Above, the queue empties.
+/// Coefficient of variation above which the queue empties.
 const EMPTIES: f64 = 0.5;
-/// Below, it stands.
+/// Coefficient of variation below which the queue is standing.
 const STANDS: f64 = 0.3;
 
-/// Moments of queueing delays; older packets weigh less.
+/// Moments of queueing delays; older packets have less weight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
     packets: f64,
@@ -36,7 +37,7 @@ impl Standing {
         self.squares *= keep;
     }
 
-    /// From 0, it empties, to 1, it stands.
+    /// Returns 0 for a queue that empties to 1 for a standing queue.
     pub(super) fn part(&self) -> f64 {
         if self.sum <= 0.0 {
             return 0.0;
@@ -56,26 +57,26 @@ mod tests {
         standing.part()
     }
 
-    /// v = 0.58 of a sawtooth from empty to full, 1 of one packet in two that waits, 1/4 of 30 to 70 ms but for few.
+    /// v is 0.58 for a sawtooth from empty, 1 if every second packet is queued, 1/4 or less for 30 to 70 ms.
     #[test]
-    fn a_queue_stands_that_hardly_varies() {
+    fn a_queue_with_little_variation_is_standing() {
         assert_eq!(part((0..5000).map(|n| 10 * (n % 4000))), 0.0);
         assert_eq!(part((0..5000).map(|n| 800 * (n % 2))), 0.0);
         assert_eq!(part((0..5000).map(|n| 30_000 + 8 * (n * 7 % 5000))), 1.0);
         assert_eq!(part((0..5000).map(|_| 40_000)), 1.0);
     }
 
-    /// Two queues, m - d and m + d: v = d / m. In the middle between 0.3 and 0.5 half counts.
+    /// Two delays, m - d and m + d, have v = d / m. In the middle between 0.3 and 0.5 half counts.
     #[test]
-    fn between_them_a_part_counts() {
+    fn between_the_bounds_a_share_counts() {
         let half = part((0..1000).map(|n| 40_000 - 16_000 + 32_000 * (n % 2)));
         assert!((half - 0.5).abs() < 1e-9, "{half}");
     }
 
-    /// A thousand packets at 20 and 60 ms by turns (v = 1/2) fade to the weight of 250, and 250 at 40 ms follow: half of the variance is left,
-    /// v = 1/2 sqrt(1/2) = 0.3536, and (0.5 - 0.3536) / 0.2 = 0.7322.
+    /// A thousand packets alternate between 20 and 60 ms (v = 1/2) and fade to the weight of 250; then 250 follow at 40
+    /// ms. Half of the variance is left, v = 1/2 sqrt(1/2) = 0.3536, and (0.5 - 0.3536) / 0.2 = 0.7322.
     #[test]
-    fn old_packets_weigh_less_and_are_no_other_queue() {
+    fn older_packets_have_less_weight() {
         let mut standing = Standing::default();
         (0..1000).for_each(|n| standing.add(Duration::from_millis(20 + 40 * (n % 2))));
         assert_eq!(standing.part(), 0.0);
@@ -84,16 +85,15 @@ mod tests {
         (0..250).for_each(|_| standing.add(Duration::from_millis(40)));
         let part = standing.part();
         assert!((part - 0.732_233).abs() < 1e-6, "{part}");
-        // Fading by itself changes no mean and no deviation.
+        // Fading alone changes neither mean nor deviation.
         for keep in [0.5, 255.0 / 256.0] {
             standing.fade(keep);
             assert!((standing.part() - part).abs() < 1e-9, "{keep}: {}", standing.part());
         }
     }
 
-    /// No queue at all does not stand.
     #[test]
-    fn where_nothing_waits_nothing_stands() {
+    fn an_empty_queue_is_not_standing() {
         assert_eq!(part((0..100).map(|_| 0)), 0.0);
     }
 }

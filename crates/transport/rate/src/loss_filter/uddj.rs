@@ -1,5 +1,6 @@
-//! UDDJ-TFRC ("uni-directional delay jitter based TFRC for wired-wireless networks"): a loss is the congestion's while the bottleneck is busy, which the
-//! differences of one-way delays tell. Of packets P(i-1), P(i) that went din and came dout apart, with the queueing delay b:
+//! UDDJ-TFRC ("uni-directional delay jitter based TFRC for wired-wireless networks"): a loss counts as congestion while
+//! the bottleneck is busy, by the differences of one-way delays. For packets P(i-1), P(i) sent din and received dout
+//! apart, with the queueing delay b:
 //!
 //! ```text
 //! UDD = dout - din                                                           (2)
@@ -7,21 +8,22 @@
 //! b = b + UDD if busy, else max(0, UDD)                                      (8), Lindley's recursion
 //! F = sum of dout over busy gaps / sum of din;  congestion flag: F > 1       (10), (11)
 //! ```
-//! The first b is what the first run of negative jitters drains. A lost packet makes a longer gap: its jitters add up (figure 2).
+//! The initial b is the queue that the first run of negative jitters drains. A lost packet makes a longer gap, whose
+//! jitter is the sum (figure 2).
 
 use super::{LossFilter, Seen, UddjAction, UddjOptions, UddjUpdate};
 use crate::one_way::FloorLine;
 use headway_units::Instant;
 
-/// The congestion flag, and what it is computed of. Times in ns.
+/// State of the congestion flag. Times in ns.
 #[derive(Clone, Debug)]
 pub(crate) struct Uddj {
     options: UddjOptions,
     last: Option<Seen>,
-    /// None until the first jitter that is not negative.
+    /// Queueing delay; `None` until the first jitter that is not negative.
     queue: Option<f64>,
     draining: Draining,
-    /// The sums of F since it was computed last.
+    /// Sums of F since its last computation.
     busy_out: f64,
     all_in: f64,
     computed: Option<Instant>,
@@ -30,7 +32,7 @@ pub(crate) struct Uddj {
     floor: FloorLine,
 }
 
-/// The gaps of the first run of negative jitters: all but the last of them were busy.
+/// Gaps of the first run of negative jitters. All but the last were busy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Draining {
     outs: f64,
@@ -54,7 +56,7 @@ impl Uddj {
         }
     }
 
-    /// What of the gap is the queue's: equal sizes, clocks that agree.
+    /// Returns the jitter, corrected for packet sizes and clock skew if the options request it.
     fn jitter(&self, last: &Seen, seen: &Seen) -> f64 {
         let mut jitter = seen.delay_ns().wrapping_sub(last.delay_ns()) as f64;
         if let Some(rate) = self.options.bottleneck {
@@ -62,12 +64,12 @@ impl Uddj {
             jitter -= bits / rate.bits_per_second() as f64 * 1e9;
         }
         if self.options.remove_skew {
-            jitter -= self.floor.slope() * seen.came.since(last.came).as_nanos() as f64;
+            jitter -= self.floor.slope() * seen.arrived.since(last.arrived).as_nanos() as f64;
         }
         jitter
     }
 
-    /// A gap between two packets.
+    /// Adds the gap between two packets.
     fn gap(&mut self, jitter: f64, input: f64) {
         let output = input + jitter;
         let Some(queue) = &mut self.queue else {
@@ -77,7 +79,7 @@ impl Uddj {
                 self.draining.ins += input;
                 return;
             }
-            // Its queue has been drained to the end, (8) for each of them.
+            // The initial queue has drained: apply (8) to each gap of the run.
             self.busy_out += self.draining.outs - self.draining.last_out;
             self.all_in += self.draining.ins;
             self.queue = Some(0.0);
@@ -90,7 +92,7 @@ impl Uddj {
         self.all_in += input;
     }
 
-    /// The flag anew, of the gaps since the last time.
+    /// Computes the flag from the gaps since the last computation.
     fn compute(&mut self) {
         let enough = if self.options.margin > 0.0 {
             self.all_in > 0.0 && self.busy_out >= (1.0 - self.options.margin) * self.all_in
@@ -105,20 +107,20 @@ impl Uddj {
 
 impl LossFilter for Uddj {
     fn on_packet(&mut self, seen: &Seen) {
-        let above = self.options.remove_skew.then(|| self.floor.add(seen.came, seen.delay_ns()));
+        let above = self.options.remove_skew.then(|| self.floor.add(seen.arrived, seen.delay_ns()));
         let Some(last) = self.last.replace(*seen) else {
-            self.computed = Some(seen.came);
+            self.computed = Some(seen.arrived);
             return;
         };
         let input = seen.sent.as_nanos().saturating_sub(last.sent.as_nanos()) as f64;
         self.gap(self.jitter(&last, seen), input);
-        // The recursion never forgets what skew added before the line was known; no queue is longer than what is above the line.
+        // The recursion keeps the skew accumulated before the line was fitted. Limit it to the delay above the line.
         if let (Some(queue), Some(above)) = (&mut self.queue, above) {
             *queue = queue.min(above);
         }
-        let round = seen.rtt.is_some_and(|rtt| self.computed.is_none_or(|at| seen.came.since(at) >= rtt));
+        let round = seen.rtt.is_some_and(|rtt| self.computed.is_none_or(|at| seen.arrived.since(at) >= rtt));
         if round {
-            self.computed = Some(seen.came);
+            self.computed = Some(seen.arrived);
         }
         if round || self.options.update == UddjUpdate::Packet {
             self.compute();

@@ -1,91 +1,91 @@
-//! What packet spacing is told: its options, and their presets.
+//! Options of packet spacing and their presets.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Dialect, Duration, OptionError, Options, check_range, unused_unless};
 
-/// A packet of 1500 B has this gap at 12 Gb/s.
-const SHORTEST_GAP: Duration = Duration::from_micros(1);
-/// The longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
-const LONGEST_GAP: Duration = Duration::from_secs(64);
+/// Shortest gap: a packet of 1500 B has it at 12 Gb/s.
+const MIN_GAP: Duration = Duration::from_micros(1);
+/// Longest gap between packets (`t_mbi` of RFC 5348 section 4.3).
+const MAX_GAP: Duration = Duration::from_secs(64);
 
 /// Options of `spacing`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SpacingOptions {
-    /// What a loss behind a deliberate shortening does.
+    /// Response to a loss after a deliberate shortening of the gap.
     pub damping: Damping,
-    /// How a gap becomes shorter where nothing was lost.
+    /// Rule by which the gap shortens without losses.
     pub shorten: Shorten,
-    /// For `shorten = "rate"`: so many packets more in a round trip, from 0.001 to 1000000.
+    /// Additional packets per round trip with `shorten = "rate"`, from 0.001 to 1000000.
     pub packets: f64,
-    /// For `shorten = "step"`: so much shorter, more than 0s and at most 64s.
+    /// Reduction of the gap with `shorten = "step"`, above 0s and at most 64s.
     pub step: Duration,
-    /// For `shorten = "factor"`: the new gap is this fraction of the old, from 0.01 to 0.999.
+    /// Ratio of the new to the old gap with `shorten = "factor"`, from 0.01 to 0.999.
     pub factor: f64,
-    /// The gap that follows none at all, from 1us to 64s.
+    /// First gap after a gap of zero, from 1us to 64s.
     pub first: Duration,
-    /// What the round trip is in which packets are counted, and which no gap exceeds.
+    /// Round-trip time that is the counting interval and the upper bound of the gap.
     pub round_trip: SpacingRtt,
-    /// What becomes of the gap while the application sends less than it allows.
+    /// Rule for the gap while the application sends less than permitted.
     pub when_limited: WhenLimited,
-    /// Round trips without a report after which the gap doubles, as for a loss; 0: it never does, and a sender that nobody hears goes on.
+    /// Number of round trips without a report after which the gap doubles, as for a loss; 0: never.
     pub silence: u8,
-    /// However long a silence lasts, it is one loss: the first report after it leaves twice the gap from before it, at most.
+    /// Whether a silence of any length counts as one loss: the gap then at most doubles.
     pub silence_is_one_loss: bool,
-    /// The first report without a loss after a silence restores the gap from before it.
+    /// Whether the first report without a loss after a silence restores the gap from before it.
     pub remembers_rate: bool,
 }
 
-/// What a loss behind a deliberate shortening does.
+/// Response to a loss after a deliberate shortening of the gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Damping {
-    /// The gap doubles, whatever went before (the ad-hoc protocol, section 2.1).
+    /// The gap doubles in any case (the ad-hoc protocol, section 2.1).
     None,
-    /// The newest decision is blamed, although the report is of packets that went before it.
+    /// The loss is attributed to the newest decision, although the reported packets were sent before it.
     Newest,
-    /// The decision by which the lost packets went is blamed; reports on packets from before the last reaction are passed over.
+    /// The loss is attributed to the decision under which the lost packets were sent. Older reports are ignored.
     InForce,
 }
 
-/// How a gap becomes shorter.
+/// Rule by which the gap shortens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Shorten {
-    /// `packets` more in a round trip: R / (R / (tx + ps) + packets) - tx.
+    /// By `packets` more per round trip: R / (R / (tx + ps) + packets) - tx.
     Rate,
     /// By `step`.
     Step,
-    /// To `factor` of it. With a half, to restore and to double are the same: damping changes nothing.
+    /// To `factor` times the gap. With 0.5, restoring equals doubling, so damping has no effect.
     Factor,
 }
 
-/// What the round trip is.
+/// Definition of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacingRtt {
-    /// That of the set-up, for ever: what the carrier knows, or the answer to a first packet that goes alone (the paper's ping).
+    /// Initial round-trip time, never updated: from the carrier, or from a first packet sent alone (the paper's ping).
     Base,
-    /// The least so far.
+    /// Minimum so far.
     Least,
-    /// A moving average, 0.9 of the old and 0.1 of the new.
+    /// Moving average, 0.9 of the old and 0.1 of the new.
     Smoothed,
 }
 
-/// What becomes of the gap while the application sends less than it allows.
+/// Rule for the gap while the application sends less than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhenLimited {
-    /// It becomes shorter all the same, although nobody has tried it.
+    /// The gap shortens although the rate is untested.
     Shorten,
-    /// It stays.
+    /// The gap is kept.
     Hold,
 }
 
 impl Options for SpacingOptions {
-    /// The paper's: one packet more in a round trip, 50 us at first. What it is silent on, a sender that nobody hears and one that has little to
-    /// send, is as in TFRC, but for the dialect of its simulator.
+    /// Returns the values of the paper: one more packet per round trip, 50 us at first. For silences and
+    /// application-limited periods, which it does not cover, the values follow TFRC, except with `ns2`.
     fn preset(dialect: Dialect) -> Self {
         let ns2 = dialect == Dialect::Ns2;
         Self {
@@ -106,8 +106,8 @@ impl Options for SpacingOptions {
     fn check(&self) -> Result<(), OptionError> {
         check_range("packets", self.packets, 0.001..=1e6)?;
         check_range("factor", self.factor, 0.01..=0.999)?;
-        check_range("step", self.step, Duration::from_nanos(1)..=LONGEST_GAP)?;
-        check_range("first", self.first, SHORTEST_GAP..=LONGEST_GAP)
+        check_range("step", self.step, Duration::from_nanos(1)..=MAX_GAP)?;
+        check_range("first", self.first, MIN_GAP..=MAX_GAP)
     }
 
     fn unused(&self) -> Vec<OptionError> {

@@ -1,4 +1,4 @@
-//! Counts what comes, and says so each round trip.
+//! Counts packets and reports the count every round trip.
 
 use super::Count;
 use super::options::SpacingOptions;
@@ -6,18 +6,18 @@ use crate::contract::{Need, Received, ReceiverContext, ReceiverHalf};
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Ecn, Instant};
 
-/// No round is shorter: where there is no delay at all, time must pass between two reports.
-const SHORTEST_ROUND: Duration = Duration::from_millis(1);
-/// No round is longer, whatever a packet says.
-const LONGEST_ROUND: Duration = Duration::from_secs(64);
+/// Shortest round, so that time passes between two reports on a path without delay.
+const MIN_ROUND: Duration = Duration::from_millis(1);
+/// Longest round, for any round-trip time on a packet.
+const MAX_ROUND: Duration = Duration::from_secs(64);
 
-/// Says each round trip how many packets have come in all. What came marked counts as lost.
+/// Receiver half of `spacing`: reports the total number of packets every round trip. A marked packet counts as lost.
 #[derive(Debug)]
 pub struct SpacingReceiver {
     highest: u64,
-    came: u32,
-    /// Data has come since the last report.
-    news: bool,
+    received: u32,
+    /// Whether data has arrived since the last report.
+    has_new_data: bool,
     round: Duration,
     ends: Option<Instant>,
     due: bool,
@@ -25,7 +25,7 @@ pub struct SpacingReceiver {
 
 impl SpacingReceiver {
     pub(crate) fn new(_: &SpacingOptions, context: ReceiverContext) -> Self {
-        Self { highest: context.upcoming, came: 0, news: false, round: SHORTEST_ROUND, ends: None, due: false }
+        Self { highest: context.upcoming, received: 0, has_new_data: false, round: MIN_ROUND, ends: None, due: false }
     }
 }
 
@@ -35,35 +35,35 @@ impl ReceiverHalf for SpacingReceiver {
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         self.highest = self.highest.max(packet.number);
-        self.came = self.came.wrapping_add(u32::from(packet.ecn != Ecn::Ce));
+        self.received = self.received.wrapping_add(u32::from(packet.ecn != Ecn::Ce));
         if !packet.data {
             return;
         }
-        self.news = true;
+        self.has_new_data = true;
         if let Some(rtt) = packet.rtt {
-            self.round = rtt.clamp(SHORTEST_ROUND, LONGEST_ROUND);
+            self.round = rtt.clamp(MIN_ROUND, MAX_ROUND);
             self.ends = self.ends.or(Some(now + self.round));
         } else if self.ends.is_none() {
-            // The sender has no round trip yet: it waits for the answer to measure it.
-            (self.due, self.news) = (true, false);
+            // The sender has no round-trip time yet and waits for this report to measure it.
+            (self.due, self.has_new_data) = (true, false);
         }
     }
 
     fn on_corrupt(&mut self, _: Instant, _: u64) {
-        self.came = self.came.wrapping_sub(1);
+        self.received = self.received.wrapping_sub(1);
     }
 
     fn poll_report(&mut self, _: Instant) -> Option<Report<'_>> {
-        let count = Count { highest: self.highest as u32, came: self.came };
+        let count = Count { highest: self.highest as u32, received: self.received };
         std::mem::take(&mut self.due).then(|| Report::Own(count.encode()))
     }
 
-    /// A round in which nothing came ends without a report, and the next packet begins another.
+    /// Ends the round. A round without packets ends without a report, and the next packet begins another.
     fn handle_timeout(&mut self, now: Instant) {
         if self.ends.is_some_and(|at| at <= now) {
-            self.due |= self.news;
-            self.ends = self.news.then(|| now + self.round);
-            self.news = false;
+            self.due |= self.has_new_data;
+            self.ends = self.has_new_data.then(|| now + self.round);
+            self.has_new_data = false;
         }
     }
 

@@ -1,18 +1,18 @@
-//! Spaces packets by what the receiver has counted.
+//! Sender half, which spaces packets by the receiver's counts.
 
 use super::Count;
 use super::options::{SpacingOptions, SpacingRtt, WhenLimited};
-use super::rule::{Rule, Told};
+use super::rule::{ReportSummary, Rule};
 use crate::contract::{Need, Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
 use crate::toolbox::Pacer;
 use headway_units::{Bytes, Duration, Instant, Rate};
 
-/// How long the first packet's answer is waited for, before another goes; each time twice as long, up to the second.
-const SET_UP: Duration = Duration::from_secs(1);
-const LONGEST_SET_UP: Duration = Duration::from_secs(64);
+/// Time to wait for the response to the first packet before the next is sent; doubles each time, up to the maximum.
+const SET_UP_WAIT: Duration = Duration::from_secs(1);
+const MAX_SET_UP_WAIT: Duration = Duration::from_secs(64);
 
-/// Packets in a round trip that an idle sender may begin again with.
+/// Packets per round trip with which an idle sender may restart.
 const RESTART: f64 = 4.0;
 
 /// The sender half of `spacing`.
@@ -26,31 +26,29 @@ pub struct SpacingSender {
     line: Rate,
     header: u64,
     packet_size: Bytes,
-    /// Data of the last packet.
     size: Bytes,
     rtt_s: Option<f64>,
-    /// Until when an answer to the first packet is waited for, and how long that is the next time.
+    /// Deadline for the response to the first packet, and the next waiting time.
     set_up: Option<Instant>,
     set_up_wait: Duration,
-    /// One more than the number of the last packet.
+    /// Number of the last packet plus 1.
     next: u64,
-    /// The first number that no report has told of, and how many of those before it were missing in all, modulo 2^32.
-    untold: Option<(u64, u32)>,
-    /// The number with which counting began.
+    /// First number not covered by a report, and the total number missing before it, modulo 2^32.
+    unreported: Option<(u64, u32)>,
     first: u64,
-    /// The application had less to send than was allowed.
+    /// Whether the application sent less than permitted.
     limited: bool,
-    /// Packets of data since the last report, and when that came.
+    /// Data packets since the last report, and the time of that report.
     sent_since: u64,
     reported_at: Option<Instant>,
     last_sent: Option<Instant>,
-    /// When silence is taken for loss.
+    /// Time at which silence counts as loss.
     silent_at: Option<Instant>,
     silence_is_one_loss: bool,
     remembers_rate: bool,
-    /// The gap with which a silence began, in s.
+    /// Gap at the beginning of the silence, in s.
     before_silence_s: Option<f64>,
-    /// The first packet after the last silence.
+    /// Number of the first packet after the last silence.
     fresh_from: u64,
     setbacks: Setbacks,
 }
@@ -69,9 +67,9 @@ impl SpacingSender {
             size: context.packet_size,
             rtt_s: context.rtt.map(Duration::as_secs_f64),
             set_up: None,
-            set_up_wait: SET_UP,
+            set_up_wait: SET_UP_WAIT,
             next: 0,
-            untold: None,
+            unreported: None,
             first: 0,
             limited: false,
             sent_since: 0,
@@ -86,7 +84,7 @@ impl SpacingSender {
         }
     }
 
-    /// How long a packet with so much data takes on the line, in s.
+    /// Returns the transmission time of a packet with `size` bytes of data on the line, in s.
     fn tx_s(&self, size: Bytes) -> f64 {
         Pacer::gap_s(Bytes::new(size.count().saturating_add(self.header)), self.line)
     }
@@ -107,12 +105,12 @@ impl SpacingSender {
         self.silent_at = Some(now + Duration::from_secs_f64(f64::from(self.silence) * round_s));
     }
 
-    /// Four packets in a round trip: what an idle sender may begin again with, as TFRC's may with its initial window (RFC 5348 section 4.4).
+    /// Returns the gap with which an idle sender may restart: four packets per round trip (RFC 5348 section 4.4).
     fn restart_s(&self, rtt_s: f64) -> f64 {
         (rtt_s / RESTART - self.tx_s(self.packet_size)).max(0.0)
     }
 
-    /// Whether the gap may become shorter: not if the application has left half of the packets unsent that might have gone.
+    /// Returns whether the gap may shorten: not if the application sent less than half of the permitted packets.
     fn may_shorten(&self, now: Instant, rtt_s: f64) -> bool {
         let allowed =
             |since: Instant| now.since(since).as_secs_f64() / (self.tx_s(self.packet_size) + self.rule.gap_s());
@@ -122,19 +120,19 @@ impl SpacingSender {
             || self.reported_at.is_none_or(|since| 2.0 * self.sent_since as f64 >= allowed(since))
     }
 
-    /// What a report says of packets that none before it told of; `None` if it tells of none.
+    /// Returns whether newly reported packets are lost, and the middle of their numbers; `None` without any.
     fn read(&mut self, feedback: &Feedback<'_>) -> Option<(bool, u64)> {
         let Report::Own(own) = feedback.report else { return None };
-        let Count { highest, came } = Count::decode(own)?;
+        let Count { highest, received } = Count::decode(own)?;
         let behind = (feedback.acknowledged as u32).wrapping_sub(highest);
         let end = feedback.acknowledged.checked_sub(behind.into())?.checked_add(1)?;
-        let (begin, missing_before) = self.untold?;
+        let (begin, missing_before) = self.unreported?;
         if end <= begin || end > self.next {
             return None;
         }
-        let missing = (end.wrapping_sub(self.first) as u32).wrapping_sub(came);
-        self.untold = Some((end, missing));
-        // What comes late fills its hole: then fewer are missing than before.
+        let missing = (end.wrapping_sub(self.first) as u32).wrapping_sub(received);
+        self.unreported = Some((end, missing));
+        // A late packet fills a gap, so fewer are missing than before.
         let congested = (missing.wrapping_sub(missing_before) as i32) > 0;
         Some((congested, begin + (end - begin) / 2))
     }
@@ -159,8 +157,8 @@ impl SenderHalf for SpacingSender {
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
-        if self.untold.is_none() {
-            (self.first, self.untold) = (sending.number, Some((sending.number, 0)));
+        if self.unreported.is_none() {
+            (self.first, self.unreported) = (sending.number, Some((sending.number, 0)));
         }
         self.next = sending.number.saturating_add(1);
         if !sending.data {
@@ -171,7 +169,7 @@ impl SenderHalf for SpacingSender {
         self.pacer.on_send(now, self.tx_s(sending.size) + self.rule.gap_s());
         if self.rtt_s.is_none() {
             self.set_up = Some(now + self.set_up_wait);
-            self.set_up_wait = (self.set_up_wait * 2).min(LONGEST_SET_UP);
+            self.set_up_wait = (self.set_up_wait * 2).min(MAX_SET_UP_WAIT);
         } else if self.silent_at.is_none() {
             self.await_report(now);
         }
@@ -200,12 +198,12 @@ impl SenderHalf for SpacingSender {
         } else if !setting_up {
             let may_shorten = self.may_shorten(now, rtt_s);
             let tx_s = self.tx_s(self.packet_size);
-            self.rule.on_report(&Told { congested, middle, next: self.next, may_shorten, rtt_s, tx_s });
+            self.rule.on_report(&ReportSummary { congested, middle, next: self.next, may_shorten, rtt_s, tx_s });
             self.limited = false;
         }
         (self.sent_since, self.reported_at) = (0, Some(now));
         self.silent_at = None;
-        if self.untold.is_some_and(|(untold, _)| untold < self.next) {
+        if self.unreported.is_some_and(|(unreported, _)| unreported < self.next) {
             self.await_report(now);
         }
     }

@@ -1,7 +1,7 @@
-//! The paper's rules by its vectors: gap by gap, for losses and none; and the halves over a path.
+//! The paper's rules by its vectors, and both halves over a path.
 
 use super::options::{Damping, Shorten, SpacingOptions};
-use super::rule::{Rule, Told};
+use super::rule::{ReportSummary, Rule};
 use super::*;
 use crate::contract::{Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending};
 use crate::report::{Feedback, Report};
@@ -18,12 +18,12 @@ fn options(damping: Damping, shorten: Shorten) -> SpacingOptions {
     options
 }
 
-/// The gaps in us after so many reports, of which those with a 1 told of losses. A hundred packets go by each decision, and each report is of
-/// those that went `late` decisions ago.
+/// Returns the gaps in us after each report; 1 is a report with losses. A hundred packets are sent under each decision,
+/// and each report covers those sent `late` decisions ago.
 fn gaps(rule: &mut Rule, losses: &[u8], late: u64) -> Vec<f64> {
     let step = |(n, lost): (usize, &u8)| {
         let n = n as u64;
-        rule.on_report(&Told {
+        rule.on_report(&ReportSummary {
             congested: *lost == 1,
             middle: (100 * n + 50).saturating_sub(100 * late),
             next: 100 * (n + 1),
@@ -43,8 +43,8 @@ fn near(gaps: &[f64], vector: &[f64]) {
     }
 }
 
-/// Vectors `psp.adhoc.*` and `psp.damped.*` (sections 2.1 and 2.2): first 50 us, then twofold; shorter by each rule; a loss right behind a
-/// shortening restores, where it is damped.
+/// Vectors `psp.adhoc.*` and `psp.damped.*` (sections 2.1 and 2.2): first 50 us, then doubled; shorter by each rule. If
+/// damped, a loss immediately after a shortening restores the gap.
 #[test]
 fn psp_2_1_and_2_2_gaps() {
     let up = [50.0, 100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0];
@@ -68,13 +68,13 @@ fn psp_2_1_and_2_2_gaps() {
             let found = gaps(&mut Rule::new(&options(damping, shorten)), &LOSSES, 0);
             near(&found, &[up.as_slice(), rest].concat());
         }
-        // Where reports come at once, the newest decision is the one in force.
+        // Reports without delay: the newest decision is in force.
         let found = gaps(&mut Rule::new(&options(Damping::InForce, shorten)), &LOSSES, 0);
         near(&found, &[up.as_slice(), damped].concat());
     }
 }
 
-/// Vector `psp.cap` (section 2.1): one packet in a round trip at least. Vector `psp.reach-2000us`: seven round trips from 0 to 2000 us.
+/// Vector `psp.cap` (section 2.1): at least one packet per round trip. `psp.reach-2000us`: 2000 us after seven.
 #[test]
 fn psp_2_1_cap_and_reach() {
     let found = gaps(&mut Rule::new(&options(Damping::None, Shorten::Rate)), &[1; 14], 0);
@@ -83,30 +83,29 @@ fn psp_2_1_cap_and_reach() {
     assert_eq!(found.iter().position(|gap| *gap >= 2000.0), Some(6));
 }
 
-/// Section 2.2, reports a round trip late: the loss in the report behind a reaction is passed over, and what is blamed is the decision by which
-/// the packets went. Here the seventh report tells of a loss of packets that went by the first of two
-/// shortenings: it restores the gap before that one.
+/// Section 2.2 with reports one round trip late: a loss in the report after a reaction is ignored, and a loss is
+/// attributed to the decision under which the packets were sent. The seventh report covers packets sent under the first
+/// of two shortenings and restores the gap before it.
 #[test]
-fn psp_2_2_blames_the_decision_in_force() {
+fn psp_2_2_attributes_a_loss_to_the_decision_in_force() {
     let options = SpacingOptions { step: Duration::from_micros(10), ..options(Damping::InForce, Shorten::Step) };
     let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 0, 1, 1, 0], 1);
     near(&found, &[50.0, 50.0, 100.0, 100.0, 90.0, 80.0, 100.0, 100.0, 90.0]);
-    // What went before the first shortening was not lost by it.
+    // Packets sent before the first shortening were not lost because of it.
     let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 1], 1);
     near(&found, &[50.0, 50.0, 100.0, 100.0, 90.0, 180.0]);
-    // The newest is blamed at once, also for what it has not done.
+    // The loss is attributed to the newest decision, even for packets sent before it.
     let options = SpacingOptions { damping: Damping::Newest, ..options };
     let found = gaps(&mut Rule::new(&options), &[1, 1, 1, 0, 0, 0, 1, 1, 0], 1);
     near(&found, &[50.0, 100.0, 200.0, 190.0, 180.0, 170.0, 180.0, 360.0, 350.0]);
 }
 
-/// A report of losses, or of none, of packets around this number.
-fn report(congested: bool, middle: u64, next: u64) -> Told {
-    Told { congested, middle, next, may_shorten: true, rtt_s: RTT_S, tx_s: TX_S }
+fn report(congested: bool, middle: u64, next: u64) -> ReportSummary {
+    ReportSummary { congested, middle, next, may_shorten: true, rtt_s: RTT_S, tx_s: TX_S }
 }
 
-/// Section 2.2: a decision counts from the first packet that goes by it. A loss before that packet is of the time before the reaction, and is passed
-/// over; the loss of that packet is a new one, and doubles.
+/// Section 2.2: a decision applies from the first packet sent under it. A loss before that packet precedes the reaction
+/// and is ignored; a loss of that packet doubles the gap.
 #[test]
 fn psp_2_2_a_reaction_begins_with_its_first_packet() {
     for (middle, gap_us) in [(0, 50.0), (99, 50.0), (100, 100.0), (101, 100.0)] {
@@ -117,9 +116,9 @@ fn psp_2_2_a_reaction_begins_with_its_first_packet() {
     }
 }
 
-/// Section 2.2: "if loss follows a deliberate decrease, return to the previous ps". Numbers 200 and later go by the first shortening, from 50 to 40 us,
-/// 300 and later by the second, to 30 us. A loss restores the gap before the shortening by which the packet went; one of
-/// before both doubles the gap.
+/// Section 2.2: "if loss follows a deliberate decrease, return to the previous ps". Numbers from 200 are sent under the
+/// first shortening, from 50 to 40 us, those from 300 under the second, to 30 us. A loss restores the gap before the
+/// shortening under which the packet was sent; an earlier loss doubles the gap.
 #[test]
 fn psp_2_2_a_shortening_begins_with_its_first_packet() {
     for (middle, gap_us) in [(199, 60.0), (200, 50.0), (299, 50.0), (300, 40.0), (301, 40.0)] {
@@ -134,9 +133,9 @@ fn psp_2_2_a_shortening_begins_with_its_first_packet() {
     }
 }
 
-/// The same for packets that went by a decision which is no longer remembered. From 50 us the gap is shortened by 0.1 us 70 times, and 64 decisions are
-/// kept: the oldest is the seventh shortening, from 49.4 us on, number 800 the first that went by it. A loss before that is no fault of it: 43 us are
-/// doubled.
+/// Packets sent under a discarded decision: the gap is shortened 70 times by 0.1 us from 50 us, and 64 decisions are
+/// kept. The oldest is the seventh shortening, from 49.4 us, first used by number 800. An earlier loss is not
+/// attributed to it and doubles 43 us.
 #[test]
 fn psp_2_2_a_forgotten_decision_is_not_blamed() {
     for (middle, gap_us) in [(150, 86.0), (799, 86.0), (800, 49.4), (899, 49.4), (900, 49.3)] {
@@ -158,66 +157,61 @@ fn context() -> SenderContext {
     context
 }
 
-fn sends(sender: &mut SpacingSender, now: Instant, numbers: std::ops::Range<u64>) {
+fn send(sender: &mut SpacingSender, now: Instant, numbers: std::ops::Range<u64>) {
     for number in numbers {
         sender.on_send(now, &Sending::new(number, Some(Bytes::new(1460))));
     }
 }
 
-fn hears(sender: &mut SpacingSender, now: Instant, acknowledged: u64, highest: u32, came: u32) {
-    let own = Count { highest, came }.encode();
+fn receive_report(sender: &mut SpacingSender, now: Instant, acknowledged: u64, highest: u32, received: u32) {
+    let own = Count { highest, received }.encode();
     sender.on_feedback(now, &Feedback::new(acknowledged, Report::Own(own)));
 }
 
 fn gap_us(sender: &SpacingSender) -> u64 {
-    // What the status says as a rate.
     let bits = sender.status().pacing_rate.unwrap().bits_per_second();
     (1460.0 * 8e6 / bits as f64 - 120.0).round() as u64
 }
 
-/// Vector `psp.psa.fluid` (Figure 3): the gap is from the end of one packet, headers and all, to the start of the next.
+/// Vector `psp.psa.fluid` (Figure 3): the gap is from the end of one packet, with headers, to the start of the next.
 #[test]
 fn psp_2_gap_from_end_to_start() {
     let mut sender = SpacingSender::new(&options(Damping::None, Shorten::Rate), context());
-    sends(&mut sender, Instant::ZERO, 0..1);
+    send(&mut sender, Instant::ZERO, 0..1);
     assert_eq!(sender.poll_send(Instant::ZERO, &Default::default()), Permit::At(Instant::from_nanos(120_000)));
-    hears(&mut sender, Instant::from_millis(84), 0, 0, 0);
-    sends(&mut sender, Instant::from_millis(84), 1..2);
+    receive_report(&mut sender, Instant::from_millis(84), 0, 0, 0);
+    send(&mut sender, Instant::from_millis(84), 1..2);
     let due = Permit::At(Instant::from_millis(84) + Duration::from_micros(170));
     assert_eq!(sender.poll_send(Instant::from_millis(84), &Default::default()), due);
 }
 
-/// Reports tell of numbers, not of windows of time: what is under way is not missing, a report that was lost is made up for by the next, one
-/// that was overtaken is passed over, and so is one of packets that were never sent. What comes late fills its hole.
+/// Reports cover numbers, not time windows: packets in flight are not missing, the next report replaces a lost one, and
+/// a reordered report or one of packets never sent is ignored. A late packet fills its gap.
 #[test]
 fn psp_2_1_counts_by_numbers() {
     let mut sender = SpacingSender::new(&options(Damping::None, Shorten::Step), context());
     let now = Instant::from_secs(1);
-    // Numbers may begin anywhere, close to where 32 bits end too.
+    // Numbers may start anywhere, also near the end of 32 bits.
     let base = (1u64 << 32) - 150;
     let low = |n: u64| (base + n) as u32;
-    sends(&mut sender, now, base..base + 300);
-    hears(&mut sender, now, base + 99, low(99), 100);
-    assert_eq!(gap_us(&sender), 0, "200 are under way");
-    hears(&mut sender, now, base + 250, low(249), 249);
-    assert_eq!(
-        gap_us(&sender),
-        50,
-        "one is missing, and the one after it is under way though the carrier has heard of it"
-    );
-    hears(&mut sender, now, base + 250, low(199), 150);
-    hears(&mut sender, now, base + 900, low(900), 500);
+    send(&mut sender, now, base..base + 300);
+    receive_report(&mut sender, now, base + 99, low(99), 100);
+    assert_eq!(gap_us(&sender), 0, "200 are in flight");
+    receive_report(&mut sender, now, base + 250, low(249), 249);
+    assert_eq!(gap_us(&sender), 50, "one is missing; the next one is not counted although the carrier acknowledged it");
+    receive_report(&mut sender, now, base + 250, low(199), 150);
+    receive_report(&mut sender, now, base + 900, low(900), 500);
     assert_eq!(gap_us(&sender), 50);
-    hears(&mut sender, now, base + 299, low(299), 300);
-    assert_eq!(gap_us(&sender), 0, "the missing one has come");
-    sends(&mut sender, now, base + 300..base + 400);
-    hears(&mut sender, now, base + 399, low(399), 400);
-    sends(&mut sender, now, base + 400..base + 500);
-    hears(&mut sender, now, base + 499, low(499), 490);
+    receive_report(&mut sender, now, base + 299, low(299), 300);
+    assert_eq!(gap_us(&sender), 0, "the missing packet has arrived");
+    send(&mut sender, now, base + 300..base + 400);
+    receive_report(&mut sender, now, base + 399, low(399), 400);
+    send(&mut sender, now, base + 400..base + 500);
+    receive_report(&mut sender, now, base + 499, low(499), 490);
     assert_eq!(gap_us(&sender), 50);
 }
 
-/// Section 2.1: the base round trip is measured by a packet that goes alone, and repeated until it is answered.
+/// Section 2.1: the base round-trip time is measured by a packet sent alone, repeated until it is acknowledged.
 #[test]
 fn psp_2_1_base_round_trip() {
     let mut at_set_up = context();
@@ -228,7 +222,7 @@ fn psp_2_1_base_round_trip() {
         ReceiverContext::new(Instant::ZERO, Bytes::new(1460)),
     );
     let mut packet = Received::new(0, Some(Bytes::new(1460)));
-    let mut carry = |sender: &mut SpacingSender, now: Instant, number: u64| {
+    let mut transfer = |sender: &mut SpacingSender, now: Instant, number: u64| {
         let stamp = sender.on_send(now, &Sending::new(number, Some(Bytes::new(1460))));
         (packet.number, packet.rtt) = (number, stamp.rtt);
         receiver.on_packet(now, &packet);
@@ -238,32 +232,32 @@ fn psp_2_1_base_round_trip() {
         }
     };
     let now = Instant::from_secs(1);
-    assert!(carry(&mut sender, now, 0).is_some(), "answered at once");
+    assert!(transfer(&mut sender, now, 0).is_some(), "reported immediately");
     assert_eq!(sender.poll_send(now + Duration::from_millis(999), &Default::default()), Permit::Blocked);
     assert_eq!(sender.poll_timeout(), Some(Instant::from_secs(2)));
     sender.handle_timeout(Instant::from_secs(2));
     assert_eq!(sender.poll_send(Instant::from_secs(2), &Default::default()), Permit::Now);
-    let own = carry(&mut sender, Instant::from_secs(2), 1).unwrap();
+    let own = transfer(&mut sender, Instant::from_secs(2), 1).unwrap();
     let mut feedback = Feedback::new(1, Report::Own(own));
     feedback.rtt_sample = Some(Duration::from_millis(84));
     let now = Instant::from_millis(2084);
     sender.on_feedback(now, &feedback);
     assert_eq!((sender.poll_send(now, &Default::default()), sender.status().rtt), (Permit::Now, feedback.rtt_sample));
-    assert!(carry(&mut sender, now, 2).is_none(), "from now on in rounds");
+    assert!(transfer(&mut sender, now, 2).is_none(), "then once per round");
     assert_eq!(receiver.poll_timeout(), Some(now + Duration::from_millis(84)));
-    // A later sample changes nothing.
+    // Later samples are ignored.
     feedback.rtt_sample = Some(Duration::from_millis(300));
     sender.on_feedback(now, &feedback);
     assert_eq!(sender.status().rtt, Some(Duration::from_millis(84)));
 }
 
-/// The authors' future work: a round trip that follows the path.
+/// The authors' future work: a round-trip time that follows the path.
 #[test]
-fn a_round_trip_that_changes() {
+fn the_round_trip_time_follows_the_option() {
     for (rule, after) in [(SpacingRtt::Base, 84_000), (SpacingRtt::Least, 40_000), (SpacingRtt::Smoothed, 83_560)] {
         let options = SpacingOptions { round_trip: rule, ..options(Damping::None, Shorten::Rate) };
         let mut sender = SpacingSender::new(&options, context());
-        sends(&mut sender, Instant::ZERO, 0..10);
+        send(&mut sender, Instant::ZERO, 0..10);
         for sample in [120, 40] {
             let mut feedback = Feedback::new(5, Report::Own(Own::NONE));
             feedback.rtt_sample = Some(Duration::from_millis(sample));
@@ -276,7 +270,7 @@ fn a_round_trip_that_changes() {
     }
 }
 
-/// What nobody answers is lost: after four round trips without a report, each later one again as long as something goes.
+/// After four round trips without a report packets count as lost, and again while packets are sent.
 #[test]
 fn silence_is_loss() {
     let options = SpacingOptions { silence: 4, ..options(Damping::InForce, Shorten::Rate) };
@@ -284,41 +278,40 @@ fn silence_is_loss() {
     let mut now = Instant::ZERO;
     let mut gaps = vec![];
     for number in 0..6 {
-        sends(&mut sender, now, number..number + 1);
+        send(&mut sender, now, number..number + 1);
         now = sender.poll_timeout().unwrap();
         sender.handle_timeout(now);
         gaps.push(gap_us(&sender));
         assert_eq!(sender.poll_timeout(), None, "idle senders are not silent");
     }
     assert_eq!(gaps, [50, 100, 200, 400, 800, 1600]);
-    // A report takes the timer away once nothing is under way.
-    sends(&mut sender, now, 6..8);
-    hears(&mut sender, now, 6, 6, 1);
+    // A report cancels the timer if no packet is in flight.
+    send(&mut sender, now, 6..8);
+    receive_report(&mut sender, now, 6, 6, 1);
     assert!(sender.poll_timeout().is_some());
-    hears(&mut sender, now, 7, 7, 2);
+    receive_report(&mut sender, now, 7, 7, 2);
     assert_eq!(sender.poll_timeout(), None);
 }
 
-/// Dialect headway-1: however long a silence lasts, the first report after it leaves twice the gap from before it. RTTs of its packets do not
-/// count.
+/// Dialect headway-1: a silence of any length at most doubles the gap; round trips during it are ignored.
 #[test]
 fn a_silence_is_one_loss() {
     for (silence_is_one_loss, after) in [(true, 100), (false, 1600)] {
         let options = SpacingOptions { silence: 4, silence_is_one_loss, ..options(Damping::InForce, Shorten::Rate) };
         let mut sender = SpacingSender::new(&options, context());
-        sends(&mut sender, Instant::ZERO, 0..2);
-        hears(&mut sender, Instant::ZERO, 1, 1, 1);
+        send(&mut sender, Instant::ZERO, 0..2);
+        receive_report(&mut sender, Instant::ZERO, 1, 1, 1);
         let mut now = Instant::ZERO;
         let before = gap_us(&sender);
         assert_eq!(before, 50);
         for number in 2..7 {
-            sends(&mut sender, now, number..number + 1);
+            send(&mut sender, now, number..number + 1);
             now = sender.poll_timeout().unwrap();
             sender.handle_timeout(now);
         }
         assert_eq!(gap_us(&sender), 1600);
         assert_eq!([6, 7].map(|number| sender.measures_silence(now, number)), [silence_is_one_loss; 2]);
-        hears(&mut sender, now, 6, 6, 2);
+        receive_report(&mut sender, now, 6, 6, 2);
         if silence_is_one_loss {
             assert_eq!(gap_us(&sender), after);
             assert_eq!([6, 7].map(|number| sender.measures_silence(now, number)), [true, false]);
@@ -328,10 +321,10 @@ fn a_silence_is_one_loss() {
     }
 }
 
-/// The first report on packets from after a silence restores the gap from before it, 50 us, if none of them was lost. A loss restores the gap of the
-/// silence, 1600 us, because it is blamed on the shorter one (section 2.2).
+/// The first report on packets sent after a silence restores the previous gap of 50 us if none was lost. A loss
+/// restores the gap of the silence, 1600 us, because it is attributed to the shortening (section 2.2).
 #[test]
-fn a_path_that_works_again_restores_the_gap() {
+fn recovery_of_the_path_restores_the_gap() {
     for (remembers_rate, lost, after) in [(true, 0, 50), (false, 0, 99), (true, 1, 1600)] {
         let options = SpacingOptions {
             silence: 4,
@@ -340,78 +333,76 @@ fn a_path_that_works_again_restores_the_gap() {
             ..options(Damping::InForce, Shorten::Rate)
         };
         let mut sender = SpacingSender::new(&options, context());
-        sends(&mut sender, Instant::ZERO, 0..2);
-        hears(&mut sender, Instant::ZERO, 1, 1, 1);
+        send(&mut sender, Instant::ZERO, 0..2);
+        receive_report(&mut sender, Instant::ZERO, 1, 1, 1);
         let mut now = Instant::ZERO;
         for number in 2..7 {
-            sends(&mut sender, now, number..number + 1);
+            send(&mut sender, now, number..number + 1);
             now = sender.poll_timeout().unwrap();
             sender.handle_timeout(now);
         }
-        hears(&mut sender, now, 6, 6, 2);
+        receive_report(&mut sender, now, 6, 6, 2);
         assert_eq!(gap_us(&sender), 100);
-        sends(&mut sender, now, 7..1007);
-        hears(&mut sender, now, 1006, 1006, 1002 - lost);
+        send(&mut sender, now, 7..1007);
+        receive_report(&mut sender, now, 1006, 1006, 1002 - lost);
         assert_eq!(gap_us(&sender), after, "{remembers_rate} {lost}");
     }
 }
 
-/// A gap that the application uses less than half of the time says nothing of the path: it stays. One that is used more, or that lets less than four
-/// packets go in a round trip, becomes shorter.
+/// A gap of which less than half is used is kept, unless it permits less than four packets per round trip.
 #[test]
-fn gaps_that_are_not_used_are_held() {
+fn unused_gaps_are_kept() {
     let seconds = |n: u64| Instant::from_secs(n);
     for (when_limited, sent, after) in
         [(WhenLimited::Hold, 2000, 100), (WhenLimited::Hold, 2500, 50), (WhenLimited::Shorten, 2000, 50)]
     {
         let options = SpacingOptions { when_limited, ..options(Damping::None, Shorten::Step) };
         let mut sender = SpacingSender::new(&options, context());
-        sends(&mut sender, Instant::ZERO, 0..200);
-        hears(&mut sender, seconds(1), 99, 99, 99);
-        hears(&mut sender, seconds(2), 199, 199, 198);
+        send(&mut sender, Instant::ZERO, 0..200);
+        receive_report(&mut sender, seconds(1), 99, 99, 99);
+        receive_report(&mut sender, seconds(2), 199, 199, 198);
         assert_eq!(gap_us(&sender), 100);
-        // In a second 1 / 220 us = 4545 may go.
-        sends(&mut sender, seconds(2), 200..200 + sent);
+        // 1 / 220 us = 4545 packets are permitted per second.
+        send(&mut sender, seconds(2), 200..200 + sent);
         sender.on_application_limited(seconds(2));
-        hears(&mut sender, seconds(3), 199 + sent, 199 + sent as u32, 198 + sent as u32);
+        receive_report(&mut sender, seconds(3), 199 + sent, 199 + sent as u32, 198 + sent as u32);
         assert_eq!(gap_us(&sender), after, "{when_limited:?} {sent}");
     }
 }
 
-/// A sender that has had nothing to send for a round trip begins again with four packets in one: a source that gives up what cannot arrive in
-/// time would not try otherwise.
+/// After a round trip without data a sender restarts with four packets per round trip.
 #[test]
-fn idle_senders_begin_again() {
+fn idle_senders_restart() {
     let options =
         SpacingOptions { when_limited: WhenLimited::Hold, silence: 4, ..options(Damping::InForce, Shorten::Rate) };
     let mut sender = SpacingSender::new(&options, context());
     let mut now = Instant::ZERO;
     for number in 0..14 {
-        sends(&mut sender, now, number..number + 1);
+        send(&mut sender, now, number..number + 1);
         now = sender.poll_timeout().unwrap();
         sender.handle_timeout(now);
     }
     assert_eq!(gap_us(&sender), 84_000);
-    sends(&mut sender, now, 14..15);
+    send(&mut sender, now, 14..15);
     sender.on_application_limited(now + Duration::from_millis(84));
     assert_eq!(gap_us(&sender), 84_000);
     sender.on_application_limited(now + Duration::from_millis(85));
     assert_eq!(gap_us(&sender), 84_000 / 4 - 120);
 }
 
-/// Once a round trip, as the packets say it; a mark counts as lost, a corrupt packet too; silent rounds end the reports.
+/// A report per round trip. Marked and corrupt packets count as lost; a round without packets has none.
 #[test]
 fn psp_2_1_reports() {
     let context = ReceiverContext::new(Instant::ZERO, Bytes::new(1460));
     let mut receiver = SpacingReceiver::new(&options(Damping::None, Shorten::Rate), context);
-    let comes = |receiver: &mut SpacingReceiver, now: Instant, number: u64, ecn: Ecn| {
+    let arrive = |receiver: &mut SpacingReceiver, now: Instant, number: u64, ecn: Ecn| {
         let mut packet = Received::new(number, Some(Bytes::new(1460)));
         (packet.rtt, packet.ecn) = (Some(Duration::from_millis(84)), ecn);
         receiver.on_packet(now, &packet);
     };
     let start = Instant::from_secs(1);
     for (number, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ce), (3, Ecn::Ect0), (2, Ecn::Ect0)] {
-        comes(&mut receiver, start, number, ecn);
+        arrive(&mut receiver, start, number, ecn);
         assert_eq!(receiver.poll_report(start), None);
     }
     receiver.on_corrupt(start, 3);
@@ -419,20 +410,20 @@ fn psp_2_1_reports() {
     assert_eq!(end, start + Duration::from_millis(84));
     receiver.handle_timeout(end);
     let Some(Report::Own(own)) = receiver.poll_report(end) else { panic!("no report") };
-    assert_eq!(Count::decode(own), Some(Count { highest: 3, came: 2 }));
+    assert_eq!(Count::decode(own), Some(Count { highest: 3, received: 2 }));
     assert_eq!(receiver.poll_report(end), None);
     let silent = receiver.poll_timeout().unwrap();
     receiver.handle_timeout(silent);
     assert_eq!(receiver.poll_report(silent), None);
     assert_eq!(receiver.poll_timeout(), None);
-    comes(&mut receiver, silent, 9, Ecn::Ect0);
+    arrive(&mut receiver, silent, 9, Ecn::Ect0);
     assert_eq!(receiver.poll_timeout(), Some(silent + Duration::from_millis(84)));
 }
 
 proptest! {
-    /// Whatever a report says, the gap lies between nothing and a round trip, and nothing panics.
+    /// For any report the gap is between zero and a round trip.
     #[test]
-    fn no_report_breaks_it(
+    fn any_report_keeps_the_gap_bounded(
         base in prop::sample::select(vec![0, 1 << 32, (1 << 48) - 500, u64::MAX - 2000]),
         reports in prop::collection::vec((prop::num::u64::ANY, prop::collection::vec(prop::num::u8::ANY, 0..12), 0u64..2000), 0..40),
         damping in prop::sample::select(vec![Damping::None, Damping::Newest, Damping::InForce]),
@@ -441,13 +432,13 @@ proptest! {
         let mut sender = SpacingSender::new(&options(damping, shorten), context());
         let (mut now, mut number) = (Instant::ZERO, base);
         for (far, bytes, close) in reports {
-            sends(&mut sender, now, number..number + 20);
+            send(&mut sender, now, number..number + 20);
             number += 20;
             now += Duration::from_millis(50);
             let own = Own::new(&bytes).unwrap();
             for acknowledged in [far, base.saturating_add(close)] {
                 sender.on_feedback(now, &Feedback::new(acknowledged, Report::Own(own)));
-                hears(&mut sender, now, acknowledged, acknowledged as u32, close as u32);
+                receive_report(&mut sender, now, acknowledged, acknowledged as u32, close as u32);
             }
             if let Some(at) = sender.poll_timeout() {
                 sender.handle_timeout(at);

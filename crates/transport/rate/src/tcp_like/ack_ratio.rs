@@ -1,8 +1,8 @@
-//! Congestion control on acknowledgements (RFC 4341 section 6.1.2): one for R data packets, R the Ack Ratio.
+//! Congestion control of acknowledgements (RFC 4341 section 6.1.2): one per R data packets, where R is the Ack Ratio.
 //!
 //! ```text
 //! a window of data with a lost or marked acknowledgement:   R := 2 R
-//! cwnd / (R^2 - R) such windows in a row without:           R := R - 1
+//! cwnd / (R^2 - R) successive windows without:              R := R - 1
 //! always:                                                   R <= max(2, ceil(cwnd / 2)),  R >= 2 for cwnd >= 4
 //! ```
 //!
@@ -10,32 +10,31 @@
 
 use super::options::{AckRatioRule, TcpLikeOptions};
 
-/// The ratio, and what moves it.
 #[derive(Debug)]
 pub(super) struct AckRatio {
     r: u64,
     /// Data packets acknowledged in the current window.
     acked: u64,
-    /// An acknowledgement was lost in it.
+    /// Whether an acknowledgement was lost in the current window.
     lost: bool,
-    /// Windows in a row without loss.
+    /// Consecutive windows without loss.
     clean: u64,
 }
 
 impl AckRatio {
-    /// Connections start with 2 (RFC 4340 section 11.3).
+    /// Creates the initial Ack Ratio of 2 (RFC 4340 section 11.3).
     pub(super) fn new(options: &TcpLikeOptions, cwnd: u64) -> Self {
         let mut ratio = Self { r: 2, acked: 0, lost: false, clean: 0 };
         ratio.fit(options, cwnd);
         ratio
     }
 
-    /// The ratio, 1 or more.
+    /// Returns the ratio, at least 1.
     pub(super) fn get(&self) -> u64 {
         self.r
     }
 
-    /// A report acknowledged `acked` data packets, and told of acknowledgements lost.
+    /// Handles a report of `acked` data packets; `lost` is whether acknowledgements were lost.
     pub(super) fn on_report(&mut self, options: &TcpLikeOptions, cwnd: u64, acked: u64, lost: bool) {
         match options.expert.ack_ratio {
             AckRatioRule::Losses => self.follow_losses(cwnd, acked, lost),
@@ -51,7 +50,7 @@ impl AckRatio {
 
     fn follow_losses(&mut self, cwnd: u64, acked: u64, lost: bool) {
         if lost && !self.lost {
-            // A window begins here, in which further losses are the same congestion.
+            // A new window starts; further losses in it are the same congestion.
             *self = Self { r: self.r * 2, acked: 0, lost: true, clean: 0 };
         }
         self.acked += acked;
@@ -69,7 +68,7 @@ impl AckRatio {
         }
     }
 
-    /// Brings the ratio within what the window allows.
+    /// Clamps the ratio to the range that the window allows.
     pub(super) fn fit(&mut self, options: &TcpLikeOptions, cwnd: u64) {
         let most = cwnd.div_ceil(2).max(if options.expert.ack_ratio_of_two { 2 } else { 1 });
         let least = if options.expert.ack_ratio == AckRatioRule::Losses && cwnd >= 4 { 2 } else { 1 };
@@ -88,7 +87,7 @@ mod tests {
         (options, ratio)
     }
 
-    /// Section 6.1.2's second and third constraints: at most ceil(cwnd / 2), but 2 always; 2 or more from cwnd 4 on.
+    /// Section 6.1.2, second and third constraint: at most max(2, ceil(cwnd / 2)), at least 2 from cwnd 4.
     #[test]
     fn constraints() {
         let (options, mut ratio) = ratio(Dialect::Rfc, 1);
@@ -99,12 +98,11 @@ mod tests {
         }
     }
 
-    /// Once a window, however many acknowledgements of it were lost.
     #[test]
     fn doubled_once_for_each_window_with_a_loss() {
         let (options, mut ratio) = ratio(Dialect::Rfc, 20);
         let mut seen = vec![];
-        // Four reports of five packets are a window of twenty.
+        // Four reports of five packets are a window of 20.
         for lost in [true, true, true, false, true, false, false, false] {
             ratio.on_report(&options, 20, 5, lost);
             seen.push(ratio.get());
@@ -112,8 +110,7 @@ mod tests {
         assert_eq!(seen, [4, 4, 4, 4, 8, 8, 8, 8]);
     }
 
-    /// Appendix A with cwnd 20: at R = 4 after 20/12 = 1.67 windows, at R = 3 after 20/6 = 3.33, at R = 2 never, since R
-    /// = 1 is not allowed.
+    /// Appendix A with cwnd 20: at R = 4 after 20/12 = 1.67 windows, at R = 3 after 20/6 = 3.33, at R = 2 never.
     #[test]
     fn lowered_after_windows_without_loss() {
         let (options, mut ratio) = ratio(Dialect::Rfc, 20);
@@ -128,9 +125,9 @@ mod tests {
         assert_eq!(windows[29], 2);
     }
 
-    /// In a window of 3, R = 2 falls to 1 after 3/2 windows and stays: R^2 - R is 0 then.
+    /// With a cwnd of 3, R = 2 falls to 1 after 3/2 windows and remains, since R^2 - R is then 0.
     #[test]
-    fn one_is_the_floor() {
+    fn the_minimum_ratio_is_one() {
         let (options, mut ratio) = ratio(Dialect::Rfc, 3);
         let windows: Vec<_> = (0..4)
             .map(|_| {
@@ -141,8 +138,7 @@ mod tests {
         assert_eq!(windows, [2, 1, 1, 1]);
     }
 
-    /// Linux, ccid2_new_ack with a Sequence Window of 100: one for one as long as 5 cwnd / R is under 50, twice the ratio
-    /// from 100 on.
+    /// Linux, ccid2_new_ack with a Sequence Window of 100: R is 1 while 5 cwnd / R < 50, and doubles from 100.
     #[test]
     fn linux_counts_acknowledgements() {
         let (options, mut ratio) = ratio(Dialect::Linux, 3);

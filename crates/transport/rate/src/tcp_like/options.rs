@@ -1,51 +1,51 @@
-//! What TCP-like congestion control is told, and its three presets.
+//! Options of TCP-like congestion control and their presets.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::toolbox::RtoRules;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Options, QueueSize, RtoFloor, check_range};
 
-/// The most data packets that are ever under way: what two Ack Vector options can tell of (RFC 4340 section 11.4).
+/// Maximum number of data packets in flight: two Ack Vector options can cover this many (RFC 4340 section 11.4).
 pub(super) const MAX_WINDOW: u64 = 2 * 253 * 64;
 
-/// No acknowledgement waits longer (RFC 5681 section 4.2).
-const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(500);
-/// The least timeout of RFC 6298.
-const COARSEST_CLOCK: Duration = Duration::from_secs(1);
+/// Maximum delay of an acknowledgement (RFC 5681 section 4.2).
+const MAX_DELAYED_ACK: Duration = Duration::from_millis(500);
+/// Minimum timeout of RFC 6298, the upper bound of a useful clock granularity.
+const MAX_GRANULARITY: Duration = Duration::from_secs(1);
 
-/// Options of `tcp-like`. Windows are in data packets; a size in bytes counts as so many full packets.
+/// Options of `tcp-like`. Windows are in data packets; a size in bytes is divided by that of a full packet.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TcpLikeOptions {
-    /// The first window (ns-2 `initial_cwnd_`).
+    /// Initial window, from 1 to 32384 packets (ns-2 `initial_cwnd_`).
     pub initial_window: QueueSize,
-    /// Caps `initial_window` at `max(2, this / packet size)` packets (RFC 3390: `"4.38kB"`).
+    /// Limit of `initial_window` in bytes: `max(2, bytes / packet size)` packets (RFC 3390: `"4.38kB"`).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub initial_window_bytes: Option<Bytes>,
-    /// Where slow start ends before any loss; absent: nowhere (ns-2 `initial_ssthresh_`).
+    /// Initial slow start threshold, at least 1 packet; absent: unlimited (ns-2 `initial_ssthresh_`).
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub initial_ssthresh: Option<QueueSize>,
-    /// The least that a loss or a timeout makes of ssthresh.
+    /// Minimum slow start threshold after a loss or a timeout.
     pub min_ssthresh: QueueSize,
-    /// What becomes of a window that the application does not fill.
+    /// Rule for a window that the application does not fill.
     pub unused_window: UnusedWindow,
-    /// What is left of the window after a silence longer than the timeout.
+    /// Rule for the window after an idle period longer than the timeout.
     pub restart_after_idle: Restart,
 
-    /// The first report after a silence restarts the flow: slow start from the initial window.
+    /// Whether the first report after a silence restarts the flow with slow start from the initial window.
     pub silence_restarts: bool,
-    /// Slow start after a silence ends at the window from before it (RFC 5681 section 3.1); false: only at a loss.
+    /// Whether slow start after a silence ends at the window from before it (RFC 5681 section 3.1).
     pub remembers_rate: bool,
-    /// A round trip counts although its packet went before or during a silence; false: Karn's rule (RFC 6298 section 3).
+    /// Whether round trips that include a silence count, in place of Karn's algorithm (RFC 6298 section 3).
     pub silent_samples: bool,
-    /// Each timeout of a silence doubles the next (RFC 6298 section 5.5); false: only after a minute of it.
+    /// Whether each timeout during a silence doubles the next (RFC 6298 section 5.5); otherwise only after one minute.
     pub silence_backs_off: bool,
 
-    /// Rules that dialects set.
+    /// Rules set by the dialects.
     pub expert: TcpLikeExpert,
 }
 
-/// The table `expert` of [`TcpLikeOptions`].
+/// Table `expert` of [`TcpLikeOptions`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -54,77 +54,73 @@ pub struct TcpLikeOptions {
     schemars(inline)
 )]
 pub struct TcpLikeExpert {
-    /// Acknowledged data packets that add one to the window in slow start.
+    /// Number of acknowledged data packets per packet of window growth in slow start, at least 1.
     pub slow_start_packets: u32,
-    /// Whether the data packets that one acknowledgement may count in slow start, as many as the Ack Ratio, are rounded
-    /// up to an even number.
+    /// Whether the limit of packets per acknowledgement in slow start, the Ack Ratio, is rounded up to even.
     pub slow_start_rounds_up: bool,
-    /// Whether what was sent before a congestion event was detected opens the window when it is acknowledged after.
+    /// Whether packets sent before a congestion event was detected open the window after it.
     pub grow_in_recovery: bool,
-    /// What `min_rto` is the least of.
+    /// Quantity bounded by `min_rto`.
     pub rto_floor: RtoFloor,
-    /// The least timeout, or the least that is added to the round trip. It must leave time for `delayed_ack`, because
-    /// round trips are measured without it.
+    /// Minimum timeout or minimum variance term, at least 1ms. It must include `delayed_ack`, which round trips
+    /// exclude.
     pub min_rto: Duration,
-    /// The most, back-off included.
+    /// Maximum timeout, including back-off; at least `min_rto`.
     pub max_rto: Duration,
-    /// Before the first round-trip sample.
+    /// Timeout before the first round-trip sample; at least `min_rto`.
     pub initial_rto: Duration,
-    /// The granularity of the sender's clock (G of RFC 6298), at most 1s.
+    /// Granularity of the sender's clock, at most 1s (G of RFC 6298).
     pub granularity: Duration,
-    /// One round-trip sample for each window of data (RFC 4341 section 5) instead of one for each acknowledgement.
+    /// Whether round trips are sampled once per window (RFC 4341 section 5) instead of per acknowledgement.
     pub sample_once_a_window: bool,
-    /// Each data packet starts the timer afresh, not only the first.
+    /// Whether each data packet restarts the timer; otherwise only the first starts it.
     pub sending_restarts_timer: bool,
-    /// What was sent before a timeout is forgotten (RFC 4340 section 11.4.1 allows it): when it is acknowledged after
-    /// all, that neither opens the window nor holds the timer.
+    /// Whether packets sent before a timeout are discarded from the record, as RFC 4340 section 11.4.1 allows: late
+    /// acknowledgements of them then neither open the window nor restart the timer.
     pub timeout_forgets: bool,
-    /// What moves the Ack Ratio.
+    /// Rule that controls the Ack Ratio.
     pub ack_ratio: AckRatioRule,
-    /// Ack Ratio 2 is always allowed (RFC 4341 section 6.1.2), however small the window: two packets or the receiver's
-    /// timer make an acknowledgement.
+    /// Whether an Ack Ratio of 2 is allowed at any window (RFC 4341 section 6.1.2).
     pub ack_ratio_of_two: bool,
-    /// The receiver acknowledges what has come at the latest after this long, at most 500ms (RFC 5681 section 4.2);
-    /// absent: it waits for as many as the Ack Ratio says.
+    /// Maximum delay of the receiver's acknowledgement, above 0s and at most 500ms (RFC 5681 section 4.2); absent: no
+    /// timer.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub delayed_ack: Option<Duration>,
-    /// The receiver acknowledges a mark or a hole at once, if it has not done so within a round trip (RFC 4340 section
-    /// 11.3).
+    /// Whether the receiver acknowledges a mark or gap immediately, once per round trip (RFC 4340 section 11.3).
     pub immediate_acks: bool,
 }
 
-/// What becomes of a window that the application does not fill (RFC 4341 section 5.1).
+/// Rule for a window that the application does not fill (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnusedWindow {
-    /// It grows all the same.
+    /// The window grows regardless of its use.
     Grows,
-    /// It grows only by packets that were under way while it was full.
+    /// The window grows only for packets that were in flight while it was full.
     Holds,
-    /// It grows, but what was not used for a timeout is halved (RFC 2861).
+    /// The window grows, but the part unused for a timeout is halved (RFC 2861).
     Decays,
 }
 
-/// What is left of the window after a silence longer than the timeout (RFC 4341 section 5.1).
+/// Rule for the window after an idle period longer than the timeout (RFC 4341 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Restart {
-    /// All of it.
+    /// The window is kept.
     Keep,
-    /// The initial window at most (RFC 2581).
+    /// The window is reduced to the initial window (RFC 2581).
     InitialWindow,
-    /// Half for each timeout that passed, the initial window at least (RFC 2861 counts in timeouts; RFC 4341, which
-    /// quotes it, in round trips).
+    /// The window is halved per elapsed timeout, down to the initial window (RFC 2861; RFC 4341 has round trips).
     Decay,
 }
 
-/// What moves the Ack Ratio.
+/// Rule that controls the Ack Ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum AckRatioRule {
-    /// Lost acknowledgements double it, windows without lower it (RFC 4341 section 6.1.2).
+    /// Lost acknowledgements double it, windows without losses decrease it (RFC 4341 section 6.1.2).
     Losses,
-    /// It keeps 10 to 20 acknowledgements a window, a tenth to a fifth of a Sequence Window of 100 (Linux).
+    /// It is set for 10 to 20 acknowledgements per window, a tenth to a fifth of a Sequence Window of 100 (Linux).
     Count,
 }
 
@@ -146,10 +142,7 @@ impl Options for TcpLikeOptions {
             if let Some(QueueSize::Packets(packets)) = window
                 && (packets == 0 || (key == "initial_window" && packets > MAX_WINDOW))
             {
-                return error(
-                    key,
-                    format!("{packets} packets are no window: it must be from 1 to {MAX_WINDOW} packets"),
-                );
+                return error(key, format!("{packets} packets is out of range; expected 1 to {MAX_WINDOW} packets"));
             }
         }
         self.expert.check().map_err(|error| error.within("expert"))
@@ -160,26 +153,27 @@ impl TcpLikeExpert {
     fn check(&self) -> Result<(), OptionError> {
         let error = |key, message: String| Err(OptionError::new(key, message));
         if self.slow_start_packets == 0 {
-            return error(
-                "slow_start_packets",
-                "0 packets would open the window without end: it must be 1 or more".into(),
-            );
+            return error("slow_start_packets", "0 is out of range; expected 1 or more".into());
         }
         if self.min_rto < Duration::from_millis(1) {
-            return error("min_rto", format!("{} is too short: it must be 1ms or more", self.min_rto));
+            return error("min_rto", format!("{} is out of range; expected 1ms or more", self.min_rto));
         }
         for (key, rto) in [("max_rto", self.max_rto), ("initial_rto", self.initial_rto)] {
             if rto < self.min_rto {
-                return error(key, format!("{rto} is out of range: from min_rto, {}", self.min_rto));
+                return error(key, format!("{rto} is out of range; expected min_rto ({}) or more", self.min_rto));
             }
         }
         if self.delayed_ack.is_some_and(Duration::is_zero) {
-            return error("delayed_ack", "0s is no delay: leave it out to wait for the Ack Ratio alone".into());
+            return error(
+                "delayed_ack",
+                "0s is out of range; expected a delay above 0s and at most 500ms, or omit the key to disable the timer"
+                    .into(),
+            );
         }
-        check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=LONGEST_DELAYED_ACK)?;
-        check_range("granularity", self.granularity, Duration::ZERO..=COARSEST_CLOCK)
+        check_range("delayed_ack", self.delayed_ack.unwrap_or_default(), Duration::ZERO..=MAX_DELAYED_ACK)?;
+        check_range("granularity", self.granularity, Duration::ZERO..=MAX_GRANULARITY)
     }
-    /// The rules of the timeout.
+    /// Returns the rules of the retransmission timeout.
     pub(crate) const fn rto(&self) -> RtoRules {
         RtoRules {
             initial: self.initial_rto,
@@ -192,7 +186,7 @@ impl TcpLikeExpert {
 }
 
 impl TcpLikeOptions {
-    /// RFC 4341, 3390, 6298 and, where RFC 4341 section 5.1 leaves a choice, RFC 2861.
+    /// Returns RFC 4341, 3390 and 6298 and, where RFC 4341 section 5.1 allows a choice, RFC 2861.
     fn rfc() -> Self {
         Self {
             initial_window: QueueSize::Packets(4),
@@ -200,8 +194,8 @@ impl TcpLikeOptions {
             initial_ssthresh: None,
             min_ssthresh: QueueSize::Packets(2),
             unused_window: UnusedWindow::Holds,
-            // RFC 2861 remembers the window in ssthresh; RFC 2581, the other choice, goes back to the first packets with each burst, for
-            // ever, since ssthresh is never raised.
+            // RFC 2861 keeps the old window in ssthresh. With the alternative, RFC 2581, every burst restarts from the
+            // initial window and ssthresh, once reduced, never recovers.
             restart_after_idle: Restart::Decay,
             silence_restarts: false,
             remembers_rate: false,
@@ -211,8 +205,8 @@ impl TcpLikeOptions {
                 slow_start_packets: 2,
                 slow_start_rounds_up: false,
                 grow_in_recovery: false,
-                // "DCCP does not require TCP's recommended minimum timeout of one second", but the last odd packet of a burst
-                // is acknowledged 0.2 s late, and that must not look like a loss.
+                // "DCCP does not require TCP's recommended minimum timeout of one second", but the last odd packet of a
+                // burst is acknowledged 0.2 s late, which must not cause a timeout.
                 rto_floor: RtoFloor::Variance,
                 min_rto: Duration::from_millis(300),
                 max_rto: Duration::from_secs(60),
@@ -229,7 +223,7 @@ impl TcpLikeOptions {
         }
     }
 
-    /// `rfc` with the rules for silences of [`Silence`](crate::toolbox::Silence).
+    /// Returns the options with the rules for silences of [`Silence`](crate::toolbox::Silence).
     fn recovering(self) -> Self {
         Self {
             initial_window: QueueSize::Packets(10),
@@ -243,7 +237,7 @@ impl TcpLikeOptions {
         }
     }
 
-    /// ns-2.35, Agent/DCCP/TCPlike: tcl/lib/ns-default.tcl and dccp/dccp_tcplike.cc.
+    /// Returns ns-2.35, Agent/DCCP/TCPlike: tcl/lib/ns-default.tcl and dccp/dccp_tcplike.cc.
     fn ns2() -> Self {
         let rfc = Self::rfc();
         Self {
@@ -258,7 +252,7 @@ impl TcpLikeOptions {
                 grow_in_recovery: true,
                 rto_floor: RtoFloor::Rto,
                 min_rto: Duration::from_secs(1),
-                max_rto: Duration::from_secs(1_000_000), // there is none
+                max_rto: Duration::from_secs(1_000_000), // no limit
                 initial_rto: Duration::from_secs(3),
                 granularity: Duration::from_millis(10),
                 sample_once_a_window: false,
@@ -271,7 +265,7 @@ impl TcpLikeOptions {
         }
     }
 
-    /// Linux, net/dccp/ccids/ccid2.c, as read in a 4.x kernel and in a later derivative; not compared with 6.1 line by line.
+    /// Returns Linux, net/dccp/ccids/ccid2.c, of a 4.x kernel and a later derivative.
     fn linux() -> Self {
         let rfc = Self::rfc();
         Self {
@@ -296,7 +290,7 @@ impl TcpLikeOptions {
         }
     }
 
-    /// The initial window of packets of this size, 1 to [`MAX_WINDOW`].
+    /// Returns the initial window in packets of this size, 1 to [`MAX_WINDOW`].
     pub(super) fn initial_cwnd(&self, packet_size: Bytes) -> u64 {
         let packets = packets(self.initial_window, packet_size);
         let most = self.initial_window_bytes.map_or(MAX_WINDOW, |bytes| packets_of(bytes, packet_size).max(2));
@@ -304,7 +298,6 @@ impl TcpLikeOptions {
     }
 }
 
-/// A size as packets.
 pub(super) fn packets(size: QueueSize, packet_size: Bytes) -> u64 {
     match size {
         QueueSize::Packets(packets) => packets,
@@ -331,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_named() {
+    fn invalid_values_are_rejected_with_their_key() {
         let wrong = |key: &str, value: serde_json::Value| {
             let mut options = serde_json::to_value(TcpLikeOptions::preset(Dialect::Rfc)).unwrap();
             let table = if options["expert"].get(key).is_some() { &mut options["expert"] } else { &mut options };

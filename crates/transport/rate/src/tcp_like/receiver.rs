@@ -1,4 +1,4 @@
-//! The receiver half: when a report is due (RFC 4340 section 11.3, RFC 4341 section 6). What it says, the carrier knows.
+//! Receiver half: times of reports (RFC 4340 section 11.3, RFC 4341 section 6). The carrier adds their contents.
 
 use super::options::TcpLikeOptions;
 use super::sender::DEFAULT_RTT;
@@ -6,11 +6,10 @@ use crate::contract::{Received, ReceiverContext, ReceiverHalf};
 use crate::report::{Report, ReportForm};
 use headway_units::{Duration, Ecn, Instant};
 
-/// Asks for one report for as many data packets as the Ack Ratio says.
+/// Receiver half of `tcp-like`: requests a report per Ack Ratio data packets.
 ///
-/// Marked data, or a number out of order, is reported at once, but only once in a round trip (RFC 4340 section 11.3). This
-/// half measures none: it takes the sender's where packets carry it, and RFC 4340 section 3.4's default of 0.2 s where
-/// they do not, as on DCCP's wire.
+/// Marked data or a gap is reported immediately, at most once per round trip (RFC 4340 section 11.3). The round-trip
+/// time is the sender's, if packets carry it, otherwise the default of 0.2 s (RFC 4340 section 3.4), as under DCCP.
 #[derive(Debug)]
 pub struct TcpLikeReceiver {
     delayed_ack: Option<Duration>,
@@ -19,11 +18,11 @@ pub struct TcpLikeReceiver {
     /// Data packets since the last report.
     unreported: u64,
     due: bool,
-    /// When the first of them has waited long enough.
+    /// Deadline of the delayed acknowledgement.
     timer: Option<Instant>,
     newest: Option<u64>,
     rtt: Duration,
-    /// When another report may be made at once.
+    /// Time from which an immediate report is allowed again.
     immediate_from: Instant,
 }
 
@@ -52,8 +51,8 @@ impl ReceiverHalf for TcpLikeReceiver {
         }
         let in_order = self.newest.is_none_or(|newest| packet.number == newest.wrapping_add(1));
         self.newest = self.newest.max(Some(packet.number));
-        // A mark on an acknowledgement is for the end that it reaches (RFC 4341 section 6.1.1): "there is no need for
-        // acks-of-acks-of-acks" (RFC 4340 section 11.1), which would go to and fro on a path that marks everything.
+        // A mark on an acknowledgement concerns the peer's sender (RFC 4341 section 6.1.1): "there is no need for
+        // acks-of-acks-of-acks" (RFC 4340 section 11.1), which would loop on a path that marks every packet.
         let marked = packet.data && packet.ecn == Ecn::Ce;
         if self.immediate_acks && (!in_order || marked) && now >= self.immediate_from {
             self.immediate_from = now + self.rtt;
@@ -86,7 +85,7 @@ impl ReceiverHalf for TcpLikeReceiver {
         self.timer.filter(|_| !self.due)
     }
 
-    /// 0, which says that no ratio is in use, is taken for 1.
+    /// Treats 0, which means that no ratio is in use, as 1.
     fn set_ack_ratio(&mut self, packets: u16) {
         self.ack_ratio = packets.max(1).into();
         self.due |= self.unreported >= self.ack_ratio;
@@ -112,7 +111,7 @@ pub(super) mod tests {
         Received::new(number, Some(SIZE))
     }
 
-    /// RFC 4340 section 11.3: a report for as many data packets as the Ack Ratio says, or 0.2 s after the first of them.
+    /// RFC 4340 section 11.3: a report per Ack Ratio data packets, or 0.2 s after the first of them.
     #[test]
     fn section_6_one_report_for_ack_ratio_data_packets() {
         let mut receiver = receiver(&TcpLikeOptions::preset(Dialect::Rfc));
@@ -121,7 +120,7 @@ pub(super) mod tests {
             receiver.on_packet(ms(number), &Received { data: number != 3, ..received(number) });
             receiver.poll_report(ms(number)).is_some()
         };
-        // The third carries no data.
+        // Packet 3 carries no data.
         let seen: Vec<_> = [2, 2, 2, 2, 2, 3, 3, 3, 1, 1, 0].into_iter().zip(1..).map(|(r, n)| due(n, r)).collect();
         assert_eq!(seen, [false, true, false, false, true, false, false, true, true, true, true]);
         receiver.set_ack_ratio(2);
@@ -135,7 +134,7 @@ pub(super) mod tests {
         assert_eq!(receiver.poll_report(ms(250)), None);
     }
 
-    /// RFC 4340 section 11.3: at once on a mark or a number out of order, once a round trip: the sender's, or 0.2 s.
+    /// RFC 4340 section 11.3: an immediate report on a mark or a gap, once per round trip: the sender's, or 0.2 s.
     #[test]
     fn section_6_marks_and_holes_are_reported_at_once() {
         let marked = |number| Received { ecn: Ecn::Ce, ..received(number) };
@@ -147,7 +146,7 @@ pub(super) mod tests {
                 receiver.poll_report(ms(at)).is_some()
             };
             assert!(!due(0, received(7)));
-            assert!(due(100, received(9)), "a hole");
+            assert!(due(100, received(9)), "a gap");
             assert!(!due(again - 1, marked(10)), "too soon");
             assert!(due(again, marked(11)), "a mark");
             assert!(due(again + 200, received(8)), "an old number");
@@ -159,6 +158,6 @@ pub(super) mod tests {
         let mut receiver = self::receiver(&TcpLikeOptions::preset(Dialect::Linux));
         receiver.on_packet(ms(0), &marked(1));
         assert_eq!(receiver.poll_report(ms(0)), None, "Linux waits for the second packet,");
-        assert_eq!(receiver.poll_timeout(), None, "however long");
+        assert_eq!(receiver.poll_timeout(), None, "without a timer");
     }
 }

@@ -1,74 +1,74 @@
-//! The sender half.
+//! Sender half of `tcp-like`.
 
 use super::ack_ratio::AckRatio;
 use super::options::{MAX_WINDOW, TcpLikeOptions, UnusedWindow};
 use super::window::Window;
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Report};
-use crate::toolbox::{Flight, HEALTHY_LOSS, News, Rto, Silence, Told, UNANSWERED};
+use crate::toolbox::{Flight, HEALTHY_LOSS, MIN_UNACKNOWLEDGED, PacketOutcome, PacketUpdate, Rto, Silence};
 use headway_units::{Bytes, Duration, Instant, Rate};
 
-/// The round trip where none is known (RFC 4340 section 3.4).
+/// Round-trip time before a measurement (RFC 4340 section 3.4).
 pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// What is kept at most: every data packet of the largest window, and as many packets without data.
+/// Maximum number of recorded packets: the data packets of the largest window, and as many packets without data.
 const CAPACITY: usize = 2 * MAX_WINDOW as usize;
 
-/// Data packets in a row that have arrived on a healthy path without any congestion event so far. At a loss rate of 0.3 one in
-/// 100,000 packets begins as many.
-const UNDISTURBED: u64 = 32;
-/// A timeout with so many data packets under way is an outage: at random, a path that loses one in three packets loses as many once in
-/// 60,000 times.
-const WHOLE_WINDOW: u64 = 10;
-/// The weight of the newest number of packets between two congestion events.
-const EVENT_SHARE: f64 = 0.125;
+/// Minimum number of consecutive packets received on a healthy path without any congestion event so far. At a loss rate
+/// of 0.3, one in 100,000 packets begins such a run.
+const HEALTHY_RUN: u64 = 32;
+/// Minimum number of data packets in flight at a timeout that indicates an outage. At a loss rate of 1/3 all are lost
+/// once in 60,000.
+const OUTAGE_WINDOW: u64 = 10;
+/// Gain of the mean number of packets between two congestion events.
+const EVENT_GAIN: f64 = 0.125;
 
-/// Lets data go as long as fewer packets than cwnd are under way.
+/// Sender half of `tcp-like`: permits data while fewer than cwnd packets are in flight.
 #[derive(Debug)]
 pub struct TcpLikeSender {
     pub(super) options: TcpLikeOptions,
     packet_size: Bytes,
     flight: Flight,
     pub(super) window: Window,
-    /// Data packets under way, as far as is known.
+    /// Estimated number of data packets in flight.
     pub(super) pipe: u64,
     rto: Rto,
     pub(super) ack_ratio: AckRatio,
-    /// When data under way counts as lost altogether.
+    /// Time at which all data in flight counts as lost.
     timer: Option<Instant>,
-    /// When data last went.
+    /// Time at which data was last sent.
     sent: Option<Instant>,
-    /// Packets below this number are no longer in the pipe, because a timeout came after them.
+    /// Lowest number in the pipe; earlier packets were removed by a timeout.
     pub(super) pipe_start: u64,
-    /// Losses of packets below this number belong to the last congestion event.
+    /// Lowest number whose loss does not belong to the last congestion event.
     event_end: u64,
-    /// The window was last full when this was the next number.
+    /// Next packet number at the time at which the window was last full.
     filled: u64,
-    /// A round trip is measured again once this is acknowledged.
+    /// Lowest number whose acknowledgement is sampled for the round trip.
     sample_from: u64,
-    /// The window does not grow before (Slow Receiver).
+    /// Time before which the window does not grow (Slow Receiver).
     held_until: Instant,
     silence: Silence,
-    /// Data packets that have arrived since the last congestion event, and their smoothed number between two events.
-    undisturbed: u64,
+    /// Data packets received since the last congestion event, and the smoothed number between two events.
+    since_event: u64,
     between_events: Option<f64>,
-    /// No congestion event has begun since the last silence.
+    /// Whether no congestion event has begun since the last silence.
     lossless: bool,
-    /// No round trip has been measured since the flow was restarted.
+    /// Whether no round trip has been measured since a restart of the flow.
     unmeasured: bool,
     /// Data packets sent since the last report.
-    unanswered: usize,
-    /// Until the window is full after a silence.
+    unacknowledged: usize,
+    /// Pacing after a silence, until the window is full.
     pace: Option<Pace>,
     setbacks: Setbacks,
 }
 
-/// After a silence the window goes out evenly over a round trip: in slow start as if it had its old size, and then a tenth faster, so that the
-/// window is full some round trips later. Bursts of twice the path's rate would overflow a queue that is shorter than half a round trip, long before the window is
-/// as large as it was.
+/// Pacing of the window over a round trip after a silence: in slow start at the rate of the old window, then a tenth
+/// faster, so that the window fills within some round trips. Bursts at twice the path's rate would overflow a queue
+/// shorter than half a round trip long before the window reaches its old size.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// As it was before the silence, its queue included.
+    /// Round-trip time before the silence, including queueing.
     rtt: Duration,
     next: Instant,
 }
@@ -96,17 +96,17 @@ impl TcpLikeSender {
             sample_from: 0,
             held_until: context.now,
             silence: Silence::default(),
-            undisturbed: 0,
+            since_event: 0,
             between_events: None,
             lossless: true,
             unmeasured: false,
-            unanswered: 0,
+            unacknowledged: 0,
             pace: None,
             setbacks: Setbacks::default(),
         }
     }
 
-    /// A window that lay idle is not what the network still bears (section 5.1).
+    /// Reduces a window that was idle for more than a timeout (section 5.1).
     fn restart_after_idle(&mut self, now: Instant) {
         let Some(sent) = self.sent else { return };
         let (idle, rto) = (now.since(sent), self.rto.timeout());
@@ -117,7 +117,7 @@ impl TcpLikeSender {
         }
     }
 
-    /// What was sent up to now belongs to this event, as nobody could react to it before (section 5).
+    /// Begins a congestion event. All packets sent up to now belong to it (section 5).
     fn on_congestion(&mut self) {
         self.pace = None;
         self.window.on_congestion();
@@ -126,7 +126,7 @@ impl TcpLikeSender {
         self.event_end = self.flight.next();
     }
 
-    /// Data packets have come or are lost; with none under way there is nothing to wait for (RFC 6298 step 5.2).
+    /// Removes packets from the pipe. The timer stops when none is in flight (RFC 6298 step 5.2).
     fn leave_pipe(&mut self, packets: u64) {
         self.pipe = self.pipe.saturating_sub(packets);
         if self.pipe == 0 {
@@ -134,36 +134,36 @@ impl TcpLikeSender {
         }
     }
 
-    /// Counts a congestion event, before which so many packets have arrived.
+    /// Adds the number of packets received since the last congestion event to the mean.
     fn count_event(&mut self) {
-        let packets = std::mem::take(&mut self.undisturbed) as f64;
-        self.between_events = Some(self.between_events.map_or(packets, |mean| mean + (packets - mean) * EVENT_SHARE));
+        let packets = std::mem::take(&mut self.since_event) as f64;
+        self.between_events = Some(self.between_events.map_or(packets, |mean| mean + (packets - mean) * EVENT_GAIN));
         self.lossless = false;
     }
 
-    /// Returns whether at most one in ten packets begins a congestion event. The packets since the last event count if there are more of
-    /// them than usual (RFC 5348 section 5.4 treats the open loss interval alike).
+    /// Returns whether at most one in ten packets begins a congestion event. A long open interval counts (RFC 5348
+    /// section 5.4).
     fn is_healthy(&self) -> bool {
-        let open = self.undisturbed as f64;
-        self.between_events.map_or(self.undisturbed >= UNDISTURBED, |mean| {
-            (mean + (open - mean).max(0.0) * EVENT_SHARE) * HEALTHY_LOSS >= 1.0
+        let open = self.since_event as f64;
+        self.between_events.map_or(self.since_event >= HEALTHY_RUN, |mean| {
+            (mean + (open - mean).max(0.0) * EVENT_GAIN) * HEALTHY_LOSS >= 1.0
         })
     }
 
-    /// Takes a timeout for an outage on a healthy path, if [`UNANSWERED`] packets have been sent since the last report or [`WHOLE_WINDOW`]
-    /// packets are under way: a sender that fills its window sends nothing after the last report.
+    /// Treats a timeout on a healthy path as an outage if [`MIN_UNACKNOWLEDGED`] packets follow the last report, or
+    /// [`OUTAGE_WINDOW`] packets are in flight: a sender with a full window sends nothing after the last report.
     fn begin_silence(&mut self, now: Instant) {
         if self.is_healthy()
-            && (self.unanswered >= UNANSWERED || self.pipe >= WHOLE_WINDOW)
+            && (self.unacknowledged >= MIN_UNACKNOWLEDGED || self.pipe >= OUTAGE_WINDOW)
             && self.silence.begin(now, self.lossless)
         {
             self.window.on_silence();
             let is_known = self.options.remembers_rate && self.window.remembered < MAX_WINDOW;
-            self.pace = self.rto.present_rtt().filter(|_| is_known).map(|rtt| Pace { rtt, next: now });
+            self.pace = self.rto.current_rtt().filter(|_| is_known).map(|rtt| Pace { rtt, next: now });
         }
     }
 
-    /// When the next packet may go after a silence, if not now. The pace ends when the window is full at the rate from before.
+    /// Returns when pacing after a silence permits the next packet, if not now. Pacing ends with a full window.
     fn paced(&mut self, now: Instant) -> Option<Instant> {
         self.pace.take_if(|_| self.pipe >= self.window.cwnd.max(self.window.ssthresh));
         self.pace.map(|pace| pace.next).filter(|next| *next > now)
@@ -188,14 +188,14 @@ impl SenderHalf for TcpLikeSender {
         if self.pipe < self.window.cwnd && paced.is_none() {
             return Permit::Now;
         }
-        // A window that the pace keeps from being full is one that the application would fill.
+        // The application would fill a window that pacing keeps from being full.
         self.filled = self.flight.next();
         paced.filter(|_| self.pipe < self.window.cwnd).map_or(Permit::Blocked, Permit::At)
     }
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         if sending.number != self.flight.next() {
-            // The first packet; or a carrier that counts anew, of whose old numbers no report will speak.
+            // First packet, or a carrier that restarts its numbers: no report will refer to the old ones.
             self.flight.clear();
             (self.pipe, self.timer) = (0, None);
             (self.pipe_start, self.event_end) = (sending.number, sending.number);
@@ -214,7 +214,7 @@ impl SenderHalf for TcpLikeSender {
         }
         if sending.data {
             self.pipe += 1;
-            self.unanswered += 1;
+            self.unacknowledged += 1;
             if let Some(pace) = &mut self.pace {
                 let Window { cwnd, ssthresh, .. } = self.window;
                 let gap = if cwnd < ssthresh { pace.rtt / ssthresh } else { pace.rtt * 10 / (cwnd * 11) };
@@ -236,13 +236,13 @@ impl SenderHalf for TcpLikeSender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         if feedback.acknowledged >= self.flight.next() {
-            return; // it speaks of what was never sent
+            return; // acknowledges packets that were not sent
         }
-        self.unanswered = 0;
+        self.unacknowledged = 0;
         if self.silence.end(feedback.acknowledged, self.flight.next()) && self.options.silence_restarts {
             self.window.restart(&self.options, now);
             (self.lossless, self.unmeasured) = (true, true);
-            // What is lost of earlier packets was lost in the silence.
+            // Losses among earlier packets belong to the silence.
             (self.pipe_start, self.event_end) = (self.flight.next(), self.flight.next());
             (self.pipe, self.timer) = (0, None);
             self.ack_ratio.fit(&self.options, self.window.cwnd);
@@ -252,22 +252,22 @@ impl SenderHalf for TcpLikeSender {
         }
         let runs = if let Report::Arrivals(runs) = feedback.report { runs } else { &[] };
 
-        let (mut come, mut left, mut growing, mut congestion) = (0, 0, 0, false);
+        let (mut received, mut left, mut growing, mut congestion) = (0, 0, 0, false);
         let grow_from = if self.options.expert.grow_in_recovery { 0 } else { self.event_end };
         let grow_to = if self.options.unused_window == UnusedWindow::Holds { self.filled } else { u64::MAX };
-        self.flight.report(feedback.acknowledged, runs, |told| {
-            let Told { number, news, .. } = told;
-            left += u64::from(news != News::MarkedLater && number >= self.pipe_start);
-            come += u64::from(matches!(news, News::Received | News::Marked));
-            if news == News::Received {
+        self.flight.report(feedback.acknowledged, runs, |update| {
+            let PacketUpdate { number, outcome, .. } = update;
+            left += u64::from(outcome != PacketOutcome::MarkedLater && number >= self.pipe_start);
+            received += u64::from(matches!(outcome, PacketOutcome::Received | PacketOutcome::Marked));
+            if outcome == PacketOutcome::Received {
                 growing += u64::from(number >= grow_from && number < grow_to);
             } else {
                 congestion |= number >= self.event_end;
             }
         });
         self.leave_pipe(left);
-        self.undisturbed = self.undisturbed.saturating_add(come);
-        if self.pipe > 0 && come > 0 {
+        self.since_event = self.since_event.saturating_add(received);
+        if self.pipe > 0 && received > 0 {
             self.timer = Some(now + self.rto.timeout());
         }
 
@@ -279,12 +279,12 @@ impl SenderHalf for TcpLikeSender {
             self.held_until = now + self.rto.srtt().unwrap_or(DEFAULT_RTT);
         }
         if feedback.receive_buffer_drops > 0 {
-            // Beside halving, as RFC 4340 section 11.7.1 allows, and instead of growing, as it demands.
+            // In addition to halving, as RFC 4340 section 11.7.1 allows, and instead of growth, as it requires.
             self.window.on_receive_buffer_drops(feedback.receive_buffer_drops);
         } else if !congestion && now >= self.held_until {
             self.window.grow(&self.options, growing, self.ack_ratio.get());
         }
-        self.ack_ratio.on_report(&self.options, self.window.cwnd, come, feedback.lost_acks > 0);
+        self.ack_ratio.on_report(&self.options, self.window.cwnd, received, feedback.lost_acks > 0);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -1,33 +1,33 @@
-//! The congestion window (RFC 4341 section 5), in whole data packets:
+//! Congestion window (RFC 4341 section 5), in whole data packets:
 //!
 //! ```text
 //! congestion event:    cwnd := max(1, cwnd / 2),  ssthresh := max(2, cwnd)
 //! timeout:             ssthresh := max(2, cwnd / 2),  cwnd := 1
-//! cwnd < ssthresh:     cwnd += 1 for two data packets acknowledged, counting at most Ack Ratio for an acknowledgement
-//! else:                cwnd += 1 for cwnd data packets acknowledged
+//! cwnd < ssthresh:     cwnd += 1 per two data packets acknowledged, counting at most Ack Ratio per acknowledgement
+//! else:                cwnd += 1 per cwnd data packets acknowledged
 //! ```
 //!
-//! With the Ack Ratio 2 slow start is that of TCP with delayed acknowledgements: half as much again in a round trip.
+//! With Ack Ratio 2, slow start is that of TCP with delayed acknowledgements: a factor of 1.5 per round trip.
 
 use super::options::{MAX_WINDOW, Restart, TcpLikeOptions, UnusedWindow, packets};
 use headway_units::{Bytes, Duration, Instant};
 
-/// cwnd, ssthresh, and how well they are used.
+/// Window, threshold and utilization.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// 1 to [`MAX_WINDOW`].
+    /// Window, 1 to [`MAX_WINDOW`].
     pub(super) cwnd: u64,
-    /// [`u64::MAX`]: slow start has no end.
+    /// Slow start threshold; [`u64::MAX`] is unlimited.
     pub(super) ssthresh: u64,
     initial: u64,
     min_ssthresh: u64,
-    /// Data packets acknowledged that have not yet opened the window.
+    /// Acknowledged data packets that have not yet opened the window.
     credit: u64,
-    /// When the window was last full, or taken for full.
+    /// Time at which the window was last full or validated.
     full: Instant,
-    /// The most that was under way since then.
+    /// Maximum number of packets in flight since then.
     used: u64,
-    /// Where slow start after a silence ends.
+    /// Threshold of slow start after a silence.
     pub(super) remembered: u64,
 }
 
@@ -46,26 +46,27 @@ impl Window {
         }
     }
 
-    /// Data packets were lost or marked.
+    /// Halves the window after lost or marked data packets.
     pub(super) fn on_congestion(&mut self) {
         self.cwnd = (self.cwnd / 2).max(1);
         self.ssthresh = self.cwnd.max(self.min_ssthresh);
         self.credit = 0;
     }
 
-    /// A silence begins: slow start after it ends at this window, or where it would have ended without the silence.
+    /// Begins a silence: records the window, or the threshold if higher, as the threshold of slow start after it.
     pub(super) fn on_silence(&mut self) {
         self.remembered = self.cwnd.max(self.ssthresh);
     }
 
-    /// A silence is over: the path may be another.
+    /// Restarts from the initial window after a silence, because the path may have changed.
     pub(super) fn restart(&mut self, options: &TcpLikeOptions, now: Instant) {
         let ssthresh = if options.remembers_rate { self.remembered } else { u64::MAX };
         (self.cwnd, self.ssthresh, self.credit) = (self.initial, ssthresh, 0);
         (self.full, self.used) = (now, 0);
     }
 
-    /// With `first_window`, the round trip is not known: the timeout is no evidence about the window of the path.
+    /// Applies a timeout. With `first_window` the round-trip time is unknown, so that the timeout is no evidence about
+    /// the window of the path.
     pub(super) fn on_timeout(&mut self, first_window: bool) {
         if !first_window {
             self.ssthresh = (self.cwnd / 2).max(self.min_ssthresh);
@@ -74,24 +75,24 @@ impl Window {
         self.credit = 0;
     }
 
-    /// The receiver dropped `packets` for want of memory (section 5.2).
+    /// Reduces the window by `packets` drops in the receiver's buffer (section 5.2).
     pub(super) fn on_receive_buffer_drops(&mut self, packets: u64) {
         self.cwnd = self.cwnd.saturating_sub(packets).max(1);
         self.credit = 0;
         self.leave_slow_start();
     }
 
-    /// Without any loss (section 5.2).
+    /// Ends slow start without a loss (section 5.2).
     pub(super) fn leave_slow_start(&mut self) {
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
-    /// A report acknowledged `acked` data packets that count.
+    /// Opens the window for `acked` acknowledged data packets.
     pub(super) fn grow(&mut self, options: &TcpLikeOptions, acked: u64, ack_ratio: u64) {
         let per_packet = u64::from(options.expert.slow_start_packets.max(1));
         if self.cwnd < self.ssthresh {
-            let most = if options.expert.slow_start_rounds_up { ack_ratio.next_multiple_of(2) } else { ack_ratio };
-            self.credit += acked.min(most);
+            let limit = if options.expert.slow_start_rounds_up { ack_ratio.next_multiple_of(2) } else { ack_ratio };
+            self.credit += acked.min(limit);
             let steps = (self.credit / per_packet).min(self.ssthresh - self.cwnd);
             self.credit -= steps * per_packet;
             self.cwnd += steps;
@@ -105,7 +106,7 @@ impl Window {
         self.cwnd = self.cwnd.min(MAX_WINDOW);
     }
 
-    /// Data goes for the first time after `idle`, with nothing under way (section 5.1).
+    /// Reduces the window for the first data after `idle`, with nothing in flight (section 5.1).
     pub(super) fn on_idle(&mut self, options: &TcpLikeOptions, now: Instant, idle: Duration, rto: Duration) {
         match options.restart_after_idle {
             Restart::Keep => return,
@@ -121,7 +122,7 @@ impl Window {
         (self.full, self.used) = (now, 0);
     }
 
-    /// Data goes, and `pipe` packets are under way with it: validates the window (RFC 2861).
+    /// Validates the window for a packet with which `pipe` packets are in flight (RFC 2861).
     pub(super) fn on_send(&mut self, options: &TcpLikeOptions, now: Instant, pipe: u64, rto: Duration) {
         if options.unused_window != UnusedWindow::Decays {
             return;
@@ -136,14 +137,14 @@ impl Window {
             if used < self.cwnd {
                 self.remember();
                 self.cwnd = (self.cwnd + used) / 2;
-                // What did not open the larger window must not open the smaller one by itself.
+                // Credit for the larger window must not open the smaller one.
                 self.credit = 0;
             }
             (self.full, self.used) = (now, 0);
         }
     }
 
-    /// Lets slow start find back to three quarters of the window that is given up (RFC 2861).
+    /// Raises ssthresh to three quarters of the reduced window (RFC 2861).
     fn remember(&mut self) {
         self.ssthresh = self.ssthresh.max(self.cwnd - self.cwnd / 4);
     }
@@ -154,10 +155,10 @@ mod tests {
     use super::*;
     use headway_units::{Dialect, Options};
 
-    /// RFC 4341 section 5.1: a window grows by one for a window of data acknowledged. 29 of 30 packets have been; a timeout with one
-    /// packet under way makes (30 + 3) / 2 of it (RFC 2861, initial window 3), and a report of nothing leaves that.
+    /// RFC 4341 section 5.1: the window grows by one per window of acknowledged data. After 29 of 30 packets, a timeout
+    /// with one packet in flight sets (30 + 3) / 2 (RFC 2861, initial window 3). A report without packets leaves that.
     #[test]
-    fn a_window_that_shrinks_does_not_grow_of_what_came_before() {
+    fn credit_before_a_reduction_does_not_open_the_window() {
         let options = TcpLikeOptions {
             initial_window: headway_units::QueueSize::Packets(3),
             ..TcpLikeOptions::preset(Dialect::Linux)

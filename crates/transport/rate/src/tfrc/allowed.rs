@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! p > 0:  X = max(min(X_Bps, recv_limit), s / t_mbi)
-//! p = 0:  X = max(min(2 X, recv_limit), initial_rate)     once in R
+//! p = 0:  X = max(min(2 X, recv_limit), initial_rate)     once per R
 //! ```
 
 use super::limit::ReceiveRates;
@@ -10,28 +10,28 @@ use super::options::{Idle, Increase, ReceiveLimit, SlowStart, TfrcOptions};
 use crate::faster_restart::FasterRestart;
 use headway_units::Instant;
 
-/// The maximum back-off interval, in s (RFC 5348 section 4.3).
+/// Maximum back-off interval, in s (RFC 5348 section 4.3).
 const T_MBI: f64 = 64.0;
-/// Where there is no minimum rate: enough for time to go on.
-const NEVER_ZERO: f64 = 1e-6;
+/// Lower bound without a minimum rate, so that intervals stay finite.
+const MIN_RATE: f64 = 1e-6;
 
-/// Reported rates are whole bits a second: a limit so near to the rate is the rate.
+/// Difference within which a limit equals the rate, because reported rates are whole bits per second.
 const ROUNDING: f64 = 1.0;
 
-/// What is known when the rate is to be changed.
+/// State of the sender at a change of the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) now: Instant,
     pub(crate) s: f64,
-    /// R; unknown before the first report.
+    /// R; `None` before the first report.
     pub(crate) r: Option<f64>,
     /// `W_init`, in bytes.
     pub(crate) w_init: f64,
-    /// Nothing was sent since the nofeedback timer was set, or for two round trips, as the rule has it.
+    /// Whether nothing was sent since the nofeedback timer was set, or for two round trips, depending on the rule.
     pub(crate) idle: bool,
-    /// The application was the limit a moment ago (ns-2 `datalimited_`, `lastlimited_`).
+    /// Whether the application recently was the limit (ns-2 `datalimited_`, `lastlimited_`).
     pub(crate) recently_limited: bool,
-    /// The sender's count of round trips.
+    /// Counter of the sender's round trips.
     pub(crate) round: u32,
 }
 
@@ -41,17 +41,17 @@ impl Moment {
     }
 }
 
-/// What a report says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct News {
+pub(crate) struct ReceivedReport {
     pub(crate) p: f64,
-    /// The equation's answer; not used if p is 0.
+    /// Result of the throughput equation; unused if p is 0.
     pub(crate) x_bps: f64,
     pub(crate) x_recv: f64,
     pub(crate) new_loss: bool,
-    /// The sender was data-limited in all of the time that the report covers.
+    /// Whether the sender was data-limited throughout the reported interval.
     pub(crate) limited: bool,
-    /// The receiver lost packets of its own, or is slow: `x_recv` is the limit at once (RFC 4342 section 5.2).
+    /// Whether the receiver dropped packets or is slow, so that `x_recv` is the limit immediately (RFC 4342 section
+    /// 5.2).
     pub(crate) overloaded: bool,
 }
 
@@ -63,15 +63,15 @@ pub(crate) struct Allowed {
     idle: Idle,
     minimum_rate: bool,
     restart: Option<FasterRestart>,
-    /// The rate before anything is known of the round trip is the option's, not a packet a second.
+    /// Whether the rate before a round-trip measurement is `start_rate`, not one packet per second.
     starts_by_option: bool,
     x: f64,
     x_bps: f64,
     p: f64,
     set: ReceiveRates,
-    /// When the rate was last doubled (`tld`), or changed (ns-2 `last_change_`).
+    /// Time at which the rate was last doubled (`tld`) or changed (ns-2 `last_change_`).
     changed: Option<Instant>,
-    /// The rate on its way to `x` in slow start, and what a packet adds (ns-2 `oldrate_`, `delta_`).
+    /// Rate while it rises to `x` in slow start, and its step per packet (ns-2 `oldrate_`, `delta_`).
     rising: f64,
     step: f64,
     seen_loss: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Allowed {
     expired: bool,
     /// X after the last report.
     reported: f64,
-    /// X at which slow start ends without a loss; infinity: nowhere.
+    /// X at which slow start ends without a loss; may be infinite.
     threshold: f64,
     remembers_rate: bool,
 }
@@ -119,8 +119,8 @@ impl Allowed {
         self.p
     }
 
-    /// The first packet is about to go, and with it its size is known: `W_init` in a round trip, if something has measured
-    /// that, else a packet in a second (RFC 5348 section 4.2).
+    /// Sets the rate for the first packet, whose size is now known: `W_init` per round trip, if that has been measured,
+    /// else one packet per second (RFC 5348 section 4.2).
     pub(crate) fn begin(&mut self, moment: &Moment) {
         if let Some(initial) = moment.initial_rate() {
             self.rising = self.x;
@@ -132,8 +132,8 @@ impl Allowed {
         }
     }
 
-    /// The next report is the first one again: a silence separates what was known from now. Where losses had ended slow start, it ends at
-    /// the rate from before the silence.
+    /// Restarts after a silence: the next report counts as the first. If losses had ended slow start, slow start ends
+    /// at the rate from before the silence.
     pub(crate) fn restart(&mut self) {
         if self.remembers_rate {
             self.threshold = if self.p > 0.0 { self.reported } else { self.threshold.max(self.reported) };
@@ -141,43 +141,43 @@ impl Allowed {
         (self.fed_back, self.seen_loss, self.expired) = (false, false, false);
     }
 
-    /// A round trip is measured for the first time after a restart, by a packet of the first window. The second window of slow start
-    /// is two initial ones. Expiries meanwhile followed from a round trip that no longer holds, so that it is not less than one.
+    /// Applies the first round-trip measurement after a restart, by a packet of the first window. The rate is 1 to 2
+    /// initial rates, because expiries of the timer meanwhile were based on an outdated round-trip time.
     pub(crate) fn on_first_round_trip(&mut self, moment: &Moment) {
         self.x = moment.initial_rate().map_or(self.x, |initial| self.x.clamp(initial, 2.0 * initial));
     }
 
-    /// The rate that paces, where slow start is spread over packets and still rising.
+    /// Returns the pacing rate while a spread step of slow start rises.
     pub(crate) fn rising(&self, round: u32) -> Option<f64> {
         let spread = self.slow_start == SlowStart::Spread && round > 2 && !self.seen_loss;
         (spread && self.rising + 1e-7 < self.x).then_some(self.rising)
     }
 
-    /// A packet goes.
+    /// Advances a spread step by one packet.
     pub(crate) fn on_send(&mut self, round: u32) {
         if self.rising(round).is_some() {
             self.rising += self.step;
         }
     }
 
-    pub(crate) fn on_report(&mut self, moment: &Moment, news: &News) {
-        self.update(moment, news);
+    pub(crate) fn on_report(&mut self, moment: &Moment, report: &ReceivedReport) {
+        self.update(moment, report);
         self.reported = self.x;
     }
 
-    fn update(&mut self, moment: &Moment, news: &News) {
+    fn update(&mut self, moment: &Moment, report: &ReceivedReport) {
         let Some(r) = moment.r else { return };
         let initial = moment.w_init / r;
         if let Some(restart) = &mut self.restart {
-            restart.on_report(moment.now, news.x_recv, news.new_loss || news.p > self.p);
+            restart.on_report(moment.now, report.x_recv, report.new_loss || report.p > self.p);
         }
         if !self.fed_back {
             self.fed_back = true;
             self.set.begin(moment.now);
-            self.p = news.p;
-            self.x_bps = news.x_bps;
+            self.p = report.p;
+            self.x_bps = report.x_bps;
             self.rising = self.x;
-            // ns-2 keeps a rate that is higher already.
+            // ns-2 keeps a higher rate.
             self.x = if matches!(self.slow_start, SlowStart::Stepwise | SlowStart::Spread) {
                 self.x.max(initial)
             } else {
@@ -187,64 +187,65 @@ impl Allowed {
             self.changed = Some(moment.now);
             return;
         }
-        let limit = self.limit(moment, news, r);
-        self.p = news.p;
-        self.x_bps = news.x_bps;
+        let limit = self.limit(moment, report, r);
+        self.p = report.p;
+        self.x_bps = report.x_bps;
         let expired = std::mem::take(&mut self.expired);
-        if news.p > 0.0 {
+        if report.p > 0.0 {
             self.avoid(moment, limit, r);
         } else if !(expired && self.idle == Idle::HalvedAndLifted) {
-            let limit = if self.receive_limit == ReceiveLimit::Conservative { 2.0 * news.x_recv } else { limit };
+            let limit = if self.receive_limit == ReceiveLimit::Conservative { 2.0 * report.x_recv } else { limit };
             self.grow(moment, limit, r);
         }
     }
 
-    /// `recv_limit`.
-    fn limit(&mut self, moment: &Moment, news: &News, r: f64) -> f64 {
+    /// Returns `recv_limit`.
+    fn limit(&mut self, moment: &Moment, report: &ReceivedReport, r: f64) -> f64 {
         let now = moment.now;
-        if news.overloaded {
-            self.set.replace(now, news.x_recv);
+        if report.overloaded {
+            self.set.replace(now, report.x_recv);
         }
         let limit = match self.receive_limit {
-            // Only the first report may say zero (RFC 5348 section 4.3). What would be the end of the rate says as much as no report.
-            ReceiveLimit::RecentMaximum if news.x_recv <= 0.0 => {
+            // Only the first report may contain zero (RFC 5348 section 4.3). A later zero, which would stop the flow,
+            // is treated like a missing report.
+            ReceiveLimit::RecentMaximum if report.x_recv <= 0.0 => {
                 self.set.halve();
                 2.0 * self.set.max()
             }
-            ReceiveLimit::RecentMaximum if news.limited => {
-                if news.new_loss || news.p > self.p {
+            ReceiveLimit::RecentMaximum if report.limited => {
+                if report.new_loss || report.p > self.p {
                     self.set.halve();
-                    self.set.maximize(now, 0.85 * news.x_recv);
+                    self.set.maximize(now, 0.85 * report.x_recv);
                     self.set.max()
                 } else {
-                    self.set.maximize(now, news.x_recv);
+                    self.set.maximize(now, report.x_recv);
                     2.0 * self.set.max()
                 }
             }
             ReceiveLimit::RecentMaximum => {
-                self.set.update(now, news.x_recv, r);
+                self.set.update(now, report.x_recv, r);
                 2.0 * self.set.max()
             }
             ReceiveLimit::Last => {
-                self.set.replace(now, news.x_recv);
-                2.0 * news.x_recv
+                self.set.replace(now, report.x_recv);
+                2.0 * report.x_recv
             }
             ReceiveLimit::Conservative => {
-                self.set.replace(now, news.x_recv);
-                if news.new_loss { news.x_recv } else { 1.5 * news.x_recv }
+                self.set.replace(now, report.x_recv);
+                if report.new_loss { report.x_recv } else { 1.5 * report.x_recv }
             }
         };
-        // A report behind an expired timer covers a silence that the timer has answered already (RFC 4342 section 8.3 measures since the
-        // last report, RFC 5348 section 6.2 over a round trip): it does not lower the rate once more.
-        let answered = self.expired && self.receive_limit == ReceiveLimit::RecentMaximum && !news.overloaded;
+        // A report after an expired timer covers a silence to which the timer has responded (RFC 4342 section 8.3
+        // measures since the last report, RFC 5348 section 6.2 over a round trip), so it does not lower the rate again.
+        let answered = self.expired && self.receive_limit == ReceiveLimit::RecentMaximum && !report.overloaded;
         let limit = self.lift(moment, if answered { limit.max(self.x) } else { limit });
         match &self.restart {
-            Some(restart) => restart.limit(now, limit, self.set.max(), news.limited),
+            Some(restart) => restart.limit(now, limit, self.set.max(), report.limited),
             None => limit,
         }
     }
 
-    /// Linux: who has sent nothing for two round trips may start again as in the beginning.
+    /// Raises the limit to the initial rate if nothing was sent for two round trips (Linux).
     fn lift(&self, moment: &Moment, limit: f64) -> f64 {
         match moment.initial_rate() {
             Some(initial) if self.idle == Idle::HalvedAndLifted && moment.idle => limit.max(initial),
@@ -252,11 +253,11 @@ impl Allowed {
         }
     }
 
-    fn least(&self, s: f64) -> f64 {
-        if self.minimum_rate { s / T_MBI } else { NEVER_ZERO }
+    fn minimum(&self, s: f64) -> f64 {
+        if self.minimum_rate { s / T_MBI } else { MIN_RATE }
     }
 
-    /// Congestion avoidance.
+    /// Sets the rate in congestion avoidance.
     fn avoid(&mut self, moment: &Moment, limit: f64, r: f64) {
         let one = moment.s / r;
         let first = !std::mem::replace(&mut self.seen_loss, true);
@@ -270,7 +271,7 @@ impl Allowed {
             }
             Increase::PacketPerRtt => self.x_bps.min(limit.max(one)),
         }
-        .max(self.least(moment.s));
+        .max(self.minimum(moment.s));
         if !first {
             self.changed = Some(moment.now);
         }
@@ -280,14 +281,14 @@ impl Allowed {
         self.changed.map_or(f64::INFINITY, |changed| now.since(changed).as_secs_f64())
     }
 
-    /// Slow start.
+    /// Sets the rate in slow start.
     fn grow(&mut self, moment: &Moment, limit: f64, r: f64) {
         let initial = moment.w_init / r;
         let one = moment.s / r;
         let since = self.since_change(moment.now);
         match self.slow_start {
             SlowStart::Doubling | SlowStart::DoublingFromOne => {
-                // A clock of whole nanoseconds makes a round trip up to one shorter.
+                // A clock of whole nanoseconds shortens a round trip by up to 1 ns.
                 if since < r - 1e-9 {
                     return;
                 }
@@ -318,9 +319,9 @@ impl Allowed {
         self.changed = Some(moment.now);
     }
 
-    /// The nofeedback timer has expired.
+    /// Handles an expiry of the nofeedback timer.
     pub(crate) fn on_timeout(&mut self, moment: &Moment) {
-        let least = self.least(moment.s);
+        let least = self.minimum(moment.s);
         let halved = (self.x / 2.0).max(least);
         let initial = moment.initial_rate();
         self.expired = true;
@@ -334,7 +335,7 @@ impl Allowed {
             return;
         }
         let (Some(initial), Some(r)) = (initial, moment.r) else {
-            // RFC 5348 section 4.4 leaves open what an idle sender without a round trip does; it keeps its rate.
+            // RFC 5348 section 4.4 does not specify an idle sender without a round-trip time; it keeps its rate.
             if !moment.idle {
                 self.x = halved;
             }
@@ -358,8 +359,8 @@ impl Allowed {
         }
         // Update_Limits().
         let limit = if self.x_bps > 2.0 * x_recv { x_recv } else { self.x_bps / 2.0 };
-        // "Cut the allowed sending rate in half": half of the equation's may be more than the first report, or an earlier expiry,
-        // has left. Linux raises an idle sender's on purpose.
+        // "Cut the allowed sending rate in half": half of the equation's rate may exceed the rate after the first
+        // report or an earlier expiry. Linux raises an idle sender's rate intentionally.
         let limit = if self.idle == Idle::HalvedAndLifted { limit } else { limit.min(self.x) }.max(at_least);
         self.set.replace(moment.now, limit / 2.0);
         self.x = self.x_bps.min(self.lift(moment, limit)).max(least);

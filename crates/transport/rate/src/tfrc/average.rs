@@ -1,37 +1,36 @@
-//! The average loss interval (RFC 5348 section 5.4) with history discounting (section 5.5).
+//! Average loss interval (RFC 5348 section 5.4) with history discounting (section 5.5).
 //!
-//! Interval 0 is open, 1 the newest closed one, up to 8. With w = 1, 1, 1, 1, .8, .6, .4, .2:
+//! Interval 0 is open, 1 to 8 are closed, 1 is the newest. With w = 1, 1, 1, 1, .8, .6, .4, .2:
 //!
 //! ```text
 //! 5.4:  I_mean = max(sum_{i<k} w_i I_i, sum_{1..k} w_(i-1) I_i) / sum_{i<k} w_i,     k closed intervals
-//! 5.5:  m  = mean of the closed ones, each weighing w_(i-1) DF_i;  DF = max(THRESHOLD, 2m / I_0) if I_0 > 2m, else 1
-//!       I_mean = max(mean of all, interval i > 0 weighing w_i DF_i DF;  m)
-//!       at a new loss event: DF_i *= DF, all move by one
+//! 5.5:  m  = mean of the closed ones with weights w_(i-1) DF_i;  DF = max(THRESHOLD, 2m / I_0) if I_0 > 2m, else 1
+//!       I_mean = max(mean of all, interval i > 0 with weight w_i DF_i DF;  m)
+//!       at a new loss event: DF_i *= DF, all indices increase by one
 //! ```
-//! As long as fewer than 8 intervals are closed, section 5.4 sums k terms with `I_0` and section 5.5 k + 1; each is done
-//! as it is written.
+//! With fewer than 8 closed intervals, section 5.4 sums k terms with `I_0` and section 5.5 k + 1; both are implemented
+//! as written.
 
 use super::options::{DiscountKept, TfrcOptions};
 use std::array;
 
-/// Intervals remembered: the open one, eight that count, and one more, which counts in the discount factor that the newest
-/// closed one had when it was open.
+/// Number of recorded intervals: the open one, eight for the average, and one more for the discount factor that the
+/// newest closed one had while it was open.
 pub(crate) const INTERVALS: usize = 10;
-/// The start of the interval before the first loss, whose length is made up (RFC 5348 section 6.3.1).
+/// Start of the interval before the first loss, whose length is synthetic (RFC 5348 section 6.3.1).
 pub(crate) const FIRST: u64 = u64::MAX;
-/// n = 8 (RFC 5348 section 5.4).
+/// Weights for n = 8 (RFC 5348 section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// A loss interval as the average sees it.
+/// Loss interval as input of the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interval {
-    /// The number of its first packet, by which it is known again.
+    /// Number of its first packet, which identifies it.
     pub(crate) start: u64,
-    /// Its length in packets.
     pub(crate) length: f64,
 }
 
-/// What each of eight intervals weighs: a moving average's last eight, if one is asked for.
+/// Returns the weights of eight intervals: those of the RFC, or of a moving average.
 fn weights(options: &TfrcOptions) -> [f64; 8] {
     let Some(newest) = options.moving_average else { return WEIGHTS };
     let mut weight = newest;
@@ -42,7 +41,7 @@ fn weights(options: &TfrcOptions) -> [f64; 8] {
     })
 }
 
-/// Averages, and remembers what was discounted.
+/// Average loss interval and discount factors.
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
     weights: [f64; 8],
@@ -52,15 +51,14 @@ pub(crate) struct Average {
     kept: DiscountKept,
     /// DF of the last average.
     last: f64,
-    /// Of the intervals averaged last, the newest first.
+    /// Starts and factors of the last averaged intervals, newest first.
     discounts: Vec<(u64, f64)>,
-    /// Used again.
     spare: Vec<(u64, f64)>,
     /// Whether a restart keeps `mean`.
     remembers: bool,
-    /// The last average; zero as long as nothing was lost.
+    /// Last average; zero before the first loss.
     mean: f64,
-    /// The last average before a restart; zero if it is not remembered.
+    /// Last average before a restart; zero if it is not kept.
     before: f64,
 }
 
@@ -81,7 +79,7 @@ impl Average {
         }
     }
 
-    /// Forgets what was discounted: other intervals follow.
+    /// Discards the discount factors, since other intervals follow.
     pub(crate) fn restart(&mut self) {
         self.discounts.clear();
         self.last = 1.0;
@@ -90,16 +88,17 @@ impl Average {
         }
     }
 
-    /// Fills the history after a restart with the interval before the first loss, which follows from the rate received. It does so if
-    /// the path carried at least 0.7 of its earlier rate: half of the interval, since X is proportional to its root.
+    /// Fills the history after a restart with the interval before the first loss, which follows from the receive rate.
+    /// Required is an interval of at least half of the earlier mean, which is 0.7 of the earlier rate, since X is
+    /// proportional to the root of the interval.
     fn fill(&self, intervals: &[Interval]) -> Option<[Interval; INTERVALS]> {
         let oldest = *intervals.last()?;
         let is_same_path = self.before > 0.0 && oldest.start == FIRST && oldest.length >= self.before / 2.0;
         is_same_path.then(|| array::from_fn(|i| intervals.get(i).copied().unwrap_or(oldest)))
     }
 
-    /// p of `intervals`, the newest and open one first; zero if none is closed. `open_counts` is false for an open
-    /// interval that is still short (RFC 4828 section 3).
+    /// Returns p of `intervals`, with the open one first and then the newest; zero without a closed one. `open_counts`
+    /// is false for an open interval that is still short (RFC 4828 section 3).
     pub(crate) fn loss_event_rate(&mut self, intervals: &[Interval], open_counts: bool) -> f64 {
         let intervals = intervals.get(..INTERVALS).unwrap_or(intervals);
         if intervals.len() < 2 {
@@ -110,7 +109,7 @@ impl Average {
         let filled = self.fill(intervals);
         let intervals = filled.as_ref().map_or(intervals, |filled| filled);
         let mut mean = if self.discounting {
-            self.follow(intervals);
+            self.update_discounts(intervals);
             self.discounted(intervals, open_counts)
         } else {
             plain(&self.weights, intervals, open_counts)
@@ -122,10 +121,10 @@ impl Average {
         if mean > 1.0 { 1.0 / mean } else { 1.0 }
     }
 
-    /// Takes over the discount factors, and multiplies them by what each interval that has closed since earned while it
-    /// was open: its own length says how much, since the factor only falls while `I_0` grows. Or the last average does,
-    /// of which one that had not begun by then has no part.
-    fn follow(&mut self, intervals: &[Interval]) {
+    /// Updates the discount factors for the intervals closed since the last average. By `closed`, the factor follows
+    /// from the length of the closed interval, since it only falls while `I_0` grows. By `averaged`, it is that of the
+    /// last average, in which later intervals have no part.
+    fn update_discounts(&mut self, intervals: &[Interval]) {
         let known = std::mem::replace(&mut self.discounts, std::mem::take(&mut self.spare));
         let factor = |start| known.iter().find(|known| known.0 == start).map_or(1.0, |known| known.1);
         self.discounts.clear();
@@ -143,7 +142,7 @@ impl Average {
         self.spare = known;
     }
 
-    /// DF if the interval at `open` were the open one, and the mean of those before it.
+    /// Returns DF if the interval at `open` were the open one, and the mean of those before it.
     fn general(&self, open: usize, intervals: &[Interval]) -> (f64, f64) {
         let (mut total, mut weight) = (0.0, 0.0);
         for (w, i) in self.weights.iter().zip(open + 1..intervals.len()) {
@@ -186,7 +185,7 @@ mod tests {
     use headway_units::{Dialect, Options};
     use proptest::prelude::*;
 
-    /// RFC 5348 sections 5.4 and 5.5 step by step, packet by packet, with n = 8; sums go over the intervals there are.
+    /// RFC 5348 sections 5.4 and 5.5 literally, packet by packet, with n = 8; sums cover the existing intervals.
     struct Literal {
         i: Vec<f64>,
         df_i: Vec<f64>,
@@ -247,9 +246,10 @@ mod tests {
         }
     }
 
-    /// Dialect headway-1: the interval of X_recv counts as eight if it is at least half of the mean from before the restart, 100.
+    /// Dialect headway-1: the interval of X_recv counts eightfold if it is at least half of the mean before the
+    /// restart, 100.
     #[test]
-    fn a_path_from_before_fills_the_history() {
+    fn an_unchanged_path_fills_the_history() {
         let closed = |first| {
             [
                 Interval { start: 50, length: 4.0 },
@@ -267,14 +267,14 @@ mod tests {
         let headway = TfrcOptions::preset(Dialect::Headway1);
         assert_eq!(p(&headway, 49.0), f64::midpoint(20.0, 49.0));
         assert!((p(&headway, 51.0) - (20.0 + 5.0 * 51.0) / 6.0).abs() < 1e-12);
-        let forgetful = TfrcOptions { remembers_rate: false, ..headway };
-        assert_eq!(p(&forgetful, 51.0), f64::midpoint(20.0, 51.0));
+        let without_memory = TfrcOptions { remembers_rate: false, ..headway };
+        assert_eq!(p(&without_memory, 51.0), f64::midpoint(20.0, 51.0));
     }
 
     proptest! {
-        /// Looked at once or twice in each interval.
+        /// Computes the average once or twice per interval.
         #[test]
-        fn the_average_is_that_of_the_rfc(
+        fn the_average_matches_the_rfc(
             first in 1.0..2000.0f64,
             lengths in prop::collection::vec((1u32..3000, 0..3000u32), 1..30),
             discounting in prop::bool::ANY,
@@ -304,12 +304,13 @@ mod tests {
         }
     }
 
-    /// ns-2's `mult_factor_`. Eight intervals of 100 and an open one of 250: DF = 2 * 100 / 250 = 0.8. That closes at 300, which would earn
-    /// 2/3: the closed ones weigh 1 and 5 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2), so (300 + 5 * 0.8 * 100) / (1 + 5 * 0.8) = 140, or
-    /// (300 + 5 * 2/3 * 100) / (1 + 5 * 2/3) = 1900 / 13. If one of 200 has come and gone too, it takes nothing
-    /// from the older ones: (200 + 300 + 4 * 0.8 * 100) / (2 + 4 * 0.8) = 820 / 5.2; by lengths neither, 200 being below twice their mean.
+    /// ns-2's `mult_factor_`. Eight intervals of 100 and an open one of 250: DF = 2 * 100 / 250 = 0.8. It closes at
+    /// 300, whose factor is 2/3. The closed ones weigh 1 and 5 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2), so the mean is (300
+    /// + 5 * 0.8 * 100) / (1 + 5 * 0.8) = 140, or (300 + 5 * 2/3 * 100) / (1 + 5 * 2/3) = 1900 / 13. A further interval
+    /// of 200 does not discount older ones: (200 + 300 + 4 * 0.8 * 100) / (2 + 4 * 0.8) = 820 / 5.2; nor by its length,
+    /// since 200 is below twice their mean.
     #[test]
-    fn what_stays_of_a_discount() {
+    fn discount_factors_of_closed_intervals() {
         let list = |newer: &[f64]| -> Vec<Interval> {
             let lengths: Vec<f64> = newer.iter().copied().chain([100.0; 8]).collect();
             let starts = (1..=lengths.len() as u64).rev();
@@ -330,7 +331,7 @@ mod tests {
         }
     }
 
-    /// RFC 4828 section 3: an open interval that is short does not count.
+    /// RFC 4828 section 3: a short open interval does not count.
     #[test]
     fn a_short_open_interval() {
         let list: Vec<Interval> =
@@ -341,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Each interval weighs half as much as the one behind it: (20 + 10 / 2 + 40 / 4) / (1 + 1/2 + 1/4) without the open one.
+    /// Weights halve per interval: (20 + 10 / 2 + 40 / 4) / (1 + 1/2 + 1/4) without the open one.
     #[test]
     fn a_moving_average() {
         let list: Vec<Interval> = [5.0, 20.0, 10.0, 40.0]
@@ -353,10 +354,10 @@ mod tests {
             TfrcOptions { discounting: false, moving_average: Some(0.5), ..TfrcOptions::preset(Dialect::Rfc) };
         assert!((Average::new(&options).loss_event_rate(&list, true) - 1.75 / 35.0).abs() < 1e-12);
         let options = TfrcOptions { moving_average: Some(1.0), ..options };
-        assert_eq!(Average::new(&options).loss_event_rate(&list, true), 1.0 / 20.0, "the newest alone");
+        assert_eq!(Average::new(&options).loss_event_rate(&list, true), 1.0 / 20.0, "only the newest");
     }
 
-    /// Linux cuts 15.6 to 15; an average below one is one.
+    /// Linux truncates 15.6 to 15; an average below one is one.
     #[test]
     fn whole_intervals() {
         let options = TfrcOptions::preset(Dialect::Linux);

@@ -1,14 +1,14 @@
-//! What TFRC's halves ask of their carrier, and no other controller does.
+//! Context that only TFRC needs.
 
 use crate::report::LossForm;
 
-/// How losses are told and judged between two ends of TFRC.
+/// Form and treatment of loss reports between two TFRC peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TfrcContext {
-    /// The form in which the receiver tells of losses, as negotiated (Send Loss Event Rate, RFC 4342 section 8.4).
+    /// Form in which the receiver reports losses, as negotiated (Send Loss Event Rate, RFC 4342 section 8.4).
     pub losses: LossForm,
-    /// The carrier verifies what the receiver says: a packet that was told as lost stays lost for the sender, although it may come late
-    /// (RFC 5348 section 5.1), and what cannot be verified does not count where something else stands for it.
+    /// Whether the carrier verifies reports. A packet reported lost then remains lost for the sender even if it arrives
+    /// late (RFC 5348 section 5.1), and unverifiable values are ignored where an alternative exists.
     pub keeps_losses: bool,
 }

@@ -1,28 +1,27 @@
-//! The window counter of CCVal (RFC 4342 section 8.1): how the sender counts quarters of its round trip, and what the
-//! receiver learns of the round trip's length from it.
+//! Window counter of CCVal (RFC 4342 section 8.1): quarters of the sender's round trip, from which the receiver
+//! estimates the round-trip time.
 
 use super::options::CounterSamples;
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// The sender's side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowCounter {
-    /// `last_WC`, as if it did not wrap.
+    /// `last_WC`, without wrapping.
     last: u64,
     /// `last_WC_time`.
     at: Option<Instant>,
-    /// When an acknowledgement moved it on, until a packet carries it.
+    /// Time at which an acknowledgement advanced the counter, until a packet carries it.
     moved: Option<Instant>,
 }
 
 impl WindowCounter {
-    /// The counter of a data packet sent now; it stands still as long as no round trip, in s, is known.
+    /// Returns the counter of a data packet sent now. It is constant while the round-trip time, in s, is unknown.
     pub(crate) fn on_send(&mut self, now: Instant, rtt: Option<f64>) -> u64 {
-        // A clock of whole nanoseconds reaches each quarter up to one late.
+        // A clock of whole nanoseconds reaches each quarter up to 1 ns late.
         let quarters = |from: Instant| rtt.map_or(0, |rtt| ((now.since(from).as_secs_f64() + 1e-9) * 4.0 / rtt) as u64);
         match (self.at, self.moved.take().map_or(0, quarters)) {
-            // Of a pause after the acknowledgement the four steps alone would look like a round trip.
+            // After a pause, the four steps of the acknowledgement alone would appear as a round trip.
             (None, paused) => self.last = self.last.saturating_add(if paused >= 5 { 5 } else { 0 }),
             (Some(at), _) if quarters(at) >= 1 => self.last = self.last.saturating_add(quarters(at).min(5)),
             (Some(_), _) => return self.last,
@@ -31,23 +30,23 @@ impl WindowCounter {
         self.last
     }
 
-    /// A packet sent with `counter` was acknowledged: those from now on carry four more at least.
+    /// Advances the counter to at least `counter` + 4 after an acknowledgement of a packet with `counter`.
     pub(crate) fn on_acknowledged(&mut self, now: Instant, counter: u64) {
         if self.last < counter.saturating_add(4) {
             self.last = counter.saturating_add(4);
-            // The next packet is the first to carry it.
+            // The next packet is the first with the new value.
             self.at = None;
             self.moved = Some(now);
         }
     }
 }
 
-/// The receiver's estimate of the round trip, from the first arrivals with each counter.
+/// Receiver's estimate of the round-trip time, from the first arrivals with each counter.
 #[derive(Clone, Debug)]
 pub(crate) struct CounterRtt {
     rule: CounterSamples,
-    /// Counter, as if it did not wrap, and when a packet first had it: the newest last, five at most. For samples of each
-    /// round trip: where the next one begins, and where it may end.
+    /// Counter without wrapping and its first arrival: newest last, at most five. For one sample per round trip: the
+    /// start of the next sample, and its possible end.
     firsts: VecDeque<(u64, Instant)>,
     smoothed: Option<f64>,
 }
@@ -57,7 +56,7 @@ impl CounterRtt {
         Self { rule, firsts: VecDeque::new(), smoothed: None }
     }
 
-    /// The newest packet so far has this counter.
+    /// Handles a packet with the greatest number so far.
     pub(crate) fn on_packet(&mut self, now: Instant, counter: u64) {
         let sample = match self.rule {
             CounterSamples::EachStep => self.each_step(now, counter),
@@ -68,7 +67,7 @@ impl CounterRtt {
         }
     }
 
-    /// net/dccp/ccids/lib/packet_history.c, `tfrc_rx_hist_sample_rtt`, with its division of whole numbers.
+    /// Implements net/dccp/ccids/lib/packet_history.c, `tfrc_rx_hist_sample_rtt`, with its integer division.
     #[inline(never)]
     fn each_round_trip(&mut self, now: Instant, counter: u64) -> Option<f64> {
         let Some(&(begun, from)) = self.firsts.front() else {
@@ -107,19 +106,19 @@ impl CounterRtt {
         if self.firsts.len() > 5 {
             self.firsts.pop_front();
         }
-        // D = 4 is preferred; with steps of five there is nothing to measure.
+        // D = 4 is preferred; steps of five allow no measurement.
         [4u64, 3, 2].into_iter().find_map(|d| {
             let (_, first) = self.firsts.iter().find(|first| first.0 + d == counter)?;
             Some(now.since(*first).as_secs_f64() * 4.0 / d as f64)
         })
     }
 
-    /// A silence is no round trip: measures from the next packet on.
+    /// Starts measuring at the next packet, since a silence is not a round trip.
     pub(crate) fn skip_silence(&mut self) {
         self.firsts.clear();
     }
 
-    /// In s.
+    /// Returns the smoothed round-trip time in s.
     pub(crate) fn rtt(&self) -> Option<f64> {
         self.smoothed
     }
@@ -135,21 +134,21 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// RFC 4342 section 8.1: after an acknowledgement of a packet with counter WC, later ones carry WC + 4 at least.
+    /// RFC 4342 section 8.1: after an acknowledgement of a packet with counter WC, later packets carry at least WC + 4.
     #[test]
-    fn an_acknowledgement_moves_it_on() {
+    fn an_acknowledgement_advances_the_counter() {
         let mut counter = WindowCounter::default();
         assert_eq!(counter.on_send(at(0), Some(0.1)), 0);
         counter.on_acknowledged(at(10), 0);
         assert_eq!(counter.on_send(at(20), Some(0.1)), 4);
-        // The quarter counts from the first packet with the value.
+        // The quarter starts at the first packet with the value.
         assert_eq!(counter.on_send(at(44), Some(0.1)), 4);
         assert_eq!(counter.on_send(at(45), Some(0.1)), 5);
         counter.on_acknowledged(at(46), 0);
         assert_eq!(counter.on_send(at(46), Some(0.1)), 5);
     }
 
-    /// A pause after the acknowledgement is no round trip: for the receiver, whose newest packet has WC, four steps would be one.
+    /// A pause after the acknowledgement is not a round trip: with four steps the receiver would measure one.
     #[test]
     fn a_pause_after_an_acknowledgement() {
         for (pause_ms, steps) in [(124, 4), (125, 9), (30_000, 9)] {
@@ -163,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Five at most, after a pause of 1.25 round trips as after one of an hour; none without a round trip.
+    /// At most five steps, after a pause of 1.25 round trips as of an hour; none without a round-trip time.
     #[test]
     fn steps_of_five() {
         let mut counter = WindowCounter::default();
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(counter.on_send(at(3_600_000), Some(0.1)), 15);
     }
 
-    /// RFC 4342 section 8.1's picture: T7 - T3 for the counters K-1 K-1 K K K+1 K+3 K+4 K+3 K+4.
+    /// Figure of RFC 4342 section 8.1: T7 - T3 for the counters K-1 K-1 K K K+1 K+3 K+4 K+3 K+4.
     #[test]
     fn the_round_trip_from_counters() {
         let mut rtt = CounterRtt::new(CounterSamples::EachStep);
@@ -191,10 +190,10 @@ mod tests {
         assert_eq!(steps_of_five.rtt(), None);
     }
 
-    /// Linux: 0 to 4 is a round trip of 100 ms, and 4 is where the next begins; 8 never comes, so that the last packet before 9
-    /// gives the sample: three steps in 60 ms, times 4/3 in whole numbers, 60 ms. 0.9 * 100 + 0.1 * 60 = 96 ms.
+    /// Linux: 0 to 4 is a sample of 100 ms, and the next starts at 4. Counter 8 does not arrive, so the last packet
+    /// before 9 ends it: three steps in 60 ms, times 4/3 in integers, 60 ms. 0.9 * 100 + 0.1 * 60 = 96 ms.
     #[test]
-    fn one_sample_a_round_trip() {
+    fn one_sample_per_round_trip() {
         let mut rtt = CounterRtt::new(CounterSamples::EachRoundTrip);
         for (ms, counter) in [(0, 0), (25, 1), (50, 2), (75, 3), (100, 4)] {
             assert_eq!(rtt.rtt(), None);
@@ -208,9 +207,9 @@ mod tests {
     }
 
     proptest! {
-        /// The algorithm of RFC 4342 section 8.1 in whole nanoseconds, modulo 16.
+        /// Algorithm of RFC 4342 section 8.1 in whole nanoseconds, modulo 16.
         #[test]
-        fn the_counter_is_that_of_the_rfc(
+        fn the_counter_matches_the_rfc(
             gaps in prop::collection::vec(0u64..400_000, 1..200),
             quarter in 1u64..100_000,
         ) {

@@ -1,22 +1,22 @@
-//! The TCP throughput equation (RFC 5348 section 3.1) and its inverse (section 6.3.1).
+//! TCP throughput equation (RFC 5348 section 3.1) and its inverse (section 6.3.1).
 //!
 //! ```text
 //!                                  s
 //! X_Bps = --------------------------------------------------------
 //!          R sqrt(2p/3) + t_RTO (3 sqrt(3p/8)) p (1 + 32 p^2)
 //! ```
-//! s in bytes, R and t_RTO in seconds, X_Bps in bytes a second, p the loss event rate from 0 to 1; one
-//! acknowledgement covers one packet (b = 1).
+//! s in bytes, R and t_RTO in seconds, X_Bps in bytes per second, p the loss event rate from 0 to 1; one
+//! acknowledgement per packet (b = 1).
 
 use super::options::TfrcOptions;
 
-/// The equation with what options leave open.
+/// Throughput equation with its optional variants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Equation {
-    /// `3 sqrt(3p/8)` is 1 at most.
+    /// Whether `3 sqrt(3p/8)` is limited to 1.
     bounded: bool,
     tabled: bool,
-    /// The greatest answer, in bytes/s.
+    /// Maximum result, in bytes/s.
     max: f64,
 }
 
@@ -29,7 +29,7 @@ impl Equation {
         }
     }
 
-    /// `X_Bps`.
+    /// Returns `X_Bps`.
     pub(crate) fn rate(&self, s: f64, r: f64, t_rto: f64, p: f64) -> f64 {
         self.exact(s, r, t_rto, if self.tabled { in_table(p, f64::floor) } else { p })
     }
@@ -43,13 +43,13 @@ impl Equation {
         if per_packet > 0.0 { (s / per_packet).min(self.max) } else { self.max }
     }
 
-    /// The p at which the equation answers `x`, from 1e-12 to 1.
+    /// Returns the p for which the equation yields `x`, from 1e-12 to 1.
     pub(crate) fn inverse(&self, x: f64, s: f64, r: f64, t_rto: f64) -> f64 {
         let (mut low, mut high) = (1e-12, 1.0);
         if self.exact(s, r, t_rto, high) >= x {
             return high;
         }
-        // Each step halves the ratio's logarithm, first 28: 64 steps leave nothing that a double could show.
+        // Each step halves the logarithm of the ratio, initially 28: 64 steps reach the precision of a double.
         for _ in 0..64 {
             let middle = f64::sqrt(low * high);
             if self.exact(s, r, t_rto, middle) > x {
@@ -62,7 +62,7 @@ impl Equation {
         if self.tabled { in_table(p, f64::ceil) } else { p }
     }
 
-    /// The same within 5 %, by the halving from 0.5 of ns-2's `b_to_p`.
+    /// Returns the inverse within 5 %, by ns-2's `b_to_p`, a bisection from 0.5.
     pub(crate) fn coarse_inverse(&self, x: f64, s: f64, r: f64, t_rto: f64) -> f64 {
         let (mut p, mut step) = (0.5, 0.25);
         for _ in 0..31 {
@@ -77,11 +77,11 @@ impl Equation {
     }
 }
 
-/// The p for which a table of 500 entries up to 5 % and 500 up to 1 has an entry, next to `p` (Linux,
+/// Rounds p to an entry of a table with 500 entries up to 5 % and 500 up to 1 (Linux,
 /// net/dccp/ccids/lib/tfrc_equation.c).
 fn in_table(p: f64, round: fn(f64) -> f64) -> f64 {
     let entries = if p <= 0.05 { 10_000.0 } else { 500.0 };
-    // An inverse that is an entry is not rounded up by what the product lost.
+    // The rounding error of the product must not move an exact entry to the next.
     let entry = p * entries;
     let nearest = entry.round();
     (if (entry - nearest).abs() < 1e-9 { nearest } else { round(entry) }).max(1.0) / entries

@@ -1,59 +1,58 @@
-//! From losses to loss events (RFC 5348 section 5.2, RFC 4342 section 10.2).
+//! Grouping of losses into loss events (RFC 5348 section 5.2, RFC 4342 section 10.2).
 
 use super::average::INTERVALS;
 use super::options::LossEvents;
 use std::collections::VecDeque;
 
-/// A packet that has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) number: u64,
     pub(crate) data: bool,
     pub(crate) marked: bool,
-    /// Packets without data before it, as far as it says so.
+    /// Number of packets without data before it, if reported.
     pub(crate) ndp_count: u64,
     pub(crate) ccval: u8,
-    /// In s, by the clock that separates loss events.
+    /// Time in s, by the clock that separates loss events.
     pub(crate) at: f64,
-    /// The sender's R in s; zero if unknown.
+    /// Sender's R in s; zero if unknown.
     pub(crate) r: f64,
     pub(crate) round: u32,
-    /// Losses were rare so far: consecutive ones are a single event.
+    /// Whether losses were rare so far, so that consecutive losses are a single event.
     pub(crate) rare: bool,
-    /// A long gap before it restarts the history.
+    /// Whether a long gap before it restarts the history.
     pub(crate) restarts: bool,
 }
 
-/// Missing packets between two that came, or one marked packet.
+/// Run of missing packets, or one marked packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hole {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Packets without data before it.
+    /// Number of packets without data before it.
     pub(crate) non_data: u64,
-    /// Number and time of `S_before`, and the time from packet to packet up to `S_after`.
+    /// Number and time of `S_before`, and the time per packet up to `S_after`.
     pub(crate) before: (u64, f64),
     pub(crate) step: f64,
-    /// The window counter of the greatest number received before it.
+    /// Window counter of the greatest number received before it.
     pub(crate) counter: u64,
     pub(crate) r: f64,
     pub(crate) round: u32,
-    /// Packets that came after it.
+    /// Number of packets received after it.
     pub(crate) above: u8,
     pub(crate) declared: bool,
     pub(crate) marked: bool,
-    /// A filter says that no congestion did it: it does not count.
+    /// Whether a filter classified it as a channel loss, which does not count.
     pub(crate) excused: bool,
-    /// It is one event, however long it lasted.
+    /// Whether it is one event, regardless of its duration.
     pub(crate) whole: bool,
 }
 
 impl Hole {
-    /// The nominal arrival time of one of its packets.
+    /// Returns the nominal arrival time of one of its packets.
     pub(crate) fn time(&self, number: u64) -> f64 {
         self.before.1 + (number - self.before.0) as f64 * self.step
     }
-    /// Its first packet from `from` on whose nominal time is after `limit`.
+    /// Returns its first packet from `from` whose nominal time is after `limit`.
     pub(crate) fn after(&self, from: u64, limit: f64) -> Option<u64> {
         if self.time(from) > limit {
             return Some(from);
@@ -61,7 +60,7 @@ impl Hole {
         if self.step <= 0.0 {
             return None;
         }
-        // A rounding error is at most one packet; where times are too large to tell packets apart, there is none.
+        // Rounding errors are at most one packet; if times are too large to separate packets, none is found.
         let steps = ((limit - self.before.1) / self.step).floor() as u64;
         let near = self.before.0.saturating_add(steps).max(from);
         (near..=self.last).take(3).find(|number| self.time(*number) > limit)
@@ -88,16 +87,15 @@ impl Hole {
     }
 }
 
-/// A loss event: an interval's beginning.
+/// Loss event, the start of a loss interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
-    /// Its first lost packet.
     pub(crate) start: u64,
-    /// Its last.
+    /// Last lost packet.
     pub(crate) last: u64,
-    /// Packets lost or marked.
+    /// Number of lost or marked packets.
     pub(crate) dropped: u64,
-    /// Packets without data before `start`.
+    /// Number of packets without data before `start`.
     pub(crate) non_data: u64,
     pub(crate) at: f64,
     pub(crate) counter: u64,
@@ -105,7 +103,7 @@ pub(crate) struct Event {
     pub(crate) round: u32,
 }
 
-/// Events, the oldest first, and whether older ones are forgotten.
+/// Events, oldest first, and whether older ones were discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
     pub(crate) list: VecDeque<Event>,
@@ -113,7 +111,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Adds declared losses, which come after all others.
+    /// Adds a declared loss, in order of packet numbers.
     pub(crate) fn fold(&mut self, rule: LossEvents, hole: &Hole) {
         if hole.excused {
             return;
@@ -151,7 +149,7 @@ impl Events {
                 self.grow(hole, start);
                 return;
             }
-            // Of more events in one hole than count, only the last are gone through.
+            // Only the last events of a run count in the average; skip earlier ones.
             let packets_per_event = if hole.step > 0.0 { (hole.r / hole.step).floor() as u64 } else { u64::MAX };
             let packets_per_event = packets_per_event.saturating_add(1);
             let surplus = ((hole.last - start) / packets_per_event).saturating_sub(INTERVALS as u64 + 1);
@@ -181,7 +179,7 @@ impl Events {
         }
     }
 
-    /// The newest event goes on with the packets of `hole` from `from` on.
+    /// Extends the newest event by the packets of `hole` from `from`.
     fn grow(&mut self, hole: &Hole, from: u64) {
         if let Some(event) = self.list.back_mut() {
             let already = u64::from(event.start == from && event.last == from);

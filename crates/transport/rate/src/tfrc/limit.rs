@@ -1,14 +1,14 @@
-//! `X_recv_set`, and the limit that it puts on the rate (RFC 5348 section 4.3). Rates in bytes/s.
+//! `X_recv_set` and the limit it imposes on the rate (RFC 5348 section 4.3). Rates in bytes/s.
 
 use headway_units::Instant;
 
-/// Values kept (RFC 5348 section 8.2.2).
+/// Number of values kept (RFC 5348 section 8.2.2).
 const KEPT: usize = 3;
 
 /// Receive rates of the last two round trips.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveRates {
-    /// The newest last. Infinity stands there without a time until the first report gives it one.
+    /// Rates with their times, newest last. The initial infinity has no time until the first report.
     set: Vec<(f64, Option<Instant>)>,
 }
 
@@ -19,21 +19,21 @@ impl ReceiveRates {
         Self { set }
     }
 
-    /// The first report: Infinity goes two round trips after it.
+    /// Handles the first report: infinity expires two round trips after it.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.replace(now, f64::INFINITY);
     }
 
-    /// `Update X_recv_set()`: `rtt` in s.
+    /// Implements `Update X_recv_set()`, with `rtt` in s.
     pub(crate) fn update(&mut self, now: Instant, x_recv: f64, rtt: f64) {
         self.set.push((x_recv, Some(now)));
-        // A clock of whole nanoseconds makes two round trips up to one longer.
+        // A clock of whole nanoseconds extends two round trips by up to 1 ns.
         self.set.retain(|(_, at)| at.is_none_or(|at| now.since(at).as_secs_f64() <= 2.0 * rtt + 1e-9));
         let surplus = self.set.len().saturating_sub(KEPT);
         self.set.drain(..surplus);
     }
 
-    /// `Maximize X_recv_set()`.
+    /// Implements `Maximize X_recv_set()`.
     pub(crate) fn maximize(&mut self, now: Instant, x_recv: f64) {
         let greatest = self.set.iter().map(|item| item.0).filter(|x| x.is_finite()).fold(x_recv, f64::max);
         self.replace(now, greatest);
@@ -43,13 +43,11 @@ impl ReceiveRates {
         self.set.iter_mut().for_each(|item| item.0 /= 2.0);
     }
 
-    /// Leaves one value.
     pub(crate) fn replace(&mut self, now: Instant, x_recv: f64) {
         self.set.clear();
         self.set.push((x_recv, Some(now)));
     }
 
-    /// The greatest.
     pub(crate) fn max(&self) -> f64 {
         self.set.iter().map(|item| item.0).fold(0.0, f64::max)
     }
@@ -63,12 +61,12 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// RFC 5348 section 4.3: the set begins with infinity, and forgets what is older than two round trips (of 100 ms here).
+    /// RFC 5348 section 4.3: the set starts with infinity, and values older than two round trips (of 100 ms) expire.
     #[test]
-    fn two_round_trips_are_remembered() {
+    fn values_expire_after_two_round_trips() {
         let mut set = ReceiveRates::new();
         set.update(ms(0), 10.0, 0.1);
-        assert_eq!(set.max(), f64::INFINITY, "it has no time yet");
+        assert_eq!(set.max(), f64::INFINITY, "infinity has no time yet");
         set.begin(ms(0));
         set.update(ms(200), 10.0, 0.1);
         assert_eq!(set.max(), f64::INFINITY);
@@ -80,7 +78,7 @@ mod tests {
         assert_eq!(set.max(), 6.0);
     }
 
-    /// RFC 5348 section 8.2.2: three values are enough.
+    /// RFC 5348 section 8.2.2: at most three values.
     #[test]
     fn three_values_are_kept() {
         let mut set = ReceiveRates::new();
@@ -91,9 +89,9 @@ mod tests {
         }
     }
 
-    /// "Maximize X_recv_set()": the greatest of the set and the new one, without infinity, is all that stays.
+    /// "Maximize X_recv_set()": the maximum of the set and the new value, without infinity, replaces the set.
     #[test]
-    fn the_greatest_stays() {
+    fn maximize_keeps_the_maximum() {
         let mut set = ReceiveRates::new();
         set.begin(ms(0));
         set.maximize(ms(1), 7.0);
@@ -101,7 +99,7 @@ mod tests {
         set.maximize(ms(150), 5.0);
         assert_eq!(set.max(), 7.0);
         set.update(ms(350), 1.0, 0.1);
-        assert_eq!(set.max(), 7.0, "it is as young as the new one");
+        assert_eq!(set.max(), 7.0, "it has the time of the new value");
         set.halve();
         assert_eq!(set.max(), 3.5);
         set.replace(ms(400), 2.0);

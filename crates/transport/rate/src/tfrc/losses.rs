@@ -1,7 +1,7 @@
-//! Which packets are lost, and which losses make one event (RFC 5348 sections 5.1 to 5.3; RFC 4342 sections 6.1 and 10.2).
+//! Loss detection and loss history (RFC 5348 sections 5.1 to 5.3; RFC 4342 sections 6.1 and 10.2).
 //!
-//! Memory is bounded whatever numbers come: holes are kept as runs, the oldest of too many is settled for good, and of
-//! loss events only those that count in an average are remembered.
+//! Memory is bounded for any input: missing packets are recorded as runs, the oldest runs are settled permanently, and
+//! only the loss events of an average are kept.
 
 use super::average::{FIRST, INTERVALS, Interval};
 use super::events::{Arrival, Event, Events, Hole};
@@ -9,25 +9,25 @@ use super::options::{LossEvents, OpenInterval, TfrcOptions};
 use crate::contract::Judgement;
 use crate::loss_filter::{Filter, LossFilter, Seen};
 use crate::report::LossInterval;
-use crate::toolbox::{SHORTEST_SILENCE, UNANSWERED};
+use crate::toolbox::{MIN_SILENCE, MIN_UNACKNOWLEDGED};
 use std::collections::VecDeque;
 
-/// Runs of lost and marked packets that may still change.
-const HOLES: usize = 64;
-/// What 24 bits hold on the wire, and 23 (RFC 4342 section 8.6.1).
-const LONGEST: u64 = (1 << 24) - 1;
-const LONGEST_LOSSY: u64 = (1 << 23) - 1;
+/// Maximum number of unsettled runs of lost and marked packets.
+const MAX_HOLES: usize = 64;
+/// Limits of 24-bit and 23-bit fields on the wire (RFC 4342 section 8.6.1).
+const MAX_LENGTH: u64 = (1 << 24) - 1;
+const MAX_LOSSY: u64 = (1 << 23) - 1;
 
-/// What a packet has changed.
+/// Effect of a packet on the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// It had come before, or came too late: nothing has changed.
+    /// Whether the packet is a duplicate or too late, so that nothing has changed.
     pub(crate) duplicate: bool,
-    /// A loss event has begun.
+    /// Whether a loss event has begun.
     pub(crate) new_event: bool,
-    /// A loss has turned out to be none.
+    /// Whether a loss event was revoked by a late arrival.
     pub(crate) filled: bool,
-    /// All losses are forgotten.
+    /// Whether all losses were discarded.
     pub(crate) restarted: bool,
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Change {
 struct Highest {
     number: u64,
     at: f64,
-    /// Number and time of the last packet to arrive, which may be an older one.
+    /// Number and time of the last arrival, which may be an older packet.
     latest: (u64, f64),
-    /// The window counter as if it did not wrap.
+    /// Window counter without wrapping.
     counter: u64,
 }
 
@@ -54,7 +54,7 @@ impl Highest {
     }
 }
 
-/// What has come and what has not.
+/// History of received and lost packets.
 #[derive(Debug)]
 pub(crate) struct LossHistory {
     rule: LossEvents,
@@ -63,17 +63,16 @@ pub(crate) struct LossHistory {
     open: OpenInterval,
     first: u64,
     highest: Option<Highest>,
-    /// Packets without data up to the highest.
+    /// Number of packets without data up to the highest.
     non_data: u64,
     holes: VecDeque<Hole>,
-    /// Of holes that are gone.
     settled: Events,
-    /// Of all declared ones.
+    /// Events of all declared runs.
     events: Events,
     filtered: Option<Box<Filtered>>,
 }
 
-/// A filter of losses, and what it has judged that nobody has asked for yet.
+/// Loss filter and its classifications that have not been polled.
 #[derive(Debug)]
 struct Filtered {
     filter: Filter,
@@ -81,22 +80,22 @@ struct Filtered {
 }
 
 impl Filtered {
-    fn tell(&mut self, judgement: Judgement) {
-        if self.judgements.len() == HOLES {
+    fn record(&mut self, judgement: Judgement) {
+        if self.judgements.len() == MAX_HOLES {
             self.judgements.pop_front();
         }
         self.judgements.push_back(judgement);
     }
 }
 
-/// Declares a hole, which a filter may excuse.
+/// Declares a run lost, which a filter may classify as a channel loss.
 fn settle(hole: &mut Hole, filtered: &mut Option<Box<Filtered>>) {
     hole.declared = true;
     if let Some(filtered) = filtered.as_mut().filter(|_| !hole.marked) {
         let (first, last) = (hole.first, hole.last);
         let counts = filtered.filter.counts(first, last);
         hole.excused = !counts;
-        filtered.tell(Judgement::Lost { first, last, counts });
+        filtered.record(Judgement::Lost { first, last, counts });
     }
 }
 
@@ -122,25 +121,25 @@ impl LossHistory {
         }
     }
 
-    /// A packet of data has come that is newer than all before: the filter sees it first.
-    pub(crate) fn see(&mut self, seen: &Seen) {
+    /// Passes a data packet with a greater number than all before to the filter, before [`on_packet`](Self::on_packet).
+    pub(crate) fn filter_packet(&mut self, seen: &Seen) {
         if let Some(filtered) = &mut self.filtered {
             filtered.filter.on_packet(seen);
         }
     }
 
-    /// Whether there is congestion that no loss has told of.
+    /// Returns whether there is congestion without a loss so far.
     pub(crate) fn poll_early(&mut self) -> bool {
         self.filtered.as_mut().is_some_and(|filtered| {
             let early = filtered.filter.poll_early();
             if early {
-                filtered.tell(Judgement::Early);
+                filtered.record(Judgement::Early);
             }
             early
         })
     }
 
-    /// Whether a filter wants the sender held at its rate.
+    /// Returns whether a filter holds the sender at its rate.
     pub(crate) fn holds(&self) -> bool {
         self.filtered.as_ref().is_some_and(|filtered| filtered.filter.holds())
     }
@@ -155,27 +154,26 @@ impl LossHistory {
         self.filtered.as_mut()?.judgements.pop_front()
     }
 
-    /// The highest number received.
     pub(crate) fn highest(&self) -> Option<u64> {
         self.highest.map(|highest| highest.number)
     }
 
-    /// The window counter of the highest data packet, as if it did not wrap.
+    /// Returns the window counter of the highest data packet, without wrapping.
     pub(crate) fn counter(&self) -> u64 {
         self.highest.map_or(0, |highest| highest.counter)
     }
 
-    /// Whether any loss event is remembered.
+    /// Returns whether any loss event is recorded.
     pub(crate) fn has_losses(&self) -> bool {
         !self.events.list.is_empty()
     }
 
-    /// Whether a packet is missing whose fate is open.
+    /// Returns whether a packet is missing but not yet declared lost.
     pub(crate) fn is_pending(&self) -> bool {
         self.holes.back().is_some_and(|hole| !hole.declared)
     }
 
-    /// Whether the interval before the first loss still counts.
+    /// Returns whether the interval before the first loss still counts.
     pub(crate) fn remembers_first(&self) -> bool {
         !self.events.forgotten && self.events.list.len() < INTERVALS
     }
@@ -183,7 +181,7 @@ impl LossHistory {
     #[inline]
     pub(crate) fn on_packet(&mut self, packet: &Arrival) -> Change {
         match self.highest {
-            // Most packets arrive in order, and none is missing.
+            // Common case: packets in order without a missing one.
             Some(highest)
                 if packet.number.checked_sub(highest.number) == Some(1)
                     && self.holes.is_empty()
@@ -218,10 +216,10 @@ impl LossHistory {
     #[inline(never)]
     fn extend(&mut self, highest: Highest, packet: &Arrival) -> Change {
         let gap = packet.number - highest.number - 1;
-        // NDP Count: the nearest of the missing ones carried no data, so that their loss is no congestion.
+        // NDP Count: the last of the missing packets carried no data, so their loss is not congestion.
         let without_data = packet.ndp_count.min(gap);
-        let silence = (4.0 * packet.r).max(SHORTEST_SILENCE.as_secs_f64());
-        if packet.restarts && gap - without_data >= UNANSWERED as u64 && packet.at - highest.at >= silence {
+        let silence = (4.0 * packet.r).max(MIN_SILENCE.as_secs_f64());
+        if packet.restarts && gap - without_data >= MIN_UNACKNOWLEDGED as u64 && packet.at - highest.at >= silence {
             self.restart_at(highest, packet);
             return Change { restarted: true, ..Change::default() };
         }
@@ -252,7 +250,7 @@ impl LossHistory {
         Change { new_event: self.is_pending() && self.declare(false), ..Change::default() }
     }
 
-    /// Forgets all losses: a silence separates the packet from what was before it.
+    /// Discards all losses, because a silence precedes the packet.
     fn restart_at(&mut self, highest: Highest, packet: &Arrival) {
         self.holes.clear();
         (self.settled, self.events) = (Events::default(), Events::default());
@@ -260,7 +258,7 @@ impl LossHistory {
         self.highest = Some(highest.next(packet));
     }
 
-    /// A packet that is not the newest.
+    /// Handles a packet that is not the newest.
     #[inline(never)]
     fn fill(&mut self, packet: &Arrival) -> Change {
         let duplicate = Change { duplicate: true, ..Change::default() };
@@ -272,15 +270,15 @@ impl LossHistory {
             return duplicate;
         }
         let events = self.events.list.len();
-        // A hole is never at zero: something came before it.
+        // A missing run cannot start at zero, since an earlier packet was received.
         let without_data = packet.ndp_count.min(packet.number);
         let found = self.take_out(packet.number - without_data, packet.number - 1, true);
         self.take_out(packet.number, packet.number, !packet.data);
-        // What is still missing right behind it has it as the greatest number received before.
+        // For the missing packets directly after it, this packet is the greatest number received before.
         let counter = hole.counter.saturating_add(u64::from(packet.ccval.wrapping_sub(hole.counter as u8) % 16));
-        let behind = self.holes.iter_mut().find(|behind| behind.first == packet.number + 1);
-        if let Some(behind) = behind.filter(|_| packet.data) {
-            behind.counter = counter;
+        let next = self.holes.iter_mut().find(|next| next.first == packet.number + 1);
+        if let Some(next) = next.filter(|_| packet.data) {
+            next.counter = counter;
         }
         if let Some(highest) = &mut self.highest {
             highest.latest = (packet.number, packet.at);
@@ -297,8 +295,8 @@ impl LossHistory {
         Change { new_event, filled, ..Change::default() }
     }
 
-    /// A packet that has come counts as marked after all. What its window counter was, and how many packets without data came before
-    /// it, is known as of the next hole.
+    /// Marks a packet that was received before. Its window counter and the number of packets without data before it are
+    /// those of the next run.
     pub(crate) fn mark(&mut self, packet: &Arrival) -> Change {
         let number = packet.number;
         let known = self.highest.is_some_and(|highest| (self.first..=highest.number).contains(&number));
@@ -316,7 +314,8 @@ impl LossHistory {
         Change { new_event: declared && self.newest() > before, ..Change::default() }
     }
 
-    /// Removes `from..=to` from the holes; holes after them learn whether they carried data. Returns how many they were.
+    /// Removes `from..=to` from the runs and returns the number of packets removed. With `without_data`, later runs
+    /// count them.
     fn take_out(&mut self, from: u64, to: u64, without_data: bool) -> u64 {
         let mut count = 0;
         let mut i = 0;
@@ -349,7 +348,7 @@ impl LossHistory {
         count
     }
 
-    /// What comes before a declared hole is declared too.
+    /// Counts a packet above each undeclared run. Runs before a declared one are declared, too.
     fn count_above(&mut self, number: u64) {
         for hole in self.holes.iter_mut().rev().take_while(|hole| !hole.declared) {
             if hole.last < number {
@@ -358,13 +357,14 @@ impl LossHistory {
         }
     }
 
-    /// Declares lost what is lost by now, and says whether an event has begun; `anew` if what came before has changed.
-    fn declare(&mut self, anew: bool) -> bool {
+    /// Declares the runs that are lost by now and returns whether an event has begun. `recompute` rebuilds all events,
+    /// after a change of earlier packets.
+    fn declare(&mut self, recompute: bool) -> bool {
         let before = self.newest();
-        if anew {
+        if recompute {
             self.events = self.settled.clone();
         }
-        // A mark is congestion at once, and begins with what is missing before it (RFC 5348 section 5.1).
+        // A mark is congestion immediately; the event starts with the packets missing before it (RFC 5348 section 5.1).
         let marked = self.holes.iter().rposition(|hole| hole.marked && !hole.declared);
         let mut any = false;
         for (i, hole) in self.holes.iter_mut().enumerate() {
@@ -373,11 +373,11 @@ impl LossHistory {
                 settle(hole, &mut self.filtered);
             }
             any |= newly;
-            if newly || anew && hole.declared {
+            if newly || recompute && hole.declared {
                 self.events.fold(self.rule, hole);
             }
         }
-        while self.holes.len() > HOLES {
+        while self.holes.len() > MAX_HOLES {
             if let Some(mut hole) = self.holes.pop_front() {
                 if !hole.declared {
                     settle(&mut hole, &mut self.filtered);
@@ -393,7 +393,7 @@ impl LossHistory {
         self.events.list.back().map(|event| event.start)
     }
 
-    /// Lets the only loss event begin at another packet and time, for good (ns-2's first loss).
+    /// Moves the only loss event permanently to another packet and time (ns-2's first loss).
     pub(crate) fn restart(&mut self, start: u64, at: f64, round: u32) {
         self.holes.retain(|hole| !hole.declared);
         self.settled = Events::default();
@@ -403,7 +403,8 @@ impl LossHistory {
         self.events = self.settled.clone();
     }
 
-    /// Number of and packets without data before the first packet behind the open interval.
+    /// Returns the number of the first packet after the open interval, and the number of packets without data before
+    /// it.
     fn end(&self, open: OpenInterval) -> (u64, u64) {
         let highest = (self.highest().map_or(0, |highest| highest.saturating_add(1)), self.non_data);
         match open {
@@ -415,8 +416,9 @@ impl LossHistory {
         }
     }
 
-    /// The intervals for an average, the newest first, the oldest being that before the first loss, `first` long. Short
-    /// ones count their losses if `short` (RFC 4828 section 3). Also whether the open interval is longer than short.
+    /// Stores the intervals for an average, newest first, ending with the interval before the first loss of length
+    /// `first`. With `short`, short intervals count their losses (RFC 4828 section 3). Returns whether the open
+    /// interval is longer than short.
     pub(crate) fn intervals(&self, first: f64, short: bool, intervals: &mut Vec<Interval>) -> bool {
         let list = &self.events.list;
         let mut end = self.end(self.open);
@@ -444,7 +446,8 @@ impl LossHistory {
         open_counts
     }
 
-    /// Whether an interval lasted two round trips at most: eight steps of the window counter (RFC 5622 section 8.4).
+    /// Returns whether an interval lasted at most two round trips, or eight steps of the window counter (RFC 5622
+    /// section 8.4).
     fn is_short(&self, event: &Event, next: Option<&Event>) -> bool {
         let highest = self.highest.map_or((0.0, 0), |highest| (highest.at, highest.counter));
         let (at, counter) = next.map_or(highest, |next| (next.at, next.counter));
@@ -454,7 +457,7 @@ impl LossHistory {
         }
     }
 
-    /// What is told of the intervals (RFC 4342 section 8.6): Skip Length, and the list, the newest first.
+    /// Returns Skip Length and stores the intervals to be reported (RFC 4342 section 8.6), newest first.
     pub(crate) fn report(&self, first: f64, list: &mut Vec<LossInterval>) -> u8 {
         list.clear();
         if self.highest.is_none() {
@@ -462,7 +465,8 @@ impl LossHistory {
         }
         let (whole, _) = self.end(OpenInterval::ToHighest);
         let mut end = self.end(OpenInterval::ToFirstHole);
-        // Skip Length is NDUPACK = 3 at most: of a longer tail, the part before counts as received until it is declared.
+        // Skip Length is at most NDUPACK = 3: of a longer tail, the earlier part counts as received until it is
+        // declared lost.
         let skip = whole.saturating_sub(end.0).min(3);
         end.0 = whole - skip;
         for event in self.events.list.iter().rev().take(INTERVALS) {
@@ -470,18 +474,18 @@ impl LossHistory {
             let packets = end.0.saturating_sub(event.start);
             let data = packets.saturating_sub(end.1.saturating_sub(event.non_data)).max(1);
             list.push(LossInterval {
-                lossless: packets.saturating_sub(lossy).min(LONGEST) as u32,
-                lossy: lossy.min(LONGEST_LOSSY) as u32,
-                data: data.min(LONGEST) as u32,
-                dropped: event.dropped.min(LONGEST_LOSSY) as u32,
+                lossless: packets.saturating_sub(lossy).min(MAX_LENGTH) as u32,
+                lossy: lossy.min(MAX_LOSSY) as u32,
+                data: data.min(MAX_LENGTH) as u32,
+                dropped: event.dropped.min(MAX_LOSSY) as u32,
             });
             end = (event.start, event.non_data);
         }
         if self.remembers_first() {
             list.push(LossInterval {
-                lossless: end.0.saturating_sub(self.first).min(LONGEST) as u32,
+                lossless: end.0.saturating_sub(self.first).min(MAX_LENGTH) as u32,
                 lossy: 0,
-                data: if self.has_losses() { (first as u64).min(LONGEST) as u32 } else { 0 },
+                data: if self.has_losses() { (first as u64).min(MAX_LENGTH) as u32 } else { 0 },
                 dropped: 0,
             });
         }

@@ -1,9 +1,11 @@
-//! TFRC: TCP-Friendly Rate Control (RFC 5348, which RFC 5348 section 1 puts in the place of RFC 3448 for CCIDs too), as CCID 3 (RFC 4342) and as CCID 4 for small packets (RFC 4828, RFC 5622).
+//! TFRC: TCP-Friendly Rate Control (RFC 5348, which replaces RFC 3448 for CCIDs too, by its section 1), as CCID 3 (RFC
+//! 4342) and as CCID 4 for small packets (RFC 4828, RFC 5622).
 //!
-//! The receiver keeps a history of losses (`losses`), averages the intervals between loss events (`average`) and reports
-//! p and the receive rate about once a round trip (`receiver`). The sender puts p and its round trip (`rtt`) into TCP's
-//! throughput equation (`equation`), keeps within twice what arrives (`limit`, `allowed`) and paces (`pace`).
-//! Without room for the sender's clock on data packets, four bits count quarters of its round trip (`counter`).
+//! The receiver keeps a loss history (`losses`), averages the intervals between loss events (`average`) and reports p
+//! and the receive rate about once per round trip (`receiver`). The sender applies the throughput equation (`equation`)
+//! to p and its round-trip time (`rtt`), limits the rate to twice the receive rate (`limit`, `allowed`) and paces
+//! packets (`pace`). If data packets do not carry the sender's clock, CCVal counts quarters of its round trip
+//! (`counter`).
 
 mod allowed;
 mod arrivals;

@@ -1,19 +1,19 @@
-//! When the next packet may go (RFC 5348 sections 4.6 and 8.3).
+//! Pacing: the time of the next packet (RFC 5348 sections 4.6 and 8.3).
 //!
 //! ```text
 //! t_ipi = s / X_inst                      t_(i+1) = t_i + t_ipi
-//! t_delta = min(t_ipi, t_gran, R) / 2     a packet may go so much early
+//! t_delta = min(t_ipi, t_gran, R) / 2     a packet may be sent this much early
 //! ```
-//! Nominal times keep their fraction of a nanosecond, so that the n-th is where it should be.
+//! Nominal times keep their fraction of a nanosecond, so that errors do not accumulate.
 
 use super::options::{Pacing, TfrcExpert};
 use crate::toolbox::Fine;
 use headway_units::{Duration, Instant};
 
-/// Who wakes at the nearest nanosecond is not late.
+/// Tolerance of a wake-up at the nearest nanosecond.
 const WOKEN: Duration = Duration::from_nanos(1);
 
-/// What the nominal times follow from.
+/// Parameters of the nominal times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
     /// `t_ipi` in s.
@@ -26,17 +26,17 @@ pub(crate) struct Gap {
 pub(crate) struct Pacer {
     rule: Pacing,
     t_gran: f64,
-    /// In ns; zero without ticks.
+    /// Tick in ns; zero without ticks.
     tick: u64,
     min_interval: Duration,
-    /// The nominal time of the last packet.
+    /// Nominal time of the last packet.
     nominal: Option<Fine>,
-    /// Of the next, where later rates do not move it.
+    /// Nominal time of the next packet, for rules in which later rates do not change it.
     next: Option<Fine>,
     last: Option<Instant>,
-    /// Until when no timer of `t_gran` rings again; packets that are due meanwhile go with the next one.
+    /// Time until which no timer of `t_gran` fires again; packets due before it are sent at it.
     rest: Option<Instant>,
-    /// Until when a packet waits for the ticking timer.
+    /// Time of the ticking timer for which a packet waits.
     timer: Option<Instant>,
 }
 
@@ -55,7 +55,7 @@ impl Pacer {
         }
     }
 
-    /// The earliest instant for the next packet; `None` before the first.
+    /// Returns the earliest time of the next packet; `None` before the first.
     pub(crate) fn due(&self, gap: Gap) -> Option<Instant> {
         let nominal = match self.rule {
             Pacing::Nominal | Pacing::Even => self.nominal?.after(gap.t_ipi * 1e9),
@@ -76,11 +76,11 @@ impl Pacer {
         Some(spaced.map_or(early, |spaced| early.max(spaced)))
     }
 
-    /// Until when the next packet must wait that is `due`, if it must. If it `waits` already, its timer is set.
+    /// Returns how long the next packet, which is `due`, must wait. If it `waits`, its timer is set.
     ///
-    /// Linux's delay loses its fraction of a millisecond and becomes whole ticks (net/dccp/ccids/ccid3.c,
-    /// `ccid3_hc_tx_send_packet`; net/dccp/output.c, `dccp_write_xmit`). The timer that waits n ticks comes with the (n + 1)th
-    /// (kernel/time/timer.c, `calc_index`), and nothing is asked before (net/dccp/proto.c, `dccp_sendmsg`).
+    /// Linux truncates the delay to milliseconds and rounds it up to ticks (net/dccp/ccids/ccid3.c,
+    /// `ccid3_hc_tx_send_packet`; net/dccp/output.c, `dccp_write_xmit`). A timer of n ticks fires with the (n + 1)th
+    /// (kernel/time/timer.c, `calc_index`); until then nothing is sent (net/dccp/proto.c, `dccp_sendmsg`).
     #[inline]
     pub(crate) fn wait(&mut self, now: Instant, due: Option<Instant>, waits: bool) -> Option<Instant> {
         let until = self.timer.filter(|timer| *timer > now);
@@ -103,24 +103,23 @@ impl Pacer {
         self.timer = passed.saturating_add(ticks).checked_mul(self.tick).map(Instant::from_nanos);
     }
 
-    /// A packet goes now.
     pub(crate) fn on_send(&mut self, now: Instant, gap: Gap) {
         let start = Fine::at(now);
         let ns = gap.t_ipi * 1e9;
         match self.rule {
             Pacing::Nominal | Pacing::Even => {
-                // Unused times older than a round trip are lost; spaced evenly, all are.
+                // Unused permissions older than a round trip are discarded; with even spacing, all are.
                 let kept = if self.rule == Pacing::Even { 0.0 } else { gap.r.unwrap_or(0.0) };
                 let oldest = now.checked_sub(Duration::from_secs_f64(kept)).unwrap_or(Instant::ZERO);
                 let nominal = self.nominal.map_or(start, |last| last.after(ns));
                 self.nominal = Some(if nominal.at + WOKEN < oldest { Fine::at(oldest) } else { nominal });
                 if self.rule == Pacing::Nominal && self.t_gran > 0.0 {
-                    // Half a round trip of unused time is never lost.
+                    // A rest of at most half a round trip loses no unused permissions.
                     self.rest = Some(now + Duration::from_secs_f64(self.t_gran.min(gap.r.unwrap_or(0.0) / 2.0)));
                 }
             }
             Pacing::Timer => {
-                // The timer ran on without a packet: the last time that it came round counts.
+                // The timer continued without a packet: its last expiry counts.
                 let due = self.next.filter(|next| next.at <= now).unwrap_or(start);
                 let late = now.since(due.at).as_nanos() as f64;
                 let due = if late >= ns && ns > 0.0 { due.after((late / ns).floor() * ns) } else { due };
@@ -131,12 +130,12 @@ impl Pacer {
         self.last = Some(now);
     }
 
-    /// Forgets unused times: the next packet may go at once, and later ones are spaced from it.
+    /// Discards unused permissions: the next packet may be sent immediately, and later ones are spaced from it.
     pub(crate) fn restart(&mut self) {
         (self.nominal, self.next) = (None, None);
     }
 
-    /// A packet may go at once, where the rule has it so.
+    /// Permits a packet immediately, with the timer rule.
     pub(crate) fn release(&mut self, now: Instant) {
         if self.rule == Pacing::Timer {
             self.next = Some(Fine::at(now));
@@ -160,7 +159,6 @@ mod tests {
         Instant::from_nanos((seconds * 1e9).round() as u64)
     }
 
-    /// How many packets may go at once.
     fn burst(pacer: &mut Pacer, now: Instant, gap: Gap) -> u32 {
         let mut packets = 0;
         while pacer.due(gap).is_none_or(|due| due <= now) {
@@ -170,9 +168,9 @@ mod tests {
         packets
     }
 
-    /// The n-th packet of 1000 B at 777,777 B/s goes n * 1000 / 777,777 s after the first, to the nanosecond.
+    /// The n-th packet of 1000 B at 777,777 B/s is sent n * 1000 / 777,777 s after the first, to the nanosecond.
     #[test]
-    fn no_fraction_is_lost() {
+    fn fractions_of_a_nanosecond_are_kept() {
         for rule in [Pacing::Nominal, Pacing::Timer, Pacing::Scheduled] {
             let mut pacer = pacer(|o| o.pacing = rule);
             let gap = Gap { t_ipi: 1000.0 / 777_777.0, r: Some(0.1) };
@@ -186,7 +184,7 @@ mod tests {
         }
     }
 
-    /// RFC 5348 section 4.6: unused times are kept for a round trip; ns-2 keeps one, Linux all.
+    /// RFC 5348 section 4.6: unused permissions are kept for a round trip; ns-2 keeps one, Linux all.
     #[test]
     fn credit() {
         let gap = Gap { t_ipi: 0.01, r: Some(0.1) };
@@ -195,29 +193,29 @@ mod tests {
             pacer.on_send(Instant::ZERO, gap);
             assert_eq!(burst(&mut pacer, at(2.005), gap), packets, "{rule:?}");
         }
-        // Before a round trip is known there is nothing to keep.
+        // Without a round-trip time none is kept.
         let mut pacer = pacer(|_| {});
         let gap = Gap { t_ipi: 1.0, r: None };
         pacer.on_send(Instant::ZERO, gap);
         assert_eq!(burst(&mut pacer, at(100.0), gap), 1);
     }
 
-    /// RFC 5348 section 8.3: t_ipi 1 ms, R 100 ms, t_gran 10 ms: half a millisecond early.
+    /// RFC 5348 section 8.3: with t_ipi 1 ms, R 100 ms and t_gran 10 ms, a packet may be sent 0.5 ms early.
     #[test]
     fn early_by_half_a_gap() {
         let mut pacer = pacer(|o| o.t_gran = Duration::from_millis(10));
         let gap = Gap { t_ipi: 0.001, r: Some(0.1) };
         pacer.on_send(Instant::ZERO, gap);
         assert_eq!(pacer.due(gap), Some(at(0.0005)));
-        // A packet that goes early does not make the next one early too.
+        // A packet sent early does not make the next one early, too.
         pacer.on_send(at(0.0005), gap);
         assert_eq!(pacer.due(gap), Some(at(0.0015)));
     }
 
-    /// RFC 5348 section 8.3: gaps below `t_gran` are not kept one by one; packets go as often as the timer comes, and together those that are due. No
-    /// longer than half of R, so that no unused time is lost; and gaps above it are kept.
+    /// RFC 5348 section 8.3: with gaps below `t_gran`, due packets are sent together at each timer, whose period is at
+    /// most half of R, so that no permission is lost. Gaps above `t_gran` are exact.
     #[test]
-    fn as_often_as_the_timer() {
+    fn packets_are_sent_together_at_the_timer() {
         for (t_ipi, r, packets, wake) in
             [(1e-5, 0.1, 10, 1e-4), (1e-5, 4e-5, 2, 2e-5), (0.001, 0.1, 1, 0.00095), (1e-5, 0.0, 1, 1e-5)]
         {
@@ -242,11 +240,11 @@ mod tests {
         }
     }
 
-    /// Linux with HZ 250: 16.9 ms are 16 ms are 4 ticks, and the 5th comes at 20 ms at the earliest, 3.1 ms late; 2.5 ms are one
-    /// tick, and the 2nd comes between 4 and 8 ms. Less than 2 ms are no wait, however short the gap. While the timer runs nobody
-    /// is asked, and where nothing waits it does not run.
+    /// Linux with HZ 250: 16.9 ms becomes 16 ms or 4 ticks, and the 5th tick is at 20 ms at the earliest, 3.1 ms late.
+    /// 2.5 ms is one tick, and the 2nd is between 4 and 8 ms. Below 2 ms there is no wait. While the timer runs nothing
+    /// is sent; if no packet waits it does not run.
     #[test]
-    fn ticks() {
+    fn linux_timers_fire_at_ticks() {
         let linux = || {
             let mut pacer = pacer(|o| (o.pacing, o.t_gran) = (Pacing::Scheduled, Duration::from_millis(4)));
             pacer.on_send(at(1.0), Gap { t_ipi: 0.0169, r: Some(0.1) });
@@ -271,7 +269,7 @@ mod tests {
         assert_eq!(pacer.wait(at(1.0), Some(Instant::FAR_FUTURE), true), Some(Instant::FAR_FUTURE));
     }
 
-    /// A rate that changes moves the nominal time of the next packet; ns-2 and Linux leave it where it was.
+    /// A new rate changes the nominal time of the next packet, except in ns-2 and Linux.
     #[test]
     fn a_new_rate() {
         let (slow, fast) = (Gap { t_ipi: 1.0, r: None }, Gap { t_ipi: 0.01, r: Some(0.1) });
@@ -284,8 +282,8 @@ mod tests {
         }
     }
 
-    /// "Packets are spaced evenly": s/T after the one before went, also if that was late; a rate that changes moves the next one, and fractions of a
-    /// nanosecond are kept.
+    /// "Packets are spaced evenly": s/T after the previous packet, even if that was late. A new rate changes the time
+    /// of the next packet, and fractions of a nanosecond are kept.
     #[test]
     fn even_gaps() {
         let mut pacer = pacer(|o| o.pacing = Pacing::Even);
@@ -315,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn never() {
+    fn an_infinite_gap_is_the_far_future() {
         let mut pacer = pacer(|_| {});
         let gap = Gap { t_ipi: f64::INFINITY, r: Some(0.1) };
         pacer.on_send(Instant::ZERO, gap);

@@ -1,4 +1,4 @@
-//! The receiver half (RFC 5348 section 6, RFC 4342 sections 8 and 10).
+//! Receiver half of TFRC (RFC 5348 section 6, RFC 4342 sections 8 and 10).
 
 use super::arrivals::Arrivals;
 use super::average::{Average, Interval};
@@ -11,20 +11,20 @@ use super::segment::SegmentSize;
 use crate::contract::{Judgement, Received, ReceiverContext, ReceiverHalf, Timing};
 use crate::loss_filter::Seen;
 use crate::report::{LossForm, LossInterval, Losses, Report, ReportForm, TfrcReport};
-use crate::toolbox::{HEALTHY_LOSS, PACKETS_BETWEEN, REPORTS_BETWEEN, SHORTEST_SILENCE};
+use crate::toolbox::{HEALTHY_LOSS, MIN_PACKETS_BETWEEN, MIN_REPORTS_BETWEEN, MIN_SILENCE};
 use headway_units::{Duration, Ecn, Instant, Probability, Rate};
 
-/// R in s as long as nothing has measured it (RFC 4340 section 3.4).
+/// R in s before a measurement (RFC 4340 section 3.4).
 const DEFAULT_RTT: f64 = 0.2;
 
-/// The receiver half of `tfrc` and `tfrc-sp`.
+/// Receiver half of `tfrc` and `tfrc-sp`.
 #[derive(Debug)]
 pub struct TfrcReceiver {
     options: TfrcOptions,
     equation: Equation,
     form: LossForm,
     full: f64,
-    /// Set by the first data packet, which shows whether the sender's clock comes with them.
+    /// Loss history, created by the first data packet, which shows whether packets carry the sender's clock.
     history: Option<LossHistory>,
     average: Average,
     arrivals: Arrivals,
@@ -35,48 +35,48 @@ pub struct TfrcReceiver {
     /// Length of the interval before the first loss.
     first_interval: f64,
     p: f64,
-    /// p to report once instead of the average (ns-2's first loss).
+    /// p to report once in place of the average (ns-2's first loss).
     first_p: Option<f64>,
     greatest_x_recv: f64,
     last_x_recv: f64,
-    /// The rate at which a filter holds the sender, in bytes per second.
+    /// Rate at which a filter holds the sender, in bytes/s.
     held: Option<f64>,
     reports: Reports,
     intervals: Vec<LossInterval>,
-    /// A silence restarts the loss history. From Loss Intervals, the sender computes p, and sees silences by itself.
+    /// Whether a silence may restart the loss history. With Loss Intervals the sender does.
     may_restart: bool,
-    /// The intervals that were averaged last, to be used again.
+    /// Intervals of the last average; the allocation is reused.
     averaged: Vec<Interval>,
 }
 
-/// When reports go.
+/// State of the report timing.
 #[derive(Debug, Default)]
 struct Reports {
     due: bool,
     last: Option<Instant>,
-    /// The highest number, and the window counter, at the last one.
+    /// Highest number and window counter at the last report.
     highest: u64,
     counter: u64,
     timer: Option<Instant>,
-    /// The R with which the timer was set, in s.
+    /// R at which the timer was set, in s.
     timer_r: f64,
     data_since: bool,
     last_arrival: Option<Instant>,
-    /// The timer expired without anything to report.
+    /// Whether the timer expired with nothing to report.
     missed: bool,
     loss_since: bool,
-    /// Since the loss history was restarted, and the data packets that have arrived since then.
+    /// Reports since the restart of the loss history, and data packets received since then.
     since_restart: u32,
     packets_since_restart: u64,
 }
 
-/// What the equation needs to find the loss event rate of a rate.
+/// Parameters of the inverse of the equation.
 struct Inverse {
     /// Packet size, in bytes.
     s: f64,
-    /// The size that the equation goes by, in bytes.
+    /// Packet size of the equation, in bytes.
     nominal: f64,
-    /// Round trip, in s.
+    /// Round-trip time, in s.
     r: f64,
     /// Retransmission timeout, in s.
     t_rto: f64,
@@ -109,7 +109,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// R in s: the sender's, or the estimate from its counter.
+    /// Returns R in s: the sender's, or the estimate from its counter.
     fn r(&self) -> Option<f64> {
         match self.timing {
             Some(_) => self.rtt.map(Duration::as_secs_f64).filter(|r| *r > 0.0),
@@ -124,11 +124,11 @@ impl TfrcReceiver {
         }
     }
 
-    /// The time over which the receive rate is taken, in s.
+    /// Returns the time over which the receive rate is measured, in s.
     fn window(&self, now: Instant) -> f64 {
         let since = self.reports.last.map_or(0.0, |last| now.since(last).as_secs_f64());
         match (self.clock(), self.r()) {
-            // Of what came after a timer that had nothing to report, the window holds all.
+            // The window contains all data received after an expiry with nothing to report.
             (FeedbackClock::Timer, _) if self.reports.timer_r > 0.0 => self.reports.timer_r,
             (FeedbackClock::WindowCounterSettled, _) => since,
             (_, r) => r.unwrap_or(0.0).max(since),
@@ -137,7 +137,7 @@ impl TfrcReceiver {
 
     fn x_recv(&self, now: Instant) -> f64 {
         if self.clock() == FeedbackClock::Arrival && !self.reports.data_since {
-            // ns-2's `est_thput`: one packet a second, where nothing has come since the last report.
+            // ns-2's `est_thput`: one packet per second if nothing has arrived since the last report.
             return self.arrivals.mean_size().unwrap_or(self.full);
         }
         if self.clock() == FeedbackClock::WindowCounterSettled && self.reports.loss_since && self.last_x_recv > 0.0 {
@@ -150,11 +150,12 @@ impl TfrcReceiver {
         let Some(history) = &self.history else { return 0.0 };
         let intervals = &mut self.averaged;
         let open_counts = history.intervals(self.first_interval, self.options.expert.short_intervals, intervals);
-        // Linux leaves out the open interval until a second loss comes, which behind a filter none may do.
+        // Linux excludes the open interval until a second loss, which a filter may prevent.
         let as_linux = self.options.first_interval == FirstInterval::SinceReport && self.options.loss_filter.is_none();
         if as_linux && history.remembers_first() {
             match &mut intervals[..] {
-                // For Linux it is so however short the first one is. That is not copied: an outage makes it one packet, and p stays 1.
+                // Linux does so for any length of the first interval. This is not copied: an outage would set it to one
+                // packet, and p would remain 1.
                 [open, first] if first.length >= 4.0 || open.length <= first.length => open.length = 0.0,
                 [_, _] => {}
                 _ => drop(intervals.pop()),
@@ -163,7 +164,7 @@ impl TfrcReceiver {
         self.average.loss_event_rate(intervals, open_counts)
     }
 
-    /// What the equation needs to find a loss event rate.
+    /// Returns the parameters of the inverse of the equation.
     fn inverse(&self) -> Inverse {
         let s = match self.options.expert.segment {
             Segment::Smoothed => self.size.s(),
@@ -177,7 +178,7 @@ impl TfrcReceiver {
         Inverse { s, nominal: self.options.nominal(s), r, t_rto }
     }
 
-    /// The loss event rate that holds the sender at the rate that arrived when a filter first asked for it; zero where no filter asks.
+    /// Returns the p that holds the sender at the receive rate of the filter's request; zero without a request.
     fn holding_p(&mut self, x_recv: f64) -> f64 {
         if !self.history.as_ref().is_some_and(LossHistory::holds) {
             self.held = None;
@@ -188,7 +189,7 @@ impl TfrcReceiver {
         if held > 0.0 { self.equation.inverse(held, nominal, r, t_rto) } else { 0.0 }
     }
 
-    /// The first loss event (RFC 5348 section 6.3.1).
+    /// Sets the first loss interval (RFC 5348 section 6.3.1).
     #[cold]
     #[inline(never)]
     fn begin_losses(&mut self, now: Instant, first_data: bool) {
@@ -196,7 +197,7 @@ impl TfrcReceiver {
         let x_recv = self.x_recv(now);
         let p = match self.options.first_interval {
             FirstInterval::GreatestRate => {
-                // 0.5 packets a round trip at least, and that if the first data packet itself was lost.
+                // At least 0.5 packets per round trip; exactly that if the first data packet was lost.
                 let x_target = if first_data { 0.0 } else { self.greatest_x_recv.max(x_recv) };
                 self.equation.inverse(x_target.max(0.5 * s / r), nominal, r, t_rto)
             }
@@ -244,11 +245,11 @@ impl TfrcReceiver {
         }
     }
 
-    /// A silence separates what has arrived from what was before it. It says nothing about the path after it.
+    /// Restarts after a silence, which gives no information about the path after it.
     #[cold]
     #[inline(never)]
     fn restart(&mut self) {
-        // The first losses are losses at the initial rate.
+        // Losses directly after the restart occur at the initial rate.
         let initial = self.r().map_or(0.0, |r| self.options.expert.initial_window.bytes(self.size.s()) / r);
         (self.first_interval, self.greatest_x_recv) = (0.0, initial);
         self.average.restart();
@@ -256,7 +257,6 @@ impl TfrcReceiver {
         self.may_restart = false;
     }
 
-    /// Adds the packet to the history; says what that changed.
     fn add(&mut self, now: Instant, packet: &Received) -> Change {
         let (rule, arrival) = (self.rule(), self.arrival(now, packet));
         let history = self.history.get_or_insert_with(|| LossHistory::new(&self.options, rule));
@@ -266,7 +266,7 @@ impl TfrcReceiver {
         Self::add_filtered(history, now, packet, &arrival)
     }
 
-    /// The same where a filter sees the packet first, and may find congestion in it.
+    /// Adds the packet to the filter first, which may detect congestion, and to the history.
     #[cold]
     #[inline(never)]
     fn add_filtered(history: &mut LossHistory, now: Instant, packet: &Received, arrival: &Arrival) -> Change {
@@ -276,7 +276,7 @@ impl TfrcReceiver {
             && let Some(timing) = packet.timing
         {
             let (number, size) = (packet.number, packet.size.count());
-            history.see(&Seen { number, came: now, sent: timing.sent, size, rtt: packet.rtt });
+            history.filter_packet(&Seen { number, arrived: now, sent: timing.sent, size, rtt: packet.rtt });
         }
         let change = history.on_packet(arrival);
         if history.poll_early() && history.mark(arrival).new_event {
@@ -285,11 +285,11 @@ impl TfrcReceiver {
         change
     }
 
-    /// Whether a data packet that changed nothing makes a report due.
+    /// Returns whether a data packet without changes makes a report due.
     fn is_time(&self, now: Instant, newest: bool) -> bool {
         let Some(last) = self.reports.last else { return true };
         match (self.clock(), self.r()) {
-            // Without a round trip each packet is answered.
+            // Without a round-trip time each packet is reported.
             (FeedbackClock::Timer | FeedbackClock::Arrival, None) => true,
             (FeedbackClock::Timer, Some(_)) => self.reports.missed || self.reports.timer.is_none(),
             (FeedbackClock::Arrival, Some(r)) => {
@@ -302,22 +302,23 @@ impl TfrcReceiver {
             }
             (FeedbackClock::WindowCounter | FeedbackClock::WindowCounterSettled, r) => {
                 let counter = self.history.as_ref().map_or(0, LossHistory::counter);
-                // Four bits of quarters: after four round trips the difference says nothing, and could be none behind an outage.
-                let gone_round = now.since(last).as_secs_f64() >= 4.0 * r.unwrap_or(DEFAULT_RTT);
-                gone_round || counter.saturating_sub(self.reports.counter) >= 4
+                // The counter of four bits wraps after four round trips, so that the difference is meaningless,
+                // possibly zero after an outage.
+                let has_wrapped = now.since(last).as_secs_f64() >= 4.0 * r.unwrap_or(DEFAULT_RTT);
+                has_wrapped || counter.saturating_sub(self.reports.counter) >= 4
             }
         }
     }
 
-    /// A packet without new data, or what has become known of an older one, may have begun a loss event.
+    /// Handles a loss event caused by a packet without new data, or by a mark of an older packet.
     #[inline(never)]
     fn on_loss(&mut self, now: Instant, change: Change, had_losses: bool) {
         if change.new_event && !had_losses {
             self.begin_losses(now, self.reports.last.is_none());
         }
         self.reports.loss_since |= change.new_event;
-        // Where no data has come since the last report it waits for some: a receive rate of zero is the first report's (RFC 5348
-        // section 4.3), and would be the end of the rate.
+        // Without data since the last report, the report waits for data: only the first report may contain a receive
+        // rate of zero (RFC 5348 section 4.3), which would stop the sender.
         self.reports.due |= change.new_event && self.reports.last.is_some() && self.reports.data_since;
     }
 
@@ -333,22 +334,21 @@ impl TfrcReceiver {
         self.reports.timer = Some(now + Duration::from_secs_f64(wait).max(Duration::from_micros(1)));
     }
 
-    /// The report that is due.
     #[inline(never)]
     fn report(&mut self, now: Instant) -> Option<Report<'_>> {
         let first = self.reports.last.is_none();
         let average = self.loss_event_rate();
         self.p = self.first_p.take().unwrap_or(average);
-        // RFC 5348 section 6.3: the first report says zero.
+        // RFC 5348 section 6.3: the first report contains a rate of zero.
         let x_recv = if first { 0.0 } else { self.x_recv(now) };
         self.greatest_x_recv = self.greatest_x_recv.max(x_recv);
         self.last_x_recv = x_recv;
-        let told_p = self.p.max(self.holding_p(x_recv));
+        let reported_p = self.p.max(self.holding_p(x_recv));
         self.reports.since_restart = self.reports.since_restart.saturating_add(1);
         self.may_restart = self.options.silence_restarts
             && self.form == LossForm::EventRate
-            && (self.reports.since_restart >= REPORTS_BETWEEN
-                || self.p <= 0.0 && self.reports.packets_since_restart >= PACKETS_BETWEEN);
+            && (self.reports.since_restart >= MIN_REPORTS_BETWEEN
+                || self.p <= 0.0 && self.reports.packets_since_restart >= MIN_PACKETS_BETWEEN);
         let new_loss_event = std::mem::take(&mut self.reports.loss_since);
         let history = self.history.as_ref()?;
         self.reports.last = Some(now);
@@ -364,11 +364,11 @@ impl TfrcReceiver {
         let window = self.r().unwrap_or(0.0).max(self.reports.timer_r);
         self.arrivals.on_report(now, 2.0 * window);
         let losses = match self.form {
-            LossForm::EventRate => Losses::EventRate(Probability::new(told_p).unwrap_or(Probability::ZERO)),
+            LossForm::EventRate => Losses::EventRate(Probability::new(reported_p).unwrap_or(Probability::ZERO)),
             LossForm::Intervals => Losses::Intervals { skip, intervals: &self.intervals },
         };
         Some(Report::Tfrc(TfrcReport {
-            // What is more than nothing is never told as nothing: that is the first report's.
+            // A positive rate is not rounded to zero, which is reserved for the first report.
             x_recv: Rate::from_bits_per_second((x_recv * 8.0).round().max(if x_recv > 0.0 { 1.0 } else { 0.0 }) as u64),
             losses,
             new_loss_event,
@@ -395,13 +395,13 @@ impl ReceiverHalf for TfrcReceiver {
         }
         let newest = highest.is_none_or(|highest| packet.number > highest);
         self.size.add(packet.size.count());
-        // Linux samples while nothing is missing (net/dccp/ccids/ccid3.c, `ccid3_hc_rx_packet_recv`).
+        // Linux samples only while no packet is missing (net/dccp/ccids/ccid3.c, `ccid3_hc_rx_packet_recv`).
         let whole = |history: &LossHistory| {
             self.options.feedback != FeedbackClock::WindowCounterSettled || !history.is_pending()
         };
         if newest && let Some(history) = self.history.as_ref().filter(|history| whole(history)) {
             let silence = self.reports.last_arrival.map_or(Duration::ZERO, |last| now.since(last));
-            if silence >= SHORTEST_SILENCE
+            if silence >= MIN_SILENCE
                 && silence >= Duration::from_secs_f64(4.0 * self.counter_rtt.rtt().unwrap_or(0.0))
                 && !self.options.silent_samples
             {
@@ -420,7 +420,7 @@ impl ReceiverHalf for TfrcReceiver {
             }
             self.reports.loss_since = true;
         }
-        // RFC 5348 section 6.1: a new loss event is reported at once, and so is one that a late packet undoes.
+        // RFC 5348 section 6.1: a new loss event, or one revoked by a late packet, is reported immediately.
         self.reports.due |= self.reports.loss_since || change.filled || self.is_time(now, newest);
     }
 
@@ -436,7 +436,7 @@ impl ReceiverHalf for TfrcReceiver {
     }
 
     fn on_channel_loss(&mut self, number: u64) {
-        // What is lost before anything has come leaves no gap.
+        // A loss before the first arrival leaves no gap.
         if let Some(history) = &mut self.history {
             history.on_channel_loss(number);
         }
@@ -459,12 +459,12 @@ impl ReceiverHalf for TfrcReceiver {
         if self.reports.timer.is_none_or(|at| at > now) {
             return;
         }
-        // ns-2 compares instants, so that a report sent as a packet came is followed by one more without any.
+        // ns-2 compares times, so that a report sent on an arrival is followed by one more without any.
         let again = self.clock() == FeedbackClock::Arrival && self.reports.last_arrival >= self.reports.last;
         if self.reports.data_since || again {
             self.reports.due = true;
         } else {
-            // Until data comes the timer would only expire again; then the report is due at once.
+            // Until data arrives, the timer would only expire again; then the report is due immediately.
             self.reports.missed = true;
         }
         self.reports.timer = None;

@@ -1,14 +1,13 @@
-//! The sender's round trip: R, the mean of its square root, and `t_RTO` (RFC 5348 sections 4.3 and 4.5; ns-2
+//! Sender's round-trip time R, the mean of its square root, and `t_RTO` (RFC 5348 sections 4.3 and 4.5; ns-2
 //! `update_rtt`). All in s.
 
 use super::options::{RtoRule, TfrcOptions};
 use headway_units::{Duration, TickedRoundTripEstimate};
 
-/// The least sample believed: a carrier's clock may say zero.
-const LEAST: f64 = 1e-6;
-/// By how much the round trip of a path grows over a silence: that of a path with a tenth of the rate or ten times the delay,
-/// and its queue.
-const MOST_GROWTH: f64 = 16.0;
+/// Minimum sample, since a carrier's clock may yield zero.
+const MIN_SAMPLE: f64 = 1e-6;
+/// Maximum growth of the round-trip time over a silence: ten times the delay, and a queue.
+const MAX_GROWTH: f64 = 16.0;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrip {
@@ -20,15 +19,15 @@ pub(crate) struct RoundTrip {
     r_sqmean: f64,
     fed_back: bool,
     handshake_counts: bool,
-    /// What follows from these, asked for with each packet.
+    /// Derived values, which are needed for each packet.
     relief: f64,
     stamp: [Option<Duration>; 2],
 }
 
 impl RoundTrip {
-    /// `known` is what something measured before the first report.
+    /// Creates the estimator; `known` is a measurement before the first report.
     pub(crate) fn new(options: &TfrcOptions, known: Option<f64>) -> Self {
-        let known = known.map(|known| known.max(LEAST));
+        let known = known.map(|known| known.max(MIN_SAMPLE));
         let mut estimator =
             Estimator { tick: options.tcp_tick.as_secs_f64(), round_trip: TickedRoundTripEstimate::default() };
         if let Some(sample) = known {
@@ -46,16 +45,16 @@ impl RoundTrip {
             relief: 1.0,
             stamp: [None; 2],
         };
-        round_trip.note();
+        round_trip.update_stamp();
         round_trip
     }
 
-    fn note(&mut self) {
+    fn update_stamp(&mut self) {
         self.stamp = [self.r, self.t_rto()].map(|seconds| seconds.map(Duration::from_secs_f64));
     }
 
     pub(crate) fn on_sample(&mut self, r_sample: f64) {
-        let r_sample = r_sample.max(LEAST);
+        let r_sample = r_sample.max(MIN_SAMPLE);
         let root = r_sample.sqrt();
         match self.r.filter(|_| self.fed_back || self.handshake_counts) {
             Some(r) => {
@@ -70,13 +69,13 @@ impl RoundTrip {
         self.relief = self.r_sqmean / root;
         self.fed_back = true;
         self.estimator.update(r_sample);
-        self.note();
+        self.update_stamp();
     }
 
-    /// A silence is over: the path may be another. As the first sample of a flow does, a longer one replaces R. A sample of more
-    /// than [`MOST_GROWTH`] R spans a second silence and counts as any other.
+    /// Adds the first sample after a silence. Since the path may have changed, a longer sample replaces R, like the
+    /// first of a flow. A sample of more than [`MAX_GROWTH`] R includes a second silence and is averaged.
     pub(crate) fn on_first_sample(&mut self, r_sample: f64) {
-        self.fed_back &= self.r.is_some_and(|r| r_sample <= r || r_sample > MOST_GROWTH * r);
+        self.fed_back &= self.r.is_some_and(|r| r_sample <= r || r_sample > MAX_GROWTH * r);
         self.on_sample(r_sample);
     }
 
@@ -84,17 +83,17 @@ impl RoundTrip {
         self.r
     }
 
-    /// `R_sqmean / sqrt(R_sample)`.
+    /// Returns `R_sqmean / sqrt(R_sample)`.
     pub(crate) fn relief(&self) -> f64 {
         self.relief
     }
 
-    /// R and `t_RTO` as data packets carry them.
+    /// Returns R and `t_RTO` for data packets.
     pub(crate) fn stamp(&self) -> [Option<Duration>; 2] {
         self.stamp
     }
 
-    /// `t_RTO`.
+    /// Returns `t_RTO` in s.
     pub(crate) fn t_rto(&self) -> Option<f64> {
         let rto = match self.rule {
             RtoRule::FourRtt => 4.0 * self.r?,
@@ -104,7 +103,7 @@ impl RoundTrip {
     }
 }
 
-/// TCP's estimator on its coarse clock.
+/// TCP's estimator on a coarse clock.
 #[derive(Clone, Debug)]
 struct Estimator {
     tick: f64,
@@ -113,11 +112,11 @@ struct Estimator {
 
 impl Estimator {
     fn update(&mut self, sample: f64) {
-        // ns-2 counts in an int; a round trip of more ticks than that is none.
+        // ns-2 counts in an int; limit the sample to its range.
         self.round_trip.sample(((sample / self.tick + 0.5) as i64).min(i64::from(i32::MAX >> 6)));
     }
 
-    /// `SRTT + 4 RTTVAR`.
+    /// Returns `SRTT + 4 RTTVAR` in s.
     fn rto(&self) -> f64 {
         self.round_trip.timeout() as f64 * self.tick
     }
@@ -132,8 +131,7 @@ mod tests {
         assert!(found.is_some_and(|found| (found - wanted).abs() < 1e-12), "found {found:?}, wanted {wanted}");
     }
 
-    /// RFC 5348 section 4.3 steps 1 and 2: R = q R + (1 - q) R_sample with q = 0.9; t_RTO = 4 R. Section 4.5: R_sqmean is that
-    /// of roots.
+    /// RFC 5348 section 4.3 steps 1 and 2: R = q R + (1 - q) R_sample, q = 0.9; t_RTO = 4 R. Section 4.5: R_sqmean.
     #[test]
     fn averages() {
         let mut rtt = RoundTrip::new(&TfrcOptions::preset(Dialect::Rfc), None);
@@ -150,9 +148,9 @@ mod tests {
         close(rtt.r(), 0.9 * 0.045 + 0.1 * 1e-6);
     }
 
-    /// The handshake's round trip: the first sample takes its place, or is averaged with it (Linux).
+    /// The first sample replaces the handshake's round trip, or is averaged with it (Linux).
     #[test]
-    fn a_round_trip_known_before() {
+    fn a_round_trip_of_the_handshake() {
         for (handshake_rtt_counts, wanted) in [(false, 0.04), (true, 0.9 * 0.09 + 0.1 * 0.04)] {
             let mut options = TfrcOptions::preset(Dialect::Rfc);
             options.expert.handshake_rtt_counts = handshake_rtt_counts;
@@ -165,10 +163,10 @@ mod tests {
         }
     }
 
-    /// TCP's estimator in ticks (Jacobson 1988): SRTT takes an eighth of the difference, RTTVAR a quarter of what it differs
-    /// from that; the first sample is SRTT, half of it RTTVAR. In ticks of 10 ms: 10, then 18, then 2.
+    /// TCP's estimator in ticks (Jacobson 1988) with gains of 1/8 for SRTT and 1/4 for RTTVAR; the first sample sets
+    /// SRTT, and RTTVAR to half of it. In ticks of 10 ms: 10, 18, 2.
     #[test]
-    fn ticks() {
+    fn the_tcp_estimator_counts_ticks() {
         let options = TfrcOptions { tcp_tick: Duration::from_millis(10), ..TfrcOptions::preset(Dialect::Ns2) };
         let mut rtt = RoundTrip::new(&options, None);
         rtt.on_sample(0.1);
@@ -178,15 +176,15 @@ mod tests {
         // SRTT 10 + 8/8 = 11; RTTVAR 5 + (8 - 5)/4 = 5.75: 11 + 23.
         close(rtt.t_rto(), 0.34);
         rtt.on_sample(0.02);
-        // A difference of 9: SRTT 79/8, RTTVAR 27/4 (23 + 9 - 5 quarters): (216 + 79)/8, rounded down.
+        // Error 9: SRTT 79/8, RTTVAR 27/4 (23 + 9 - 5 quarters): (216 + 79)/8, rounded down.
         close(rtt.t_rto(), 0.36);
         let mut short = RoundTrip::new(&TfrcOptions { min_rto: Duration::from_secs(1), ..options }, None);
         short.on_sample(0.001);
         close(short.t_rto(), 1.0);
     }
 
-    /// RFC 6298 section 3, Karn: the first sample after a silence replaces a shorter R. One that spans a second silence of 10 s
-    /// does not; RFC 5348 section 4.3 averages it.
+    /// RFC 6298 section 3, Karn: the first sample after a silence replaces a shorter R. A sample that includes a second
+    /// silence of 10 s is averaged (RFC 5348 section 4.3).
     #[test]
     fn a_sample_that_spans_a_second_silence_does_not_replace_r() {
         for (first, r) in [(0.8, 0.8), (0.05, 0.095), (10.0, 1.09)] {

@@ -1,4 +1,4 @@
-//! The segment size s, in bytes (RFC 5348 section 4.1).
+//! Segment size s, in bytes (RFC 5348 section 4.1).
 
 use super::options::Segment;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(crate) struct SegmentSize {
     rule: Segment,
     full: f64,
-    /// Bytes and packets of the closed loss intervals that count, the newest last; of the open one; and of all of them.
+    /// Bytes and packets of the closed loss intervals that count, newest last; of the open one; and of all of them.
     closed: VecDeque<(u64, u64)>,
     open: (u64, u64),
     all: (u64, u64),
@@ -22,7 +22,7 @@ impl SegmentSize {
         Self { rule, full, closed, open, all, smoothed: 0.0, largest: 0 }
     }
 
-    /// A packet of `bytes` went, or came.
+    /// Adds a packet of `bytes` that was sent or received.
     pub(crate) fn add(&mut self, bytes: u64) {
         let bytes = bytes.max(1);
         match self.rule {
@@ -38,7 +38,7 @@ impl SegmentSize {
         }
     }
 
-    /// A loss event has been reported: the mean is taken over the last four intervals.
+    /// Handles a reported loss event: the mean covers the last four intervals.
     pub(crate) fn on_loss_event(&mut self) {
         if self.open.1 > 0 {
             self.closed.push_back(std::mem::take(&mut self.open));
@@ -50,7 +50,7 @@ impl SegmentSize {
         }
     }
 
-    /// s; that of a full packet before the first.
+    /// Returns s; the size of a full packet before the first packet.
     pub(crate) fn s(&self) -> f64 {
         let (bytes, packets) = self.all;
         match self.rule {
@@ -60,7 +60,7 @@ impl SegmentSize {
         }
     }
 
-    /// The largest segment in use, for the initial window (RFC 5348 section 4.2).
+    /// Returns the largest segment in use, for the initial window (RFC 5348 section 4.2).
     pub(crate) fn largest(&self) -> f64 {
         match self.rule {
             Segment::Average if self.largest > 0 => self.largest as f64,
@@ -74,15 +74,15 @@ impl SegmentSize {
 mod tests {
     use super::*;
 
-    /// RFC 5348 section 4.1: the mean over the last four loss intervals and the one that is open.
+    /// RFC 5348 section 4.1: the mean over the last four loss intervals and the open one.
     #[test]
-    fn the_mean_of_four_intervals() {
+    fn the_mean_covers_four_intervals() {
         let mut size = SegmentSize::new(Segment::Average, 1000);
         assert_eq!((size.s(), size.largest()), (1000.0, 1000.0), "before the first");
         for interval in 1..=7_u64 {
             (0..2).for_each(|_| size.add(interval * 100));
             size.on_loss_event();
-            size.on_loss_event(); // Without packets between them they are one.
+            size.on_loss_event(); // No effect without packets in between.
             let oldest = interval.saturating_sub(3).max(1);
             let mean = (oldest + interval) as f64 * 50.0;
             assert_eq!((size.s(), size.largest()), (mean, interval as f64 * 100.0), "{interval}");
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(size.s(), (2.0 * (400.0 + 500.0 + 600.0 + 700.0) + 1.0) / 9.0, "no packet is smaller than a byte");
     }
 
-    /// Linux's moving average: whole bytes, a tenth for the newest. ns-2: a full packet, whatever goes.
+    /// Linux: a moving average in whole bytes, a tenth for the newest. ns-2: a full packet, for any size.
     #[test]
     fn other_rules() {
         let mut size = SegmentSize::new(Segment::Smoothed, 1000);

@@ -1,6 +1,6 @@
-//! The sender half (RFC 5348 section 4, RFC 4342 section 5).
+//! Sender half of TFRC (RFC 5348 section 4, RFC 4342 section 5).
 
-use super::allowed::{Allowed, Moment, News};
+use super::allowed::{Allowed, Moment, ReceivedReport};
 use super::counter::WindowCounter;
 use super::equation::Equation;
 use super::options::{Idle, Nofeedback, Paced, Pacing, TfrcOptions};
@@ -11,18 +11,18 @@ use super::segment::SegmentSize;
 use super::sent::{Sent, SentLog};
 use crate::contract::{Next, Permit, SenderContext, SenderHalf, Sending, Setbacks, Stamp, Status};
 use crate::report::{Feedback, Losses, Report, TfrcReport};
-use crate::toolbox::{HEALTHY_LOSS, SHORTEST_SILENCE, Silence, UNANSWERED};
+use crate::toolbox::{HEALTHY_LOSS, MIN_SILENCE, MIN_UNACKNOWLEDGED, Silence};
 use headway_units::{Duration, Instant, Probability, Rate};
 use std::collections::VecDeque;
 
-/// Times remembered at which the application was not the limit.
-const NOT_LIMITED: usize = 256;
+/// Maximum number of recorded times at which the application was not the limit.
+const MAX_NOT_LIMITED: usize = 256;
 
-/// The nofeedback timer waits so long at least, in s: timers are no finer (RFC 5348 section 8.3), and a receiver whose Elapsed Times
-/// leave nothing of the round trip must not keep this end awake.
-const LEAST_WAIT: f64 = 1e-3;
+/// Minimum wait of the nofeedback timer, in s: timers are not finer (RFC 5348 section 8.3), and a receiver whose
+/// Elapsed Times equal the round trip must not cause rapid expiries.
+const MIN_WAIT: f64 = 1e-3;
 
-/// The sender half of `tfrc` and `tfrc-sp`.
+/// Sender half of `tfrc` and `tfrc-sp`.
 #[derive(Debug)]
 pub struct TfrcSender {
     options: TfrcOptions,
@@ -31,46 +31,45 @@ pub struct TfrcSender {
     segment: SegmentSize,
     allowed: Allowed,
     pacer: Pacer,
-    /// From the last packet to the next, and when that may go: whatever moves them notes them.
+    /// Gap from the last packet to the next, and the time of the next permission; updated at each change.
     gap: Gap,
     due: Option<Instant>,
     counter: WindowCounter,
     sent: SentLog,
     reported: Reported,
-    /// Counts reports and expired nofeedback timers (ns-2 `round_id`).
+    /// Counter of reports and expired nofeedback timers (ns-2 `round_id`).
     round: u32,
     nofeedback: Option<Instant>,
     fed_back: bool,
-    /// Asks for a report at once (ns-2 `UrgentFlag`).
+    /// Whether packets request an immediate report (ns-2 `UrgentFlag`).
     urgent: bool,
-    /// Data was sent since the nofeedback timer was set.
     sent_since_timer: bool,
     last_sent: Option<Instant>,
-    /// Data bytes sent.
+    /// Data bytes sent so far.
     bytes: u64,
-    /// Those of the last packet.
+    /// Data bytes of the last packet.
     last_size: f64,
-    /// The mean size of the packets that the last report named, if it named any.
+    /// Mean size of the packets that the last report covered, if any.
     mean_size: Option<f64>,
-    /// When the last report came, and how long after the one before it, in s.
+    /// Time of the last report, and the time since the previous one, in s.
     reported_at: Option<Instant>,
     since_report: f64,
     limited: Limited,
     silence: Silence,
-    /// The bytes that may be sent before a round trip is measured after the last silence.
+    /// Bytes that may be sent before the first round-trip measurement after the last silence.
     resumed: Option<f64>,
-    /// The longest gap between packets, in s: that between probes during a silence.
+    /// Longest gap between packets, in s: the probe interval during a silence.
     longest_gap: f64,
-    /// The number behind the newest packet.
+    /// Number of the newest packet plus 1.
     next: u64,
     setbacks: Setbacks,
 }
 
-/// When the application was the limit (ns-2 `datalimited_`, `lastlimited_`, `all_idle_`), and when it was not.
+/// Times at which the application was the limit (ns-2 `datalimited_`, `lastlimited_`, `all_idle_`), and was not.
 #[derive(Debug, Default)]
 struct Limited {
-    /// When all that was allowed had been sent. RFC 5348 section 8.2.1 keeps two such times and allows more: with two,
-    /// reports that come early, for a loss, find none in the round trip that they cover.
+    /// Times at which all permitted data had been sent. RFC 5348 section 8.2.1 keeps two and allows more: with two, an
+    /// early report of a loss finds none in the round trip that it covers.
     not_limited: VecDeque<Instant>,
     now: bool,
     last: Option<Instant>,
@@ -78,18 +77,17 @@ struct Limited {
 }
 
 impl Limited {
-    /// All that is allowed has been sent; sixteen times a round trip are enough to remember.
+    /// Records a time at which all permitted data had been sent, at most sixteen per round trip.
     fn on_all_sent(&mut self, now: Instant, r: f64) {
         if self.not_limited.back().is_none_or(|last| now.since(*last).as_secs_f64() * 16.0 >= r) {
             self.not_limited.push_back(now);
         }
-        if self.not_limited.len() > NOT_LIMITED {
+        if self.not_limited.len() > MAX_NOT_LIMITED {
             self.not_limited.pop_front();
         }
     }
 
-    /// A report names a packet sent at `t_new`: whether the application was the limit for all of the round trip up to
-    /// then.
+    /// Returns whether the application was the limit in the round trip before `t_new`, a reported sending time.
     fn on_report(&mut self, t_new: Instant, r: f64) -> bool {
         while self.not_limited.front().is_some_and(|at| t_new.since(*at).as_secs_f64() >= r) {
             self.not_limited.pop_front();
@@ -156,7 +154,7 @@ impl TfrcSender {
         }
     }
 
-    /// `X_inst` (RFC 5348 section 4.5), in bytes/s.
+    /// Returns `X_inst` (RFC 5348 section 4.5), in bytes/s.
     fn x_inst(&self) -> f64 {
         if let Some(rising) = self.allowed.rising(self.round) {
             return rising;
@@ -166,23 +164,23 @@ impl TfrcSender {
         if self.options.expert.minimum_rate { relieved.max(self.segment.s() / 64.0) } else { relieved }
     }
 
-    /// Notes the gap to the next packet, and when that may go.
-    fn note_due(&mut self) {
+    /// Updates the gap to the next packet and the time of its permission.
+    fn update_due(&mut self) {
         self.gap = self.gap();
         self.due = self.pacer.due(self.gap);
     }
 
     fn gap(&self) -> Gap {
-        let taken = match self.options.paced {
+        let size = match self.options.paced {
             Paced::Bytes => self.last_size,
             Paced::Packets | Paced::Segments => self.segment.s(),
         };
-        let t_ipi = (taken / self.x_inst()).min(self.longest_gap);
+        let t_ipi = (size / self.x_inst()).min(self.longest_gap);
         let waits = self.resumed.is_some_and(|bytes| bytes <= 0.0);
         Gap { t_ipi: if waits { t_ipi.max(self.probe_gap()) } else { t_ipi }, r: self.rtt.r() }
     }
 
-    /// From one probe of a silent path to the next, in s.
+    /// Returns the interval between probes of a silent path, in s.
     fn probe_gap(&self) -> f64 {
         let interval = self.options.probe_interval.map_or(0.0, Duration::as_secs_f64);
         self.rtt.r().unwrap_or(0.0).max(interval)
@@ -191,27 +189,26 @@ impl TfrcSender {
     #[inline(never)]
     fn set_nofeedback(&mut self, now: Instant, x: f64) {
         let r = self.rtt.r().unwrap_or(0.0);
-        let least = match self.options.nofeedback {
+        let minimum = match self.options.nofeedback {
             Nofeedback::FourRtt => 4.0 * r,
             // net/dccp/ccids/ccid3.h, `TFRC_INITIAL_TIMEOUT`.
             Nofeedback::FourRttBounded if !self.fed_back => 2.0,
             Nofeedback::FourRttBounded => (4.0 * r).max(0.2),
             Nofeedback::TwoRtt => 2.0 * r,
         };
-        // Not before the gap behind the last packet is over: each expiry would put the next one off for longer than the timer waits.
-        let taken = if self.options.paced == Paced::Bytes { self.last_size } else { 0.0 };
-        let wait = least.max(2.0 * self.segment.s().max(taken) / x).max(LEAST_WAIT);
+        // Not before the gap after the last packet ends: each expiry postpones the next packet.
+        let size = if self.options.paced == Paced::Bytes { self.last_size } else { 0.0 };
+        let wait = minimum.max(2.0 * self.segment.s().max(size) / x).max(MIN_WAIT);
         self.nofeedback = Some(now + Duration::from_secs_f64(wait));
         self.sent_since_timer = false;
     }
 
-    /// Takes the silence for an outage if several packets have gone without an answer for too long, on a path that lost few
-    /// packets before.
+    /// Treats an expiry as an outage if several packets are unacknowledged on a path with few losses.
     fn begin_silence(&mut self, now: Instant) {
         if self.allowed.p() <= HEALTHY_LOSS
-            && let (UNANSWERED.., Some(first)) = self.sent.unnamed()
+            && let (MIN_UNACKNOWLEDGED.., Some(first)) = self.sent.unacknowledged()
             && let Some(r) = self.rtt.r().filter(|_| self.fed_back)
-            && now.since(first) >= Duration::from_secs_f64(4.0 * r).max(SHORTEST_SILENCE)
+            && now.since(first) >= Duration::from_secs_f64(4.0 * r).max(MIN_SILENCE)
         {
             self.silence.begin(now, self.allowed.p() <= 0.0);
         }
@@ -219,7 +216,7 @@ impl TfrcSender {
         self.longest_gap = if probes { self.probe_gap() } else { f64::INFINITY };
     }
 
-    /// The first report after a silence: the flow starts again, as RFC 5348 section 4.2 starts one.
+    /// Handles the first report after a silence: restarts the flow as in RFC 5348 section 4.2.
     fn end_silence(&mut self, now: Instant) {
         self.longest_gap = f64::INFINITY;
         let moment = self.moment(now);
@@ -227,7 +224,7 @@ impl TfrcSender {
         if self.options.silence_restarts {
             self.reported.restart(self.next);
             self.allowed.restart();
-            // A loss in the first window is one at the initial rate. X_recv covers the silence.
+            // A loss in the first window occurs at the initial rate. X_recv covers the silence.
             if let (Some(r), Some(t_rto)) = (moment.r, self.rtt.t_rto()) {
                 let window = moment.w_init / moment.s;
                 let nominal = self.options.nominal(moment.s);
@@ -237,7 +234,7 @@ impl TfrcSender {
         }
     }
 
-    /// The equation's answer, less what headers take (RFC 4828 section 3).
+    /// Returns the rate of the equation, reduced by headers (RFC 4828 section 3).
     fn x_bps(&self, p: f64) -> f64 {
         let s = self.segment.s();
         let (Some(r), Some(t_rto)) = (self.rtt.r(), self.rtt.t_rto()) else { return f64::INFINITY };
@@ -259,15 +256,15 @@ impl TfrcSender {
         }
     }
 
-    /// `X_recv` as reported, in the coin in which packets are paced.
+    /// Returns `X_recv` as reported, in the unit in which packets are paced.
     fn x_inrecv(&self, report: &TfrcReport<'_>) -> f64 {
         let bytes = report.x_recv.bits_per_second() as f64 / 8.0;
         let s = self.segment.s();
         let packets = self.mean_size.map_or(bytes, |mean_size| bytes * (s / mean_size));
         match self.options.paced {
             Paced::Packets => packets,
-            // Below a packet in four round trips one of them is all that X_recv is of, and who sends a small one with large ones that
-            // were lost would wait for minutes. For Linux it is bytes however few they are: that is not copied.
+            // Below one packet per four round trips, X_recv covers a single packet. A sender of a small packet among
+            // large lost ones would wait for minutes. Linux uses bytes in any case, which is not copied.
             Paced::Bytes | Paced::Segments if bytes > 0.0 => {
                 let one = s / self.since_report;
                 bytes.max(packets.max(one).min(s / (8.0 * self.rtt.r().unwrap_or(1.0))))
@@ -276,7 +273,7 @@ impl TfrcSender {
         }
     }
 
-    /// `X_recv`, lowered by what the receiver's own troubles ask for (RFC 4342 section 5.2).
+    /// Returns `X_recv`, reduced for an overloaded receiver (RFC 4342 section 5.2).
     fn x_recv(&self, feedback: &Feedback<'_>, report: &TfrcReport<'_>) -> f64 {
         let x_inrecv = self.x_inrecv(report);
         let mut x_drop = f64::INFINITY;
@@ -339,8 +336,8 @@ impl SenderHalf for TfrcSender {
         Stamp { ccval: (counter % 16) as u8, rtt, t_rto, round: self.round, urgent: self.urgent, ..Stamp::default() }
     }
 
-    /// In Linux 6.1 `ccid3_hc_tx_send_packet` has moved the nominal send time and the window counter by then; what it counts of packets sent it
-    /// counts in `ccid3_hc_tx_packet_sent`, which a discard does not reach.
+    /// In Linux 6.1, `ccid3_hc_tx_send_packet` has then updated the nominal send time and the window counter; a discard
+    /// does not reach `ccid3_hc_tx_packet_sent`, which counts sent packets.
     fn on_discard(&mut self, now: Instant) {
         if self.last_sent.is_none() && !self.fed_back {
             self.allowed.begin(&self.moment(now));
@@ -361,16 +358,16 @@ impl SenderHalf for TfrcSender {
         self.limited.now
     }
 
-    /// Reports without a round trip or TFRC's numbers are no feedback (RFC 4342 section 6).
+    /// Ignores reports without a round-trip sample or TFRC's values (RFC 4342 section 6).
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let (Report::Tfrc(report), Some(r_sample)) = (feedback.report, feedback.rtt_sample) else { return };
         let r_sample = r_sample.as_secs_f64();
         let acknowledged = self.sent.acknowledge(feedback.acknowledged);
-        if let Some(named) = acknowledged.filter(|_| self.options.expert.counter_keeps_up) {
-            self.counter.on_acknowledged(now, named.newest.counter);
+        if let Some(acknowledged) = acknowledged.filter(|_| self.options.expert.counter_keeps_up) {
+            self.counter.on_acknowledged(now, acknowledged.newest.counter);
         }
         self.since_report = self.reported_at.replace(now).map_or(f64::INFINITY, |last| now.since(last).as_secs_f64());
-        self.mean_size = acknowledged.and_then(|named| named.mean_size).or(self.mean_size);
+        self.mean_size = acknowledged.and_then(|acknowledged| acknowledged.mean_size).or(self.mean_size);
         self.round = self.round.saturating_add(1);
         self.urgent = false;
         if self.silence.end(feedback.acknowledged, self.next) {
@@ -398,12 +395,12 @@ impl SenderHalf for TfrcSender {
         let x_recv = self.x_recv(feedback, &report);
         let t_new = acknowledged.map_or_else(
             || now.checked_sub(Duration::from_secs_f64(r_sample)).unwrap_or(Instant::ZERO),
-            |named| named.newest.at,
+            |acknowledged| acknowledged.newest.at,
         );
         let limited = self.limited.on_report(t_new, r) && x_recv > 0.0;
         let x_before = self.allowed.x();
         let moment = self.moment(now);
-        let news = News {
+        let report = ReceivedReport {
             p,
             x_bps: self.x_bps(p),
             x_recv,
@@ -412,21 +409,21 @@ impl SenderHalf for TfrcSender {
             overloaded: feedback.slow_receiver || feedback.receive_buffer_drops > 0,
         };
         let slow_start = self.allowed.p() <= 0.0 && p <= 0.0;
-        self.allowed.on_report(&moment, &news);
+        self.allowed.on_report(&moment, &report);
         if slow_start || !self.fed_back {
             self.pacer.release(now);
         }
         self.fed_back = true;
         let x = if self.options.nofeedback == Nofeedback::TwoRtt { x_before } else { self.allowed.x() };
         self.set_nofeedback(now, x);
-        self.note_due();
+        self.update_due();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.nofeedback.is_none_or(|at| at > now) {
             return;
         }
-        // Who has sent nothing waits for nothing.
+        // Without sent data, no report was expected.
         self.setbacks.timeouts += u64::from(self.sent_since_timer);
         self.begin_silence(now);
         self.allowed.on_timeout(&self.moment(now));
@@ -435,7 +432,7 @@ impl SenderHalf for TfrcSender {
         self.limited.all_idle |= self.limited.now;
         self.set_nofeedback(now, self.allowed.x());
         self.pacer.release(now);
-        self.note_due();
+        self.update_due();
     }
 
     #[inline]

@@ -1,6 +1,6 @@
-//! Vectors of the RFCs' arithmetic (tests/data/tfrc.json) and of the papers (tests/data/papers.json).
+//! Vectors of the RFCs (tests/data/tfrc.json) and of the papers (tests/data/papers.json).
 
-use super::allowed::{Allowed, Moment, News};
+use super::allowed::{Allowed, Moment, ReceivedReport};
 use super::average::{Average, Interval};
 use super::counter::WindowCounter;
 use super::equation::Equation;
@@ -23,7 +23,7 @@ fn rows(name: &str) -> Vec<Value> {
     data(name).as_array().unwrap().clone()
 }
 
-/// A number, "inf" being infinity.
+/// Returns a number; "inf" is infinity.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::INFINITY)
 }
@@ -78,10 +78,10 @@ fn equation_of_the_papers() {
     }
 }
 
-/// net/dccp/ccids/lib/tfrc_equation.c: p = 1.234 % reads the entry of 1.23 %, 12.3 % that of 12.2 %; a first loss that the
-/// equation puts at 2.437 % is one of 2.44 %, as in a capture of 40 packets (1/2.44 % = 40.98). Below 0.01 % there is no entry.
+/// net/dccp/ccids/lib/tfrc_equation.c: p = 1.234 % uses the entry of 1.23 %, 12.3 % that of 12.2 %. A first loss at
+/// 2.437 % uses 2.44 %, as in a capture of 40 packets (1/2.44 % = 40.98). There is no entry below 0.01 %.
 #[test]
-fn linux_reads_a_table() {
+fn linux_uses_a_table() {
     let exact = Equation::new(&TfrcOptions::preset(Dialect::Rfc));
     let tabled = Equation::new(&TfrcOptions::preset(Dialect::Linux));
     for (p, entry) in [(0.01234, 0.0123), (0.123, 0.122), (0.02, 0.02), (0.000_05, 0.0001)] {
@@ -92,7 +92,7 @@ fn linux_reads_a_table() {
     assert!((tabled.inverse(x, 300.0, 0.0586, 0.2344) - 0.0244).abs() < 1e-12);
 }
 
-/// RFC 5348 section 6.3.1; the last row is below what p = 1 gives for most s.
+/// RFC 5348 section 6.3.1; the last row is below the rate for p = 1 with most s.
 #[test]
 fn inverse() {
     let exact = equation(|_| {});
@@ -162,7 +162,7 @@ fn discount_evolution() {
     }
 }
 
-/// RFC 5348 sections 4.2 to 4.5, and 4.4 after it.
+/// RFC 5348 sections 4.2 to 4.5, followed by 4.4.
 #[test]
 fn sender_trace() {
     let options = rfc();
@@ -189,8 +189,8 @@ fn sender_trace() {
         let p = number(&row["p"]);
         let x_recv = number(&row["X_recv"]) / if i == 8 { 0.85 } else { 1.0 };
         let x_bps = equation.rate(1000.0, r, 4.0 * r, p);
-        let news = News { p, x_bps, x_recv, new_loss: new_loss(i), limited: limited(i), overloaded: false };
-        allowed.on_report(&moment(number(&row["t"]), Some(r), false), &news);
+        let report = ReceivedReport { p, x_bps, x_recv, new_loss: new_loss(i), limited: limited(i), overloaded: false };
+        allowed.on_report(&moment(number(&row["t"]), Some(r), false), &report);
         near(allowed.x(), number(&row["X"]), 1e-12);
         near(allowed.x() * rtt.relief(), number(&row["X_inst"]), 1e-12);
         near(f64::max(4.0 * r, 2000.0 / allowed.x()), number(&row["nofeedback"]), 1e-12);
@@ -208,8 +208,8 @@ fn sender_trace() {
     }
     let mut allowed = Allowed::new(&options, 1000.0);
     for (seconds, x_recv) in [(0.1, 0.0), (0.2, 40_000.0)] {
-        let news = News { p: 0.0, x_bps: 0.0, x_recv, new_loss: false, limited: false, overloaded: false };
-        allowed.on_report(&moment(seconds, Some(0.1), false), &news);
+        let report = ReceivedReport { p: 0.0, x_bps: 0.0, x_recv, new_loss: false, limited: false, overloaded: false };
+        allowed.on_report(&moment(seconds, Some(0.1), false), &report);
     }
     for (row, idle) in traces["idle_in_slow_start"].as_array().unwrap().iter().zip([true, true, false]) {
         allowed.on_timeout(&moment(number(&row["t"]), Some(0.1), idle));
@@ -217,7 +217,7 @@ fn sender_trace() {
     }
 }
 
-/// The paper's sender under RFC 3448: after an idle round trip, X_recv leaves it one packet in 64 s.
+/// The paper's sender by RFC 3448: after an idle round trip, X_recv leaves one packet per 64 s.
 #[test]
 fn twice_the_last_receive_rate() {
     let options = TfrcOptions { receive_limit: ReceiveLimit::Last, idle: Idle::Rfc3448, ..rfc() };
@@ -225,12 +225,12 @@ fn twice_the_last_receive_rate() {
         let s = number(&row["s"]);
         let mut allowed = Allowed::new(&options, s);
         let (x_bps, x_recv) = (number(&row["X_calc"]), number(&row["X_recv"]));
-        let news = News { p: 0.01, x_bps, x_recv, new_loss: false, limited: true, overloaded: false };
+        let report = ReceivedReport { p: 0.01, x_bps, x_recv, new_loss: false, limited: true, overloaded: false };
         for seconds in [0.1, 0.2] {
             let now = at(seconds);
             let (r, w_init) = (Some(0.1), 4.0 * s);
             let moment = Moment { now, s, r, w_init, idle: false, recently_limited: false, round: 0 };
-            allowed.on_report(&moment, &news);
+            allowed.on_report(&moment, &report);
         }
         near(allowed.x(), number(&row["X"]), 1e-12);
     }
@@ -247,7 +247,7 @@ fn ccval() {
     }
 }
 
-/// RFC 4828 section 3: the equation for 1460 B, less headers.
+/// RFC 4828 section 3: the equation for 1460 B, reduced by headers.
 #[test]
 fn small_packets() {
     for row in rows("tfrc_sp") {

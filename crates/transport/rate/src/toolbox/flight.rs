@@ -1,41 +1,41 @@
-//! Which of the packets sent have come.
+//! Record of sent packets and the packets received of them.
 //!
-//! A packet is open until a report says that it has come, or until three packets sent after it have: then it is lost
-//! (NUMDUPACK, RFC 4341 section 5). What is older than the third newest that has come is settled and forgotten; reports on it
-//! are ignored, as RFC 4340 section 11.4.1 demands.
+//! A packet is open until a report lists it as received, or until three packets sent after it are received, which makes
+//! it lost (NUMDUPACK, RFC 4341 section 5). Packets older than the third newest received one are settled and removed;
+//! reports on them are ignored, as RFC 4340 section 11.4.1 requires.
 
 use crate::report::{Arrival, Run, TimedArrival, TimedReport};
 use headway_units::{Bytes, Ecn, Instant};
 use std::collections::VecDeque;
 
-/// So many later packets that have come make one lost.
+/// Number of later packets received after which a packet is lost.
 const NUMDUPACK: u32 = 3;
 
-/// What a report newly tells of a data packet.
+/// New information of a report about a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Its number.
+pub struct PacketUpdate {
+    /// Packet number.
     pub number: u64,
-    /// When it went.
+    /// Sending time.
     pub sent: Instant,
-    /// Its data.
+    /// Data of the packet.
     pub size: Bytes,
-    /// What is new.
-    pub news: News,
-    /// When it came, by the receiver's clock, if the report says so.
-    pub came: Option<Instant>,
+    /// New state.
+    pub outcome: PacketOutcome,
+    /// Arrival time by the receiver's clock, if reported.
+    pub arrived: Option<Instant>,
 }
 
-/// What has become of a data packet; each is told once.
+/// New state of a data packet; each is returned once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// It has come.
+pub enum PacketOutcome {
+    /// Received.
     Received,
-    /// It has come with Congestion Experienced.
+    /// Received with Congestion Experienced.
     Marked,
-    /// It was received, and a copy of it marked (the free cell of RFC 4340 section 11.4.1's table).
+    /// Received before, and a duplicate of it marked (the free cell of the table in RFC 4340 section 11.4.1).
     MarkedLater,
-    /// It is lost.
+    /// Lost.
     Lost,
 }
 
@@ -44,127 +44,138 @@ struct Sent {
     at: Instant,
     size: u32,
     data: bool,
-    fate: Arrival,
+    state: Arrival,
 }
 
-/// The packets that are not settled: what a controller that goes by arrivals keeps of what it sent.
+/// Record of the packets that are not settled, for a controller with per-packet feedback.
 #[derive(Clone, Debug)]
 pub struct Flight {
-    /// The number of the first one.
     first: u64,
     packets: VecDeque<Sent>,
-    /// One more than the place of the newest packet that has come; 0 if none has.
-    come: usize,
+    /// Index of the newest packet received plus 1; 0 if none.
+    received_end: usize,
     capacity: usize,
 }
 
 impl Flight {
-    /// An empty one, which will hold so many packets at most, 16 B each.
+    /// Creates an empty record of at most `capacity` packets, 16 B each.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self { first: 0, packets: VecDeque::new(), come: 0, capacity }
+        Self { first: 0, packets: VecDeque::new(), received_end: 0, capacity }
     }
 
-    /// The number that the next packet takes.
+    /// Returns the number of the next packet.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.first.wrapping_add(self.packets.len() as u64)
     }
 
-    /// A packet goes. `data`: the bytes of the application on it, if it carries any. Returns the oldest, if it was an open data packet that
-    /// has to give way.
+    /// Adds a packet. `data` is the number of application bytes, if it carries any. Returns an open data packet removed
+    /// for lack of space.
     pub fn send(&mut self, now: Instant, number: u64, data: Option<Bytes>) -> Option<u64> {
-        let mut given_up = None;
+        let mut removed = None;
         if self.packets.len() >= self.capacity {
             let oldest = self.packets.pop_front();
-            given_up = oldest.filter(|sent| sent.data && sent.fate == Arrival::NotReceived).map(|_| self.first);
+            removed = oldest.filter(|sent| sent.data && sent.state == Arrival::NotReceived).map(|_| self.first);
             self.first = self.first.wrapping_add(1);
-            self.come = self.come.saturating_sub(1);
+            self.received_end = self.received_end.saturating_sub(1);
         }
         if self.packets.is_empty() {
             self.first = number;
         }
         let size = data.map_or(0, |size| u32::try_from(size.count()).unwrap_or(u32::MAX));
-        self.packets.push_back(Sent { at: now, size, data: data.is_some(), fate: Arrival::NotReceived });
-        given_up
+        self.packets.push_back(Sent { at: now, size, data: data.is_some(), state: Arrival::NotReceived });
+        removed
     }
 
-    /// Forgets everything sent so far.
+    /// Removes all packets.
     pub fn clear(&mut self) {
         self.first = self.next();
         self.packets.clear();
-        self.come = 0;
+        self.received_end = 0;
     }
 
-    /// The place of a number, if it is neither settled nor yet to be sent.
+    /// Returns the index of a number, if it was sent and is not settled.
     fn place(&self, number: u64) -> Option<usize> {
         let place = number.wrapping_sub(self.first);
         (place < self.packets.len() as u64).then_some(place as usize)
     }
 
-    /// A packet has come: says so, if that is new.
-    fn come(&mut self, place: usize, marked: bool, came: Option<Instant>, told: &mut impl FnMut(Told)) {
+    /// Marks a packet as received and reports the change, if any.
+    fn mark_received(
+        &mut self,
+        place: usize,
+        marked: bool,
+        arrived: Option<Instant>,
+        on_update: &mut impl FnMut(PacketUpdate),
+    ) {
         let Some(sent) = self.packets.get_mut(place) else { return };
-        let news = match (sent.fate, marked) {
-            (Arrival::NotReceived, true) => News::Marked,
-            (Arrival::NotReceived, false) => News::Received,
-            (Arrival::Received, true) => News::MarkedLater,
+        let outcome = match (sent.state, marked) {
+            (Arrival::NotReceived, true) => PacketOutcome::Marked,
+            (Arrival::NotReceived, false) => PacketOutcome::Received,
+            (Arrival::Received, true) => PacketOutcome::MarkedLater,
             _ => return,
         };
-        sent.fate = if marked { Arrival::Marked } else { Arrival::Received };
+        sent.state = if marked { Arrival::Marked } else { Arrival::Received };
         if sent.data {
             let (number, size) = (self.first.wrapping_add(place as u64), Bytes::new(sent.size.into()));
-            told(Told { number, sent: sent.at, size, news, came });
+            on_update(PacketUpdate { number, sent: sent.at, size, outcome, arrived });
         }
     }
 
-    /// A report of arrivals: `runs` from `acknowledged` downwards. Says of each data packet what is new.
-    pub fn report(&mut self, acknowledged: u64, runs: &[Run], mut told: impl FnMut(Told)) {
+    /// Processes a report of arrivals, `runs` from `acknowledged` downwards, and calls `on_update` for each new state.
+    pub fn report(&mut self, acknowledged: u64, runs: &[Run], mut on_update: impl FnMut(PacketUpdate)) {
         let Some(place) = self.place(acknowledged) else { return };
         let mut end = place + 1;
         for run in runs {
             let start = end - run.packets.min(end as u64) as usize;
             if run.arrival != Arrival::NotReceived && start < end {
-                self.come = self.come.max(end);
-                (start..end).for_each(|place| self.come(place, run.arrival == Arrival::Marked, None, &mut told));
+                self.received_end = self.received_end.max(end);
+                (start..end)
+                    .for_each(|place| self.mark_received(place, run.arrival == Arrival::Marked, None, &mut on_update));
             }
             end = start;
             if end == 0 {
                 break;
             }
         }
-        self.settle(&mut told);
+        self.settle(&mut on_update);
     }
 
-    /// A report of arrivals with their times: the same.
-    pub fn report_timed(&mut self, acknowledged: u64, report: &TimedReport<'_>, mut told: impl FnMut(Told)) {
+    /// Processes a report of arrivals with times, like [`report`](Self::report).
+    pub fn report_timed(
+        &mut self,
+        acknowledged: u64,
+        report: &TimedReport<'_>,
+        mut on_update: impl FnMut(PacketUpdate),
+    ) {
         let Some(newest) = self.place(acknowledged) else { return };
         for (place, arrival) in (0..=newest).rev().zip(report.arrivals) {
             if let TimedArrival::Received { ecn, before } = arrival {
-                self.come = self.come.max(place + 1);
-                let came = before.and_then(|before| report.clock.checked_sub(before));
-                self.come(place, *ecn == Ecn::Ce, came, &mut told);
+                self.received_end = self.received_end.max(place + 1);
+                let arrived = before.and_then(|before| report.clock.checked_sub(before));
+                self.mark_received(place, *ecn == Ecn::Ce, arrived, &mut on_update);
             }
         }
-        self.settle(&mut told);
+        self.settle(&mut on_update);
     }
 
-    /// Finds the lost, and forgets what is below the third newest that has come.
-    fn settle(&mut self, told: &mut impl FnMut(Told)) {
+    /// Finds lost packets and removes those below the third newest received one.
+    fn settle(&mut self, on_update: &mut impl FnMut(PacketUpdate)) {
         let mut later = 0;
-        let third = (0..self.come).rev().find(|&place| {
-            later += u32::from(self.packets.get(place).is_some_and(|sent| sent.fate != Arrival::NotReceived));
+        let third = (0..self.received_end).rev().find(|&place| {
+            later += u32::from(self.packets.get(place).is_some_and(|sent| sent.state != Arrival::NotReceived));
             later == NUMDUPACK
         });
         let Some(third) = third else { return };
         for (place, sent) in self.packets.drain(..third).enumerate() {
-            if sent.data && sent.fate == Arrival::NotReceived {
+            if sent.data && sent.state == Arrival::NotReceived {
                 let (number, size) = (self.first.wrapping_add(place as u64), Bytes::new(sent.size.into()));
-                told(Told { number, sent: sent.at, size, news: News::Lost, came: None });
+                on_update(PacketUpdate { number, sent: sent.at, size, outcome: PacketOutcome::Lost, arrived: None });
             }
         }
         self.first = self.first.wrapping_add(third as u64);
-        self.come -= third;
+        self.received_end -= third;
     }
 }
 
@@ -174,7 +185,7 @@ mod tests {
     use Arrival::{Marked, NotReceived, Received};
     use headway_units::Duration;
 
-    /// The sender's table of RFC 4340 section 11.4.1, row by row, with 1 in its free cell.
+    /// Sender's table of RFC 4340 section 11.4.1, row by row, with 1 in its free cell.
     #[test]
     fn table_of_ack_vector_consistency() {
         for (old, new, state) in [
@@ -190,22 +201,23 @@ mod tests {
         ] {
             let mut flight = Flight::new(10);
             flight.send(Instant::ZERO, 7, Some(Bytes::new(1000)));
-            let mut told = vec![];
+            let mut updates = vec![];
             for arrival in [old, new] {
-                flight.report(7, &[Run { arrival, packets: 1 }], |this| told.push((this.number, this.news)));
+                flight
+                    .report(7, &[Run { arrival, packets: 1 }], |update| updates.push((update.number, update.outcome)));
             }
-            assert_eq!(flight.packets[0].fate, state, "{old:?}, {new:?}");
+            assert_eq!(flight.packets[0].state, state, "{old:?}, {new:?}");
             let wanted: &[_] = match (old, new) {
-                (Received, Marked) => &[(7, News::Received), (7, News::MarkedLater)],
-                _ if state == Received => &[(7, News::Received)],
-                _ if state == Marked => &[(7, News::Marked)],
+                (Received, Marked) => &[(7, PacketOutcome::Received), (7, PacketOutcome::MarkedLater)],
+                _ if state == Received => &[(7, PacketOutcome::Received)],
+                _ if state == Marked => &[(7, PacketOutcome::Marked)],
                 _ => &[],
             };
-            assert_eq!(told, wanted, "{old:?}, {new:?}");
+            assert_eq!(updates, wanted, "{old:?}, {new:?}");
         }
     }
 
-    /// Numbers 10 to 15; the report names 14 and tells of five: when each came is its own clock less what had passed.
+    /// A report on 14 with six entries: arrival times are the receiver's clock minus the ages.
     #[test]
     fn times_of_arrival() {
         let mut flight = Flight::new(10);
@@ -217,18 +229,18 @@ mod tests {
         let marked = TimedArrival::Received { ecn: Ecn::Ce, before: None };
         let arrivals = [before(0), marked, before(3), TimedArrival::NotReceived, before(9), before(20)];
         let report = TimedReport { clock: Instant::from_millis(1000), arrivals: &arrivals };
-        let mut told = vec![];
-        flight.report_timed(14, &report, |this| {
+        let mut updates = vec![];
+        flight.report_timed(14, &report, |update| {
             let ms = |at: Instant| at.as_nanos() / 1_000_000;
-            told.push((this.number, ms(this.sent), this.size.count(), this.news, this.came.map(ms)));
+            updates.push((update.number, ms(update.sent), update.size.count(), update.outcome, update.arrived.map(ms)));
         });
         assert_eq!(
-            told,
+            updates,
             [
-                (14, 14, 1400, News::Received, Some(1000)),
-                (13, 13, 1300, News::Marked, None),
-                (10, 10, 1000, News::Received, Some(991)),
-                (11, 11, 1100, News::Lost, None),
+                (14, 14, 1400, PacketOutcome::Received, Some(1000)),
+                (13, 13, 1300, PacketOutcome::Marked, None),
+                (10, 10, 1000, PacketOutcome::Received, Some(991)),
+                (11, 11, 1100, PacketOutcome::Lost, None),
             ]
         );
         assert_eq!(flight.next(), 16);

@@ -1,22 +1,22 @@
-//! Parts that controllers are made of, each for more than one of them.
+//! Components shared by several controllers.
 //!
-//! - [`Flight`]: which of the packets sent have come, are lost, or are still under way.
-//! - [`Rto`]: the timeout of RFC 6298.
-//! - [`Silence`]: whether the path is silent, and which packets measure the silence.
-//! - [`Pacer`]: when the next packet may go at a rate or by a gap, without drift.
+//! - [`Flight`]: record of sent packets that are received, lost, or in flight.
+//! - [`Rto`]: retransmission timeout of RFC 6298.
+//! - [`Silence`]: detection of a silent path, and of packets whose round trip includes a silence.
+//! - [`Pacer`]: drift-free pacing by a rate or a gap.
 //!
-//! Means of round trips are `RoundTripEstimate` of headway-units.
+//! For means of round-trip times see `RoundTripEstimate` of headway-units.
 
 mod flight;
 mod pacer;
 mod rto;
 mod silence;
 
-pub use flight::{Flight, News, Told};
+pub use flight::{Flight, PacketOutcome, PacketUpdate};
 pub(crate) use pacer::Fine;
 pub use pacer::Pacer;
 pub use rto::{Rto, RtoRules};
 pub use silence::Silence;
 pub(crate) use silence::{
-    HEALTHY_LOSS, PACKETS_BETWEEN, PROBE_INTERVAL, REPORTS_BETWEEN, SHORTEST_SILENCE, UNANSWERED,
+    HEALTHY_LOSS, MIN_PACKETS_BETWEEN, MIN_REPORTS_BETWEEN, MIN_SILENCE, MIN_UNACKNOWLEDGED, PROBE_INTERVAL,
 };

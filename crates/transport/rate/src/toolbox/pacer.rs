@@ -1,9 +1,9 @@
-//! When the next packet may go, by a gap that may change with each packet.
+//! Pacing by a gap that may change with each packet.
 
 use crate::contract::Permit;
 use headway_units::{Bytes, Duration, Instant, Rate};
 
-/// An instant and a fraction of a nanosecond, from 0 to 1.
+/// Instant with a fraction of a nanosecond, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fine {
     pub(crate) at: Instant,
@@ -15,7 +15,7 @@ impl Fine {
         Self { at, fraction: 0.0 }
     }
 
-    /// Later by `ns`; "never" if that is too long.
+    /// Returns the instant `ns` later; [`Instant::FAR_FUTURE`] if out of range.
     pub(crate) fn after(self, ns: f64) -> Self {
         let ns = self.fraction + ns;
         if ns < u64::MAX as f64 {
@@ -27,25 +27,25 @@ impl Fine {
     }
 }
 
-/// Spaces packets evenly. Gaps keep their fraction of a nanosecond, so that the n-th packet goes when it should. A packet that goes late
-/// makes those behind it late: there are no bursts to catch up, but for as long as `credit` says.
+/// Even pacing of packets. Gaps keep their fraction of a nanosecond, so that errors do not accumulate. A late packet
+/// delays later ones, without bursts to catch up, except within `credit`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Option<Fine>,
     credit: Duration,
-    /// The last gap, if the next packet is due that long after the last one went.
+    /// Last gap, if the next packet is due exactly that long after the last one.
     gap_s: Option<f64>,
 }
 
 impl Pacer {
-    /// The first packet may go at once. A sender that had nothing to send may catch up on the packets of the last `credit`, in a burst; zero: on
-    /// none.
+    /// Creates a pacer that permits the first packet immediately. After a pause, the packets of `credit` may be a
+    /// burst.
     #[must_use]
     pub const fn new(credit: Duration) -> Self {
         Self { next: None, credit, gap_s: None }
     }
 
-    /// Whether a packet may go.
+    /// Returns whether a packet may be sent now, or when.
     #[must_use]
     pub fn permit(&self, now: Instant) -> Permit {
         match self.next {
@@ -54,10 +54,10 @@ impl Pacer {
         }
     }
 
-    /// A packet goes now; the next one so many seconds later. Infinitely many are never.
+    /// Handles a packet sent now; the next is due `gap_s` seconds later, never if infinite.
     pub fn on_send(&mut self, now: Instant, gap_s: f64) {
         let oldest = now.checked_sub(self.credit).unwrap_or(Instant::ZERO);
-        // Who wakes at the nearest nanosecond wakes one late at most, which is no delay.
+        // A wake-up at the nearest nanosecond may be 1 ns late, which does not count as a delay.
         let due = self
             .next
             .filter(|next| next.at + Duration::from_nanos(1) >= oldest)
@@ -66,19 +66,19 @@ impl Pacer {
         self.next = Some(due.after(gap_s.max(0.0) * 1e9));
     }
 
-    /// From the last packet to the next, in s, where that is the last gap and no more: exact, while [`Permit::At`] is in nanoseconds.
+    /// Returns the unrounded time from the last packet to the next, in s, if it equals the last gap.
     #[must_use]
     pub const fn last_gap_s(&self) -> Option<f64> {
         self.gap_s
     }
 
-    /// The gap of packets of this size at this rate, from start to start, in seconds. At no rate it is infinite.
+    /// Returns the gap from start to start of packets of this size at this rate, in seconds; infinite at rate zero.
     #[must_use]
     pub fn gap_s(size: Bytes, rate: Rate) -> f64 {
         size.count() as f64 * 8.0 / rate.bits_per_second() as f64
     }
 
-    /// The gap has become shorter: the next packet may go at this instant at the latest.
+    /// Permits the next packet at `at` at the latest, after the gap has become shorter.
     pub fn hasten(&mut self, at: Instant) {
         if self.next.is_some_and(|next| next.at > at) {
             (self.next, self.gap_s) = (Some(Fine::at(at)), None);
@@ -90,9 +90,9 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// The n-th packet of 1000 B at 777,777 B/s goes n * 1000 / 777,777 s after the first, to the nanosecond.
+    /// The n-th packet of 1000 B at 777,777 B/s is sent n * 1000 / 777,777 s after the first, to the nanosecond.
     #[test]
-    fn no_fraction_is_lost() {
+    fn fractions_of_a_nanosecond_are_kept() {
         let gap = Pacer::gap_s(Bytes::new(1000), Rate::from_bits_per_second(777_777 * 8));
         let (mut pacer, mut now) = (Pacer::new(Duration::ZERO), Instant::from_secs(3));
         for n in 0u128..100_000 {
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// 10 ms apart, then nothing for a second: what may follow at once is what was missed in as long as times are kept.
+    /// Packets every 10 ms, then a pause of a second: the packets of the last `credit` may follow immediately.
     #[test]
     fn credit() {
         for (credit, packets) in [(0, 1), (35, 4), (5000, 100)] {

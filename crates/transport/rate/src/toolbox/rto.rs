@@ -1,48 +1,47 @@
-//! The timeout (RFC 6298). With R' a sample and G the clock's granularity:
+//! Retransmission timeout (RFC 6298). With a sample R' and the clock granularity G:
 //!
 //! ```text
 //! first:  SRTT = R', RTTVAR = R'/2
 //! next:   RTTVAR += (|SRTT - R'| - RTTVAR)/4,  SRTT += (R' - SRTT)/8
-//! RTO     = SRTT + max(G, 4 RTTVAR), with the least under the whole or under the second part, and a most
+//! RTO     = SRTT + max(G, 4 RTTVAR), with a minimum of the sum or of the second term, and a maximum
 //! ```
 //!
-//! A packet is never sent twice, so that every sample is of one packet and ends the back-off (Karn's rule is void).
+//! Packets are not retransmitted, so every sample ends the back-off (Karn's algorithm is not needed).
 
 use headway_units::{Duration, RoundTripEstimate, RtoFloor};
 
-/// The numbers of RFC 6298 that are anybody's choice.
+/// Parameters of RFC 6298.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
-    /// Before the first round-trip sample.
+    /// Timeout before the first round-trip sample.
     pub initial: Duration,
-    /// The least.
+    /// Minimum timeout or variance term.
     pub least: Duration,
-    /// What it is the least of.
+    /// Quantity bounded by `least`.
     pub floor: RtoFloor,
-    /// The most, back-off included.
+    /// Maximum timeout, including back-off.
     pub most: Duration,
-    /// G, the granularity of the sender's clock.
+    /// Granularity G of the sender's clock.
     pub granularity: Duration,
 }
 
-/// The timeout and its back-off.
+/// Timeout and its back-off.
 #[derive(Clone, Debug)]
 pub struct Rto {
     rules: RtoRules,
     round_trip: RoundTripEstimate,
     rto: Duration,
-    /// The last sample.
     newest: Option<Duration>,
 }
 
 impl Rto {
-    /// Before the first sample.
+    /// Creates an estimator without samples.
     #[must_use]
     pub fn new(rules: RtoRules) -> Self {
         Self { rules, round_trip: RoundTripEstimate::default(), rto: rules.initial, newest: None }
     }
 
-    /// A round trip was measured.
+    /// Adds a round-trip sample.
     pub fn sample(&mut self, r: Duration) {
         let RtoRules { least, floor, most, granularity, .. } = self.rules;
         self.newest = Some(r);
@@ -56,26 +55,26 @@ impl Rto {
         self.rto = rto.min(most);
     }
 
-    /// The timer ran out (RFC 6298 step 5.5).
+    /// Doubles the timeout after an expiry (RFC 6298 step 5.5).
     pub fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.rules.most);
     }
 
-    /// The timeout to set now.
+    /// Returns the current timeout.
     #[must_use]
     pub const fn timeout(&self) -> Duration {
         self.rto
     }
 
-    /// The smoothed round trip.
+    /// Returns the smoothed round-trip time.
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
         self.round_trip.mean()
     }
 
-    /// SRTT, or the newest sample if that is longer: SRTT lags while the queue grows.
+    /// Returns SRTT, or the newest sample if that is longer: SRTT lags while the queue grows.
     #[must_use]
-    pub fn present_rtt(&self) -> Option<Duration> {
+    pub fn current_rtt(&self) -> Option<Duration> {
         self.newest.max(self.round_trip.mean())
     }
 }
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(rto.timeout(), Duration::from_millis(1450));
     }
 
-    /// Where the least timeout stands: ns-2 under the whole (`min_rto_` 1.0), Linux under the variance (200 ms).
+    /// The minimum applies to the sum in ns-2 (`min_rto_` 1.0) and to the variance term in Linux (200 ms).
     #[test]
     fn floors() {
         assert_eq!(after(Dialect::Ns2, &[40; 100]).timeout(), Duration::from_secs(1));
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(after(Dialect::Rfc, &[40; 100]).timeout(), Duration::from_millis(340));
     }
 
-    /// RFC 6298 step 5.5, and section 5: the next sample ends the back-off.
+    /// RFC 6298 step 5.5 and section 5: the next sample ends the back-off.
     #[test]
     fn back_off() {
         let mut rto = after(Dialect::Rfc, &[]);
@@ -136,9 +135,9 @@ mod tests {
         assert_eq!(rto.timeout(), Duration::from_millis(1200));
     }
 
-    /// What a peer can make us measure: nothing overflows.
+    /// Extreme samples do not overflow.
     #[test]
-    fn absurd_samples() {
+    fn extreme_samples_do_not_overflow() {
         let options = TcpLikeOptions::preset(Dialect::Ns2);
         let mut rto = Rto::new(options.expert.rto());
         for r in [Duration::MAX, Duration::ZERO, Duration::MAX, Duration::MAX] {

@@ -1,47 +1,47 @@
-//! Silences: how a sender treats a path that stops answering.
+//! Silences: treatment of a path that stops acknowledging.
 //!
-//! An outage samples neither the loss rate nor the round trip of the path after it. A sender therefore takes a silence for
-//! an outage if nothing answers several packets for longer than a timeout. It probes the path during the silence, and starts
-//! again slowly after it. Persistent congestion looks similar, so two conditions apply. The flow must be healthy before the
-//! silence (its controller decides), and must have received [`REPORTS_BETWEEN`] reports since the last one.
+//! An outage is no sample of the loss rate or round-trip time of the path after it. A sender therefore treats a silence
+//! as an outage if several packets are not acknowledged for longer than a timeout. It probes the path during the
+//! silence, and then restarts slowly. Persistent congestion appears similar, so two conditions apply. The flow must
+//! have been healthy before (as decided by its controller), with [`MIN_REPORTS_BETWEEN`] reports since
+//! the last silence.
 
 use headway_units::{Duration, Instant};
 
-/// The shortest silence, as the least timeout of Linux; four round trips if that is longer (RFC 5348 section 4.3).
-pub(crate) const SHORTEST_SILENCE: Duration = Duration::from_millis(200);
-/// Packets without an answer that make a silence, as many as make a loss (RFC 5681 section 3.2).
-pub(crate) const UNANSWERED: usize = 3;
-/// The highest loss event rate of a healthy flow: a window of four packets, below which timeouts are the rule (RFC 5348
-/// section 3.1).
+/// Minimum duration of a silence, the minimum timeout of Linux; four round trips if longer (RFC 5348 section 4.3).
+pub(crate) const MIN_SILENCE: Duration = Duration::from_millis(200);
+/// Number of unacknowledged packets for a silence, the same as for a loss (RFC 5681 section 3.2).
+pub(crate) const MIN_UNACKNOWLEDGED: usize = 3;
+/// Maximum loss event rate of a healthy flow: a window of four packets (RFC 5348 section 3.1).
 pub(crate) const HEALTHY_LOSS: f64 = 0.1;
-/// The gap between probes, or a round trip if that is longer (RFC 8085 section 3.1.3 allows one datagram in each; RFC 4340
-/// section 3.4 takes 200 ms for a round trip that is not known).
+/// Interval of probes, or a round trip if longer (RFC 8085 section 3.1.3 allows one datagram in each; RFC 4340 section
+/// 3.4 assumes 200 ms for an unknown round trip).
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(200);
-/// How long a silent path is probed. The controller's own back-off follows.
-const LONGEST_PROBED: Duration = Duration::from_secs(60);
-/// Reports before a silence is taken for an outage, at the beginning and after another one.
-pub(crate) const REPORTS_BETWEEN: u32 = 8;
-/// Packets that arrive without a loss after a silence, before another one is taken for an outage: as many as separate two losses at
-/// [`HEALTHY_LOSS`]. On a narrow path that drops three of four packets, fewer arrive.
-pub(crate) const PACKETS_BETWEEN: u64 = 10;
+/// Duration for which a silent path is probed. Then the controller's back-off applies.
+const MAX_PROBED: Duration = Duration::from_secs(60);
+/// Minimum number of reports before a silence is treated as an outage, initially and after another one.
+pub(crate) const MIN_REPORTS_BETWEEN: u32 = 8;
+/// Minimum number of packets received without a loss after a silence, before another one is treated as an outage: the
+/// distance of two losses at [`HEALTHY_LOSS`]. On a narrow path that drops three of four packets, fewer arrive.
+pub(crate) const MIN_PACKETS_BETWEEN: u64 = 10;
 
-/// The silence of a path, as its sender sees it.
+/// State of the detection of silences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     began: Option<Instant>,
-    /// The first packet after the last silence.
+    /// Number of the first packet after the last silence.
     fresh_from: u64,
-    /// Reports since the beginning, or since the last silence.
+    /// Reports since the start or the last silence.
     reports: u32,
-    /// Packets that have arrived since the last silence, if none was lost.
+    /// Packets received since the last silence, if none was lost.
     arrived: u64,
 }
 
 impl Silence {
-    /// Begins a silence, if enough reports have arrived since the last one, or enough packets and nothing was lost (`lossless`).
-    /// Returns whether it has begun now.
+    /// Begins a silence if enough reports have arrived since the last one, or enough packets without a loss
+    /// (`lossless`). Returns whether a silence begins.
     pub fn begin(&mut self, now: Instant, lossless: bool) -> bool {
-        let enough = self.reports >= REPORTS_BETWEEN || lossless && self.arrived >= PACKETS_BETWEEN;
+        let enough = self.reports >= MIN_REPORTS_BETWEEN || lossless && self.arrived >= MIN_PACKETS_BETWEEN;
         let begins = enough && self.began.is_none();
         if begins {
             self.began = Some(now);
@@ -49,7 +49,7 @@ impl Silence {
         begins
     }
 
-    /// Counts a report on packet `acknowledged` that arrives before packet `next` is sent. Returns whether it ends a silence.
+    /// Handles a report on packet `acknowledged` before packet `next` is sent. Returns whether it ends a silence.
     pub fn end(&mut self, acknowledged: u64, next: u64) -> bool {
         let ended = self.began.take().is_some();
         if ended {
@@ -61,10 +61,10 @@ impl Silence {
         ended
     }
 
-    /// Returns whether the path is silent, and for less than a minute.
+    /// Returns whether the path has been silent for less than a minute.
     #[must_use]
     pub fn is_probed(&self, now: Instant) -> bool {
-        self.began.is_some_and(|began| now.since(began) < LONGEST_PROBED)
+        self.began.is_some_and(|began| now.since(began) < MAX_PROBED)
     }
 
     /// Returns whether the round trip of this packet includes a silence.
@@ -78,14 +78,13 @@ impl Silence {
 mod tests {
     use super::*;
 
-    /// After enough reports.
     fn established() -> Silence {
         let mut silence = Silence::default();
-        (0..REPORTS_BETWEEN).for_each(|_| assert!(!silence.end(0, 0)));
+        (0..MIN_REPORTS_BETWEEN).for_each(|_| assert!(!silence.end(0, 0)));
         silence
     }
 
-    /// RFC 6298 section 3: packets from before the end of a silence do not measure the path.
+    /// RFC 6298 section 3: packets sent before the end of a silence do not measure the path.
     #[test]
     fn samples_of_a_silence() {
         let mut silence = established();
@@ -96,7 +95,7 @@ mod tests {
         assert_eq!([6, 7].map(|number| silence.covers(number)), [true, false]);
     }
 
-    /// RFC 8085 section 3.1.3 bounds probes, and a minute bounds how long they last.
+    /// RFC 8085 section 3.1.3 limits probes; they end after a minute.
     #[test]
     fn a_silence_is_probed_for_a_minute() {
         let mut silence = established();
@@ -106,7 +105,7 @@ mod tests {
         assert!(silence.is_probed(Instant::from_millis(60_999)) && !silence.is_probed(Instant::from_secs(61)));
     }
 
-    /// A radio that fails twice: nothing was lost between the two outages.
+    /// Two outages of a radio link without losses in between.
     #[test]
     fn a_second_silence_without_losses() {
         for (arrived, lossless, outage) in [(10, true, true), (9, true, false), (10, false, false)] {
@@ -122,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Persistent congestion: a silence after losses, within eight reports of the last one, is loss.
+    /// Persistent congestion: a silence after losses, within eight reports after the last one, counts as loss.
     #[test]
     fn a_second_silence_is_loss() {
         let mut silence = established();

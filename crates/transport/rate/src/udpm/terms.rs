@@ -1,11 +1,12 @@
-//! What both ends of a connection agree on at set-up: the rate of each scale, and the rules of the receiver (paper section 2.2).
+//! Parameters that the peers of a connection negotiate at set-up: scales and rules (paper section 2.2).
 //!
-//! The sender of the data knows its encodings, so it decides the scales. The rules are one byte, of which each end accepts one or all.
+//! The data sender knows its encodings and decides the scales. Each peer accepts one of the rules or all.
 //!
 //! ```text
 //! scales   0, interval, levels (2 bytes), step    the rates are step, 2 * step, .. levels * step
-//!          1, interval, rate, rate, ..            1 to 49 rates, each above the one before
-//! rules    bits 0 and 1: 0 interval, 1 round-trip, 2 packet; bit 2: each loss halves; bits 3 and 4, of round-trip only:
+//!          1, interval, rate, rate, ..            1 to 49 rates in ascending order
+//! rules    bits 0 and 1: 0 interval, 1 round-trip, 2 packet; bit 2: each loss halves; bits 3 and 4, of round-trip
+//! only:
 //!          0 measured, 1 one-way, 2 least-one-way
 //! ```
 //!
@@ -19,13 +20,13 @@ const MULTIPLES: u8 = 0;
 const LIST: u8 = 1;
 /// Bytes of an interval or a rate.
 const NUMBER: usize = 5;
-/// Rates in a list at most: a feature's value has 252 bytes at most (RFC 4340 sections 5.8 and 6.1).
-const MOST_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
+/// Maximum number of rates in a list: a feature value has at most 252 bytes (RFC 4340 sections 5.8 and 6.1).
+const MAX_LISTED: usize = (252 - 1 - NUMBER) / NUMBER;
 
-/// What both halves of a controller agree on before the first packet of data.
+/// Parameters that both halves of a controller agree on before the first data packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Rates and interval, encoded, at most 252 bytes. The sender of the data decides them.
+    /// Rates and interval, encoded in at most 252 bytes. Decided by the data sender.
     pub scales: Vec<u8>,
     /// One of [`RULES`](Self::RULES).
     pub rules: u8,
@@ -35,32 +36,31 @@ impl Terms {
     /// All rules, the initial ones first.
     pub const RULES: [u8; 10] = [0, 4, 2, 6, 1, 5, 9, 13, 17, 21];
 
-    /// The terms of a connection that has negotiated none: ten rates, 0.2 Mb/s apart, and a decision each 100 ms.
+    /// Returns the terms of a connection without negotiation: ten rates in steps of 0.2 Mb/s.
     #[must_use]
     pub fn initial() -> Self {
         UdpmOptions::preset(Dialect::default()).terms()
     }
 
-    /// Returns whether these bytes are scales.
+    /// Checks that these bytes encode scales.
     ///
     /// # Errors
-    ///
-    /// What is wrong with them.
+    /// Returns the first problem found.
     pub fn check_scales(bytes: &[u8]) -> Result<(), TermsError> {
         UdpmOptions::preset(Dialect::default()).with_scales(bytes).map(drop)
     }
 }
 
-/// Why terms are refused.
+/// Error of terms that are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermsError {
-    /// Bytes that are missing or left over.
+    /// Missing or surplus bytes.
     Length(usize),
-    /// A first byte that is no form of scales.
+    /// Unknown form of scales in the first byte.
     Form(u8),
-    /// A value that the options of the controller exclude.
+    /// Value that the options of the controller exclude.
     Option(OptionError),
-    /// A number that encodes no rules.
+    /// Number that encodes no rules.
     Rules(u8),
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for TermsError {
         match self {
             Self::Length(len) => write!(
                 f,
-                "scales: {len} bytes are no scales; expected 13 bytes for multiples of a step, or 6 and 5 for each of 1 to 49 rates"
+                "scales: {len} bytes are not valid; expected 13 bytes for multiples of a step, or 6 and 5 for each of 1 to 49 rates"
             ),
             Self::Form(form) => {
                 write!(f, "scales: form {form} is unknown; expected 0 (multiples of a step) or 1 (a list)")
@@ -96,14 +96,14 @@ impl UdpmOptions {
         Terms { scales, rules: self.rules() }
     }
 
-    /// Checks that the scales have a form on the wire.
+    /// Checks that the scales can be encoded.
     pub(crate) fn check_terms(&self) -> Result<(), OptionError> {
         let listed = self.ladder.as_ref().map_or(0, Vec::len);
-        if listed <= MOST_LISTED {
+        if listed <= MAX_LISTED {
             return Ok(());
         }
         let message =
-            format!("{listed} rates are too many for a connection; expected 1 to {MOST_LISTED}, or levels and step");
+            format!("{listed} rates are too many for a connection; expected 1 to {MAX_LISTED}, or levels and step");
         Err(OptionError::new("ladder", message))
     }
 
@@ -178,8 +178,8 @@ mod tests {
         UdpmOptions::preset(Dialect::Rfc)
     }
 
-    /// Paper section 2.2, "sets of encoding strategies ... different values of scales": ten multiples of 200 kb/s (0x30d40) each
-    /// 100 ms (0x5f5e100 ns), and three listed rates.
+    /// Paper section 2.2, "sets of encoding strategies ... different values of scales": ten multiples of 200 kb/s
+    /// (0x30d40) every 100 ms (0x5f5e100 ns), and three listed rates.
     #[test]
     fn udpm_2_2_scales_on_the_wire() {
         assert_eq!(Terms::initial().scales, [0, 0, 5, 0xf5, 0xe1, 0, 0, 10, 0, 0, 3, 0x0d, 0x40]);
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(udpm().with_scales(&three).unwrap().ladder.as_deref(), Some(&rates[..]));
     }
 
-    /// Every dialect begins with the initial terms: a connection with default options negotiates none.
+    /// All dialects start with the initial terms: a connection with default options negotiates none.
     #[test]
     fn presets_are_the_initial_terms() {
         for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
@@ -200,7 +200,6 @@ mod tests {
         }
     }
 
-    /// Each rule has a number, which is read back as the same rule.
     #[test]
     fn udpm_2_2_rules_on_the_wire() {
         for rules in Terms::RULES {
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_scales_are_refused_with_a_reason() {
+    fn malformed_scales_are_rejected_with_a_reason() {
         let multiples =
             |levels: u16, step: u64| UdpmOptions { levels, step: Rate::from_bits_per_second(step), ..udpm() };
         let list = |rates: &[u64]| UdpmOptions {
@@ -220,10 +219,10 @@ mod tests {
         };
         let fifty: Vec<u64> = (1..=50).collect();
         for (bytes, reason) in [
-            (vec![], "0 bytes are no scales"),
-            (vec![0; 12], "12 bytes are no scales"),
-            (vec![0; 14], "14 bytes are no scales"),
-            (vec![1, 0, 5, 0xf5, 0xe1, 0, 0, 0, 0, 1], "10 bytes are no scales"),
+            (vec![], "0 bytes are not valid"),
+            (vec![0; 12], "12 bytes are not valid"),
+            (vec![0; 14], "14 bytes are not valid"),
+            (vec![1, 0, 5, 0xf5, 0xe1, 0, 0, 0, 0, 1], "10 bytes are not valid"),
             (vec![2, 0, 5, 0xf5, 0xe1, 0], "form 2 is unknown"),
             (vec![0; 13], "levels: there are 1 to 256 rates"),
             (multiples(0, 1000).terms().scales, "levels: there are 1 to 256 rates"),
@@ -237,17 +236,17 @@ mod tests {
             (list(&[3, 1]).terms().scales, "ladder: each rate is greater"),
             (list(&fifty).terms().scales, "ladder: 50 rates are too many for a connection; expected 1 to 49"),
         ] {
-            let refused = Terms::check_scales(&bytes).unwrap_err().to_string();
-            assert!(refused.starts_with("scales: ") && refused.contains(reason), "{bytes:?}: {refused}");
+            let error = Terms::check_scales(&bytes).unwrap_err().to_string();
+            assert!(error.starts_with("scales: ") && error.contains(reason), "{bytes:?}: {error}");
         }
         assert_eq!(Terms::check_scales(&list(&fifty[..49]).terms().scales), Ok(()));
         assert_eq!(list(&fifty).check_terms().unwrap_err().key, "ladder");
     }
 
     proptest! {
-        /// What is read is written as the same bytes, and the options are in order.
+        /// Accepted bytes are encoded as the same bytes, and their options are valid.
         #[test]
-        fn any_bytes_are_scales_or_refused(form in 0u8..3, bytes in prop::collection::vec(any::<u8>(), 0..260)) {
+        fn any_bytes_are_valid_scales_or_rejected(form in 0u8..3, bytes in prop::collection::vec(any::<u8>(), 0..260)) {
             let bytes = [&[form][..], &bytes].concat();
             if let Ok(options) = udpm().with_scales(&bytes) {
                 prop_assert_eq!(options.terms().scales, bytes);
@@ -256,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn scales_are_read_as_they_were_written(
+        fn decoding_inverts_encoding(
             rates in prop::collection::btree_set(1u64..=100_000_000_000, 1..=49), levels in 1u16..=256,
             step in 1u64..=390_625_000, interval_ns in 1_000_000u64..=64_000_000_000, listed: bool,
         ) {

@@ -1,4 +1,4 @@
-//! The paper's rules by its vectors: scale by scale, for losses, marks and silence.
+//! The paper's rules by its vectors, for losses, marks and silence.
 
 use super::*;
 use headway_units::{Bytes, Random};
@@ -10,24 +10,24 @@ fn options() -> UdpmOptions {
     UdpmOptions::preset(Dialect::Ns2)
 }
 
-/// A receiver whose packets come each millisecond.
+/// Receiver with a packet every millisecond.
 struct Bench {
     receiver: UdpmReceiver,
     now: Instant,
     next: u64,
-    said: Vec<u8>,
+    announced: Vec<u8>,
 }
 
 impl Bench {
     fn new(options: &UdpmOptions) -> Self {
         options.check().unwrap();
         let receiver = UdpmReceiver::new(options, ReceiverContext::new(Instant::ZERO, Bytes::new(1000)));
-        Self { receiver, now: Instant::from_secs(1), next: 0, said: Vec::new() }
+        Self { receiver, now: Instant::from_secs(1), next: 0, announced: Vec::new() }
     }
 
-    fn hear(&mut self) {
+    fn collect(&mut self) {
         while let Some(Report::Own(own)) = self.receiver.poll_report(self.now) {
-            self.said.extend_from_slice(own.as_bytes());
+            self.announced.extend_from_slice(own.as_bytes());
         }
     }
 
@@ -36,23 +36,21 @@ impl Bench {
         packet.ecn = ecn;
         packet.timing = Some(crate::Timing::new(self.now.checked_sub(Duration::from_millis(14)).unwrap()));
         self.receiver.on_packet(self.now, &packet);
-        self.hear();
+        self.collect();
     }
 
-    /// The next packet comes.
-    fn comes(&mut self) {
+    fn next_packet(&mut self) {
         self.packet(self.next, Ecn::Ect0);
         self.next += 1;
     }
 
-    /// The round ends.
-    fn round_ends(&mut self) {
+    fn end_round(&mut self) {
         self.now = self.receiver.poll_timeout().unwrap();
         self.receiver.handle_timeout(self.now);
-        self.hear();
+        self.collect();
     }
 
-    /// A round in which so many are lost, and so many come, of which these are marked.
+    /// Runs a round with `lost` losses and `received` packets, of which `marked` are marked.
     fn round(&mut self, lost: u64, received: u64, marked: u64) {
         self.next += lost;
         for n in 0..received {
@@ -60,22 +58,22 @@ impl Bench {
             self.packet(self.next, if n < marked { Ecn::Ce } else { Ecn::Ect0 });
             self.next += 1;
         }
-        self.round_ends();
+        self.end_round();
     }
 }
 
-/// The scales that are announced, of which the first is for the first packet.
+/// Returns the announced scales, the first for the first packet.
 fn scales(options: &UdpmOptions, rounds: &[(u64, u64, u64)]) -> Vec<u8> {
     let mut bench = Bench::new(options);
-    bench.comes();
-    assert_eq!(bench.said, [1], "the first packet is acknowledged at once");
+    bench.next_packet();
+    assert_eq!(bench.announced, [1], "the first packet is reported immediately");
     for &(lost, received, marked) in rounds.iter().skip(1) {
         bench.round(lost, received, marked);
     }
-    bench.said
+    bench.announced
 }
 
-/// Vector `udpm.mapp.scale.rtt` (paper section 2.2, Figures 2 and 3): once a round, whatever the number of losses.
+/// Vector `udpm.mapp.scale.rtt` (paper section 2.2, Figures 2 and 3): once per round, for any number of losses.
 #[test]
 fn udpm_2_2_additive_increase_multiplicative_decrease() {
     let losses = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 1, 0, 0, 0];
@@ -83,7 +81,7 @@ fn udpm_2_2_additive_increase_multiplicative_decrease() {
     assert_eq!(scales(&options(), &losses.map(|lost| (lost, 3, 0))), after);
 }
 
-/// Vector `udpm.mapp.scale.silent-rounds`: a round without arrivals keeps the scale, and is acknowledged.
+/// Vector `udpm.mapp.scale.silent-rounds`: a round without arrivals keeps the scale and is reported.
 #[test]
 fn udpm_2_2_silent_rounds() {
     let losses = [0, 0, 0, 0, 0, 0, 1, 0];
@@ -92,7 +90,7 @@ fn udpm_2_2_silent_rounds() {
     assert_eq!(scales(&options(), &rounds), [1, 2, 3, 4, 4, 4, 2, 3]);
 }
 
-/// Vector `udpm.mapp.scale.marks`: a mark acts as a loss does, once a round.
+/// Vector `udpm.mapp.scale.marks`: a mark counts as a loss, once per round.
 #[test]
 fn udpm_2_2_marks() {
     for marked in [1, 3] {
@@ -106,14 +104,14 @@ fn udpm_2_2_marks() {
 fn udpm_2_2_halving_rounds_down() {
     for (scale, half) in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].into_iter().zip([0, 0, 1, 1, 2, 2, 3, 3, 4, 4]) {
         let mut bench = Bench::new(&options());
-        bench.comes();
+        bench.next_packet();
         bench.receiver.scale = scale;
         bench.round(1, 1, 0);
-        assert_eq!(bench.said.last(), Some(&half), "{scale}");
+        assert_eq!(bench.announced.last(), Some(&half), "{scale}");
     }
 }
 
-/// Vector `udpm.mapp.interval` (section 3.1): gap = size * 8 / rate(scale), for ladders of 0.15, 0.2 and 0.3 Mb/s.
+/// Vector `udpm.mapp.interval` (section 3.1): gap = size * 8 / rate(scale), for steps of 0.15, 0.2 and 0.3 Mb/s.
 #[test]
 fn udpm_3_1_gaps() {
     let vectors = [
@@ -157,9 +155,9 @@ fn announce(sender: &mut UdpmSender, scale: u8, acknowledged: u64) {
     sender.on_feedback(Instant::ZERO, &Feedback::new(acknowledged, Report::Own(Own::new(&[scale]).unwrap())));
 }
 
-/// The ancestor: an announcement counts for the next gap, and leaves the one that runs.
+/// `mm-app.cc`: an announcement applies to the next gap, not to the current one.
 #[test]
-fn a_gap_that_runs_is_not_moved() {
+fn an_announcement_does_not_change_the_current_gap() {
     let mut sender = sender(&options());
     let start = Instant::from_secs(1);
     sender.on_send(start, &Sending::new(0, Some(Bytes::new(1000))));
@@ -170,9 +168,9 @@ fn a_gap_that_runs_is_not_moved() {
     assert_eq!(sender.poll_send(next, &Next::default()), Permit::At(next + Duration::from_millis(4)));
 }
 
-/// What is no scale of the ladder, or was overtaken by a newer announcement, is ignored.
+/// Announcements of an unknown scale, or older than the newest one, are ignored.
 #[test]
-fn announcements_that_cannot_be_are_ignored() {
+fn invalid_and_old_announcements_are_ignored() {
     let mut sender = sender(&options());
     let rate = |sender: &UdpmSender| sender.status().target_rate.unwrap().bits_per_second();
     announce(&mut sender, 4, 7);
@@ -186,20 +184,20 @@ fn announcements_that_cannot_be_are_ignored() {
     assert_eq!(rate(&sender), 600_000);
 }
 
-/// Figure 3 as it is drawn: each packet ends a round.
+/// Figure 3 as drawn: each packet ends a round.
 #[test]
-fn udpm_figure_3_literally() {
+fn udpm_figure_3_each_packet_ends_a_round() {
     let mut bench = Bench::new(&UdpmOptions { decide: Decide::Packet, ..options() });
     for _ in 0..4 {
-        bench.comes();
+        bench.next_packet();
     }
     bench.next += 1;
-    bench.comes();
-    bench.comes();
-    assert_eq!((bench.said.as_slice(), bench.receiver.poll_timeout()), (&[1, 2, 3, 4, 2, 3][..], None));
+    bench.next_packet();
+    bench.next_packet();
+    assert_eq!((bench.announced.as_slice(), bench.receiver.poll_timeout()), (&[1, 2, 3, 4, 2, 3][..], None));
 }
 
-/// The ancestor: RTT = 2 * one-way delay, 0.9 of the old and 0.1 of the new; the oracle's script: the least.
+/// `mm-app.cc`: RTT = 2 * one-way delay, 0.9 of the old and 0.1 of the new; the validation script: the minimum.
 #[test]
 fn rounds_last_twice_the_one_way_delay() {
     for (round_trip, rounds_ms) in [(RoundTrip::OneWay, [20.0, 24.0, 27.6]), (RoundTrip::LeastOneWay, [20.0; 3])] {
@@ -209,7 +207,7 @@ fn rounds_last_twice_the_one_way_delay() {
             packet.timing = Some(crate::Timing::new(bench.now.checked_sub(Duration::from_millis(delay)).unwrap()));
             bench.receiver.on_packet(bench.now, &packet);
             if number > 0 {
-                bench.round_ends();
+                bench.end_round();
             }
             let lasts = bench.receiver.poll_timeout().unwrap().since(bench.now).as_secs_f64() * 1e3;
             assert!((lasts - round).abs() < 1e-5, "{round_trip:?}: {lasts} ms for {round} ms");
@@ -217,12 +215,12 @@ fn rounds_last_twice_the_one_way_delay() {
     }
 }
 
-/// Until the sender knows a round trip, packets end the rounds; then its own measurement does.
+/// Until the sender has a round-trip time, packets end the rounds; then its measurement does.
 #[test]
-fn rounds_last_what_the_sender_measured() {
+fn rounds_last_the_measured_round_trip() {
     let mut bench =
         Bench::new(&UdpmOptions { decide: Decide::RoundTrip, round_trip: RoundTrip::Measured, ..options() });
-    bench.comes();
+    bench.next_packet();
     assert_eq!(bench.receiver.poll_timeout(), None);
     let mut packet = Received::new(1, Some(Bytes::new(1000)));
     packet.timing = Some(crate::Timing::new(bench.now));
@@ -231,9 +229,9 @@ fn rounds_last_what_the_sender_measured() {
     assert_eq!(bench.receiver.poll_timeout(), Some(bench.now + Duration::from_millis(37)));
 }
 
-/// Timestamps of a connection begin anywhere: what the sender measured is used in their place.
+/// Timestamps of a connection start at any value; the sender's measurement replaces them.
 #[test]
-fn clocks_that_do_not_agree() {
+fn unsynchronized_clocks_use_the_measured_round_trip() {
     for round_trip in [RoundTrip::OneWay, RoundTrip::LeastOneWay] {
         for sent in [Instant::from_secs(42_949), Instant::from_secs(99_900)] {
             let mut bench = Bench::new(&UdpmOptions { decide: Decide::RoundTrip, round_trip, ..options() });
@@ -247,109 +245,109 @@ fn clocks_that_do_not_agree() {
     }
 }
 
-/// A handshake has taken numbers: they are no losses.
+/// Numbers used by a handshake are not losses.
 #[test]
 fn numbers_of_a_handshake() {
     let mut context = ReceiverContext::new(Instant::ZERO, Bytes::new(1000));
     context.upcoming = 2;
     let mut bench = Bench::new(&options());
     (bench.receiver, bench.next) = (UdpmReceiver::new(&options(), context), 2);
-    bench.comes();
-    assert_eq!(bench.said, [1]);
+    bench.next_packet();
+    assert_eq!(bench.announced, [1]);
 }
 
-/// Numbers that come late within their round are not lost; those of a round that is over were.
+/// Packets that arrive late within their round are not lost; those of an earlier round are.
 #[test]
 fn reordering() {
     let mut bench = Bench::new(&options());
-    bench.comes();
+    bench.next_packet();
     for number in [2, 1, 3] {
         bench.packet(number, Ecn::NotEct);
     }
-    bench.round_ends();
-    assert_eq!(bench.said, [1, 2]);
+    bench.end_round();
+    assert_eq!(bench.announced, [1, 2]);
     bench.packet(5, Ecn::NotEct);
-    bench.round_ends();
-    assert_eq!(bench.said, [1, 2, 1]);
-    // Number 4 comes late, and number 6 is lost.
+    bench.end_round();
+    assert_eq!(bench.announced, [1, 2, 1]);
+    // Number 4 arrives late, and number 6 is lost.
     bench.packet(4, Ecn::NotEct);
     bench.packet(7, Ecn::NotEct);
-    bench.round_ends();
-    assert_eq!(bench.said, [1, 2, 1, 0]);
+    bench.end_round();
+    assert_eq!(bench.announced, [1, 2, 1, 0]);
 }
 
-/// A late packet fills a hole of its own round alone. Of a later round the hole has been counted: in mm-app.cc `lost` is set to 0 when a round ends.
-/// Paper section 2.2: "every packet loss for each RTT" halves, whatever arrives late from before.
+/// A late packet reduces the losses of its round only; mm-app.cc sets `lost` to 0 when a round ends. Paper section 2.2:
+/// "every packet loss for each RTT" halves, regardless of late packets of earlier rounds.
 #[test]
-fn a_late_packet_of_an_earlier_round_hides_no_loss() {
-    for (late, said) in [(5, [1, 2, 1, 0]), (6, [1, 2, 1, 0]), (8, [1, 2, 1, 2])] {
+fn a_late_packet_of_an_earlier_round_does_not_hide_a_loss() {
+    for (late, scales) in [(5, [1, 2, 1, 0]), (6, [1, 2, 1, 0]), (8, [1, 2, 1, 2])] {
         let mut bench = Bench::new(&options());
-        bench.comes();
+        bench.next_packet();
         for (round, numbers) in [&[1, 2, 3, 4][..], &[7], &[9, late]].into_iter().enumerate() {
             numbers.iter().for_each(|number| bench.packet(*number, Ecn::NotEct));
-            assert_eq!(bench.said.len(), round + 1);
-            bench.round_ends();
+            assert_eq!(bench.announced.len(), round + 1);
+            bench.end_round();
         }
         // Numbers 5 and 6 were lost in the second round, and number 8 in the third.
-        assert_eq!(bench.said, said, "{late}");
+        assert_eq!(bench.announced, scales, "{late}");
     }
 }
 
-/// RFC 4340 section 7.7: of numbers 1 and 2, which are missing, the NDP Count of 3 takes one for a packet without data. That one fills no hole when it
-/// arrives late; the other does.
+/// RFC 4340 section 7.7: the NDP Count of 3 marks one of the missing numbers 1 and 2 as a packet without data. If that
+/// one arrives late it does not reduce the losses; the other does.
 #[test]
-fn a_late_packet_without_data_fills_no_hole() {
-    for (size, said) in [(None, [1, 0]), (Some(Bytes::new(1000)), [1, 2])] {
+fn a_late_packet_without_data_does_not_reduce_the_losses() {
+    for (size, scales) in [(None, [1, 0]), (Some(Bytes::new(1000)), [1, 2])] {
         let mut bench = Bench::new(&options());
-        bench.comes();
+        bench.next_packet();
         let mut packet = Received::new(3, Some(Bytes::new(1000)));
         packet.ndp_count = Some(1);
         bench.receiver.on_packet(bench.now, &packet);
         bench.receiver.on_packet(bench.now, &Received::new(2, size));
-        bench.round_ends();
-        assert_eq!(bench.said, said, "{size:?}");
+        bench.end_round();
+        assert_eq!(bench.announced, scales, "{size:?}");
     }
 }
 
-/// RFC 4340 section 7.7: missing packets that carried no data of the application are no loss of it.
+/// RFC 4340 section 7.7: missing packets without data are not losses.
 #[test]
-fn packets_without_data_are_no_losses() {
+fn missing_packets_without_data_are_not_losses() {
     let mut bench = Bench::new(&options());
-    bench.comes();
+    bench.next_packet();
     for (number, ndp_count) in [(3, 2), (6, 1)] {
         let mut packet = Received::new(number, Some(Bytes::new(1000)));
         packet.ndp_count = Some(ndp_count);
         bench.receiver.on_packet(bench.now, &packet);
-        bench.round_ends();
+        bench.end_round();
     }
-    assert_eq!(bench.said, [1, 2, 1]);
+    assert_eq!(bench.announced, [1, 2, 1]);
 }
 
-/// The ancestor begins with `last = -1`: packets that are lost before any comes count, and keep the scale at 0.
+/// `mm-app.cc` starts with `last = -1`: packets lost before the first arrival count, and keep the scale at 0.
 #[test]
 fn losses_before_the_first_packet() {
     let mut bench = Bench::new(&options());
     bench.next = 2;
-    bench.comes();
+    bench.next_packet();
     bench.round(0, 1, 0);
-    assert_eq!(bench.said, [0, 1]);
+    assert_eq!(bench.announced, [0, 1]);
 }
 
-/// The reading "every packet loss": each halves.
+/// Interpretation of "every packet loss": each one halves the scale.
 #[test]
 fn each_loss_may_halve() {
     let mut bench = Bench::new(&UdpmOptions { halve: Halve::EachLoss, ..options() });
-    bench.comes();
+    bench.next_packet();
     bench.receiver.scale = 9;
     bench.round(2, 1, 0);
     bench.round(1, 1, 1);
     bench.receiver.scale = 9;
     bench.round(1000, 1, 0);
-    assert_eq!(bench.said, [1, 2, 0, 0]);
+    assert_eq!(bench.announced, [1, 2, 0, 0]);
 }
 
 #[test]
-fn a_ladder_of_any_rates() {
+fn ladders_are_checked() {
     let rates = |list: &[u64]| Some(list.iter().map(|rate| Rate::from_bits_per_second(*rate)).collect());
     let five = UdpmOptions { ladder: rates(&[64_000, 128_000, 400_000, 1_000_000, 1_500_000]), ..options() };
     five.check().unwrap();
@@ -372,7 +370,7 @@ fn a_ladder_of_any_rates() {
 }
 
 proptest! {
-    /// Whatever comes, in whatever order: the scale is one of the ladder, a round moves it as the paper says, and time passes from round to round.
+    /// For any packets in any order, the scale is valid, changes by the paper's rule, and rounds take time.
     #[test]
     fn scales_move_by_one_or_by_half(
         levels in 1u16..=256,
@@ -387,13 +385,13 @@ proptest! {
             while let Some(at) = bench.receiver.poll_timeout().filter(|at| *at <= until) {
                 prop_assert!(last.is_none_or(|last| at > last));
                 last = Some(at);
-                bench.round_ends();
+                bench.end_round();
             }
             bench.now = until;
             bench.packet(if near { number % 64 } else { number }, if marked { Ecn::Ce } else { Ecn::Ect0 });
         }
         let top = u8::try_from(levels - 1).unwrap();
-        for pair in bench.said.windows(2) {
+        for pair in bench.announced.windows(2) {
             let allowed = [pair[0], pair[0] / 2, pair[0].saturating_add(1).min(top)];
             prop_assert!(pair[1] <= top && allowed.contains(&pair[1]), "{pair:?}");
         }

@@ -1,4 +1,4 @@
-//! A sender and a receiver half joined by a path: a link with a rate, a delay each way, and losses by a rule.
+//! Sender and receiver half connected by a path: a link with a rate, a delay in each direction, and losses by a rule.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "of presets that exist")]
 
@@ -9,12 +9,12 @@ use headway_rate::{
 use headway_units::{Bytes, Dialect, Duration, Instant, Probability, Random, Rate, Registry};
 use std::collections::VecDeque;
 
-/// What data packets carry beside their number.
+/// Fields of data packets in addition to their number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The sender's clock, as between two ns-2 agents.
+    /// Sender's clock, as between two ns-2 agents.
     Agent,
-    /// The window counter, as on DCCP's wire.
+    /// Window counter, as in DCCP.
     Counter,
 }
 
@@ -37,7 +37,7 @@ struct Returning {
     new_loss_event: bool,
 }
 
-/// The two halves and what is between them.
+/// Both halves and the path between them.
 pub(crate) struct Path {
     sender: Outbound,
     receiver: Inbound,
@@ -45,17 +45,17 @@ pub(crate) struct Path {
     size: Bytes,
     /// Bytes on the wire of a data packet and of a report.
     pub(crate) wire: (u64, u64),
-    /// Of the link; none: no time.
+    /// Rate of the link; `None` for no transmission time.
     pub(crate) rate: Option<Rate>,
     pub(crate) delay: Duration,
-    /// Whether the n-th data packet is lost, from 0.
+    /// Returns whether the n-th data packet, from 0, is lost.
     pub(crate) drop: Box<dyn FnMut(u64) -> bool>,
     pub(crate) drop_report: Box<dyn FnMut(Instant) -> bool>,
-    /// Packets by number, and reports by the ns in which they would arrive, that arrive so many ns later: ns-2's doubles
-    /// break ties between events and between times, here that is said.
+    /// Additional delays in ns of packets by number, and of reports by arrival time, which reproduce ns-2's order of
+    /// events.
     pub(crate) nudges: Vec<(u64, i64)>,
     pub(crate) report_nudges: Vec<(u64, i64)>,
-    /// When a packet goes before the report that comes in the same nanosecond.
+    /// Times in ns at which a packet is sent before a report that arrives at the same time.
     pub(crate) send_first: Vec<u64>,
     free: [Instant; 2],
     data: VecDeque<Flying>,
@@ -78,7 +78,7 @@ pub(crate) fn options(
     match &mut options {
         ControllerOptions::Tfrc(options) => change(options),
         ControllerOptions::TfrcSp(options) => change(&mut options.0),
-        _ => panic!("{kind} is not a TFRC"),
+        _ => panic!("{kind} is not a TFRC controller"),
     }
     options.check().unwrap();
     options
@@ -127,13 +127,13 @@ impl Path {
         Next::new(self.size)
     }
 
-    fn cross(&mut self, way: usize, bytes: u64) -> Instant {
-        let start = self.now.max(self.free[way]);
-        self.free[way] = start + self.rate.map_or(Duration::ZERO, |rate| rate.time_of(Bytes::new(bytes)));
-        self.free[way] + self.delay
+    fn cross(&mut self, direction: usize, bytes: u64) -> Instant {
+        let start = self.now.max(self.free[direction]);
+        self.free[direction] = start + self.rate.map_or(Duration::ZERO, |rate| rate.time_of(Bytes::new(bytes)));
+        self.free[direction] + self.delay
     }
 
-    /// Lets time pass up to `until`.
+    /// Runs the path up to `until`.
     pub(crate) fn run(&mut self, until: Instant) {
         loop {
             self.send();
@@ -153,7 +153,7 @@ impl Path {
                 return;
             }
             self.now = at.max(self.now);
-            // What was permitted for this instant goes before anything else happens in it.
+            // A packet permitted at this time is sent before other events.
             if permit == at && self.send_first.contains(&at.as_nanos()) {
                 continue;
             }
@@ -226,8 +226,8 @@ impl Path {
             OwnedLosses::Intervals(skip, intervals) => Losses::Intervals { skip: *skip, intervals },
         };
         let (x_recv, new_loss_event) = (report.x_recv, report.new_loss_event);
-        let says = Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event });
-        self.sender.on_report(self.now, report.acknowledged, Some(sample), says);
+        let contents = Report::Tfrc(TfrcReport { x_recv, losses, new_loss_event });
+        self.sender.on_report(self.now, report.acknowledged, Some(sample), contents);
         let p = self.status().loss_event_rate.map_or(0.0, |p| p.value());
         self.reported.push((self.now, p));
     }
@@ -236,7 +236,7 @@ impl Path {
         self.sender.status().unwrap_or_default()
     }
 
-    /// The allowed rate in bytes/s.
+    /// Returns the allowed rate in bytes/s.
     pub(crate) fn allowed(&self) -> f64 {
         self.status().target_rate.map_or(0.0, |rate| rate.bits_per_second() as f64 / 8.0)
     }

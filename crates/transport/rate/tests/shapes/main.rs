@@ -1,11 +1,11 @@
-//! Controllers of every shape that the contract is there for, as files that `docs/src/adding.md` would have one write: `validation/adding/run`
-//! puts the same ones into the crate. Here each of them drives a path with a bottleneck, by the carrier's two halves and nothing else.
+//! One controller per kind of interface, written as in `docs/src/adding.md`. `validation/adding/run` adds the same
+//! files to the crate. Here each one drives a path with a bottleneck through the two halves of the carrier.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
-#![allow(dead_code, unreachable_pub, reason = "in the crate, scenarios and carriers read all of it")]
+#![allow(dead_code, unreachable_pub, reason = "scenarios and carriers use all of it")]
 
 mod bottleneck;
 
-/// The crate as its own files see it.
+/// Paths of the crate as seen by its own files.
 mod contract {
     pub(crate) use headway_rate::{
         Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -16,7 +16,7 @@ mod report {
     pub(crate) use headway_rate::{Feedback, Own, Report, ReportForm, TimedReport};
 }
 mod toolbox {
-    pub(crate) use headway_rate::toolbox::{Flight, News, Pacer, Rto, RtoRules};
+    pub(crate) use headway_rate::toolbox::{Flight, Pacer, PacketOutcome, Rto, RtoRules};
 }
 
 #[path = "../../../../../validation/adding/announced.rs"]
@@ -42,7 +42,7 @@ fn contexts() -> (SenderContext, ReceiverContext) {
     (sender, ReceiverContext::new(Instant::ZERO, SIZE))
 }
 
-/// It fills most of the link, and loses little.
+/// Checks that the flow uses most of the link and loses little.
 fn fits(name: &str, outcome: Outcome, least: f64, most_lost: f64) {
     println!("{name}: {outcome:?}");
     assert!(outcome.used >= least && outcome.used <= 1.0, "{name}: {outcome:?}");
@@ -59,7 +59,7 @@ fn a_receiver_that_announces_the_rate() {
 }
 
 #[test]
-fn gaps_by_what_was_counted() {
+fn gaps_by_counted_packets() {
     assert_eq!(<CountedSender as SenderHalf>::NEEDS, [Need::LineRate]);
     let (sender, receiver) = contexts();
     let options = CountedOptions::preset(Dialect::Rfc);
@@ -68,7 +68,7 @@ fn gaps_by_what_was_counted() {
     fits("counted", run(halves.0, halves.1), 0.5, 0.1);
 }
 
-/// 10 ms of queue are a quarter of what the link holds: nothing is lost once the first seconds are over.
+/// A target of 10 ms is a quarter of the queue: nothing is lost after the warm-up.
 #[test]
 fn one_way_delays_at_the_receiver() {
     assert_eq!(<QueueDelayReceiver as ReceiverHalf>::NEEDS, [Need::SenderClock, Need::RoundTrip]);
@@ -79,7 +79,7 @@ fn one_way_delays_at_the_receiver() {
     fits("one-way", run(halves.0, halves.1), 0.8, 0.001);
 }
 
-/// The same at the sender, by when each packet came.
+/// The same target at the sender, from arrival times.
 #[test]
 fn a_window_and_a_rate_by_arrivals_with_times() {
     let (sender, receiver) = contexts();

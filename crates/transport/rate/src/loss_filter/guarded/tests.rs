@@ -1,7 +1,6 @@
 use super::super::seen;
 use super::*;
 
-/// Up to 50 us, up to 100, up to 200 ...
 #[test]
 fn classes_double() {
     let classes = [0, 50, 51, 100, 101, 200, 201, 25_600, 51_200, 10_000_000]
@@ -9,8 +8,8 @@ fn classes_double() {
     assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 9, 10, 15]);
 }
 
-/// Feeds packets of 1 ms distance, of which the n-th waits `queue(n)` us and is lost if `lost(n)`; returns how many losses of the last half counted, and how
-/// many there were.
+/// Feeds packets every 1 ms, of which the n-th is queued for `queue(n)` us and lost if `lost(n)`. Returns the number of
+/// counted losses and of all losses in the last half.
 fn run(packets: u64, queue: impl Fn(u64) -> u64, lost: impl Fn(u64) -> bool) -> (u64, u64) {
     let mut filter = Guarded::default();
     let (mut counted, mut all) = (0, 0);
@@ -33,33 +32,32 @@ fn run(packets: u64, queue: impl Fn(u64) -> u64, lost: impl Fn(u64) -> bool) -> 
     (counted, all)
 }
 
-/// A number of which nobody sees the rule.
 fn drawn(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 20
 }
 
-/// A queue that goes up and down between 0 and 20 ms in 2 s.
+/// Returns a queueing delay that rises and falls between 0 and 20 ms with a period of 2 s.
 fn saw(number: u64) -> u64 {
     20 * (1000 - (number % 2000).abs_diff(1000))
 }
 
-/// The channel takes 1 of 20, whatever the queue.
+/// The channel loses 1 of 20 packets at any queueing delay.
 #[test]
-fn losses_at_all_delays_alike_do_not_count() {
+fn losses_independent_of_delay_do_not_count() {
     let (counted, all) = run(100_000, saw, |number| drawn(number).is_multiple_of(20));
     assert!(all > 2000 && counted * 50 < all, "{counted} of {all}");
 }
 
-/// A queue that drops at its top.
+/// A queue that drops packets at its maximum.
 #[test]
-fn losses_at_the_top_of_the_queue_count() {
+fn losses_with_a_full_queue_count() {
     let (counted, all) = run(100_000, saw, |number| saw(number) > 19_000 && number % 20 == 0);
     assert!(all > 100 && counted == all, "{counted} of {all}");
 }
 
-/// Both: of the channel's 1 % hardly any counts, of the queue's 20 % at its top all.
+/// With both, few of the channel's 1 % and nearly all of the full queue's 20 % count.
 #[test]
-fn both_are_told_apart() {
+fn channel_and_queue_losses_are_distinguished() {
     let channel = |number| drawn(number).is_multiple_of(100);
     let top = |number| saw(number) > 19_000 && number % 5 == 0;
     let (of_channel, _) = run(100_000, saw, channel);
@@ -69,26 +67,26 @@ fn both_are_told_apart() {
     assert!(counted * 10 > of_top * 9, "{counted} of {all}, {of_top} at the top");
 }
 
-/// Where nothing ever waits, delays say nothing.
+/// Without queueing, delays are inconclusive.
 #[test]
 fn without_delays_all_losses_count() {
     let (counted, all) = run(50_000, |_| 0, |number| drawn(number).is_multiple_of(50));
     assert_eq!(counted, all);
 }
 
-/// A queue that has become 30 ms longer for good, and drops: the channel that there was before is forgotten in some 256 round trips, and then all counts.
+/// The queue becomes 30 ms longer permanently and drops packets. After about 256 round trips all losses count.
 #[test]
-fn what_was_is_forgotten() {
+fn earlier_channel_losses_are_forgotten() {
     let queue = |number: u64| if number < 20_000 { saw(number) } else { 40_000 };
     let (counted, all) = run(100_000, queue, |number| drawn(number).is_multiple_of(50));
     assert!(all > 500 && counted * 100 > all * 95, "{counted} of {all}");
 }
 
-/// Queues say something of which 16 packets were met, and a sixteenth of all. Both lose 1 of 4 here: where the others say something, the
-/// channel explains it all, else all losses count.
+/// Queues are conclusive with at least 16 packets and a sixteenth of all. Both classes lose 1 of 4: if the other class
+/// is conclusive, the channel explains all losses, otherwise all count.
 #[test]
-fn sixteen_packets_and_a_sixteenth_of_all_tell_something() {
-    let quarter = |came: f64| Counts { came, lost: came / 4.0 };
+fn sixteen_packets_and_a_sixteenth_of_all_are_conclusive() {
+    let quarter = |received: f64| Counts { received, lost: received / 4.0 };
     for (others, own, part) in [
         (15.0, 16.0, 1.0),
         (16.0, 16.0, 0.0),
@@ -100,19 +98,19 @@ fn sixteen_packets_and_a_sixteenth_of_all_tell_something() {
         let mut filter = Guarded::default();
         (filter.classes[3], filter.classes[5]) = (quarter(others), quarter(own));
         assert_eq!(filter.part(5), part, "{others} shorter, {own} own");
-        // Longer queues that lose no more say that no queue takes part.
+        // Longer queues that do not lose more show that queues are not the cause.
         let mut filter = Guarded::default();
         (filter.classes[3], filter.classes[5]) = (quarter(own), quarter(others));
         assert_eq!(filter.part(3), part, "{own} own, {others} longer");
     }
-    // Longer queues have nothing to be compared with while no packet has met a shorter one.
+    // Longer queues cannot be compared before a packet has met a shorter one.
     let mut filter = Guarded::default();
-    (filter.classes[3].lost, filter.classes[5].came) = (1.0, 100.0);
+    (filter.classes[3].lost, filter.classes[5].received) = (1.0, 100.0);
     assert_eq!(filter.part(3), 1.0);
 }
 
-/// Of 256 round trips each keeps 255/256: after one packet in each of n round trips a class holds 256 (1 - (255/256)^n), and two packets in a
-/// round trip fade nothing.
+/// Each round trip keeps 255/256 of the counts: after one packet in each of n round trips a class holds 256 (1 -
+/// (255/256)^n). Two packets in one round trip fade once.
 #[test]
 fn a_round_trip_keeps_255_of_256() {
     let mut filter = Guarded::default();
@@ -121,9 +119,9 @@ fn a_round_trip_keeps_255_of_256() {
         let rtt = Some(Duration::from_millis(20));
         filter.on_packet(&Seen { rtt, ..seen(number, sent, sent + 5000) });
     }
-    // The first two packets have no packet two before them.
+    // A packet counts once two later ones are received, so the first two do not.
     let keep: f64 = 255.0 / 256.0;
     let (expected, _) = (0..99).fold((0.0, 2.0), |(sum, weight), _| (sum + weight, weight * keep));
-    let held = filter.classes[0].came;
+    let held = filter.classes[0].received;
     assert!((held - expected).abs() < 1e-9, "{held} instead of {expected}");
 }

@@ -1,4 +1,4 @@
-//! The paper's rules by its vectors (tests/data/uddj.json), and the options.
+//! The equations and options, by the vectors of the paper (tests/data/uddj.json).
 
 use super::super::seen;
 use super::*;
@@ -9,7 +9,6 @@ fn vectors() -> Value {
     serde_json::from_str(include_str!("../../../tests/data/uddj.json")).unwrap()
 }
 
-/// Nanoseconds of a value, or of each of a list of them.
 fn nanos(value: &Value) -> u64 {
     (value.as_f64().unwrap() * 1e9).round() as u64
 }
@@ -18,33 +17,33 @@ fn at(nanos: u64) -> Instant {
     Instant::ZERO + Duration::from_nanos(nanos)
 }
 
-fn packet(number: u64, sent: u64, came: u64) -> Seen {
-    Seen { sent: at(sent), came: at(came), ..seen(number, 0, 0) }
+fn packet(number: u64, sent: u64, arrived: u64) -> Seen {
+    Seen { sent: at(sent), arrived: at(arrived), ..seen(number, 0, 0) }
 }
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-3
 }
 
-/// A filter that has seen the packets of a vector, and what it held after each but the first: the queueing delay in ns, if it knew it.
+/// Returns a filter after the packets of a vector, and its queueing delays after each gap in ns.
 fn fed(vector: &Value, options: &UddjOptions) -> (Uddj, Vec<Option<f64>>) {
     let mut filter = Uddj::new(options);
-    let (mut sent, mut came) = (1_000_000_000, 9_000_000_000);
-    filter.on_packet(&packet(0, sent, came));
+    let (mut sent, mut arrived) = (1_000_000_000, 9_000_000_000);
+    filter.on_packet(&packet(0, sent, arrived));
     let gaps = vector["dout"].as_array().unwrap().iter().enumerate();
     let held = gaps.map(|(gap, dout)| {
         let din = vector["din"].get(gap).unwrap_or(&vector["din"]);
-        (sent, came) = (sent + nanos(din), came + nanos(dout));
-        filter.on_packet(&packet(gap as u64 + 1, sent, came));
+        (sent, arrived) = (sent + nanos(din), arrived + nanos(dout));
+        filter.on_packet(&packet(gap as u64 + 1, sent, arrived));
         filter.queue
     });
     let held = held.collect();
     (filter, held)
 }
 
-/// uddj.recursion.*, uddj.lost-packet: queueing delays as soon as the first one is known, F, and the flag. Standing queues are not seen.
+/// uddj.recursion.*, uddj.lost-packet: queueing delays once the initial one is known, F, and the flag.
 #[test]
-fn the_recursion_and_the_flag_are_those_of_the_vectors() {
+fn recursion_and_flag_match_the_vectors() {
     let vectors = vectors();
     let recursions = vectors.as_object().unwrap().iter();
     let recursions = recursions.filter(|(id, _)| id.starts_with("uddj.recursion.") || *id == "uddj.lost-packet");
@@ -64,8 +63,8 @@ fn the_recursion_and_the_flag_are_those_of_the_vectors() {
     assert_eq!(count, 7);
 }
 
-/// Equations (1) to (3): over three hops that take a fixed time each and one bottleneck with a queue, the jitter is the change of what packets waited there,
-/// and the recursion holds what the last one waited. The way is worked out here by itself: a FIFO of 10 Mb/s that others use, too.
+/// Equations (1) to (3): over three hops of constant delay and a bottleneck queue, the jitter is the change of the
+/// waiting time, and the recursion yields the last packet's. Expected values: a FIFO of 10 Mb/s with cross traffic.
 #[test]
 fn equations_1_to_3_the_jitter_is_the_change_of_the_bottlenecks_queue() {
     const SERVICE: u64 = 800_000;
@@ -75,26 +74,26 @@ fn equations_1_to_3_the_jitter_is_the_change_of_the_bottlenecks_queue() {
     let mut waits = Vec::new();
     for number in 0..200_u64 {
         let sent = number * 1_000_000 + (number * number * 7919) % 400_000;
-        // Others' packets, served before: for a while more than there is room for, then none.
+        // Cross traffic served first: overload for 25 packets, then none.
         let others = if number % 50 < 25 { number % 3 } else { 0 };
         let arrives = sent + HOPS[0] + HOPS[1];
         let begins = free.max(arrives) + others * SERVICE;
         free = begins + SERVICE;
-        let (waited, came) = (begins - arrives, free + HOPS[2]);
-        filter.on_packet(&packet(number, sent, came));
-        if let Some((sent_before, came_before, waited_before)) = last {
-            let jitter = (came - came_before) as f64 - (sent - sent_before) as f64;
+        let (waited, arrived) = (begins - arrives, free + HOPS[2]);
+        filter.on_packet(&packet(number, sent, arrived));
+        if let Some((sent_before, arrived_before, waited_before)) = last {
+            let jitter = (arrived - arrived_before) as f64 - (sent - sent_before) as f64;
             assert!(near(jitter, waited as f64 - waited_before as f64), "{number}");
-            // The first packet, which others delayed by nothing, has no queue; nor have those in an idle bottleneck.
+            // The first packet and those at an idle bottleneck do not wait.
             assert!(near(filter.queue.unwrap_or(0.0), waited as f64), "{number}: {:?} {waited}", filter.queue);
         }
         waits.push(waited);
-        last = Some((sent, came, waited));
+        last = Some((sent, arrived, waited));
     }
     assert!(waits.contains(&0) && waits.iter().any(|wait| *wait > 10 * SERVICE), "{waits:?}");
 }
 
-/// Equation (7): busy if jitter and queue are above 0, not if below. Where they cancel the print is open: ">", or ">=" by `busy_at_zero`.
+/// Equation (7): busy if jitter plus queue is above 0. At 0 the paper is ambiguous: `busy_at_zero` selects ">" or ">=".
 #[test]
 fn equation_7_where_jitter_and_queue_cancel() {
     for (jitter, strict, at_zero) in [(-2e6, true, true), (-3e6, false, true), (-4e6, false, false)] {
@@ -107,12 +106,12 @@ fn equation_7_where_jitter_and_queue_cancel() {
     }
 }
 
-/// Section 2.2: the first run of negative jitters drains the first queue; a first positive jitter is the second packet's queue. A first jitter of 0, which the
-/// paper leaves out, is no queue.
+/// Section 2.2: the first run of negative jitters drains the initial queue; an initial positive jitter is the queue of
+/// the second packet. An initial jitter of 0, which the paper does not cover, means no queue.
 #[test]
-fn the_first_jitter_tells_the_first_queue() {
+fn the_first_jitters_determine_the_initial_queue() {
     for (jitters, queue, busy_out) in [
-        // 5 ms drained in three gaps, of which the last found the queue empty: 3 and 2 ms out while busy.
+        // 5 ms drain in three gaps; the last one finds an empty queue. Busy output is 3 + 2 ms.
         (&[-1e6, -2e6, -2e6, 0.0][..], 0.0, 3e6 + 2e6),
         (&[2e6], 2e6, 6e6),
         (&[0.0], 0.0, 0.0),
@@ -126,9 +125,9 @@ fn the_first_jitter_tells_the_first_queue() {
     }
 }
 
-/// Where the first queue is known, a standing one has F = 1: a margin sees it, the strict test does not.
+/// With a known initial queue, a standing queue has F = 1: detected with a margin, not with the strict test.
 #[test]
-fn a_margin_sees_a_standing_queue() {
+fn a_margin_detects_a_standing_queue() {
     let vectors = vectors();
     for (margin, flag) in [(0.0, false), (0.02, true)] {
         let (mut filter, _) =
@@ -155,7 +154,7 @@ fn equation_8_is_lindleys_recursion() {
     }
 }
 
-/// Figure 2: without the packet that the channel took, the queueing delay is what it was.
+/// Figure 2: a channel loss does not change the queueing delay.
 #[test]
 fn figure_2_a_lost_packet_makes_a_longer_gap() {
     let vectors = vectors();
@@ -165,13 +164,13 @@ fn figure_2_a_lost_packet_makes_a_longer_gap() {
     assert!(near(held.last().unwrap().unwrap(), nanos(last) as f64));
 }
 
-/// Figure 3: bursts of cross traffic fill single gaps, and leave others idle. Each gap by itself is congestion, F over all of them is not.
+/// Figure 3: bursts of cross traffic fill single gaps and leave others idle. F over all of them is not congestion.
 #[test]
-fn figure_3_single_gaps_err_and_f_does_not() {
+fn figure_3_f_over_many_gaps_ignores_bursts() {
     let burst = |update| {
         let mut filter = Uddj::new(&UddjOptions { update, ..UddjOptions::default() });
         let mut flags = Vec::new();
-        // 1000 B each 2 ms through 10 Mb/s; a burst of 1250 B of others each second gap: 80 % of the rate.
+        // 1000 B every 2 ms through 10 Mb/s; a burst of 1250 B in every second gap: 80 % of the rate.
         for number in 0..40_u64 {
             let wait = if number % 2 == 1 { 1_000_000 } else { 0 };
             let round = (number % 20 == 19).then_some(Duration::from_millis(1));
@@ -200,19 +199,19 @@ fn the_flag_is_computed_each_round_trip_and_at_losses() {
         (0..10).for_each(|number| filter.on_packet(&grows(number)));
         assert!(!filter.flag && !filter.poll_early());
         assert_eq!(filter.counts(3, 3), at_loss);
-        // The sums begin anew: with no gap since there is no congestion.
+        // The sums restart: with no gap since, there is no congestion.
         assert!(!filter.counts(3, 3));
         (10..40).for_each(|number| filter.on_packet(&grows(number)));
         assert!(filter.flag && filter.poll_early() && !filter.poll_early());
     }
 }
 
-/// Filter only: nobody hears of a flag without a loss. A floor: nor below it.
+/// With `filter` a flag without a loss is not reported. With a floor, no flag is set below it.
 #[test]
 fn action_and_floor() {
     let fed = |options: UddjOptions| {
         let mut filter = Uddj::new(&options);
-        // 0.4 ms more each time: 16 ms at the end.
+        // The queue grows by 0.4 ms per packet, to 16 ms.
         for number in 0..=40 {
             filter.on_packet(&Seen {
                 rtt: Some(Duration::from_millis(48)),
@@ -228,9 +227,9 @@ fn action_and_floor() {
     assert_eq!(fed(UddjOptions { floor: Duration::from_millis(30), ..default() }), (false, false));
 }
 
-/// Sizes: 1500 B take 0.8 ms longer than 500 B at 10 Mb/s, which is no queue's.
+/// At 10 Mb/s 1500 B take 0.8 ms longer than 500 B, which is not queueing.
 #[test]
-fn the_bottlenecks_rate_takes_sizes_out_of_the_jitter() {
+fn the_bottleneck_rate_removes_sizes_from_the_jitter() {
     for (bottleneck, most) in [(None, 800_000.0), (Some(Rate::from_bits_per_second(10_000_000)), 0.0)] {
         let mut filter = Uddj::new(&UddjOptions { bottleneck, ..UddjOptions::default() });
         for number in 0..20_u64 {
@@ -242,7 +241,7 @@ fn the_bottlenecks_rate_takes_sizes_out_of_the_jitter() {
     }
 }
 
-/// 50 ppm make 50 us of a second, for ever; the line below all delays has them.
+/// A skew of 50 ppm adds 50 us per second without bound; the line below all delays removes it.
 #[test]
 fn skew_looks_like_a_queue_until_it_is_removed() {
     let queue_after = |remove_skew, seconds: u64| {
@@ -254,7 +253,7 @@ fn skew_looks_like_a_queue_until_it_is_removed() {
         filter.queue.unwrap()
     };
     assert!(near(queue_after(false, 60), 2_999_500.0));
-    // The line is computed anew each half second, by which the clocks have gained 25 us.
+    // The line is fitted every half second, in which the clocks diverge by 25 us.
     assert!(queue_after(true, 60) <= 25_000.0, "{}", queue_after(true, 60));
 }
 

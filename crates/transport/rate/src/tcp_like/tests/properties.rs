@@ -1,6 +1,4 @@
-//! Random lives of a sender.
-
-use super::{FIRST, SIZE, Talk, feedback};
+use super::{FIRST, Harness, SIZE, feedback};
 use crate::contract::{Next, SenderHalf, Sending};
 use crate::report::{Arrival, Feedback, Run};
 use crate::tcp_like::options::MAX_WINDOW;
@@ -8,14 +6,14 @@ use headway_units::{Dialect, Duration};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What may happen to a sender: packets, reports from the true state of a lossy, reordering path, timeouts.
+/// Event: a packet, a report on the state of a lossy, reordering path, or a timeout.
 #[derive(Clone, Debug)]
 enum Step {
     Send {
         data: bool,
-        fate: u8,
+        outcome: u8,
     },
-    /// A report goes: how many of those already made it overtakes, and whether it is lost.
+    /// A report is sent, delivered before `delay` earlier ones, or lost.
     Report {
         delay: usize,
         lost: bool,
@@ -25,73 +23,72 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        8 => (prop::bool::weighted(0.8), 0u8..10).prop_map(|(data, fate)| Step::Send { data, fate }),
+        8 => (prop::bool::weighted(0.8), 0u8..10).prop_map(|(data, outcome)| Step::Send { data, outcome }),
         5 => (0usize..4, prop::bool::weighted(0.2)).prop_map(|(delay, lost)| Step::Report { delay, lost }),
         1 => Just(Step::Timeout),
     ]
 }
 
-/// pipe by its definition, from all that was ever said: data sent since the last timeout that no report called received,
-/// with fewer than three later packets that one did.
-fn pipe_by_definition(sent: &BTreeMap<u64, bool>, said: &BTreeSet<u64>, since: u64) -> u64 {
+/// Returns pipe by its definition: data sent since the last timeout that is not reported as received, with fewer than
+/// three later packets reported as received.
+fn pipe_by_definition(sent: &BTreeMap<u64, bool>, reported: &BTreeSet<u64>, since: u64) -> u64 {
     sent.iter()
-        .filter(|(number, data)| **data && **number >= since && !said.contains(number))
-        .filter(|(number, _)| said.range(**number + 1..).count() < 3)
+        .filter(|(number, data)| **data && **number >= since && !reported.contains(number))
+        .filter(|(number, _)| reported.range(**number + 1..).count() < 3)
         .count() as u64
 }
 
 proptest! {
-    /// Reports are lost and reordered; pipe is always what its definition says.
     #[test]
-    fn pipe_is_what_its_definition_says(steps in prop::collection::vec(step(), 1..400), dialect in 0usize..4) {
+    fn pipe_matches_its_definition(steps in prop::collection::vec(step(), 1..400), dialect in 0usize..4) {
         let dialect = [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux][dialect];
-        let mut talk = Talk::with_window(dialect, 1000);
-        let (mut sent, mut come, mut said) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut harness = Harness::with_window(dialect, 1000);
+        let (mut sent, mut received, mut reported) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         let mut forgotten = 0;
         let mut since = 0;
-        // (newest, arrivals from the oldest on) of reports that are on their way.
-        let mut on_the_way: Vec<(u64, String)> = vec![];
+        // Newest packet and arrivals, oldest first, of reports in flight.
+        let mut in_flight: Vec<(u64, String)> = vec![];
         for step in steps {
-            talk.now += Duration::from_millis(1);
+            harness.now += Duration::from_millis(1);
             match step {
-                Step::Send { data, fate } => {
-                    sent.insert(talk.next, data);
-                    if fate > 1 {
-                        come.insert(talk.next);
+                Step::Send { data, outcome } => {
+                    sent.insert(harness.next, data);
+                    if outcome > 1 {
+                        received.insert(harness.next);
                     }
-                    talk.send(data);
+                    harness.send(data);
                 }
                 Step::Report { delay, lost } => {
-                    if let Some(&newest) = come.last().filter(|_| !lost) {
-                        let arrivals = (FIRST..=newest).map(|n| if come.contains(&n) { '+' } else { '-' }).collect();
-                        on_the_way.push((newest, arrivals));
+                    if let Some(&newest) = received.last().filter(|_| !lost) {
+                        let arrivals = (FIRST..=newest).map(|n| if received.contains(&n) { '+' } else { '-' }).collect();
+                        in_flight.push((newest, arrivals));
                     }
-                    if on_the_way.len() > delay {
-                        let (newest, arrivals) = on_the_way.remove(delay);
-                        talk.report(newest - FIRST, &arrivals);
+                    if in_flight.len() > delay {
+                        let (newest, arrivals) = in_flight.remove(delay);
+                        harness.report(newest - FIRST, &arrivals);
                         // A report that ends a silence empties the pipe.
-                        since = since.max(talk.sender.pipe_start);
-                        said.extend((forgotten.max(FIRST)..=newest).filter(|n| arrivals.as_bytes()[(n - FIRST) as usize] == b'+'));
+                        since = since.max(harness.sender.pipe_start);
+                        reported.extend((forgotten.max(FIRST)..=newest).filter(|n| arrivals.as_bytes()[(n - FIRST) as usize] == b'+'));
                     }
                 }
-                Step::Timeout if talk.sender.poll_timeout().is_some() => {
-                    talk.time_out();
-                    since = talk.next;
+                Step::Timeout if harness.sender.poll_timeout().is_some() => {
+                    harness.time_out();
+                    since = harness.next;
                     if dialect != Dialect::Ns2 {
-                        forgotten = talk.next;
+                        forgotten = harness.next;
                     }
                 }
                 Step::Timeout => {}
             }
-            let expected = pipe_by_definition(&sent, &said, since);
-            prop_assert_eq!(talk.sender.pipe, expected);
-            prop_assert_eq!(talk.sender.poll_timeout().is_some(), expected > 0);
+            let expected = pipe_by_definition(&sent, &reported, since);
+            prop_assert_eq!(harness.sender.pipe, expected);
+            prop_assert_eq!(harness.sender.poll_timeout().is_some(), expected > 0);
         }
     }
 
-    /// Whatever a peer says, nothing panics, and the window keeps its bounds.
+    /// Any feedback causes no panic and keeps the window in its bounds.
     #[test]
-    fn any_feedback_is_survived(
+    fn any_feedback_keeps_the_window_in_its_bounds(
         steps in prop::collection::vec(
             (any::<bool>(), 0u64..40, 0u8..4, any::<u64>(), prop::collection::vec((0u8..3, prop_oneof![0u64..10, any::<u64>()]), 0..6), any::<Option<u64>>()),
             1..200,
@@ -99,33 +96,33 @@ proptest! {
         dialect in 0usize..4,
         first: u64,
     ) {
-        let mut talk = Talk::new([Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux][dialect], |_| {});
-        talk.next = first;
+        let mut harness = Harness::new([Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Linux][dialect], |_| {});
+        harness.next = first;
         for (data, number, kind, big, runs, rtt) in steps {
-            talk.now += Duration::from_nanos(big >> 24);
+            harness.now += Duration::from_nanos(big >> 24);
             match kind {
                 0 | 1 => {
-                    talk.sender.on_send(talk.now, &Sending { number: talk.next, size: SIZE, data });
-                    talk.next = talk.next.wrapping_add(1);
+                    harness.sender.on_send(harness.now, &Sending { number: harness.next, size: SIZE, data });
+                    harness.next = harness.next.wrapping_add(1);
                 }
                 2 => {
                     let runs: Vec<_> = runs.iter().map(|&(arrival, packets)| Run {
                         arrival: [Arrival::Received, Arrival::Marked, Arrival::NotReceived][usize::from(arrival)],
                         packets,
                     }).collect();
-                    talk.sender.on_feedback(talk.now, &Feedback {
+                    harness.sender.on_feedback(harness.now, &Feedback {
                         rtt_sample: rtt.map(Duration::from_nanos),
                         lost_acks: big,
                         slow_receiver: number == 7,
                         receive_buffer_drops: if number == 9 { big } else { 0 },
-                        ..feedback(if data { big } else { talk.next.wrapping_sub(number) }, &runs)
+                        ..feedback(if data { big } else { harness.next.wrapping_sub(number) }, &runs)
                     });
                 }
-                _ => talk.sender.handle_timeout(talk.sender.poll_timeout().unwrap_or(talk.now)),
+                _ => harness.sender.handle_timeout(harness.sender.poll_timeout().unwrap_or(harness.now)),
             }
-            talk.sender.poll_send(talk.now, &Next::new(SIZE));
-            let status = talk.sender.status();
-            prop_assert!((1..=MAX_WINDOW).contains(&talk.sender.window.cwnd));
+            harness.sender.poll_send(harness.now, &Next::new(SIZE));
+            let status = harness.sender.status();
+            prop_assert!((1..=MAX_WINDOW).contains(&harness.sender.window.cwnd));
             prop_assert!(status.ack_ratio.unwrap() >= 1);
         }
     }

@@ -1,5 +1,3 @@
-//! Tests of the loss history.
-
 use super::*;
 use headway_units::{Dialect, Options, Seq24, Seq48};
 use proptest::prelude::*;
@@ -59,8 +57,8 @@ fn interpolation_and_grouping() {
     }
 }
 
-/// RFC 5348 section 5.2 with numbers of 24 bits that wrap: fffffe comes at 2.0 s, 3 at 2.5 s, so 1 was lost at 2.3 s. A carrier
-/// hands on whole numbers, made as RFC 4340 section 7.6 says.
+/// RFC 5348 section 5.2 with 24-bit numbers that wrap: fffffe arrives at 2.0 s, 3 at 2.5 s, so 1 was lost at 2.3 s. The
+/// carrier extends the numbers as in RFC 4340 section 7.6.
 #[test]
 fn interpolation_over_a_wrap() {
     let data: serde_json::Value = serde_json::from_str(include_str!("../../../tests/data/tfrc.json")).unwrap();
@@ -69,15 +67,15 @@ fn interpolation_over_a_wrap() {
     for (short, at) in [(0xff_fffe, 2.0), (3, 2.5), (4, 2.6), (5, 2.7), (6, 2.8)] {
         let number = Seq48::extend(Seq24::new(short), greatest);
         greatest = number;
-        // So short a round trip that each loss is an event.
+        // The round trip is short enough that each loss is an event.
         history.on_packet(&Arrival { r: 0.001, ..packet(number.value(), at) });
     }
     let lost = history.events.list.iter().find(|event| event.start % (1 << 24) == 1).unwrap();
     assert!((lost.at - data["loss_interpolation"]["wrap24"].as_f64().unwrap()).abs() < 1e-12, "{lost:?}");
 }
 
-/// RFC 5348 section 5.2: one hole can hold many events. A packet each 10 ms and R = 45 ms: five packets an event, each of which
-/// ends where the next begins; of a long hole the newest events are the same as if all had been gone through.
+/// RFC 5348 section 5.2: one run can contain many events. With a packet every 10 ms and R = 45 ms, an event has five
+/// packets. For a long run, the newest events are the same as without skipping.
 #[test]
 fn many_events_in_one_hole() {
     for lost in [10, 1000] {
@@ -95,9 +93,9 @@ fn many_events_in_one_hole() {
     }
 }
 
-/// RFC 5348 section 5.1: lost after three later packets, late ones fill the hole again.
+/// RFC 5348 section 5.1: a packet is lost after three later packets; a late arrival revokes the loss.
 #[test]
-fn three_later_packets_and_a_late_one() {
+fn loss_after_three_later_packets_and_a_late_arrival() {
     let mut history = history(LossEvents::ArrivalTime);
     let changes: Vec<Change> = [1, 3, 4, 5].map(|n| history.on_packet(&packet(n, n as f64))).into();
     assert_eq!(changes.iter().map(|change| change.new_event).collect::<Vec<_>>(), [false, false, false, true]);
@@ -108,11 +106,11 @@ fn three_later_packets_and_a_late_one() {
     assert!(history.on_packet(&packet(4, 5.7)).duplicate);
 }
 
-/// RFC 4340 section 11.7.2: a packet whose data turns out to be corrupt is as a packet that was marked, whether that is known when it comes
-/// or when others have. What was lost, has not come or is marked already stays so.
+/// RFC 4340 section 11.7.2: a packet with corrupt data counts as marked, whether this is known on arrival or later.
+/// Packets lost, not received or already marked are unchanged.
 #[test]
-fn a_packet_that_is_marked_later() {
-    let told = |marked: Option<u64>, corrupt: &[u64]| {
+fn a_mark_may_follow_the_arrival() {
+    let outcome = |marked: Option<u64>, corrupt: &[u64]| {
         let mut history = history(LossEvents::ArrivalTime);
         for number in [9, 10, 11, 12, 14, 15, 16, 18] {
             let marked = marked == Some(number);
@@ -125,19 +123,19 @@ fn a_packet_that_is_marked_later() {
         (skip, intervals, changes.iter().map(|change| (change.duplicate, change.new_event)).collect::<Vec<_>>())
     };
     for (number, newest) in [(10, false), (12, false), (14, true), (16, true), (18, true)] {
-        let (at_once, later) = (told(Some(number), &[]), told(None, &[number, number]));
+        let (at_once, later) = (outcome(Some(number), &[]), outcome(None, &[number, number]));
         assert_eq!((later.0, &later.1), (at_once.0, &at_once.1), "{number}");
         assert_eq!(later.2, [(false, newest), (true, false)], "{number}");
     }
     for number in [8, 13, 17, 19] {
-        let (skip, intervals, _) = told(None, &[]);
-        assert_eq!(told(None, &[number]), (skip, intervals, vec![(true, false)]), "{number}");
+        let (skip, intervals, _) = outcome(None, &[]);
+        assert_eq!(outcome(None, &[number]), (skip, intervals, vec![(true, false)]), "{number}");
     }
 }
 
-/// RFC 5348 section 5.1: n-1, n+1, and n+2 with a mark: the event begins with n, at once.
+/// RFC 5348 section 5.1: after n-1, n+1 and a marked n+2, the event starts immediately with n.
 #[test]
-fn a_mark_is_congestion_at_once() {
+fn a_mark_is_congestion_immediately() {
     let mut history = history(LossEvents::ArrivalTime);
     history.on_packet(&packet(9, 1.0));
     assert!(!history.on_packet(&packet(11, 1.01)).new_event);
@@ -153,8 +151,7 @@ fn a_mark_is_congestion_at_once() {
     assert_eq!(intervals.iter().map(|i| i.length).collect::<Vec<_>>(), [1.0, 7.0]);
 }
 
-/// The example of RFC 4342 section 8.6.2 and RFC 5622 section 8.7.1: packets 0 to 44, of which 10, 19 to 21, 23, 32
-/// and 43 are lost.
+/// Returns the example of RFC 4342 section 8.6.2 and RFC 5622 section 8.7.1: 0 to 44 without 10, 19 to 21, 23, 32, 43.
 fn example() -> LossHistory {
     let mut history = history(LossEvents::WindowCounter);
     for number in (0..=44).filter(|n| ![10, 19, 20, 21, 23, 32, 43].contains(n)) {
@@ -173,8 +170,7 @@ fn the_loss_intervals_example() {
     assert_eq!(sequence + u32::from(skip), 45);
 }
 
-/// RFC 4342 section 6.1.1: packets without data are no part of data lengths, and their loss is no congestion if NDP
-/// Count tells of it.
+/// RFC 4342 section 6.1.1: packets without data are not in data lengths; with an NDP Count their loss is no congestion.
 #[test]
 fn packets_without_data() {
     let mut history = history(LossEvents::WindowCounter);
@@ -182,7 +178,7 @@ fn packets_without_data() {
     for number in 0..20 {
         history.on_packet(&Arrival { data: number % 4 != 3, ..at(number) });
     }
-    // 20 carries none and is lost; so do 22 and 23, which are lost with the data of 21.
+    // The lost packet 20 carries no data, nor do 22 and 23, which are lost with the data of 21.
     history.on_packet(&Arrival { ndp_count: 1, ..at(21) });
     assert!(history.holes.is_empty());
     history.on_packet(&Arrival { ndp_count: 2, ..at(25) });
@@ -196,8 +192,8 @@ fn packets_without_data() {
     assert_eq!(list[1].lossless, 22);
 }
 
-/// RFC 4342 section 6.1.1: no data length has packets without data, also where they come late, or a late one tells of them. Of
-/// 0 to 19, 5 and 15 are lost; 8 to 10 come late, or with NDP Count only 10, after which 15 is known to be lost.
+/// RFC 4342 section 6.1.1: data lengths exclude packets without data, even if they or their NDP Count arrive late. Of 0
+/// to 19, 5 and 15 are lost; 8 to 10 arrive late, or only 10 with an NDP Count, after 15 is declared lost.
 #[test]
 fn late_packets_without_data() {
     let at = |number: u64| Arrival { ccval: (number / 2 % 16) as u8, ..packet(number, number as f64) };
@@ -217,7 +213,7 @@ fn late_packets_without_data() {
     assert_eq!(lengths(&[at(8), at(9), bare(10)]), [5, 9]);
     assert_eq!(lengths(&[8, 9, 10].map(bare)), [5, 7]);
     assert_eq!(lengths(&[Arrival { ndp_count: 2, ..at(10) }]), [5, 8]);
-    // 16 comes late from before 17, which is lost.
+    // 16 arrives late, before the lost packet 17.
     let mut history = history(LossEvents::WindowCounter);
     for number in (0..23).filter(|number| ![5, 16, 17].contains(number)) {
         history.on_packet(&at(number));
@@ -228,8 +224,9 @@ fn late_packets_without_data() {
     assert_eq!((starts(&history), list[0].data, list[1].data), (vec![5, 17], 6, 11));
 }
 
-/// RFC 4342 section 10.2: it is the counter of the greatest number received before a lost packet that counts, be it late. 5 and 10
-/// are lost after counters 0 and 4, one event; after 0 and 5, with packet 9, they are two. Packets without data say nothing.
+/// RFC 4342 section 10.2: the counter of the greatest number received before a lost packet applies, even of a late
+/// packet. 5 and 10 are lost after counters 0 and 4, one event; with packet 9, after 0 and 5, two. Packets without data
+/// do not count.
 #[test]
 fn the_counter_of_a_late_packet() {
     let events = |late: Option<Arrival>| {
@@ -251,7 +248,7 @@ fn the_counter_of_a_late_packet() {
     assert_eq!(events(Some(Arrival { data: false, ..late })), [5]);
 }
 
-/// A jump of 2^60 numbers, thousands of holes, marks: memory stays what it is.
+/// A jump of 2^60 numbers, thousands of runs, and marks do not increase the memory.
 #[test]
 fn memory_is_bounded() {
     for rule in [LossEvents::ArrivalTime, LossEvents::SendTime, LossEvents::WindowCounter] {
@@ -264,7 +261,7 @@ fn memory_is_bounded() {
         }
         history.on_packet(&packet(u64::MAX, 2e6));
         history.on_packet(&packet(u64::MAX - 2, 2e6));
-        assert!(history.holes.len() <= HOLES && history.events.list.len() <= INTERVALS);
+        assert!(history.holes.len() <= MAX_HOLES && history.events.list.len() <= INTERVALS);
         let mut list = Vec::new();
         history.report(1e30, &mut list);
         assert!(
@@ -277,30 +274,30 @@ fn memory_is_bounded() {
     }
 }
 
-/// The loss events of RFC 5348 sections 5.1 and 5.2, from the list of all arrivals.
-fn literally(arrivals: &[Arrival], r: f64) -> Vec<u64> {
+/// Returns the loss events of RFC 5348 sections 5.1 and 5.2, from the list of all arrivals.
+fn reference_events(arrivals: &[Arrival], r: f64) -> Vec<u64> {
     let first = arrivals[0].number;
-    let mut came: Vec<&Arrival> = Vec::new();
+    let mut received: Vec<&Arrival> = Vec::new();
     for arrival in arrivals {
-        if arrival.number >= first && came.iter().all(|other| other.number != arrival.number) {
-            came.push(arrival);
+        if arrival.number >= first && received.iter().all(|other| other.number != arrival.number) {
+            received.push(arrival);
         }
     }
     let mut lost: Vec<(u64, f64)> = Vec::new();
-    let highest = came.iter().map(|arrival| arrival.number).max().unwrap();
+    let highest = received.iter().map(|arrival| arrival.number).max().unwrap();
     for number in first..=highest {
-        if let Some(arrival) = came.iter().find(|arrival| arrival.number == number) {
+        if let Some(arrival) = received.iter().find(|arrival| arrival.number == number) {
             if arrival.marked {
                 lost.push((number, arrival.at));
             }
             continue;
         }
-        let later = came.iter().filter(|arrival| arrival.number > number);
+        let later = received.iter().filter(|arrival| arrival.number > number);
         if later.clone().count() < 3 && !later.clone().any(|arrival| arrival.marked) {
             continue;
         }
-        let after = came.iter().position(|arrival| arrival.number > number).unwrap();
-        let (before, after) = (came[after - 1], came[after]);
+        let after = received.iter().position(|arrival| arrival.number > number).unwrap();
+        let (before, after) = (received[after - 1], received[after]);
         let step = (after.at - before.at) / (after.number - before.number) as f64;
         lost.push((number, before.at + (number - before.number) as f64 * step));
     }
@@ -313,19 +310,19 @@ fn literally(arrivals: &[Arrival], r: f64) -> Vec<u64> {
     events.iter().map(|event| event.0).collect()
 }
 
-/// RFC 4342 section 10.2, from the list of all packets in order: number, whether it came, its counter.
-fn literally_by_counter(packets: &[(bool, u8)]) -> Vec<u64> {
-    let came = |n: &usize| packets[*n].0;
+/// Returns the loss events of RFC 4342 section 10.2, from all packets in order: whether received, and counter.
+fn reference_events_by_counter(packets: &[(bool, u8)]) -> Vec<u64> {
+    let received = |n: &usize| packets[*n].0;
     let mut events: Vec<usize> = Vec::new();
     for y in 1..packets.len() {
-        if came(&y) || (y + 1..packets.len()).filter(came).count() < 3 {
+        if received(&y) || (y + 1..packets.len()).filter(received).count() < 3 {
             continue;
         }
-        let previous = |n: usize| (0..n).rev().find(came).unwrap();
+        let previous = |n: usize| (0..n).rev().find(received).unwrap();
         let separate = events.last().is_none_or(|x| {
             let (x_prev, y_prev) = (previous(*x), previous(y));
             let distance = |s: usize| packets[s].1.wrapping_sub(packets[x_prev].1) % 16;
-            (x_prev + 1..=y_prev).filter(came).any(|s| distance(s) > 4)
+            (x_prev + 1..=y_prev).filter(received).any(|s| distance(s) > 4)
         });
         if separate {
             events.push(y);
@@ -337,9 +334,9 @@ fn literally_by_counter(packets: &[(bool, u8)]) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Marks that become known later, in any order, make the same events as those that came with their packets.
+    /// Marks reported later in any order yield the same events as marks on arrival.
     #[test]
-    fn marks_may_come_later(
+    fn marks_may_follow_the_arrival(
         moves in prop::collection::vec((1u64..4, 0.001..0.03f64, prop::bool::weighted(0.2), 0usize..40), 4..40),
         r in 0.01..0.3f64,
     ) {
@@ -350,10 +347,10 @@ proptest! {
         }
         let (mut at_once, mut later) = (history(LossEvents::ArrivalTime), history(LossEvents::ArrivalTime));
         let mut waiting: Vec<(usize, Arrival)> = Vec::new();
-        for (at, (arrival, behind)) in arrivals.iter().enumerate() {
+        for (at, (arrival, delay)) in arrivals.iter().enumerate() {
             at_once.on_packet(arrival);
             later.on_packet(&Arrival { marked: false, ..*arrival });
-            waiting.extend(arrival.marked.then_some((at + behind, *arrival)));
+            waiting.extend(arrival.marked.then_some((at + delay, *arrival)));
             for (_, marked) in waiting.extract_if(.., |(due, _)| *due <= at) {
                 prop_assert!(!later.mark(&marked).duplicate);
                 prop_assert!(later.mark(&marked).duplicate);
@@ -368,9 +365,9 @@ proptest! {
         prop_assert_eq!(events(&later), events(&at_once));
     }
 
-    /// Loss, reordering, duplication and marks against a reference that keeps all.
+    /// Compares loss, reordering, duplication and marks with a reference that keeps all arrivals.
     #[test]
-    fn loss_events_are_those_of_the_rfc(
+    fn loss_events_match_the_rfc(
         moves in prop::collection::vec((0u64..6, 0.001..0.03f64, prop::bool::weighted(0.1)), 4..60),
         r in 0.01..0.3f64,
     ) {
@@ -379,22 +376,22 @@ proptest! {
         let (mut newest, mut now) = (100u64, 0.0);
         for (step, gap, marked) in moves {
             now += gap;
-            // 0 to 2 on: 1 to 3 further; else one of the last few again, or for the first time.
+            // Steps 0 to 2 advance by 1 to 3; others repeat or deliver one of the last few packets.
             newest += if step < 3 { step + 1 } else { 0 };
             let number = if step < 3 { newest } else { newest - (step - 2) * 2 + 1 };
             let arrival = Arrival { r, marked, ..packet(number, now) };
             arrivals.push(arrival);
             history.on_packet(&arrival);
         }
-        let expected = literally(&arrivals, r);
+        let expected = reference_events(&arrivals, r);
         let kept = expected.len().saturating_sub(INTERVALS);
         prop_assert_eq!(starts(&history), &expected[kept..]);
         prop_assert_eq!(history.remembers_first(), expected.len() < INTERVALS);
     }
 
-    /// Counters that go up by 0 to 5 a packet, and up to two losses in a row: too few for the counter to wrap unseen.
+    /// Counters advance by 0 to 5 per packet, with up to two consecutive losses: too few for an undetected wrap.
     #[test]
-    fn loss_events_by_counter_are_those_of_the_rfc(
+    fn loss_events_by_counter_match_the_rfc(
         steps in prop::collection::vec((0u8..6, 0u8..5), 8..80),
     ) {
         let mut packets = vec![(true, 0)];
@@ -408,7 +405,7 @@ proptest! {
         for (number, (_, ccval)) in packets.iter().enumerate().filter(|(_, packet)| packet.0) {
             history.on_packet(&Arrival { ccval: *ccval, ..packet(number as u64, number as f64) });
         }
-        let expected = literally_by_counter(&packets);
+        let expected = reference_events_by_counter(&packets);
         let kept = expected.len().saturating_sub(INTERVALS);
         prop_assert_eq!(starts(&history), &expected[kept..]);
     }

@@ -1,5 +1,3 @@
-//! Tests of the receiver half.
-
 use super::*;
 use headway_units::{Bytes, Dialect, Options};
 
@@ -23,13 +21,13 @@ fn counted(number: u64, ccval: u8) -> Received {
     Received { ecn: Ecn::Ect0, ccval, ..Received::new(number, Some(Bytes::new(1000))) }
 }
 
-/// With the sender's clock; R is 100 ms unless it is not known yet.
+/// Returns a packet with the sender's clock and an R in ms, if known.
 fn timed(number: u64, rtt: Option<u64>) -> Received {
     let rtt = rtt.map(Duration::from_millis);
     Received { timing: Some(Timing::new(Instant::ZERO)), rtt, ..counted(number, 0) }
 }
 
-/// X_recv in bytes/s and p of the report that is due.
+/// Returns X_recv in bytes/s and p of the report that is due.
 fn due(receiver: &mut TfrcReceiver, now: Instant) -> Option<(f64, f64)> {
     match receiver.poll_report(now)? {
         Report::Tfrc(report) => {
@@ -40,52 +38,52 @@ fn due(receiver: &mut TfrcReceiver, now: Instant) -> Option<(f64, f64)> {
     }
 }
 
-fn take(receiver: &mut TfrcReceiver, now: Instant, packet: &Received) -> Option<(f64, f64)> {
+fn receive(receiver: &mut TfrcReceiver, now: Instant, packet: &Received) -> Option<(f64, f64)> {
     receiver.on_packet(now, packet);
     due(receiver, now)
 }
 
-/// RFC 5348 section 6.3: at once, with zeros; then each packet, until there is an R.
+/// RFC 5348 section 6.3: an immediate report with zeros; then one per packet until R is known.
 #[test]
 fn the_first_packets() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
     assert_eq!(due(&mut receiver, ms(0)), None);
-    assert_eq!(take(&mut receiver, ms(0), &timed(5, None)), Some((0.0, 0.0)));
+    assert_eq!(receive(&mut receiver, ms(0), &timed(5, None)), Some((0.0, 0.0)));
     assert_eq!(receiver.poll_timeout(), None);
-    // One packet since the report of 200 ms before.
-    assert_eq!(take(&mut receiver, ms(200), &timed(6, None)), Some((5000.0, 0.0)));
-    assert!(take(&mut receiver, ms(250), &timed(7, Some(100))).is_some());
+    // One packet in the 200 ms since the last report.
+    assert_eq!(receive(&mut receiver, ms(200), &timed(6, None)), Some((5000.0, 0.0)));
+    assert!(receive(&mut receiver, ms(250), &timed(7, Some(100))).is_some());
     assert_eq!(receiver.poll_timeout(), Some(ms(350)));
-    assert_eq!(take(&mut receiver, ms(300), &timed(8, Some(100))), None);
+    assert_eq!(receive(&mut receiver, ms(300), &timed(8, Some(100))), None);
 }
 
-/// RFC 5348 sections 6 and 6.2: each R if data has come; if none has, the next packet is answered at once, and X_recv is one
-/// packet a round trip at least.
+/// RFC 5348 sections 6 and 6.2: a report every R if data has arrived; otherwise the next packet is reported
+/// immediately, and X_recv is at least one packet per round trip.
 #[test]
 fn the_feedback_timer() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    receive(&mut receiver, ms(0), &timed(0, Some(100)));
     for number in 1..=4 {
-        assert_eq!(take(&mut receiver, ms(20 * number), &timed(number, Some(100))), None);
+        assert_eq!(receive(&mut receiver, ms(20 * number), &timed(number, Some(100))), None);
     }
     receiver.handle_timeout(ms(100));
     assert_eq!(due(&mut receiver, ms(100)), Some((40_000.0, 0.0)));
     receiver.handle_timeout(ms(200));
     assert_eq!(due(&mut receiver, ms(200)), None);
-    assert_eq!(take(&mut receiver, ms(900), &timed(5, Some(100))), Some((10_000.0, 0.0)));
+    assert_eq!(receive(&mut receiver, ms(900), &timed(5, Some(100))), Some((10_000.0, 0.0)));
     assert_eq!(receiver.poll_timeout(), Some(ms(1000)));
 }
 
-/// A packet without data can be the third that proves a loss. If data has come since the last report, that is told at once: the
-/// report says that the event is new, and the next one not.
+/// A packet without data can be the third after a loss. If data has arrived since the last report, the event is
+/// reported immediately as new, and not in the next report.
 #[test]
-fn a_loss_that_a_packet_without_data_proves() {
+fn a_packet_without_data_may_reveal_a_loss() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    take(&mut receiver, ms(0), &timed(0, Some(100)));
-    assert_eq!(take(&mut receiver, ms(5), &timed(1, Some(100))), None);
+    receive(&mut receiver, ms(0), &timed(0, Some(100)));
+    assert_eq!(receive(&mut receiver, ms(5), &timed(1, Some(100))), None);
     let bare = |number| Received { data: false, timing: None, ..counted(number, 0) };
     for number in [3, 4] {
-        assert_eq!(take(&mut receiver, ms(10 * number), &bare(number)), None);
+        assert_eq!(receive(&mut receiver, ms(10 * number), &bare(number)), None);
     }
     receiver.on_packet(ms(50), &bare(5));
     let is_new = |receiver: &mut TfrcReceiver, at| match receiver.poll_report(at) {
@@ -98,63 +96,66 @@ fn a_loss_that_a_packet_without_data_proves() {
     assert_eq!(is_new(&mut receiver, ms(150)), Some(false));
 }
 
-/// The window counter has four bits: behind an outage its difference may be anything, also next to nothing. Then the time counts
-/// (quarters of 25 ms are known from the first packets).
+/// The window counter has four bits: after an outage its difference is arbitrary, possibly close to zero. Then the time
+/// applies (quarters of 25 ms are known from the first packets).
 #[test]
-fn a_counter_that_has_gone_round() {
+fn a_wrapped_counter_is_replaced_by_the_time() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    take(&mut receiver, ms(0), &counted(0, 0));
+    receive(&mut receiver, ms(0), &counted(0, 0));
     for number in 1..=8 {
-        take(&mut receiver, ms(25 * number), &counted(number, number as u8));
+        receive(&mut receiver, ms(25 * number), &counted(number, number as u8));
     }
-    assert_eq!(take(&mut receiver, ms(599), &counted(40, 8)), None, "less than four round trips after the last report");
-    assert!(take(&mut receiver, ms(600), &counted(41, 8)).is_some());
-    // Packets five steps apart measure nothing: 200 ms (RFC 4340 section 3.4).
+    assert_eq!(
+        receive(&mut receiver, ms(599), &counted(40, 8)),
+        None,
+        "less than four round trips after the last report"
+    );
+    assert!(receive(&mut receiver, ms(600), &counted(41, 8)).is_some());
+    // Packets five steps apart allow no measurement: 200 ms (RFC 4340 section 3.4).
     let mut sparse = self::receiver(|_| {}, LossForm::EventRate);
-    (0..=3).for_each(|n| assert!(take(&mut sparse, ms(20 * n), &counted(n, (5 * n % 16) as u8)).is_some()));
+    (0..=3).for_each(|n| assert!(receive(&mut sparse, ms(20 * n), &counted(n, (5 * n % 16) as u8)).is_some()));
     assert_eq!(sparse.r(), None);
-    assert_eq!(take(&mut sparse, ms(859), &counted(40, 15)), None);
-    assert!(take(&mut sparse, ms(860), &counted(41, 15)).is_some());
+    assert_eq!(receive(&mut sparse, ms(859), &counted(40, 15)), None);
+    assert!(receive(&mut sparse, ms(860), &counted(41, 15)).is_some());
 }
 
-/// If no data has come, the report waits for some. It would say that nothing is received, which only the first one may (RFC 5348
-/// section 4.3): a sender would go down to a packet in 64 s.
+/// Without data, the report waits for some. It would contain a rate of zero, which only the first report may (RFC 5348
+/// section 4.3): a sender would reduce its rate to one packet per 64 s.
 #[test]
-fn a_loss_without_data_since_the_last_report_waits_for_some() {
+fn a_loss_report_waits_for_data() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    receive(&mut receiver, ms(0), &timed(0, Some(100)));
     let bare = |number| Received { data: false, timing: None, ..counted(number, 0) };
     for number in [2, 3, 4, 5] {
-        assert_eq!(take(&mut receiver, ms(10 * number), &bare(number)), None);
+        assert_eq!(receive(&mut receiver, ms(10 * number), &bare(number)), None);
     }
-    let (x_recv, p) = take(&mut receiver, ms(60), &timed(6, Some(100))).unwrap();
+    let (x_recv, p) = receive(&mut receiver, ms(60), &timed(6, Some(100))).unwrap();
     assert!(x_recv > 0.0 && p > 0.0, "{x_recv} {p}");
 }
 
-/// RFC 5348 section 6.1: a new loss event is reported at once, and so is one that turns out to be none.
+/// RFC 5348 section 6.1: a new loss event, or its revocation, is reported immediately.
 #[test]
-fn a_loss_event_is_reported_at_once() {
+fn a_loss_event_is_reported_immediately() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    take(&mut receiver, ms(0), &timed(0, Some(100)));
+    receive(&mut receiver, ms(0), &timed(0, Some(100)));
     let arrivals = [(1, 10), (3, 20), (4, 30)];
-    assert!(arrivals.map(|(n, t)| take(&mut receiver, ms(t), &timed(n, Some(100)))).iter().all(Option::is_none));
-    let (_, p) = take(&mut receiver, ms(40), &timed(5, Some(100))).unwrap();
+    assert!(arrivals.map(|(n, t)| receive(&mut receiver, ms(t), &timed(n, Some(100)))).iter().all(Option::is_none));
+    let (_, p) = receive(&mut receiver, ms(40), &timed(5, Some(100))).unwrap();
     assert!(p > 0.0);
-    assert_eq!(take(&mut receiver, ms(45), &timed(5, Some(100))), None);
-    let (_, p) = take(&mut receiver, ms(50), &timed(2, Some(100))).unwrap();
+    assert_eq!(receive(&mut receiver, ms(45), &timed(5, Some(100))), None);
+    let (_, p) = receive(&mut receiver, ms(50), &timed(2, Some(100))).unwrap();
     assert_eq!(p, 0.0);
 }
 
-/// RFC 5348 section 6.3.1: 125 packets of 1000 B in the best round trip of 1 s: 125000 B/s, whose interval at R = 0.1 s is
-/// 120.3638 packets (tests/data/tfrc.json). In packets it is the same for any size that comes, which need not be that of
-/// a full one.
+/// RFC 5348 section 6.3.1: 125 packets of 1000 B in the best round trip of 1 s are 125000 B/s, whose interval at R =
+/// 0.1 s is 120.3638 packets (tests/data/tfrc.json). In packets this does not depend on the packet size.
 #[test]
 fn the_first_interval() {
     for size in [1000, 500] {
         let mut receiver = receiver(|_| {}, LossForm::EventRate);
         let mut p = 0.0;
         for number in (0u64..2000).filter(|n| *n != 1500) {
-            // 8 ms apart; from packet 1000 on twice as far, so that the best round trip is an earlier one.
+            // 8 ms apart, from packet 1000 twice that, so that the best round trip is an earlier one.
             let now = ms(8 * number.min(1000) + 16 * number.saturating_sub(1000));
             while receiver.poll_timeout().is_some_and(|at| at <= now) {
                 let at = receiver.poll_timeout().unwrap();
@@ -162,7 +163,7 @@ fn the_first_interval() {
                 due(&mut receiver, at);
             }
             if let Some(report) =
-                take(&mut receiver, now, &Received { size: Bytes::new(size), ..timed(number, Some(100)) })
+                receive(&mut receiver, now, &Received { size: Bytes::new(size), ..timed(number, Some(100)) })
             {
                 p = report.1;
                 if p > 0.0 {
@@ -170,7 +171,7 @@ fn the_first_interval() {
                 }
             }
         }
-        // A timer that does not run with the packets sees 12 or 13 of them in R: 120 or 130 kB/s.
+        // A timer that is not aligned with packets sees 12 or 13 of them in R: 120 or 130 kB/s.
         assert!((1.0 / p - 120.36).abs() < 12.0, "{size} B: {}", 1.0 / p);
         let s = size as f64;
         let best = receiver.greatest_x_recv;
@@ -179,40 +180,39 @@ fn the_first_interval() {
     }
 }
 
-/// RFC 5348 section 6.3.1: the first data packet is marked: half a packet in a round trip, an interval of 4.8443.
+/// RFC 5348 section 6.3.1: a marked first data packet is half a packet per round trip, an interval of 4.8443.
 #[test]
 fn a_null_first_interval() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
     let marked = Received { ecn: Ecn::Ce, ..timed(0, Some(100)) };
-    let (_, p) = take(&mut receiver, ms(0), &marked).unwrap();
+    let (_, p) = receive(&mut receiver, ms(0), &marked).unwrap();
     assert!((1.0 / p - 4.8443).abs() < 5e-5, "{}", 1.0 / p);
 }
 
-/// RFC 4342 section 10.3: when the counter is four above that at the last report. RFC 4342 section 8.3: X_recv since
-/// then.
+/// RFC 4342 section 10.3: a report at each step of four. RFC 4342 section 8.3: X_recv since the last report.
 #[test]
 fn reports_by_the_window_counter() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
-    assert_eq!(take(&mut receiver, ms(0), &counted(0, 0)), Some((0.0, 0.0)));
+    assert_eq!(receive(&mut receiver, ms(0), &counted(0, 0)), Some((0.0, 0.0)));
     for number in 1..=3 {
-        assert_eq!(take(&mut receiver, ms(25 * number), &counted(number, number as u8)), None);
+        assert_eq!(receive(&mut receiver, ms(25 * number), &counted(number, number as u8)), None);
     }
-    assert_eq!(take(&mut receiver, ms(100), &counted(4, 4)), Some((40_000.0, 0.0)));
-    // The counter wraps; an old packet does not count; five at once do.
+    assert_eq!(receive(&mut receiver, ms(100), &counted(4, 4)), Some((40_000.0, 0.0)));
+    // The counter wraps; an old packet does not count; a step of five does.
     for (number, ccval, t, reported) in [(5, 7, 175, false), (7, 8, 200, true), (8, 13, 325, true), (6, 8, 351, false)]
     {
-        assert_eq!(take(&mut receiver, ms(t), &counted(number, ccval)).is_some(), reported, "{number}");
+        assert_eq!(receive(&mut receiver, ms(t), &counted(number, ccval)).is_some(), reported, "{number}");
     }
-    assert_eq!(take(&mut receiver, ms(400), &counted(9, 0)), None);
-    assert!(take(&mut receiver, ms(425), &counted(10, 1)).is_some());
+    assert_eq!(receive(&mut receiver, ms(400), &counted(9, 0)), None);
+    assert!(receive(&mut receiver, ms(425), &counted(10, 1)).is_some());
     assert!((receiver.r().unwrap() - 0.1).abs() < 1e-9);
     assert_eq!(receiver.poll_timeout(), None);
-    // After an idle second, X_recv is what one packet in it makes: the sender under RFC 3448 would keep to it.
-    let (x_recv, _) = take(&mut receiver, ms(1425), &counted(11, 6)).unwrap();
+    // After an idle second, X_recv is one packet per second; a sender by RFC 3448 would be limited by it.
+    let (x_recv, _) = receive(&mut receiver, ms(1425), &counted(11, 6)).unwrap();
     assert!((x_recv - 1000.0).abs() < 1.0, "{x_recv}");
 }
 
-/// RFC 4342 section 8.6: an interval of no losses at first; nine at least if there are so many.
+/// RFC 4342 section 8.6: a lossless interval at first, and at least nine if that many exist.
 #[test]
 fn reported_intervals() {
     let mut receiver = receiver(|_| {}, LossForm::Intervals);
@@ -233,7 +233,7 @@ fn reported_intervals() {
     assert!(list[1..].iter().all(|one| (one.lossless, one.lossy, one.data, one.dropped) == (19, 1, 20, 1)));
 }
 
-/// RFC 4828 section 3: 20 packets of which 4 are lost are an interval of 5 if they last 1.5 round trips, of 20 if 3.
+/// RFC 4828 section 3: 20 packets with 4 losses are an interval of 5 if they last 1.5 round trips, of 20 if 3.
 #[test]
 fn short_intervals() {
     for (steps, length) in [(6, 5.0), (12, 20.0)] {
@@ -266,10 +266,9 @@ fn short_intervals() {
     }
 }
 
-/// RFC 4342 section 8.4 may be negotiated at any time; the losses stay known: packet 10 was lost, as an Event Rate and then as an
-/// interval.
+/// RFC 4342 section 8.4 may be negotiated at any time and keeps the losses: packet 10.
 #[test]
-fn another_form_of_report_forgets_nothing() {
+fn a_change_of_the_report_form_keeps_the_losses() {
     let mut receiver = receiver(|_| {}, LossForm::EventRate);
     for number in (0..20).filter(|number| *number != 10) {
         receiver.on_packet(ms(10 * number), &timed(number, Some(100)));
@@ -284,14 +283,14 @@ fn another_form_of_report_forgets_nothing() {
     assert_eq!((intervals[0].lossy, intervals[0].lossless), (1, 10));
 }
 
-/// p of the report that the feedback timer makes, a packet having come before.
+/// Returns p of the report caused by the feedback timer after an arrival.
 fn due_after(receiver: &mut TfrcReceiver, at: u64) -> Option<f64> {
     receiver.handle_timeout(ms(at));
     due(receiver, ms(at)).map(|(_, p)| p)
 }
 
-/// Dialect headway-1: a gap of three packets that lasts four round trips restarts the loss history. A loss right after it is one at the initial
-/// rate, 4 packets in R (RFC 5348 sections 4.2 and 6.3.1). Two packets, or a shorter gap, are losses.
+/// Dialect headway-1: a gap of three packets and four round trips restarts the loss history. A loss after it occurs at
+/// the initial rate, 4 packets per R (RFC 5348 sections 4.2 and 6.3.1). Two packets, or a shorter gap, count as losses.
 #[test]
 fn a_silence_restarts_the_loss_history() {
     for (missing, lasts, restarts) in [(3, 401, true), (2, 401, false), (3, 399, false)] {
@@ -324,10 +323,10 @@ fn a_silence_restarts_the_loss_history() {
     }
 }
 
-/// UDDJ's `hold`: the queue grows, so the flag is set, and nothing is lost. 1000 B each 10 ms arrive each 12 ms: 83,333 B/s. The report names the
-/// p whose rate that is, and the first such rate as long as the flag is set; without the flag it names none.
+/// UDDJ with `hold`: the queue grows without losses and the flag is set. 1000 B every 10 ms arrive every 12 ms: 83,333
+/// B/s. Reports contain the p of the rate at which the flag was set while it is set, and otherwise zero.
 #[test]
-fn a_filter_holds_the_rate_that_arrives() {
+fn a_filter_holds_the_receive_rate() {
     use crate::{LossFilterKind, UddjAction, UddjOptions};
     let reported = |action| {
         let mut receiver = receiver(
@@ -339,7 +338,7 @@ fn a_filter_holds_the_rate_that_arrives() {
         );
         let packet =
             |number: u64, sent: u64| Received { timing: Some(Timing::new(ms(sent))), ..timed(number, Some(100)) };
-        // The queue grows by 2 ms a packet, then drains by 2 ms a packet, then stays empty.
+        // The queue grows by 2 ms per packet, drains by 2 ms per packet, then remains empty.
         let mut reported = Vec::new();
         for number in 0..140_u64 {
             let queue = if number < 60 { 2 * number } else { 120_u64.saturating_sub(2 * (number - 60)) };

@@ -1,5 +1,3 @@
-//! Tests of the sender half.
-
 use super::super::options::{InitialWindow, Segment, TfrcExpert};
 use super::*;
 use crate::report::LossInterval;
@@ -40,7 +38,7 @@ fn feedback(report: Report<'_>, rtt_sample: f64) -> Feedback<'_> {
     Feedback { rtt_sample: Some(Duration::from_secs_f64(rtt_sample)), ..Feedback::new(0, report) }
 }
 
-/// X in bytes/s after two reports of an unlimited receive rate.
+/// Returns X in bytes/s after two reports with an unlimited receive rate.
 pub(crate) fn allowed_after(options: &TfrcOptions, s: u64, r: f64, p: f64) -> f64 {
     let mut sender = sender(options, s);
     send(&mut sender, Instant::ZERO, 0);
@@ -54,7 +52,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A sender of 1000 B packets with R = 100 ms that is limited by p = 1 %: 112332.2 B/s.
+/// Returns a sender of 1000 B packets with R = 100 ms and p = 1 %: 112332.2 B/s.
 fn steady(options: &TfrcOptions) -> TfrcSender {
     let mut sender = sender(options, 1000);
     for (number, t) in (0..10).zip((0..).step_by(100)) {
@@ -65,8 +63,8 @@ fn steady(options: &TfrcOptions) -> TfrcSender {
     sender
 }
 
-/// RFC 5348 section 4.2: one packet a second, the timer after two; then 4 packets of up to 1095 B a round trip, 4380 B of
-/// larger ones, two of more than 2190 B.
+/// RFC 5348 section 4.2: one packet per second, the timer after two; then, per round trip, 4 packets of up to 1095 B,
+/// 4380 B of larger ones, two of more than 2190 B.
 #[test]
 fn initialization() {
     for (size, w_init) in [(100, 400.0), (1000, 4000.0), (1095, 4380.0), (1460, 4380.0), (3000, 6000.0)] {
@@ -81,7 +79,7 @@ fn initialization() {
     }
 }
 
-/// RFC 2414 section 1's table, as ns-2's `rate_init_option_` 2 has it: 4 segments up to 1095 B, 3 of less than 2190 B, else 2.
+/// Table of RFC 2414 section 1, as in ns-2's `rate_init_option_` 2: 4 segments up to 1095 B, 3 below 2190 B, else 2.
 #[test]
 fn an_initial_window_in_packets() {
     let options = expert(|o| o.initial_window = InitialWindow::Packets);
@@ -90,9 +88,9 @@ fn an_initial_window_in_packets() {
     }
 }
 
-/// RFC 4342 section 5.3 and ns-2: paced in packets, each packet that arrives counts s. Ten packets of 200 B a second are ten of 1000 B.
+/// RFC 4342 section 5.3 and ns-2: with pacing in packets, ten received packets of 200 B count as ten of 1000 B.
 #[test]
-fn small_packets_that_arrive_count_s() {
+fn received_small_packets_count_as_s() {
     let mut sender = sender(&TfrcOptions { paced: Paced::Packets, ..expert(|o| o.segment = Segment::Full) }, 1000);
     (0..10).for_each(|number| {
         sender.on_send(ms(100 * number), &Sending { number, size: Bytes::new(200), data: true });
@@ -102,9 +100,9 @@ fn small_packets_that_arrive_count_s() {
     assert!((sender.x_inrecv(&report) - 10_000.0).abs() < 1e-6, "{}", sender.x_inrecv(&report));
 }
 
-/// RFC 5348 section 4.2: a handshake's round trip is as good as that of a report.
+/// RFC 5348 section 4.2: the round trip of a handshake is equivalent to that of a report.
 #[test]
-fn a_round_trip_known_before() {
+fn a_round_trip_of_the_handshake() {
     let context = SenderContext::new(ms(50), Bytes::new(1000), Random::new(1, "sender"));
     let context = SenderContext { rtt: Some(Duration::from_millis(100)), ..context };
     let mut sender = TfrcSender::new(&rfc(), context);
@@ -114,9 +112,9 @@ fn a_round_trip_known_before() {
     assert_eq!(sender.poll_timeout(), Some(ms(450)));
 }
 
-/// RFC 4342 section 6: what lacks TFRC's options or a round trip is no feedback, and does not move the timer.
+/// RFC 4342 section 6: without TFRC's options and a round trip, an acknowledgement is not feedback.
 #[test]
-fn other_acknowledgements_are_no_feedback() {
+fn other_acknowledgements_are_not_feedback() {
     let mut sender = steady(&rfc());
     let timeout = sender.poll_timeout();
     sender.on_feedback(ms(1050), &feedback(Report::Arrivals(&[]), 0.1));
@@ -125,23 +123,23 @@ fn other_acknowledgements_are_no_feedback() {
     assert_eq!(sender.status().loss_event_rate, Probability::new(0.01));
 }
 
-/// RFC 4342 section 5.2: X_inrecv 100000 B/s, s 1000 B, R 0.1 s, three packets dropped: X_recv 35000, X 70000.
+/// RFC 4342 section 5.2: X_inrecv 100000 B/s, s 1000 B, R 0.1 s, three drops: X_recv 35000, X 70000.
 #[test]
 fn packets_dropped_at_the_receiver() {
     let mut sender = steady(&rfc());
     let drops = Feedback { receive_buffer_drops: 3, ..feedback(report(100_000.0, 0.01), 0.1) };
     sender.on_feedback(ms(1100), &drops);
     assert!((sender.allowed.x() - 70_000.0).abs() < 1e-6, "{}", sender.allowed.x());
-    // Never below one packet a round trip for that reason.
+    // Drops reduce the rate to at least one packet per round trip.
     sender.on_feedback(ms(1200), &Feedback { receive_buffer_drops: 1_000_000, ..drops });
     assert!((sender.allowed.x() - 10_000.0).abs() < 1e-6);
-    // A slow receiver is sent no more than it takes.
+    // A slow receiver limits the rate to its receive rate.
     let slow = Feedback { slow_receiver: true, ..feedback(report(50_000.0, 0.01), 0.1) };
     sender.on_feedback(ms(1300), &slow);
     assert!((sender.allowed.x() - 50_000.0).abs() < 1e-6);
 }
 
-/// RFC 5348 section 4.4: half the rate at each expiry, 4R apart, then 2s/X; the third falls on an X of 14 kB/s.
+/// RFC 5348 section 4.4: the rate halves at each expiry, every 4R, then 2s/X.
 #[test]
 fn no_feedback() {
     let mut sender = steady(&rfc());
@@ -157,8 +155,8 @@ fn no_feedback() {
     }
 }
 
-/// What is left of 112332 B/s, and of a rate below the initial one, after an hour without sending. R = 100 ms, so that
-/// the initial rate is 40000 B/s and one packet a round trip 10000.
+/// Rates after an hour without sending, from 112332 B/s and from a rate below the initial one. R = 100 ms, so the
+/// initial rate is 40000 B/s and one packet per round trip 10000.
 #[test]
 fn idle() {
     let left = |idle: Idle, x_recv: f64, p: f64| {
@@ -180,20 +178,20 @@ fn idle() {
     // RFC 5348 section 4.4: halved until X_recv is below the initial rate.
     let (_, x) = left(Idle::Rfc5348, 112_332.2, 0.01);
     assert!((20_000.0..80_000.0).contains(&x), "{x}");
-    // RFC 3448 section 4.4: two packets a round trip at least.
+    // RFC 3448 section 4.4: at least two packets per round trip.
     let (_, x) = left(Idle::Rfc3448, 112_332.2, 0.01);
     assert!((20_000.0..80_000.0).contains(&x), "{x}");
-    // ns-2 asks whether the application has said that it has nothing; it has not, so s/64 is left.
+    // ns-2 requires a notification that the application has no data; without it, s/64 remains.
     let (_, x) = left(Idle::HalvedToInitial, 112_332.2, 0.01);
     assert!(x <= 16.0, "{x}");
     let (_, x) = left(Idle::HalvedAndLifted, 112_332.2, 0.01);
     assert!((x - 40_000.0).abs() < 1.0, "{x}");
 }
 
-/// A receiver says that it held every report back for all of its round trip, and the application falls silent: an idle sender's
-/// rate is not halved (RFC 4342 section 5.1), so that nothing but its least keeps the timer from expiring each 4 us.
+/// A receiver reports holding times equal to the round trip, and the application stops. An idle sender's rate is not
+/// halved (RFC 4342 section 5.1), so only the minimum wait prevents an expiry every 4 us.
 #[test]
-fn round_trips_of_nothing_keep_nobody_awake() {
+fn round_trips_of_zero_do_not_speed_up_the_timer() {
     let mut sender = sender(&rfc(), 1000);
     send(&mut sender, ms(0), 0);
     for t in [100, 101] {
@@ -207,10 +205,11 @@ fn round_trips_of_nothing_keep_nobody_awake() {
     assert_eq!(expired, 1000);
 }
 
-/// RFC 5348 section 4.4 step 1, "cut the allowed sending rate in half", never raises it. The first report's rate, 4000 B in 0.1 s,
-/// is below half of the equation's 112332.2 B/s, to which `Update_Limits(X_Bps/2)` alone would bring it.
+/// RFC 5348 section 4.4 step 1, "cut the allowed sending rate in half", never raises it. The rate after the first
+/// report, 4000 B in 0.1 s, is below half of the equation's 112332.2 B/s, which `Update_Limits(X_Bps/2)` alone would
+/// set.
 #[test]
-fn silence_does_not_make_it_faster() {
+fn an_expiry_does_not_raise_the_rate() {
     let mut sender = sender(&rfc(), 1000);
     send(&mut sender, ms(0), 0);
     sender.on_feedback(ms(100), &feedback(report(1e6, 0.01), 0.1));
@@ -220,7 +219,7 @@ fn silence_does_not_make_it_faster() {
     assert_eq!(sender.allowed.x().round(), 40_000.0);
 }
 
-/// ns-2's `idleFix_`: an application that had nothing to send is left the initial rate.
+/// ns-2's `idleFix_`: an application without data keeps the initial rate.
 #[test]
 fn idle_in_ns2() {
     let mut sender = steady(&TfrcOptions { idle: Idle::HalvedToInitial, ..rfc() });
@@ -232,7 +231,7 @@ fn idle_in_ns2() {
     assert!((sender.allowed.x() - 40_000.0).abs() < 1e-6);
 }
 
-/// RFC 5348 section 8.2.1: who sends all that is allowed is limited by X_recv, who does not is not.
+/// RFC 5348 section 8.2.1: X_recv limits a sender that sends all permitted data, and no other.
 #[test]
 fn data_limited_intervals() {
     for (spacing_ms, limited) in [(5, false), (50, true)] {
@@ -242,7 +241,7 @@ fn data_limited_intervals() {
             let mut last = number;
             for t in (0..100).step_by(spacing_ms) {
                 last = number;
-                // The link takes only 10 kB/s of what comes: X_recv says so in both cases.
+                // The link carries only 10 kB/s, which X_recv reports in both cases.
                 send(&mut sender, ms(round * 100 + t), number);
                 number += 1;
             }
@@ -253,8 +252,8 @@ fn data_limited_intervals() {
     }
 }
 
-/// RFC 5348 section 4.1, RFC 4342 section 5.3: s is the mean of the last four loss intervals, that of a full packet, or a moving average, which in whole bytes stops at
-/// 391 on its way up to 400: (9 * 391 + 400) / 10 = 391.9.
+/// RFC 5348 section 4.1, RFC 4342 section 5.3: s is the mean of the last four loss intervals, that of a full packet, or
+/// a moving average. In whole bytes, the latter ends at 391 on the way to 400: (9 * 391 + 400) / 10 = 391.9.
 #[test]
 fn segment_sizes() {
     for (segment, s) in [(Segment::Average, 300.0), (Segment::Full, 1000.0), (Segment::Smoothed, 391.0)] {
@@ -278,7 +277,7 @@ fn segment_sizes() {
     assert_eq!(size.s(), 450.0);
 }
 
-/// RFC 4828 section 4.3, RFC 5622 section 5: no more than three packets in 30 ms.
+/// RFC 4828 section 4.3, RFC 5622 section 5: at most three packets in 30 ms.
 #[test]
 fn small_packets_are_ten_milliseconds_apart() {
     let options = crate::TfrcSpOptions::preset(Dialect::Rfc).0;
@@ -291,7 +290,7 @@ fn small_packets_are_ten_milliseconds_apart() {
     assert_eq!(sender.status().target_rate, Some(Rate::from_bits_per_second(80_000)));
 }
 
-/// Faster Restart, which RFC 5622 section 5.1 looks forward to: after an idle time, twice the initial rate, and four times as much in the next round trip.
+/// Faster Restart, anticipated by RFC 5622 section 5.1: twice the initial rate, then four times that.
 #[test]
 fn faster_restart() {
     for (on, left, next) in [(false, 40_000.0, 80_000.0), (true, 80_000.0, 112_332.2)] {
@@ -319,10 +318,11 @@ fn linux_after_handshake(rtt_ms: u64) -> TfrcSender {
     TfrcSender::new(&TfrcOptions::preset(Dialect::Linux), context)
 }
 
-/// net/dccp/ccids/ccid3.c: the handshake's round trip is the first old average (`ccid3_hc_tx_packet_recv`), `W_init` is reckoned
-/// with the mean size (`rfc3390_initial_rate`), the first nofeedback timer runs for 2 s (`TFRC_INITIAL_TIMEOUT`).
+/// net/dccp/ccids/ccid3.c: the handshake's round trip is averaged with the first sample (`ccid3_hc_tx_packet_recv`),
+/// `W_init` uses the mean size (`rfc3390_initial_rate`), and the first nofeedback timer is 2 s
+/// (`TFRC_INITIAL_TIMEOUT`).
 #[test]
-fn linux_begins() {
+fn linux_initial_rate_and_timer() {
     let mut sender = linux_after_handshake(100);
     send_bytes(&mut sender, ms(0), 0, 1000);
     assert_eq!((sender.allowed.x(), sender.poll_timeout()), (40_000.0, Some(ms(2000))));
@@ -330,7 +330,7 @@ fn linux_begins() {
     sender.on_feedback(ms(200), &feedback(report(0.0, 0.0), 0.2));
     let r = sender.rtt.r().unwrap();
     assert!((r - 0.11).abs() < 1e-12, "{r}");
-    // (9 * 1000 + 500) / 10 = 950 B, and four of them in 110 ms.
+    // (9 * 1000 + 500) / 10 = 950 B, four of them in 110 ms.
     assert!((sender.allowed.x() - 3800.0 / 0.11).abs() < 1e-6, "{}", sender.allowed.x());
 }
 
@@ -338,10 +338,10 @@ fn send_bytes(sender: &mut TfrcSender, now: Instant, number: u64, bytes: u64) ->
     sender.on_send(now, &Sending { number, size: Bytes::new(bytes), data: true })
 }
 
-/// RFC 5348 section 4.3: below a packet in four round trips X_recv is that of the one packet that came, which counts s: 850 B in 10 s, although
-/// it had 100 B and 1600 B were lost behind it. Who says that nothing came is not believed to mean a packet.
+/// RFC 5348 section 4.3: below one packet per four round trips, X_recv covers the one received packet, which counts as
+/// s: 850 B in 10 s, although it had 100 B and 1600 B were lost after it. A reported rate of zero is not replaced.
 #[test]
-fn one_small_packet_counts_s() {
+fn a_single_small_packet_counts_as_s() {
     for (bytes_per_second, counted) in [(10.0, 85.0), (200.0, 200.0), (0.0, 0.0)] {
         let mut sender = sender(&rfc(), 1000);
         send_bytes(&mut sender, ms(0), 0, 850);
@@ -358,10 +358,10 @@ fn one_small_packet_counts_s() {
     }
 }
 
-/// net/dccp/ccids/ccid3.c, `ccid3_hc_tx_update_win_count`: only time moves the counter; RFC 4342 section 8.1 has reports move it
-/// too.
+/// net/dccp/ccids/ccid3.c, `ccid3_hc_tx_update_win_count`: only time advances the counter, in RFC 4342 section 8.1
+/// reports too.
 #[test]
-fn reports_do_not_move_linuxs_counter() {
+fn reports_do_not_advance_the_counter_in_linux() {
     let counters = |dialect, rtt| {
         let mut sender = sender(&TfrcOptions::preset(dialect), 1000);
         send(&mut sender, ms(0), 0);
@@ -369,16 +369,17 @@ fn reports_do_not_move_linuxs_counter() {
         [send(&mut sender, ms(101), 1).ccval, send(&mut sender, ms(102), 2).ccval]
     };
     assert_eq!(counters(Dialect::Rfc, 0.1), [4, 4]);
-    // 101 ms are four quarters of 100 ms; of 1 s none, but the report moves RFC 4342's counter all the same.
+    // 101 ms are four quarters of 100 ms, and none of 1 s, where only the report advances RFC 4342's counter.
     assert_eq!(counters(Dialect::Linux, 0.1), [4, 4]);
     assert_eq!(counters(Dialect::Rfc, 1.0), [4, 4]);
     assert_eq!(counters(Dialect::Linux, 1.0), [0, 0]);
 }
 
-/// Linux 6.1 `dccp_write_xmit` asks `ccid3_hc_tx_send_packet` first, which adds `t_ipi` to `t_nom`; a packet that is thrown away after that has
-/// spent its time. 1000 B at 40,000 B/s are 25 ms apart, and a packet may go 2 ms early (`TFRC_T_DELTA`).
+/// Linux 6.1: `dccp_write_xmit` first calls `ccid3_hc_tx_send_packet`, which adds `t_ipi` to `t_nom`; a packet
+/// discarded after that has used its permission. 1000 B at 40,000 B/s are 25 ms apart, and a packet may be sent 2 ms
+/// early (`TFRC_T_DELTA`).
 #[test]
-fn a_discard_spends_its_nominal_send_time_as_in_linux() {
+fn a_discard_uses_its_nominal_send_time_as_in_linux() {
     let next = |sender: &mut TfrcSender, at| sender.poll_send(at, &Next::default());
     let begun = || {
         let mut sender = linux_after_handshake(100);
@@ -392,10 +393,10 @@ fn a_discard_spends_its_nominal_send_time_as_in_linux() {
     let mut discards = begun();
     discards.on_discard(ms(30));
     assert_eq!([next(&mut sends, ms(30)), next(&mut discards, ms(30))], [Permit::At(ms(48)); 2]);
-    // `ccid3_hc_tx_packet_sent` is not reached: the discard is no packet in s, and is not acknowledged.
+    // `ccid3_hc_tx_packet_sent` is not reached: the discard does not count in s and is not acknowledged.
     discards.on_feedback(ms(130), &feedback(report(10_000.0, 0.0), 0.1));
     assert_eq!(discards.segment.s(), 1000.0);
-    // A late sender loses one time for each discard, and may continue at once.
+    // A late sender loses one permission per discard and may continue immediately.
     let mut late = begun();
     late.on_discard(ms(100));
     late.on_discard(ms(100));
@@ -403,7 +404,7 @@ fn a_discard_spends_its_nominal_send_time_as_in_linux() {
     late.on_discard(ms(100));
     late.on_discard(ms(100));
     assert_eq!(next(&mut late, ms(100)), Permit::At(ms(123)));
-    // One before the first packet spends a time of the initial rate (`rfc3390_initial_rate`): 4380 B in 100 ms, 32 ms for 1400 B.
+    // Before the first packet a gap is that of the initial rate: 4380 B in 100 ms, 32 ms for 1400 B.
     let mut first = linux_after_handshake(100);
     first.on_discard(ms(0));
     let Permit::At(at) = next(&mut first, ms(0)) else { panic!("the permission is used up") };

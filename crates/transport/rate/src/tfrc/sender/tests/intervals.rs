@@ -1,10 +1,9 @@
-//! Loss Intervals, as the sender reads them.
+//! Loss Intervals, as processed by the sender.
 
 use super::*;
 
-/// RFC 4342 section 9.2: what a receiver says is held against what was sent. Of the example, eight packets go in a round
-/// trip.
-mod lies {
+/// RFC 4342 section 9.2: reports are verified against the sent packets, here eight per round trip.
+mod verification {
     use super::*;
     fn plain() -> TfrcOptions {
         TfrcOptions { discounting: false, ..rfc() }
@@ -14,35 +13,36 @@ mod lies {
         LossInterval { lossless, lossy, data, dropped: lossy }
     }
 
-    /// "The sender can verify that the receiver is not falsely combining two loss events into one": packets 3 to 34 went in
-    /// four round trips. Four events begin with 3, 10, 18 and 26; the newest interval has 17 packets and is open.
+    /// "The sender can verify that the receiver is not falsely combining two loss events into one": packets 3 to 34
+    /// were sent in four round trips. Four events start at 3, 10, 18 and 26; the newest interval has 17 packets and is
+    /// open.
     #[test]
-    fn one_event_is_not_longer_than_its_round_trip() {
+    fn an_event_longer_than_a_round_trip_is_split() {
         let p = read(&plain(), &[], &[interval(8, 32, 40), interval(3, 0, 3)]);
         let mean = f64::max(17.0 + 8.0 + 8.0 + 7.0, 8.0 + 8.0 + 7.0 + 3.0) / 4.0;
         assert!((p - 1.0 / mean).abs() < 1e-12, "{p}");
-        // A round trip and a quarter, the packets 3 to 13, may be one event whose losses the receiver cannot tell apart.
+        // Packets 3 to 13, a round trip and a quarter, may be one event whose losses the receiver cannot separate.
         let p = read(&plain(), &[], &[interval(29, 11, 40), interval(3, 0, 3)]);
         assert!((p - 1.0 / 40.0).abs() < 1e-12, "{p}");
-        // With packet 14 there are two, from 3 and from 10.
+        // With packet 14 there are two events, from 3 and from 10.
         let p = read(&plain(), &[], &[interval(28, 12, 40), interval(3, 0, 3)]);
         assert!((p - 2.0 / f64::max(33.0 + 7.0, 7.0 + 3.0)).abs() < 1e-12, "{p}");
     }
 
-    /// Packet 40 was lost without data: its other two join the 14 of the newest of the four events into which the interval before
-    /// falls apart. The rest is as it was.
+    /// The lost packet 40 carried no data: the other two of its interval are added to the 14 of the newest of the four
+    /// events into which the previous interval is split.
     #[test]
-    fn an_interval_without_data_joins_the_newest_part() {
+    fn an_interval_without_data_is_merged_with_the_newest_part() {
         for (first, sum) in [(3, 16.0 + 8.0 + 8.0 + 7.0), (40, 8.0 + 8.0 + 7.0 + 40.0)] {
             let p = read(&plain(), &[40], &[interval(2, 1, 3), interval(5, 32, 37), interval(3, 0, first)]);
             assert!((p - 4.0 / sum).abs() < 1e-12, "{p}");
         }
     }
 
-    /// Reports of the 32 losses from packet 3 on, and 250 round trips later again. When a packet went is remembered for 64 round
-    /// trips only, but the four events are. In the end 26 to 34 turn out to have come late: three events are left.
+    /// Reports of the 32 losses from packet 3, and again 250 round trips later. Sending times are recorded for 64 round
+    /// trips, but the four events are kept. Finally 26 to 34 have arrived late, which leaves three events.
     #[test]
-    fn events_that_fell_apart_stay_apart() {
+    fn split_events_remain_split() {
         let mut sent = SentLog::default();
         (0..=44).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
         let mut reported = Reported::new(&plain(), false);
@@ -56,8 +56,9 @@ mod lies {
         assert_eq!(read(1044, &sent, interval(1019, 23, 1042)), (1027.0 + 8.0 + 7.0) / 3.0);
     }
 
-    /// The receiver has reported two events, of packets 20 and 30. A receiver that is verified retracts neither: not by a lossless interval, not
-    /// by one that only lost packet 29, which carried no data, nor by one that reaches to the beginning.
+    /// The receiver has reported two events, of packets 20 and 30. With verification it can retract neither: not by a
+    /// lossless interval, not by one that lost only packet 29, which carried no data, nor by one that extends to the
+    /// first packet.
     #[test]
     fn reported_losses_stay_reported() {
         let reported_intervals = [interval(12, 1, 13), interval(9, 1, 10), interval(20, 0, 20)];
@@ -86,14 +87,14 @@ mod lies {
             assert!(p_of(false, later) < 0.9 * honest, "{later:?}: no verification");
         }
         assert!((p_of(true, &reported_intervals) - honest).abs() < 1e-12);
-        // An event that has lost its first packet to a late arrival is the same one.
+        // An event whose first packet arrived late is the same event.
         let longer = [interval(12, 3, 15), interval(7, 1, 8), interval(20, 0, 20)];
         assert!((p_of(true, &longer) - 2.0 / f64::max(15.0 + 7.0, 7.0 + 20.0)).abs() < 0.01);
     }
 
-    /// Events of more losses than packets: what falls apart may be shorter than a packet, and p is 1 at most.
+    /// With more losses than packets, a part may be shorter than a packet, and p is at most 1.
     #[test]
-    fn short_events_fall_apart_too() {
+    fn short_events_are_split_too() {
         let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
         let long = LossInterval { lossless: 0, lossy: 40, data: 1, dropped: 40 };
         for r in [0.001, 0.08, 0.3, 10.0] {
@@ -106,27 +107,27 @@ mod lies {
         }
     }
 
-    /// No interval is longer than all that was sent: 43 packets.
+    /// An interval is at most as long as all packets sent: 43.
     #[test]
-    fn intervals_begin_with_the_first_packet() {
+    fn intervals_start_at_the_first_packet() {
         let p = read(&plain(), &[], &[interval((1 << 24) - 1, 1, (1 << 24) - 1)]);
         assert!((p - 1.0 / 43.0).abs() < 1e-12, "{p}");
     }
 
-    /// The first interval is what the receiver says, up to twice the square of the packets allowed in a round trip: 50.
+    /// The first interval is as reported, up to twice the square of the packets allowed in a round trip: 50.
     #[test]
     fn the_first_interval_is_bounded() {
         let p = read(&plain(), &[], &[interval(10, 1, 11), interval(32, 0, (1 << 24) - 1)]);
         assert!((p - 1.0 / 50.0).abs() < 1e-12, "{p}");
         let p = read(&plain(), &[], &[interval(10, 1, 11), interval(32, 0, 49)]);
         assert!((p - 1.0 / 49.0).abs() < 1e-12, "{p}");
-        // None is no interval: the only closed one has 21 packets.
+        // A length of zero is no interval: the only closed one has 21 packets.
         let p = read(&plain(), &[], &[interval(10, 1, 11), interval(20, 1, 21), interval(11, 0, 0)]);
         assert!((p - 1.0 / 21.0).abs() < 1e-12, "{p}");
     }
 }
 
-/// RFC 4342 section 8.6.2's example as the sender reads it: intervals of 10, 10, 8 and 15 data packets.
+/// Example of RFC 4342 section 8.6.2 as processed by the sender: intervals of 10, 10, 8 and 15 data packets.
 const EXAMPLE: [LossInterval; 4] = [
     LossInterval { lossless: 10, lossy: 1, data: 10, dropped: 1 },
     LossInterval { lossless: 8, lossy: 5, data: 10, dropped: 4 },
@@ -138,7 +139,7 @@ fn read(options: &TfrcOptions, without_data: &[u64], intervals: &[LossInterval])
     read_with(options, without_data, &[(0.08, intervals)])
 }
 
-/// Returns p of the last of these reports, with R at its arrival.
+/// Returns p of the last of these reports, each with R on its arrival.
 fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[LossInterval])]) -> f64 {
     let mut sent = SentLog::default();
     for number in 0..=44 {
@@ -156,23 +157,23 @@ fn read_with(options: &TfrcOptions, without_data: &[u64], reports: &[(f64, &[Los
 #[test]
 fn loss_intervals_from_the_receiver() {
     let plain = TfrcOptions { discounting: false, ..rfc() };
-    // Packets 33, 24, 25, 26 and 11 carried no data: lengths 10, 10, 8, 15, of which the closed three are 33.
+    // Packets 33, 24, 25, 26 and 11 carried no data: lengths 10, 10, 8, 15; the closed three are 33.
     let p = read(&plain, &[11, 24, 25, 26, 33], &EXAMPLE);
     assert!((p - 3.0 / 33.0).abs() < 1e-12, "{p}");
-    // Nothing is known of packets without data: 11, 13, 9, 15.
+    // Without knowledge of packets without data: 11, 13, 9, 15.
     assert!((read(&plain, &[], &EXAMPLE) - 3.0 / 37.0).abs() < 1e-12);
-    // 32 carried none: its interval joins the one before, which is now open: 10 + 13, 9, 15.
+    // 32 carried no data: its interval is merged with the previous one, which is now open: 10 + 13, 9, 15.
     let p = read(&plain, &[32], &EXAMPLE);
     assert!((p - 2.0 / f64::max(23.0 + 9.0, 9.0 + 15.0)).abs() < 1e-12, "{p}");
-    // 10 carried none: the other 8 of its interval join the first, whose length is synthetic: 11, 13, 23.
+    // 10 carried no data: the other 8 of its interval are added to the first, whose length is synthetic: 11, 13, 23.
     let p = read(&plain, &[10], &EXAMPLE);
     assert!((p - 2.0 / (13.0 + 23.0)).abs() < 1e-12, "{p}");
 }
 
-/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". Packet 43 was lost
-/// late: 50 acknowledges up to 48 an interval from 32 on, and 60 two of them.
+/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". Packet 43
+/// was lost late: 50 acknowledges up to 48 an interval from 32, and 60 acknowledges two.
 #[test]
-fn intervals_that_are_known() {
+fn known_intervals_need_not_be_repeated() {
     let sent = SentLog::default();
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() }, false);
     reported.allowed(5.0, 5.0, || 1.0);
@@ -183,17 +184,18 @@ fn intervals_that_are_known() {
     let one = |lossless| LossInterval { lossless, lossy: 1, data: lossless + 1, dropped: 1 };
     // 11, 13, 9 and 15: the closed three.
     assert_eq!(read(44, 2, &EXAMPLE), (37.0 / 3.0, true));
-    // 17, and 13, 9, 15 from before: the newest three are more.
+    // 17, and the earlier 13, 9, 15: the newest three have the greater mean.
     assert_eq!(read(50, 2, &[one(16)]), ((17.0 + 13.0 + 9.0) / 3.0, false));
-    // A new event: 11 and 18, and 13, 9, 15 from before: the closed four are more.
+    // A new event: 11 and 18, and the earlier 13, 9, 15: the closed four have the greater mean.
     assert_eq!(read(60, 0, &[one(10), one(17)]), ((18.0 + 13.0 + 9.0 + 15.0) / 4.0, true));
-    assert!(!read(60, 0, &[one(10), one(17)]).1, "the same again");
+    assert!(!read(60, 0, &[one(10), one(17)]).1, "repeated");
 }
 
-/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". The only one that it
-/// sends began with packet 43, which carried no data: what is known stays, and p with it, be the newest interval longer.
+/// RFC 4342 section 8.6.1: "the receiver need not send loss intervals that the sender already knows about". The only
+/// reported interval starts with packet 43, which carried no data: known intervals and p are kept although the newest
+/// interval is longer.
 #[test]
-fn intervals_that_are_not_repeated_are_remembered() {
+fn intervals_that_are_not_repeated_are_kept() {
     let mut sent = SentLog::default();
     (0..43).for_each(|number| sent.add(Sent { number, at: ms(10 * number), counter: number / 2, bytes: number }));
     let mut reported = Reported::new(&TfrcOptions { discounting: false, ..rfc() }, false);
@@ -205,20 +207,20 @@ fn intervals_that_are_not_repeated_are_remembered() {
     assert_eq!((second.p, second.new_event), (first.p, false));
 }
 
-/// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms, 2R are 160.
+/// RFC 4828 section 3, RFC 5622 section 6.1: the interval of 13 packets and 4 losses lasted 130 ms; 2R is 160 ms.
 #[test]
 fn short_intervals_from_the_receiver() {
     let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
     // 13/4, 9/1, 15 closed; the open one is short and does not count.
     assert!((read(&options, &[], &EXAMPLE) - 3.0 / (3.25 + 9.0 + 15.0)).abs() < 1e-12);
-    // Without Drop Counts the Loss Length counts: 13/5.
+    // Without Drop Counts the Loss Length applies: 13/5.
     let mut without = EXAMPLE;
     without.iter_mut().for_each(|interval| interval.dropped = 0);
     assert!((read(&options, &[], &without) - 3.0 / (2.6 + 9.0 + 15.0)).abs() < 1e-12);
 }
 
-/// RFC 4828 section 3: an interval of at most two round trips is short, and while the newest one is, it does not count. It has 30
-/// packets, sent in 300 ms, after 9 in 80 ms with 3 losses.
+/// RFC 4828 section 3: an interval of at most two round trips is short, and while the newest is short it does not
+/// count. It has 30 packets in 300 ms, after 9 in 80 ms with 3 losses.
 #[test]
 fn the_newest_interval_is_short_or_counts() {
     let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
@@ -235,9 +237,9 @@ fn the_newest_interval_is_short_or_counts() {
     }
 }
 
-/// RFC 4828 section 3: whether a closed interval was short is settled when it closes, whatever R becomes. Of the three that are
-/// reported the newest is short and the next not, in 140 ms, until packet 32 turns out to have come late: then the next is the
-/// newest, and is judged again.
+/// RFC 4828 section 3: whether an interval is short is decided when it closes, regardless of later values of R. Of
+/// three reported ones, the newest is short and the next is not, in 140 ms, until packet 32 arrives late: the next is
+/// then the newest and is evaluated again.
 #[test]
 fn a_closed_interval_stays_short_or_long() {
     let options = TfrcOptions { discounting: false, ..expert(|o| o.short_intervals = true) };
@@ -260,13 +262,12 @@ fn a_closed_interval_stays_short_or_long() {
     close(after(&[(0.08, &intervals), (0.08, &late)]), (24.0 + 3.0) / 2.0);
 }
 
-/// Losses of a silence do not count, whatever the receiver repeats: nothing is left of the example of RFC 4342 section 8.6.2 once the silence ended
-/// after it. A later loss begins a new history.
+/// Losses in a silence do not count even if repeated. A later loss starts a new history.
 #[test]
 fn a_silence_restarts_reported_losses() {
     let sent = SentLog::default();
-    // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25: once, or for all older
-    // ones, since it is longer than half of the mean from before, 8.3.
+    // 4 open, 11 closed, and before it the interval of X_recv since the restart (RFC 5348 section 6.3.1), 25: once, or
+    // for all older ones, since it is longer than half of the earlier mean, 8.3.
     for (remembers_rate, p) in [(false, 2.0 / (11.0 + 25.0)), (true, 6.0 / (11.0 + 5.0 * 25.0))] {
         let options = TfrcOptions { remembers_rate, ..TfrcOptions::preset(Dialect::Headway1) };
         let mut reported = Reported::new(&options, false);
@@ -281,7 +282,7 @@ fn a_silence_restarts_reported_losses() {
     }
 }
 
-/// A loss range that begins in a silence and ends after it: the part after it is one loss at the initial rate (RFC 5348 section 6.3.1).
+/// Only the part after the silence of a loss range counts, as one loss at the initial rate (RFC 5348 section 6.3.1).
 #[test]
 fn losses_across_the_end_of_a_silence() {
     let sent = SentLog::default();

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A sender of 1000 B packets with R = 100 ms that receives no report from 2 s to 7 s. Returns the time, which is that of the first report
-/// after the silence, and the number of the next packet.
+/// Returns a sender of 1000 B packets with R = 100 ms without reports from 2 s to 7 s, the time of the first report
+/// after that, and the number of the next packet.
 fn after_a_silence() -> (TfrcSender, Instant, u64) {
     let mut sender = sender(&TfrcOptions::preset(Dialect::Headway1), 1000);
     let mut number = 0;
@@ -26,7 +26,6 @@ fn after_a_silence() -> (TfrcSender, Instant, u64) {
     (sender, now, number)
 }
 
-/// Returns how many packets go until `until`.
 fn sent_until(sender: &mut TfrcSender, now: &mut Instant, number: &mut u64, until: Instant) -> u64 {
     let before = *number;
     while *now < until {
@@ -39,10 +38,11 @@ fn sent_until(sender: &mut TfrcSender, now: &mut Instant, number: &mut u64, unti
     *number - before
 }
 
-/// A path that returns with a queue of 0.8 s. RFC 5348 section 4.2 allows W_init, four packets, in the first round trip. Reports on
-/// packets from before the end of the silence measure none, so that no more than probes follow: at most one packet in 200 ms.
+/// The path returns with a queue of 0.8 s. RFC 5348 section 4.2 permits W_init, four packets, in the first round trip.
+/// Reports on packets from before the end of the silence are not measured, so only probes follow: at most one packet
+/// per 200 ms.
 #[test]
-fn a_restart_sends_one_window_before_it_knows_the_round_trip() {
+fn a_restart_sends_one_window_before_a_round_trip_is_measured() {
     let (mut sender, mut now, mut number) = after_a_silence();
     assert_eq!(sender.status().rtt, Some(Duration::from_millis(100)));
     let (end, first) = (now, number);
@@ -52,7 +52,7 @@ fn a_restart_sends_one_window_before_it_knows_the_round_trip() {
         let until = now + Duration::from_millis(100);
         assert!(sent_until(&mut sender, &mut now, &mut number, until) <= 1);
     }
-    // The first sample of a packet after the silence replaces R. The second window is two initial ones: 8000 B in 0.8 s, without a burst.
+    // The first sample after the silence replaces R. The second window is 8000 B in 0.8 s, without a burst.
     sender.on_feedback(now, &Feedback { acknowledged: first, ..feedback(report(40_000.0, 0.0), 0.8) });
     assert_eq!(sender.status().rtt, Some(Duration::from_millis(800)));
     assert_eq!(sender.allowed.x(), 10_000.0);
@@ -60,9 +60,9 @@ fn a_restart_sends_one_window_before_it_knows_the_round_trip() {
     assert_eq!(sent_until(&mut sender, &mut now, &mut number, until), 1);
 }
 
-/// A receiver of another dialect counts the losses of the silence. The sender obeys its p, 0.3, as RFC 5348 section 4.3 says.
+/// A receiver with another dialect counts the losses in the silence; the sender uses its p of 0.3.
 #[test]
-fn a_receiver_of_another_dialect_decides_p() {
+fn the_sender_uses_p_of_a_receiver_with_another_dialect() {
     let (mut sender, now, number) = after_a_silence();
     assert_eq!(sender.allowed.x(), 40_000.0);
     let next = now + Duration::from_millis(100);
