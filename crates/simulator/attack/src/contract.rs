@@ -1,10 +1,10 @@
-//! What an attacker knows, sees and answers.
+//! The information and the actions of an attacker.
 
 use headway_dccp::ServiceCode;
 use headway_units::{Duration, Instant, Random};
 use std::net::Ipv4Addr;
 
-/// Whose end a packet goes to.
+/// Direction of a packet, by its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -38,19 +38,19 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// What anybody may know of a connection.
+/// Public information about a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Who opened it.
+    /// Endpoint that opened the connection.
     pub client: Endpoint,
-    /// Who listens.
+    /// Endpoint that listens.
     pub server: Endpoint,
-    /// What the server listens for.
+    /// Service code of the listener.
     pub service: ServiceCode,
 }
 
 impl Target {
-    /// The source and the destination of what goes this way.
+    /// Returns source and destination of packets in this direction.
     #[must_use]
     pub const fn ends(&self, way: Way) -> (Endpoint, Endpoint) {
         match way {
@@ -60,40 +60,40 @@ impl Target {
     }
 }
 
-/// A packet that an attacker sends.
+/// Packet sent by an attacker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
-    /// Where to.
+    /// Direction.
     pub way: Way,
-    /// What its IP header says of where it comes from.
+    /// Source address in the IP header.
     pub source: Ipv4Addr,
-    /// The DCCP packet.
+    /// DCCP packet with header.
     pub bytes: Vec<u8>,
 }
 
-/// What becomes of a packet that passes an attacker.
+/// What an attacker does with a packet on its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It goes on.
+    /// Forwards it unchanged.
     Passes,
-    /// It goes on with these bytes.
+    /// Forwards these bytes instead.
     Changed(Vec<u8>),
-    /// It goes on so much later.
+    /// Forwards it after this delay.
     Later(Duration),
-    /// It goes no further.
+    /// Drops it.
     Taken,
 }
 
-/// What every attack begins with.
+/// Parameters common to all attacks.
 #[derive(Debug)]
 pub struct Context {
-    /// Whom it is for.
+    /// Connection under attack.
     pub target: Target,
-    /// When it begins.
+    /// Start of the attack, inclusive.
     pub start: Instant,
-    /// When it is over; far in the future: never.
+    /// End of the attack, exclusive; `FAR_FUTURE` for none.
     pub stop: Instant,
-    /// The attacker's own.
+    /// Random stream of the attacker.
     pub random: Random,
 }
 
@@ -102,7 +102,7 @@ impl Context {
         self.start <= now && now < self.stop
     }
 
-    /// Whether this one of many is hit, which happens with probability `share`.
+    /// Returns whether the attack is active and selects this packet, with probability `share`.
     pub(super) fn hits(&mut self, now: Instant, share: headway_units::Probability) -> bool {
         self.is_on(now) && self.random.uniform() < share.value()
     }

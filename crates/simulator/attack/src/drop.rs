@@ -1,4 +1,4 @@
-//! Takes packets away: on the path nobody can hinder that.
+//! Drops packets. No defense prevents this on the path.
 
 use crate::{Context, Fate};
 use headway_units::{Dialect, Instant, Probability};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is taken away.
+    /// Probability that a packet is dropped.
     pub share: Probability,
 }
 
@@ -18,7 +18,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Drop {
     options: Options,

@@ -1,11 +1,10 @@
-//! At every so many nanoseconds.
+//! Periodic events.
 
 use headway_units::{Duration, Instant, OptionError};
 
-/// The shortest interval: a million packets a second.
-const SHORTEST: Duration = Duration::from_micros(1);
+/// Minimum interval: a million packets per second.
+const MIN_INTERVAL: Duration = Duration::from_micros(1);
 
-/// Beats from a start to a stop.
 #[derive(Clone, Debug)]
 pub(crate) struct Every {
     next: Instant,
@@ -18,8 +17,8 @@ impl Every {
         Self { next: start, interval, stop }
     }
 
-    /// Whether a beat is due, which is then over.
-    pub(crate) fn beats(&mut self, now: Instant) -> bool {
+    /// Returns whether an event is due, and advances to the next one.
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         let due = self.next <= now && self.next < self.stop;
         if due {
             self.next += self.interval;
@@ -32,10 +31,9 @@ impl Every {
     }
 }
 
-/// Whether the option `interval` can be worked with.
 pub(crate) fn check(interval: Duration) -> Result<(), OptionError> {
-    if interval < SHORTEST {
-        return Err(OptionError::new("interval", format!("{interval} is too short: at least {SHORTEST}")));
+    if interval < MIN_INTERVAL {
+        return Err(OptionError::new("interval", format!("{interval} is too short: at least {MIN_INTERVAL}")));
     }
     Ok(())
 }

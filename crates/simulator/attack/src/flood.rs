@@ -1,4 +1,4 @@
-//! Requests from addresses that are not the attacker's, to fill a listener's memory or to make it answer somebody else.
+//! Sends Requests from spoofed addresses, to exhaust the memory of a listener or to reflect its Responses to a victim.
 
 use crate::every::{self, Every};
 use crate::{Context, Endpoint, Shot, Way, packets};
@@ -7,7 +7,7 @@ use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Seq48};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// The first of the spoofed addresses, of the block for benchmarks (RFC 2544): 198.18.0.0/15.
+/// First spoofed address: 198.18.0.0/15, reserved for benchmarks (RFC 2544).
 const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const ADDRESSES: u32 = 1 << 17;
 
@@ -15,17 +15,17 @@ const ADDRESSES: u32 = 1 << 17;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// From one Request to the next, at least 1us.
+    /// Time between two Requests, at least 1us.
     pub interval: Duration,
-    /// How many addresses it spoofs, each with every port; 1: somebody whom the listener shall answer.
+    /// Number of spoofed addresses, each with random ports; with 1, Responses are reflected to a single victim.
     #[schemars(range(min = 1, max = 131_072))]
     pub sources: u32,
-    /// Options that say nothing, at most 1000B: the more, the longer the answers may be.
+    /// Size of the Padding options in each Request, at most 1000B; longer Requests allow longer Responses.
     pub padding: Bytes,
 }
 
-/// Fewer than any header has room for.
-const MOST_PADDING: u64 = 1000;
+/// Maximum padding, in bytes; below the limit of any header.
+const MAX_PADDING_BYTES: u64 = 1000;
 
 impl headway_units::Options for Options {
     fn preset(_: Dialect) -> Self {
@@ -34,8 +34,8 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         every::check(self.interval)?;
-        if self.padding.count() > MOST_PADDING {
-            let message = format!("{} is out of range: at most {MOST_PADDING}B", self.padding);
+        if self.padding.count() > MAX_PADDING_BYTES {
+            let message = format!("{} is out of range: at most {MAX_PADDING_BYTES}B", self.padding);
             return Err(OptionError::new("padding", message));
         }
         if (1..=ADDRESSES).contains(&self.sources) {
@@ -45,7 +45,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Flood {
     sources: u32,
@@ -62,7 +62,7 @@ impl Flood {
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
-        if !self.every.beats(now) {
+        if !self.every.is_due(now) {
             return None;
         }
         let Context { target, random, .. } = &mut self.context;

@@ -1,4 +1,4 @@
-//! Packets in one end's name, with numbers that are guessed or known.
+//! Forges packets of one endpoint, with guessed or known sequence numbers.
 
 use crate::every::{self, Every};
 use crate::{Context, Fate, Shot, Way, packets};
@@ -6,52 +6,51 @@ use headway_dccp::{Body, OptionArea, Reset, ResetCode};
 use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Random, Seq48, unused_unless};
 use serde::{Deserialize, Serialize};
 
-/// Of a sequence number.
 pub(crate) const ALL_BITS: u32 = 48;
-/// More data than any path carries in one packet.
-const MOST_DATA: u64 = 9000;
+/// Maximum data, in bytes; more than any path carries in one packet.
+const MAX_DATA_BYTES: u64 = 9000;
 
 /// Options of `kind = "forge"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The type of the packets.
+    /// Type of the forged packets.
     pub packet: Forgery,
-    /// To which end they go.
+    /// Direction of the forged packets.
     pub towards: Way,
-    /// From one to the next, at least 1us.
+    /// Time between two packets, at least 1us.
     pub interval: Duration,
-    /// How many bits of the numbers the attacker does not know, 0 to 48. With fewer than 48 it stands on the path, sees the
-    /// numbers, and guesses within 2^n around the next ones.
+    /// Number of bits of the sequence numbers that the attacker must guess, 0 to 48. With fewer than 48, it observes
+    /// the path and guesses within a range of 2^n around the next numbers.
     #[schemars(range(max = 48))]
     pub unknown_bits: u32,
-    /// Data on those types that carry it for the application.
+    /// Size of the data in packets of type `data` and `data-ack`, at most 9000B.
     pub data: Bytes,
 }
 
-/// The type of a forged packet.
+/// Type of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forgery {
-    /// Asks for a connection.
+    /// DCCP-Request.
     Request,
-    /// Grants one.
+    /// DCCP-Response.
     Response,
-    /// Data without an acknowledgement.
+    /// DCCP-Data.
     Data,
-    /// An acknowledgement.
+    /// DCCP-Ack.
     Ack,
-    /// Both.
+    /// DCCP-DataAck.
     DataAck,
-    /// Asks to close.
+    /// DCCP-CloseReq.
     CloseReq,
-    /// Closes.
+    /// DCCP-Close.
     Close,
-    /// Ends the connection: code 2, aborted.
+    /// DCCP-Reset with code 2, Aborted.
     Reset,
-    /// Resynchronises.
+    /// DCCP-Sync.
     Sync,
-    /// Answers that.
+    /// DCCP-SyncAck.
     SyncAck,
 }
 
@@ -69,11 +68,14 @@ impl headway_units::Options for Options {
     fn check(&self) -> Result<(), OptionError> {
         every::check(self.interval)?;
         if self.unknown_bits > ALL_BITS {
-            let message = format!("{} is out of range: a number has {ALL_BITS} bits", self.unknown_bits);
+            let message = format!(
+                "{} is out of range: expected 0 to {ALL_BITS}, the bits of a sequence number",
+                self.unknown_bits
+            );
             return Err(OptionError::new("unknown_bits", message));
         }
-        if self.data.count() > MOST_DATA {
-            return Err(OptionError::new("data", format!("{} is out of range: at most {MOST_DATA}B", self.data)));
+        if self.data.count() > MAX_DATA_BYTES {
+            return Err(OptionError::new("data", format!("{} is out of range: at most {MAX_DATA_BYTES}B", self.data)));
         }
         Ok(())
     }
@@ -84,13 +86,13 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Forge {
     options: Options,
     every: Every,
     context: Context,
-    /// The greatest number that went each way.
+    /// Greatest sequence number seen in each direction.
     greatest: [Option<Seq48>; 2],
 }
 
@@ -111,8 +113,8 @@ impl Forge {
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
-        while self.every.beats(now) {
-            // Before it has seen both ends it has nothing to say.
+        while self.every.is_due(now) {
+            // Observing attackers cannot send before they have seen packets in both directions.
             if let Some(shot) = self.shot() {
                 return Some(shot);
             }
@@ -127,7 +129,8 @@ impl Forge {
             (Seq48::new(random.bits()), Seq48::new(random.bits()))
         } else {
             let [seen, answered] = [towards, towards.back()].map(|way| self.greatest[way.index()]);
-            // An acknowledgement of the newest packet is the likeliest to be valid, and so is the number behind the newest.
+            // The likeliest valid numbers: the sequence number after the newest, and an acknowledgement of the newest
+            // packet.
             (near(random, seen? + 1, unknown_bits), near(random, answered?, unknown_bits))
         };
         let service = target.service;
@@ -152,7 +155,7 @@ impl Forge {
     }
 }
 
-/// A number anywhere within 2^bits around `centre`.
+/// Returns a uniformly distributed number within 2^bits around `centre`.
 fn near(random: &mut Random, centre: Seq48, bits: u32) -> Seq48 {
     centre + random.below(1 << bits) - (1 << bits) / 2
 }
@@ -168,9 +171,9 @@ mod tests {
         Forge::new(&options, context(1))
     }
 
-    /// Off the path nothing is needed, and the numbers are anywhere.
+    /// A blind attacker observes nothing and uses uniform numbers.
     #[test]
-    fn blind_numbers_are_anywhere() {
+    fn blind_forgery_uses_uniform_numbers() {
         let mut attack = forge(Forgery::Reset, ALL_BITS);
         let mut halves = [0; 2];
         for beat in 0..1000 {
@@ -183,9 +186,9 @@ mod tests {
         assert_eq!(attack.poll_transmit(Instant::from_millis(999)), None);
     }
 
-    /// On the path it takes the next number, and acknowledges the newest packet of the other way.
+    /// An on-path attacker uses the next sequence number and acknowledges the newest packet of the other direction.
     #[test]
-    fn known_numbers_are_the_next() {
+    fn on_path_forgery_uses_the_next_number() {
         let mut attack = forge(Forgery::DataAck, 0);
         assert_eq!(attack.poll_transmit(Instant::ZERO), None);
         attack.handle(Way::ToServer, &data(&target(), Way::ToServer, 70, b""));
@@ -197,9 +200,8 @@ mod tests {
         assert_eq!(packet.data.len(), 100);
     }
 
-    /// 2^b numbers around the next one, no more.
     #[test]
-    fn guesses_stay_within_their_bits() {
+    fn guesses_stay_within_the_unknown_bits() {
         let mut random = Random::new(1, "near");
         let centre = Seq48::new(3);
         for _ in 0..1000 {

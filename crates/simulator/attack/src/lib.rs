@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Components
 //!
-//! What is public, the addresses, the ports and the service code, is a [`Target`]. Who is on the path is handed packets by [`Attack::handle`].
+//! A [`Target`] holds the public information: addresses, ports and service code.
 //!
-//! Whoever drives it runs the loop of every endpoint here: [`Attack::handle`], [`Attack::poll_transmit`] until there is
-//! nothing, [`Attack::poll_timeout`] for when to come back. What it sends are whole DCCP packets with their checksums, which the
-//! other end takes apart again: nothing of an attack is played by agreement.
+//! The driver runs the usual sans-I/O loop: [`Attack::handle`] for each packet on the path,
+//! [`Attack::poll_transmit`] until it returns `None`, and [`Attack::poll_timeout`] for the next deadline. Attackers
+//! send complete DCCP packets with checksums, which the receiving endpoint parses as any other packet.
 #![forbid(unsafe_code)]
 
 pub mod drop;
@@ -26,9 +26,9 @@ pub use contract::{Context, Endpoint, Fate, Shot, Target, Way};
 use headway_units::{Duration, Instant, registry};
 
 registry! {
-    /// What an attacker does.
+    /// Options of an attack, by kind.
     options AttackOptions;
-    /// An attack under way.
+    /// State of an attack.
     machine Attack;
     what "attack"; dispatch each;
     "drop" => Drop(drop::Options, drop::Drop),
@@ -42,7 +42,7 @@ registry! {
 }
 
 impl AttackOptions {
-    /// The packets that it sends by itself in so long; those that answer or repeat others do not count.
+    /// Returns the number of packets sent spontaneously in `length`. Replies and replayed packets are not counted.
     #[must_use]
     pub const fn shots_within(&self, length: Duration) -> u64 {
         let interval = match self {
@@ -55,7 +55,7 @@ impl AttackOptions {
         if interval.is_zero() { u64::MAX } else { length.as_nanos() / interval.as_nanos() }
     }
 
-    /// Whether the attacker must stand on the path, where it gets the packets that it keeps, copies or changes.
+    /// Returns whether the attacker must be on the path to delay, copy, change or observe packets.
     #[must_use]
     pub const fn needs_path(&self) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl AttackOptions {
 }
 
 impl Attack {
-    /// The attack that the options describe.
+    /// Creates the attack that the options describe.
     #[must_use]
     pub fn new(options: &AttackOptions, context: Context) -> Self {
         match options {
@@ -84,7 +84,7 @@ impl Attack {
         }
     }
 
-    /// A packet of the connection passes, to an attacker on its path.
+    /// Handles a packet of the connection on the attacker's path.
     pub fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
         match self {
             Self::Drop(attack) => attack.handle(now),
@@ -98,7 +98,7 @@ impl Attack {
         }
     }
 
-    /// The next packet that goes now, if any.
+    /// Returns the next packet to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {
         match self {
             Self::Flood(attack) => attack.poll_transmit(now),
@@ -108,7 +108,7 @@ impl Attack {
         }
     }
 
-    /// When [`Self::poll_transmit`] has something.
+    /// Returns when to call [`Self::poll_transmit`] next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {

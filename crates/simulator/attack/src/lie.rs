@@ -1,5 +1,5 @@
-//! A receiver that lies: what it says of the data that came is changed on its way to the data's sender, to be sent more than
-//! is fair (RFC 4340 section 12.3, RFC 4342 section 9, RFC 5348 section 9).
+//! A misbehaving receiver: modifies its feedback on the path to the data sender, to obtain more than a fair rate (RFC
+//! 4340 section 12.3, RFC 4342 section 9, RFC 5348 section 9).
 
 use crate::{Context, Fate, Way, packets};
 use headway_dccp::{
@@ -9,52 +9,52 @@ use headway_dccp::{
 use headway_units::{Dialect, Duration, Instant, OptionError, unused_unless};
 use serde::{Deserialize, Serialize};
 
-/// Types of the options of TFRC's receivers (RFC 4342 section 8).
+/// Types of the options of TFRC receivers (RFC 4342 section 8).
 const LOSS_EVENT_RATE: u8 = 192;
 const LOSS_INTERVALS: u8 = 193;
 const RECEIVE_RATE: u8 = 194;
-/// The longest lengths of a loss interval (RFC 4342 section 8.6.1).
+/// Maximum lengths in a loss interval (RFC 4342 section 8.6.1).
 const LONGEST: u32 = (1 << 24) - 1;
 const LONGEST_LOSSY: u32 = (1 << 23) - 1;
-/// What Data Offset leaves for options (RFC 4340 section 5.1).
-const ROOM: usize = 1000;
+/// Maximum bytes of options that Data Offset allows (RFC 4340 section 5.1).
+const MAX_OPTION_BYTES: usize = 1000;
 
 /// Options of `kind = "lie"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Which end is lied to: the data's sender.
+    /// Direction of the modified feedback, to the data sender.
     pub towards: Way,
-    /// What is said.
+    /// False claim in the feedback.
     pub claim: Claim,
-    /// `elapsed`: for how long each acknowledgement is said to have been held back.
+    /// Claimed delay of each acknowledgement, with `claim = "elapsed"`.
     pub elapsed: Duration,
-    /// `ahead`: so many packets more are acknowledged than have come.
+    /// Number of packets acknowledged in advance, 1 to 63, with `claim = "ahead"`.
     pub packets: u8,
 }
 
-/// What a liar says.
+/// False claim of a misbehaving receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
-    /// Everything has come, and nothing was marked.
+    /// All packets were received and none was marked.
     NoLosses,
-    /// Nothing was marked. Of Ack Vectors only: in Loss Intervals marks look like losses.
+    /// No packet was marked. Affects Ack Vectors only: in Loss Intervals, marks are indistinguishable from losses.
     NoMarks,
-    /// Packets have come that are still under way.
+    /// Packets in flight were received.
     Ahead,
-    /// All losses were one event.
+    /// All losses belong to one loss event.
     OneEvent,
-    /// Before the first loss sixteen million packets came.
+    /// The first loss interval has 2^24 - 1 packets.
     FirstInterval,
-    /// Acknowledgements were held back for long, so that the round trip seems short.
+    /// Acknowledgements were delayed long, so that the round-trip time appears short.
     Elapsed,
-    /// Data comes at the greatest rate that can be said.
+    /// Data arrives at the maximum rate that the option can express.
     ReceiveRate,
 }
 
 impl Claim {
-    /// Whether receivers of a CCID ever say what this changes.
+    /// Returns whether receivers of this CCID send the feedback that the claim changes.
     #[must_use]
     pub const fn concerns(self, ccid: Ccid) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl headway_units::Options for Options {
     }
     fn check(&self) -> Result<(), OptionError> {
         if !(1..=63).contains(&self.packets) {
-            return Err(OptionError::new("packets", "1 to 63 packets may be acknowledged too early"));
+            return Err(OptionError::new("packets", format!("{} is out of range: from 1 to 63", self.packets)));
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Lie {
     options: Options,
@@ -111,11 +111,11 @@ impl Lie {
             Body::DataAck { ack } => Body::DataAck { ack: ack + ahead },
             _ => return Fate::Passes,
         };
-        let mut area = [0; ROOM];
+        let mut area = [0; MAX_OPTION_BYTES];
         let mut writer = OptionWriter::new(&mut area);
         for option in packet.options.iter().flatten() {
-            if self.say(option, &mut writer).is_err() {
-                return Fate::Passes; // There is no room for the lie.
+            if self.rewrite(option, &mut writer).is_err() {
+                return Fate::Passes; // The changed options do not fit.
             }
         }
         let Ok(options) = writer.finish() else { return Fate::Passes };
@@ -123,8 +123,8 @@ impl Lie {
         Fate::Changed(packets::encode(&Packet { body, options, ..packet }, packets::network(source, destination)))
     }
 
-    /// Writes what is said instead of an option.
-    fn say(&self, option: DccpOption<'_>, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
+    /// Writes the replacement of an option.
+    fn rewrite(&self, option: DccpOption<'_>, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         match (self.options.claim, option) {
             (Claim::NoLosses, DccpOption::AckVector(vector)) => {
                 let received = |run: AckRun| AckRun { state: AckState::Received, ..run }.to_byte();
@@ -196,11 +196,11 @@ mod tests {
     use headway_dccp::{CcVal, CsCov, OptionArea};
     use headway_units::{Options as _, Seq48};
 
-    /// What an Ack with these options says once it has passed a liar, as it is shown.
-    fn said(claim: Claim, write: impl Fn(&mut OptionWriter<'_>)) -> String {
+    /// Returns the modified options of an Ack with these options, as displayed.
+    fn rewritten(claim: Claim, write: impl Fn(&mut OptionWriter<'_>)) -> String {
         let options = Options { claim, packets: 3, ..Options::preset(Dialect::Rfc) };
         assert_eq!(options.check(), Ok(()));
-        let mut area = [0; ROOM];
+        let mut area = [0; MAX_OPTION_BYTES];
         let mut writer = OptionWriter::new(&mut area);
         write(&mut writer);
         let (source, destination) = target().ends(Way::ToClient);
@@ -244,21 +244,25 @@ mod tests {
         writer.push_ccid(CcidOption::ReceiveRate(7)).unwrap();
     }
 
-    /// As RFC 4340 sections 11.4 and 13.2 and RFC 4342 section 8 put it; shown are lossless and lossy part and data length.
+    /// Formats of RFC 4340 sections 11.4 and 13.2 and RFC 4342 section 8. Loss intervals are shown as
+    /// lossless/lossy:data length.
     #[test]
     fn lies_are_well_formed() {
-        assert_eq!(said(Claim::NoLosses, losses), "100) | AckVector0[R2 R1 R1]");
-        assert_eq!(said(Claim::NoLosses, intervals), "100) | LossIntervals(skip 0; 16777215/0:0/0)");
-        assert_eq!(said(Claim::NoMarks, losses), "100) | AckVector0[R2 N1 R1]");
-        assert_eq!(said(Claim::Ahead, losses), "103) | AckVector0[R3 R2 N1 CE1]");
-        assert_eq!(said(Claim::OneEvent, intervals), "100) | LossIntervals(skip 0; 0/0:8388607/8388607)");
-        assert_eq!(said(Claim::FirstInterval, intervals), "100) | LossIntervals(skip 0; 10/0:1/11 0/0:0/16777215)");
-        assert_eq!(said(Claim::Elapsed, elapsed), "100) | ElapsedTime(5000)");
-        assert_eq!(said(Claim::ReceiveRate, receive_rate), "100) | ReceiveRate(4294967295)");
-        // What a claim does not concern passes as it is.
-        let told = "100) | LossIntervals(skip 0; 10/0:1/11 20/0:2/22 30/0:0/99)";
+        assert_eq!(rewritten(Claim::NoLosses, losses), "100) | AckVector0[R2 R1 R1]");
+        assert_eq!(rewritten(Claim::NoLosses, intervals), "100) | LossIntervals(skip 0; 16777215/0:0/0)");
+        assert_eq!(rewritten(Claim::NoMarks, losses), "100) | AckVector0[R2 N1 R1]");
+        assert_eq!(rewritten(Claim::Ahead, losses), "103) | AckVector0[R3 R2 N1 CE1]");
+        assert_eq!(rewritten(Claim::OneEvent, intervals), "100) | LossIntervals(skip 0; 0/0:8388607/8388607)");
+        assert_eq!(
+            rewritten(Claim::FirstInterval, intervals),
+            "100) | LossIntervals(skip 0; 10/0:1/11 0/0:0/16777215)"
+        );
+        assert_eq!(rewritten(Claim::Elapsed, elapsed), "100) | ElapsedTime(5000)");
+        assert_eq!(rewritten(Claim::ReceiveRate, receive_rate), "100) | ReceiveRate(4294967295)");
+        // Options that a claim does not affect are unchanged.
+        let unchanged = "100) | LossIntervals(skip 0; 10/0:1/11 20/0:2/22 30/0:0/99)";
         for claim in [Claim::NoMarks, Claim::Elapsed, Claim::ReceiveRate] {
-            assert_eq!(said(claim, intervals), told, "{claim:?}");
+            assert_eq!(rewritten(claim, intervals), unchanged, "{claim:?}");
         }
     }
 }

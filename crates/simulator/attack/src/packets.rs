@@ -1,15 +1,15 @@
-//! Bytes of packets, made and read as an attacker does.
+//! Encoding and decoding of packets.
 
 use crate::{Endpoint, Shot, Target, Way};
 use headway_dccp::{Addresses, Body, CcVal, CsCov, Decoded, Network, OptionArea, Packet};
 use headway_units::Seq48;
 
-/// What IP says of a packet between two ends, for its checksum.
+/// Returns the IPv4 addresses for the checksum of a packet between two endpoints.
 pub(crate) const fn network(source: Endpoint, destination: Endpoint) -> Network {
     Network::Ip(Addresses::V4 { source: source.address, destination: destination.address })
 }
 
-/// A packet with data that are zeroes.
+/// Creates a packet with `data` zero bytes of data.
 pub(crate) fn shot(
     target: &Target,
     way: Way,
@@ -34,7 +34,7 @@ pub(crate) fn shot(
     Shot { way, source: source.address, bytes: encode(&packet, network(source, destination)) }
 }
 
-/// The packet's bytes; none if it has no form on the wire.
+/// Encodes the packet; returns no bytes if it cannot be encoded.
 pub(crate) fn encode(packet: &Packet<'_>, network: Network) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
     let written = packet.encode(&mut bytes, network).unwrap_or(0);
@@ -42,7 +42,7 @@ pub(crate) fn encode(packet: &Packet<'_>, network: Network) -> Vec<u8> {
     bytes
 }
 
-/// A packet of the connection on its way.
+/// Decodes a packet of the connection, with 48-bit sequence numbers only.
 pub(crate) fn decode<'a>(target: &Target, way: Way, bytes: &'a [u8]) -> Option<Packet<'a>> {
     let (source, destination) = target.ends(way);
     match Packet::decode(bytes, network(source, destination)).ok()? {

@@ -1,4 +1,4 @@
-//! Holds packets back, so that later ones overtake them.
+//! Delays packets so that later ones overtake them.
 
 use crate::{Context, Fate};
 use headway_units::{Dialect, Duration, Instant, Probability};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is held back.
+    /// Probability that a packet is delayed.
     pub share: Probability,
-    /// For how long.
+    /// Delay of these packets.
     pub delay: Duration,
 }
 
@@ -20,7 +20,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Reorder {
     options: Options,

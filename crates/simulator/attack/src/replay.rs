@@ -1,23 +1,23 @@
-//! Sends again what went before: duplicates, storms of them, and packets from long ago.
+//! Replays packets: duplicates, bursts of duplicates and old packets.
 
 use crate::{Context, Fate, Shot, Way};
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Copies that wait at most; further packets are not copied.
-const MOST_COPIES: usize = 1 << 16;
-const MOST_EACH: u32 = 1000;
+/// Maximum number of pending packets; further packets are not copied.
+const MAX_PENDING: usize = 1 << 16;
+const MAX_COPIES: u32 = 1000;
 
 /// Options of `kind = "replay"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is sent again.
+    /// Probability that a packet is replayed.
     pub share: Probability,
-    /// How long after it passed.
+    /// Delay between the packet and its copies.
     pub after: Duration,
-    /// How often, 1 to 1000, all at once.
+    /// Number of copies, 1 to 1000, sent together.
     #[schemars(range(min = 1, max = 1000))]
     pub copies: u32,
 }
@@ -28,19 +28,19 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        if (1..=MOST_EACH).contains(&self.copies) {
+        if (1..=MAX_COPIES).contains(&self.copies) {
             return Ok(());
         }
-        Err(OptionError::new("copies", format!("{} is out of range: from 1 to {MOST_EACH}", self.copies)))
+        Err(OptionError::new("copies", format!("{} is out of range: from 1 to {MAX_COPIES}", self.copies)))
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Replay {
     options: Options,
     context: Context,
-    /// In the order of their time, each with how many copies are left.
+    /// Pending packets by time, each with the number of remaining copies.
     waiting: VecDeque<(Instant, u32, Shot)>,
 }
 
@@ -50,7 +50,7 @@ impl Replay {
     }
 
     pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
-        if self.context.hits(now, self.options.share) && self.waiting.len() < MOST_COPIES {
+        if self.context.hits(now, self.options.share) && self.waiting.len() < MAX_PENDING {
             let source = self.context.target.ends(way).0.address;
             let shot = Shot { way, source, bytes: bytes.to_vec() };
             self.waiting.push_back((now + self.options.after, self.options.copies, shot));

@@ -1,4 +1,4 @@
-//! Changes packets on their way, one bit or one option at a time.
+//! Modifies packets on the path: one bit or one inserted option.
 
 use crate::{Context, Fate, Way, packets};
 use headway_dccp::{OptionArea, Packet};
@@ -11,27 +11,27 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Probability that a packet is changed.
     pub share: Probability,
-    /// To which end the packets go that are changed.
+    /// Direction of the changed packets.
     pub towards: Way,
-    /// What is changed.
+    /// Kind of change.
     pub change: Change,
 }
 
-/// What is changed of a packet.
+/// Kind of change to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// One bit, anywhere; the checksum stays.
+    /// Flips a random bit and keeps the checksum.
     Bit,
-    /// Mandatory before an option that nobody knows; the checksum is made right.
+    /// Inserts Mandatory before an unknown option and updates the checksum.
     Mandatory,
-    /// Change L of Sequence Window to its least, 32; the checksum is made right.
+    /// Inserts Change L for Sequence Window with its minimum, 32, and updates the checksum.
     SequenceWindow,
-    /// Data Dropped with the Drop Code that says that nobody listens; the checksum is made right.
+    /// Inserts Data Dropped with Drop Code 1, Application Not Listening, and updates the checksum.
     NotListening,
 }
 
-/// Mandatory, and an option of a reserved type with no data (RFC 4340 section 5.8).
+/// Mandatory, and an option of a reserved type without data (RFC 4340 section 5.8).
 const MANDATORY: &[u8] = &[1, 100, 2];
 /// Change L, 9 bytes, feature 3, 32 in six bytes (sections 6.1 and 7.5.2).
 const SEQUENCE_WINDOW: &[u8] = &[32, 9, 3, 0, 0, 0, 0, 0, 32];
@@ -45,7 +45,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Tamper {
     options: Options,
@@ -105,9 +105,9 @@ mod tests {
         assert!(packets::decode(&target(), Way::ToServer, &changed(Change::Bit)).is_none());
     }
 
-    /// What is put in is what its name says, and the packet is otherwise as it was.
+    /// The inserted option is as named and the rest of the packet is unchanged.
     #[test]
-    fn options_are_put_in_with_a_right_checksum() {
+    fn inserted_options_have_a_valid_checksum() {
         for (change, wanted) in [
             (Change::Mandatory, vec!["Mandatory"]),
             (Change::SequenceWindow, vec!["Feature"]),

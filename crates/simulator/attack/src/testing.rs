@@ -1,4 +1,4 @@
-//! A connection to attack.
+//! Test fixtures: a connection to attack.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::{Context, Endpoint, Target, Way, packets};
@@ -18,7 +18,6 @@ pub(crate) fn context(seed: u64) -> Context {
     Context { target: target(), start: Instant::ZERO, stop: Instant::FAR_FUTURE, random: Random::new(seed, "attacker") }
 }
 
-/// A Data packet.
 pub(crate) fn data(target: &Target, way: Way, seq: u64, data: &[u8]) -> Vec<u8> {
     let (source, destination) = target.ends(way);
     let packet = Packet {

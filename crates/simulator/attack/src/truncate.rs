@@ -1,4 +1,4 @@
-//! Cuts packets short, with the checksum as it was or made right again.
+//! Truncates packets, with the original or an updated checksum.
 
 use crate::{Context, Fate, Way, packets};
 use headway_dccp::{Addresses, CsCov, Network};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is cut, anywhere in it.
+    /// Probability that a packet is cut, at a random length.
     pub share: Probability,
-    /// Whether the checksum is made right for what is left.
+    /// Whether the checksum is updated for the remaining bytes.
     pub fix_checksum: bool,
 }
 
@@ -21,7 +21,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The attack under way.
+/// State of the attack.
 #[derive(Debug)]
 pub struct Truncate {
     options: Options,
@@ -47,11 +47,10 @@ impl Truncate {
     }
 }
 
-/// DCCP's number in IP's pseudo-header.
+/// Protocol number of DCCP in the pseudo-header.
 const DCCP: u8 = 33;
 
-/// Makes the checksum right (RFC 4340 section 9.1), if the packet is long enough to have one. What CsCov leaves out counts
-/// as it says.
+/// Updates the checksum (RFC 4340 section 9.1) if the packet is long enough to have one. Respects CsCov.
 fn fix_checksum(bytes: &mut [u8], network: Network) {
     let Network::Ip(Addresses::V4 { source, destination }) = network else { return };
     if bytes.len() < 8 {
@@ -84,9 +83,10 @@ mod tests {
     use crate::testing::{data, target};
     use headway_dccp::{Packet, PacketError};
 
-    /// Cut at every byte: the checksum tells, and where it is made right what is left is a shorter packet or none.
+    /// Truncates at every byte. The checksum detects each cut; with an updated checksum, the rest is a shorter packet
+    /// or an invalid header.
     #[test]
-    fn every_cut_shows_unless_the_checksum_is_made_right() {
+    fn truncation_is_detected_unless_the_checksum_is_updated() {
         let (target, way) = (target(), Way::ToServer);
         let (source, destination) = target.ends(way);
         let network = packets::network(source, destination);
@@ -102,7 +102,7 @@ mod tests {
                 Err(error) => assert!(!matches!(error, PacketError::Checksum { .. }), "{left}: {error}"),
             }
         }
-        // 16 bytes of header, then 0 to 39 of data.
+        // 16 bytes of header and 0 to 39 bytes of data.
         assert_eq!(shorter, 40);
     }
 }

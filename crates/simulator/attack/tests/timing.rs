@@ -1,4 +1,4 @@
-//! When attackers act, how often, and in whose name: what the book's table of attackers says.
+//! Timing, rate and source addresses of attackers, as documented in the book's table of attackers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_attack::{Attack, AttackOptions, Context, Endpoint, Fate, Shot, Target, Way};
@@ -7,7 +7,7 @@ use headway_units::{Dialect, Duration, Instant, Random, Registry};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// An attacker from 1 s to 2 s.
+/// Creates an attack from 1 s to 2 s.
 fn attack(options: &AttackOptions) -> Attack {
     let target = Target {
         client: Endpoint { address: Ipv4Addr::new(10, 0, 0, 1), port: 50_000 },
@@ -22,7 +22,7 @@ fn options(kind: &str) -> AttackOptions {
     AttackOptions::preset(kind, Dialect::Rfc).unwrap()
 }
 
-/// All that it sends by itself, and when; nothing at its stop.
+/// Returns all packets that the attack sends spontaneously, with their times. None is sent at its stop.
 fn shots(attack: &mut Attack) -> Vec<(Instant, Shot)> {
     let next = || {
         let due = attack.poll_timeout()?;
@@ -33,17 +33,17 @@ fn shots(attack: &mut Attack) -> Vec<(Instant, Shot)> {
     found
 }
 
-/// One Request each millisecond from its start until before its stop, 1000 in a second, from 131 072 addresses of 198.18.0.0/15: of a
-/// thousand draws four hit one that another has hit (1000^2 / 2 / 131 072), and both halves of the block get about as many.
+/// Sends 1000 Requests in a second, one per millisecond, from the 131 072 addresses of 198.18.0.0/15. About four of a
+/// thousand draws repeat an address (1000^2 / 2 / 131 072). Both halves of the block are used about equally.
 #[test]
-fn a_flood_comes_from_everywhere() {
+fn a_flood_uses_the_whole_address_block() {
     let found = shots(&mut attack(&options("flood")));
     assert_eq!(found.len(), 1000);
     for (number, (at, shot)) in (0u64..).zip(&found) {
         assert_eq!(*at, Instant::from_millis(1000 + number));
         assert_eq!(shot.way, Way::ToServer);
         assert!(matches!(shot.source.octets(), [198, 18 | 19, ..]), "{}", shot.source);
-        // RFC 4340 section 5.1: the type stands in bits 3 to 6 of the ninth byte, and a Request is 0.
+        // RFC 4340 section 5.1: the type is in bits 3 to 6 of the ninth byte, and Request is 0.
         assert_eq!(shot.bytes[8] >> 1 & 15, 0);
     }
     let addresses: BTreeSet<[u8; 4]> = found.iter().map(|(_, shot)| shot.source.octets()).collect();
@@ -53,7 +53,7 @@ fn a_flood_comes_from_everywhere() {
 }
 
 #[test]
-fn a_flood_can_come_from_few() {
+fn a_flood_uses_the_configured_number_of_sources() {
     let mut flood = options("flood");
     let AttackOptions::Flood(few) = &mut flood else { panic!("another attack") };
     (few.sources, few.interval) = (3, Duration::from_millis(10));
@@ -63,9 +63,9 @@ fn a_flood_can_come_from_few() {
     assert_eq!(addresses, BTreeSet::from([[198, 18, 0, 0], [198, 18, 0, 1], [198, 18, 0, 2]]));
 }
 
-/// A packet passes, and comes again `after` that, as often as `copies` says, in its sender's name and byte for byte.
+/// A packet passes and is sent again unchanged, after `after`, `copies` times, with its original source address.
 #[test]
-fn a_replay_comes_after_its_time() {
+fn a_replay_is_sent_after_its_delay() {
     for (copies, after) in [(1, 1000), (2, 400), (3, 250)] {
         let mut replay = options("replay");
         let AttackOptions::Replay(times) = &mut replay else { panic!("another attack") };
@@ -83,9 +83,9 @@ fn a_replay_comes_after_its_time() {
     }
 }
 
-/// What it sees before its start and from its stop on is left alone.
+/// Packets before the start and from the stop on are not attacked.
 #[test]
-fn an_attack_begins_and_ends() {
+fn an_attack_is_limited_to_its_interval() {
     let mut replay = attack(&options("replay"));
     for millis in [0, 999, 2000, 3000] {
         replay.handle(Instant::from_millis(millis), Way::ToClient, b"12345678");
@@ -95,9 +95,9 @@ fn an_attack_begins_and_ends() {
     assert_eq!(replay.poll_timeout(), Some(Instant::from_secs(2)));
 }
 
-/// One packet in ten by default, 100 ms later: of 10 000 1000, with a standard deviation of 30.
+/// Delays a tenth of the packets by 100 ms by default: 1000 of 10 000, with a standard deviation of 30.
 #[test]
-fn a_tenth_is_held_back() {
+fn reorder_delays_a_tenth_by_default() {
     let mut reorder = attack(&options("reorder"));
     let mut held = 0;
     for _ in 0..10_000 {
@@ -112,9 +112,9 @@ fn a_tenth_is_held_back() {
     assert!((850..=1150).contains(&held), "{held}");
 }
 
-/// One byte of an Ack Vector tells of at most 64 packets (RFC 4340 section 11.4), of which one was really received.
+/// One byte of an Ack Vector covers at most 64 packets (RFC 4340 section 11.4), of which one was received.
 #[test]
-fn a_lie_reaches_as_far_as_a_run() {
+fn acknowledging_ahead_is_limited_to_one_run() {
     for (packets, is_right) in [(0, false), (1, true), (63, true), (64, false)] {
         let mut lie = options("lie");
         let AttackOptions::Lie(ahead) = &mut lie else { panic!("another attack") };
