@@ -1,6 +1,6 @@
-//! Prints the UDP datagrams of a capture, a line each: packet, ns after the first packet, sender, receiver, payload in bytes, RTP payload type.
-//! `validation/tshark/run --only captures` compares the lines with those of tshark.
-#![allow(clippy::print_stdout, reason = "it is what the program is for")]
+//! Prints one line for each UDP datagram of a capture: packet, ns after the first packet, sender, receiver, payload in
+//! bytes, RTP payload type. `validation/tshark/run --only captures` compares the lines with tshark.
+#![allow(clippy::print_stdout, reason = "the purpose of the program")]
 
 use headway_media::Capture;
 

@@ -1,7 +1,7 @@
-//! Cutting a write into UDP datagrams.
+//! Splits a write into UDP datagrams.
 //!
-//! All datagrams but the last are as large as allowed, the last carries the rest (ns-2.35 `apps/udp.cc`, `sendmsg`:
-//! n = nbytes / size_ full packets, then nbytes % size_). Each pays its own headers.
+//! All datagrams but the last have the maximum size; the last carries the rest (ns-2.35 `apps/udp.cc`, `sendmsg`: n =
+//! nbytes / size_ full packets, then nbytes % size_). Each has separate headers.
 
 use crate::WriteSize;
 #[cfg(feature = "schema")]
@@ -12,9 +12,9 @@ use headway_units::{Bytes, Dialect, OptionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct UdpOptions {
-    /// The largest datagram, as an IP packet with its headers; larger writes are cut. At most 65535 B.
+    /// Maximum size of a datagram as an IP packet with headers, at most 65535B; larger writes are split.
     pub datagram: Bytes,
-    /// What headers take of each datagram: 20 B of IPv4 and 8 B of UDP, or 0 B where sizes count no headers (ns-2).
+    /// Size of the headers of a datagram: 28B for IPv4 and UDP, or 0B if sizes exclude headers (ns-2).
     pub header: Bytes,
 }
 
@@ -22,7 +22,7 @@ pub struct UdpOptions {
 const LARGEST_DATAGRAM: u64 = 65_535;
 
 impl headway_units::Options for UdpOptions {
-    /// An Ethernet packet with real headers; in ns-2 `Agent/UDP`'s `packetSize_` of 1000 B, headers not counted.
+    /// An Ethernet packet with real headers. In ns-2, `packetSize_` of `Agent/UDP`, 1000 B without headers.
     fn preset(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 | Dialect::Linux => {
@@ -35,38 +35,37 @@ impl headway_units::Options for UdpOptions {
     fn check(&self) -> Result<(), OptionError> {
         if self.datagram <= self.header {
             let (datagram, header) = (self.datagram, self.header);
-            let message = format!("a datagram of {datagram} has no room for data behind a header of {header}");
+            let message = format!("{datagram} leaves no payload after a header of {header}: datagram is above header");
             return Err(OptionError::new("datagram", message));
         }
         if self.datagram.count() > LARGEST_DATAGRAM {
-            let message = format!("{} is larger than the largest IP packet, 65535B", self.datagram);
+            let message = format!("{} is out of range: at most 65535B, the largest IP packet", self.datagram);
             return Err(OptionError::new("datagram", message));
         }
         Ok(())
     }
 }
 
-/// One UDP datagram.
+/// UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The IP packet: payload and headers.
+    /// Size of the IP packet, including headers.
     pub wire: Bytes,
-    /// The application's bytes in it.
+    /// Size of the application's data.
     pub payload: Bytes,
 }
 
-/// The datagrams of one write, in sending order. Made by [`datagrams`].
+/// Iterator over the datagrams of a write, in sending order. Created by [`datagrams`].
 #[derive(Clone, Debug)]
 pub struct Datagrams {
     left: u64,
-    /// Payload of a full datagram, at least 1.
+    /// Payload of a full datagram in bytes, at least 1.
     full: u64,
     header: u64,
 }
 
-/// Cuts a write into datagrams. A wire size is first turned into the payload that one datagram of that size would
-/// carry, so that a write too large for one datagram costs more on the wire than it says. A write without payload
-/// makes no datagram, as in ns-2.
+/// Splits a write into datagrams. A wire size is converted to the payload of a single datagram of that size. If it
+/// needs several datagrams, it uses more bytes on the wire. A write without payload gives no datagram, as in ns-2.
 #[must_use]
 #[inline]
 pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
@@ -79,7 +78,7 @@ pub fn datagrams(size: WriteSize, options: &UdpOptions) -> Datagrams {
 }
 
 impl Datagrams {
-    /// Whether all have been cut. Their number needs a division.
+    /// Returns whether no datagram is left. Cheaper than `len`, which needs a division.
     #[must_use]
     pub const fn all_cut(&self) -> bool {
         self.left == 0
@@ -123,7 +122,7 @@ mod tests {
         WriteSize::Payload(Bytes::new(bytes))
     }
 
-    /// What ns-2.35 puts on the link for one write, `packetSize_` 1000 (measured).
+    /// Packets of ns-2.35 for a write with `packetSize_` 1000 (measured).
     #[test]
     fn ns2_fragments() {
         let ns2 = UdpOptions::preset(Dialect::Ns2);
@@ -141,21 +140,21 @@ mod tests {
         assert_eq!(datagrams(wire(0), &ns2).len(), 0);
     }
 
-    /// RFC 768 and RFC 791: 28 B of headers in front of each payload.
+    /// RFC 768 and RFC 791: 28 B of headers before each payload.
     #[test]
-    fn real_datagrams_pay_their_headers() {
+    fn datagrams_include_headers() {
         let rfc = UdpOptions::preset(Dialect::Rfc);
         assert_eq!(wires(wire(1500), &rfc), [1500]);
         assert_eq!(wires(payload(1472), &rfc), [1500]);
         assert_eq!(wires(payload(1473), &rfc), [1500, 29]);
         assert_eq!(wires(payload(160), &rfc), [188]);
-        // 3000 B in one packet would be 2972 B of payload, which take three datagrams of 1472, 1472 and 28 B.
+        // 3000 B in one packet are 2972 B of payload, which need three datagrams of 1472, 1472 and 28 B.
         assert_eq!(wires(wire(3000), &rfc), [1500, 1500, 56]);
         assert_eq!(datagrams(wire(28), &rfc).len(), 0);
     }
 
     #[test]
-    fn options_without_room_are_refused() {
+    fn options_without_payload_are_rejected() {
         let check = |datagram, header| {
             UdpOptions { datagram: Bytes::new(datagram), header: Bytes::new(header) }.check().map_err(|error| error.key)
         };
@@ -168,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_travels_once(bytes in 0u64..300_000, datagram in 1u64..65_536, header in 0u64..100) {
+        fn every_byte_is_in_one_datagram(bytes in 0u64..300_000, datagram in 1u64..65_536, header in 0u64..100) {
             let options = UdpOptions { datagram: Bytes::new(datagram), header: Bytes::new(header) };
             prop_assume!(options.check().is_ok());
             let all: Vec<Datagram> = datagrams(payload(bytes), &options).collect();

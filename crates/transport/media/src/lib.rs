@@ -1,14 +1,14 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Components
 //!
-//! A [`Source`] is polled: [`poll_timeout`](Source::poll_timeout) says when its next [`Write`] is due,
-//! [`poll`](Source::poll) hands over one that is. A source for a transport that paces itself (TCP) hands over a
-//! [`Backlog`] instead. A UDP transport cuts each write with [`datagrams`]. What waits for a rate controller waits in a [`SendQueue`].
-//! [`Framing`] numbers the packets of each frame, and [`Reassembly`] makes frames of what comes.
+//! A [`Source`] is polled: [`poll_timeout`](Source::poll_timeout) returns when its next [`Write`] is due,
+//! [`poll`](Source::poll) returns a due write. For a transport that paces itself (TCP), a source provides a
+//! [`Backlog`]. A UDP transport splits each write with [`datagrams`]. Packets wait in a [`SendQueue`] for a rate
+//! controller. [`Framing`] numbers the packets of each frame, and [`Reassembly`] reassembles frames.
 #![forbid(unsafe_code)]
 
-/// The derives of options that are tables of a scenario.
+/// Derives for options that are tables of a scenario.
 #[cfg(feature = "schema")]
 mod schema {
     pub(crate) use schemars::JsonSchema;

@@ -1,11 +1,11 @@
 //! Distinguishes RTP and RTCP from other UDP payloads by their first bytes.
 
-/// What a UDP payload looks like.
+/// Kind of a UDP payload, judged by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtpHeader {
     /// A packet of RTP (RFC 3550 section 5.1).
     Rtp {
-        /// 0 to 127.
+        /// Payload type, 0 to 127.
         payload_type: u8,
     },
     /// A packet of RTCP (RFC 3550 section 6).
@@ -14,13 +14,14 @@ pub enum RtpHeader {
 
 /// Version in the first two bits (RFC 3550 section 5.1).
 const VERSION: u8 = 2;
-/// Packet types of RTCP, which RTP's second byte must not look like (RFC 5761 section 4).
+/// Packet types of RTCP, which the second byte of RTP must avoid (RFC 5761 section 4).
 const RTCP_TYPES: std::ops::RangeInclusive<u8> = 192..=223;
 const RTP_BYTES: usize = 12;
 const RTCP_BYTES: usize = 8;
 
 impl RtpHeader {
-    /// Returns what a payload of `length` bytes looks like that begins with `start`, or `None` if it is neither RTP nor RTCP.
+    /// Returns the kind of a payload of `length` bytes that begins with `start`, or `None` if it is neither RTP nor
+    /// RTCP.
     #[must_use]
     pub fn of(start: &[u8], length: usize) -> Option<Self> {
         let [first, second, ..] = *start else { return None };

@@ -1,41 +1,42 @@
-//! One handing over of data from an application to its transport.
+//! A write: data passed from an application to its transport.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::{Framing, Media, UdpOptions, datagrams};
 use headway_units::{Bytes, Duration, Instant, MediaKind, OptionError, Rate};
 
-/// The largest single write, 16 MiB: more than a raw 4K picture, and few enough datagrams (12 thousand of 1500 B) that
+/// Maximum size of a write, 16 MiB: more than a raw 4K picture, and at most 12 thousand datagrams of 1500 B, so that
 /// one write cannot stall a run.
 pub const LARGEST_WRITE: Bytes = Bytes::new(16 << 20);
 
-/// What an application hands to its transport at one instant: a packet's worth, or a whole encoded frame.
+/// Data that an application passes to its transport at one time: a packet or a whole encoded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// How much.
+    /// Size.
     pub size: WriteSize,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
-    /// Which goes first where a queue may choose: 0 before 1 before 2.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// When the application handed it over: the instant it was due, even if the poll came later.
+    /// Time at which it was due, even if it was polled later.
     pub created: Instant,
-    /// When it is of no more use to the receiver, if ever.
+    /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
-    /// What is yet to be written of its frame: nothing if the frame ends with it. Of a frame that is handed over in several writes all have
-    /// `kind`, `created` and `expires` in common.
+    /// Remaining size of its frame; zero if the frame ends with this write. All writes of a frame have equal `kind`,
+    /// `created` and `expires`.
     pub rest: WriteSize,
 }
 
 impl Write {
-    /// Whether its frame ends with it, where each datagram spends `header` bytes on headers: they may leave nothing of the rest.
+    /// Returns whether it ends its frame, with `header` bytes of headers per datagram, which may fill the remaining
+    /// size.
     #[inline]
     #[must_use]
     pub const fn ends_frame(&self, header: Bytes) -> bool {
         self.rest.payload(header).count() == 0
     }
 
-    /// What it is to a send queue: a packet for each of its [`datagrams`], numbered by the flow's `framing`.
+    /// Returns the packets for a send queue: one for each of its [`datagrams`], numbered by the `framing` of the flow.
     #[inline]
     pub fn packets(self, cut: &UdpOptions, framing: &mut Framing) -> impl Iterator<Item = Media> {
         let ends_frame = self.ends_frame(cut.header);
@@ -49,21 +50,20 @@ impl Write {
     }
 }
 
-/// How much an application writes, and what is counted.
+/// Size of a write, with or without headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteSize {
-    /// The IP packet that would carry it whole: payload and headers.
+    /// Size of a single IP packet with this write, including headers.
     Wire(Bytes),
-    /// The application's own bytes, without any header.
+    /// Size of the application data.
     Payload(Bytes),
 }
 
 impl WriteSize {
-    /// No bytes.
+    /// Zero bytes.
     pub const NOTHING: Self = Self::Payload(Bytes::new(0));
 
-    /// The application's own bytes, where each datagram spends `header` bytes on headers. A wire size that the headers
-    /// fill leaves nothing.
+    /// Returns the application data, with `header` bytes of headers per datagram; zero if the headers fill a wire size.
     #[must_use]
     pub const fn payload(self, header: Bytes) -> Bytes {
         match self {
@@ -73,13 +73,13 @@ impl WriteSize {
     }
 }
 
-/// What a source's sizes count.
+/// Unit of the sizes of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Sizes {
-    /// IP packets, headers and all, as [`WriteSize::Wire`].
+    /// IP packets including headers, as [`WriteSize::Wire`].
     Wire,
-    /// The application's own bytes, as [`WriteSize::Payload`].
+    /// Application data, as [`WriteSize::Payload`].
     Payload,
 }
 
@@ -92,13 +92,12 @@ impl Sizes {
     }
 }
 
-/// Describes a rate at which writes of this many bytes are less than a nanosecond apart.
+/// Describes a rate that is too high: writes of `bytes` would be less than a nanosecond apart.
 pub(crate) fn too_many_writes(bytes: Bytes) -> String {
     let most = Rate::from_bits_per_second(bytes.count().saturating_mul(8_000_000_000));
     format!("more than one write each nanosecond: write a rate of at most {most}, or more bytes")
 }
 
-/// `bytes` is a size that may be written.
 pub(crate) fn check_size(key: &'static str, bytes: Bytes) -> Result<(), OptionError> {
     if bytes.count() == 0 || bytes > LARGEST_WRITE {
         return Err(OptionError::new(key, format!("{bytes} cannot be written: {key} is from 1B to 16MiB")));
@@ -106,7 +105,7 @@ pub(crate) fn check_size(key: &'static str, bytes: Bytes) -> Result<(), OptionEr
     Ok(())
 }
 
-/// What is written each time by a source (`what`, with its article) that is told one of `size` and `payload`.
+/// Returns the size of a write of a source (`what`, with its article) that has one of `size` and `payload`.
 pub(crate) fn chosen_size(what: &str, size: Option<Bytes>, payload: Option<Bytes>) -> Result<WriteSize, OptionError> {
     match (size, payload) {
         (Some(size), None) => check_size("size", size).map(|()| WriteSize::Wire(size)),
@@ -117,16 +116,13 @@ pub(crate) fn chosen_size(what: &str, size: Option<Bytes>, payload: Option<Bytes
             );
             Err(OptionError::new("size", message))
         }
-        (Some(_), Some(_)) => {
-            Err(OptionError::new("payload", "size and payload exclude each other: write one of them"))
-        }
+        (Some(_), Some(_)) => Err(OptionError::new("payload", "size and payload exclude each other: set one of them")),
     }
 }
 
-/// Something is of use for a while.
 pub(crate) fn check_lifetime(lifetime: Option<Duration>) -> Result<(), OptionError> {
     if lifetime == Some(Duration::ZERO) {
-        return Err(OptionError::new("lifetime", "a lifetime of 0s expires at birth: lifetime is at least 1ns"));
+        return Err(OptionError::new("lifetime", "0s is out of range: lifetime is at least 1ns"));
     }
     Ok(())
 }

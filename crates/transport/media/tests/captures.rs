@@ -1,4 +1,4 @@
-//! Captures of tcpdump and of Wireshark's tools, read. `data/captures.txt` describes how each was made.
+//! Reads captures of tcpdump and Wireshark's tools. `data/captures.txt` describes how each was made.
 #![cfg(feature = "capture")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
@@ -17,7 +17,7 @@ fn bytes(name: &str) -> Vec<u8> {
     digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
-/// Packet number, microseconds after the first packet, sender, payload and payload type of each datagram.
+/// Packet number, microseconds after the first packet, sender, payload and payload type of a datagram.
 type Row = (u64, i64, String, u32, Option<u8>);
 
 fn rows(file: &[u8]) -> Vec<Row> {
@@ -48,8 +48,8 @@ fn schedule(name: &str, options: &CaptureOptions) -> Result<CaptureSchedule, (&'
 const NO_CONDITION: KindRule =
     KindRule { payload_type: None, port: None, min_size: None, max_size: None, kind: MediaKind::Audio };
 
-/// `tshark -T fields -e frame.number -e frame.time_relative -e ip.src -e udp.srcport -e udp.length`; the payload is 8 B less. The second
-/// packet has 1000 B of which 22 were captured; RTCP has no payload type.
+/// `tshark -T fields -e frame.number -e frame.time_relative -e ip.src -e udp.srcport -e udp.length`, with a payload 8 B
+/// shorter. The second packet has 1000 B, 22 of them captured. RTCP has no payload type.
 #[test]
 fn the_link_types_of_a_call() {
     let ethernet = [
@@ -69,7 +69,7 @@ fn the_link_types_of_a_call() {
             .zip(&ethernet)
             .all(|(sll, ethernet)| (&sll.2, sll.3, sll.4) == (&ethernet.2, ethernet.3, ethernet.4))
     );
-    // The cooked header is longer, so that less than the UDP header of the IPv6 packet was captured.
+    // The cooked header is longer, so less than the UDP header of the IPv6 packet was captured.
     let sll2 = rows(&bytes("sll2"));
     assert_eq!(sll2[..1], ethernet[..1]);
     assert_eq!(sll2.iter().map(|row| row.1).collect::<Vec<_>>(), [0, 20_198, 33_020, 33_037]);
@@ -86,7 +86,7 @@ fn the_link_types_of_a_call() {
     assert_eq!(both.len(), 9);
 }
 
-/// With `-o ip.defragment:FALSE -o ipv6.defragment:FALSE` tshark has the UDP length in the first fragment, as here.
+/// With `-o ip.defragment:FALSE -o ipv6.defragment:FALSE`, tshark also reports the UDP length in the first fragment.
 #[test]
 fn tags_padding_fragments_and_extension_headers() {
     let found: Vec<_> =
@@ -105,9 +105,9 @@ fn tags_padding_fragments_and_extension_headers() {
     );
 }
 
-/// The crate `etherparse` 0.21.0 read out of bounds in the extension headers of a packet that was cut within them.
+/// The crate `etherparse` 0.21.0 read out of bounds in truncated extension headers.
 #[test]
-fn extension_headers_that_were_cut_are_not_read() {
+fn truncated_extension_headers_are_not_read() {
     let frames = bytes("frames");
     for snap in 0..100 {
         let (mut file, mut rest) = (frames[..24].to_vec(), &frames[24..]);
@@ -127,7 +127,7 @@ fn extension_headers_that_were_cut_are_not_read() {
     }
 }
 
-/// A machine of the other byte order writes each field of the headers reversed.
+/// A big-endian machine writes each header field with reversed bytes.
 #[test]
 fn the_other_byte_order() {
     for name in ["ethernet", "nanoseconds", "frames"] {
@@ -181,7 +181,7 @@ impl Blocks {
         self.bytes.extend(block);
     }
 
-    /// An interface for raw IP with options: code and value.
+    /// Adds an interface for raw IP with options: code and value.
     fn interface(&mut self, options: &[(u16, &[u8])]) {
         let mut body = [self.u16(101), self.u16(0), self.u32(0)].concat();
         for (code, value) in options {
@@ -215,7 +215,6 @@ impl Blocks {
     }
 }
 
-/// A UDP datagram of `bytes` of payload in IPv4.
 fn datagram(bytes: u16) -> Vec<u8> {
     let (total, udp) = (28 + bytes, 8 + bytes);
     let ip = [vec![0x45, 0], total.to_be_bytes().to_vec(), vec![0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]];
@@ -223,8 +222,8 @@ fn datagram(bytes: u16) -> Vec<u8> {
     [ip.concat(), udp.concat()].concat()
 }
 
-/// `if_tsresol` 9 is nanoseconds, 0x8a units of 1/1024 s, 6 the default; `if_tsoffset` counts seconds (section 4.2). A new section has
-/// separate interfaces.
+/// `if_tsresol` 9 is nanoseconds, 0x8a units of 1/1024 s, 6 the default; `if_tsoffset` is in seconds (section 4.2). A
+/// new section has separate interfaces.
 #[test]
 fn blocks_of_pcapng_in_both_byte_orders() {
     for big_endian in [false, true] {
@@ -246,9 +245,9 @@ fn blocks_of_pcapng_in_both_byte_orders() {
     }
 }
 
-/// A Simple Packet Block has no time (section 4.4): it cannot be sent at its time.
+/// A Simple Packet Block has no time (section 4.4), so its packet cannot be scheduled.
 #[test]
-fn a_packet_without_a_time_is_named() {
+fn a_packet_without_a_time_is_reported() {
     let mut file = Blocks::new(false);
     file.interface(&[]);
     file.simple(&datagram(7));
@@ -273,9 +272,9 @@ fn a_direction_is_chosen_by_address_and_port() {
     assert_eq!(sizes(|o| o.from = Some("[::1]:5004".parse().unwrap())), [(0, 2)]);
 }
 
-/// The error lists the flows with the numbers of their datagrams.
+/// The error lists the flows with their number of datagrams.
 #[test]
-fn what_matches_nothing_or_both_directions_is_refused_with_the_flows() {
+fn selections_of_no_or_both_directions_are_rejected_with_a_list_of_flows() {
     let flows = "\"call.pcap\" has 127.0.0.1:5004 > 127.0.0.1:5006 (3), 127.0.0.1:5006 > 127.0.0.1:5004 (1), [::1]:5004 > [::1]:5006 (1)";
     let (key, message) = schedule("ethernet", &options(|o| o.from = Some("192.0.2.7".parse().unwrap()))).unwrap_err();
     assert_eq!((key, message), ("from", format!("no datagram matches; {flows}")));
@@ -283,16 +282,16 @@ fn what_matches_nothing_or_both_directions_is_refused_with_the_flows() {
     assert_eq!((key, message), ("to", format!("no datagram matches; {flows}")));
     let (key, message) = schedule("ethernet", &options(|_| {})).unwrap_err();
     assert_eq!((key, message), ("from", format!("choose one direction with from, to or both; {flows}")));
-    // One sender needs no choice.
+    // A single sender needs no selection.
     assert!(schedule("raw", &options(|_| {})).is_ok());
 }
 
 #[test]
-fn a_capture_without_udp_names_the_reason() {
+fn a_capture_without_udp_reports_the_reason() {
     let ethernet = |data: &[u8], link_type: u8| {
         let mut file = bytes("ethernet")[..24].to_vec();
         file[20] = link_type;
-        // The packet had 142 bytes, of which `data` was captured.
+        // The packet has 142 bytes, of which `data` was captured.
         let (length, original) = ((data.len() as u32).to_le_bytes(), 142u32.to_le_bytes());
         file.extend([&[0; 8], &length[..], &original[..], data].concat());
         options(|_| {}).schedule(&Capture::parse(&file).unwrap()).unwrap_err().message
@@ -308,7 +307,7 @@ fn a_capture_without_udp_names_the_reason() {
     assert!(short.ends_with("1 were captured without their UDP header: capture 96 bytes or more of each"), "{short}");
 }
 
-/// The first rule that matches decides; `media` is for the rest.
+/// The first matching rule applies; `media` is used for other datagrams.
 #[test]
 fn kinds_follow_payload_types_ports_and_sizes() {
     let kinds = |rules: &[KindRule]| {
@@ -336,7 +335,7 @@ fn kinds_follow_payload_types_ports_and_sizes() {
 }
 
 #[test]
-fn rules_that_cannot_decide_are_refused() {
+fn invalid_rules_are_rejected() {
     for (rule, part) in [
         (NO_CONDITION, "rule 1: no condition: expected payload_type, port, min_size or max_size"),
         (
@@ -354,9 +353,9 @@ fn rules_that_cannot_decide_are_refused() {
     }
 }
 
-/// tshark prints the packets before the cut, and that the file was cut short.
+/// tshark prints the packets before the truncation, and that the file was cut short.
 #[test]
-fn a_file_that_was_cut_has_the_packets_before_the_cut() {
+fn a_truncated_file_has_the_packets_before_the_truncation() {
     for name in ["ethernet", "interfaces"] {
         let file = bytes(name);
         let whole = rows(&file);
@@ -376,7 +375,7 @@ fn a_file_that_was_cut_has_the_packets_before_the_cut() {
 }
 
 #[test]
-fn damage_has_a_place() {
+fn damage_is_reported_with_its_offset() {
     let error = |bytes: &[u8]| Capture::parse(bytes).unwrap_err().to_string();
     assert_eq!(
         error(b"packet|codec_type=audio"),
@@ -386,7 +385,10 @@ fn damage_has_a_place() {
     assert!(error(&[0x1f, 0x8b, 8, 0]).contains("decompress it with gunzip"));
     let mut file = Blocks::new(false);
     file.enhanced(3, 1, &datagram(1));
-    assert_eq!(error(&file.bytes), "packet 1, byte 28: the packet names interface 3, which the file does not describe");
+    assert_eq!(
+        error(&file.bytes),
+        "packet 1, byte 28: the packet refers to interface 3, which the file does not describe"
+    );
     let mut file = Blocks::new(true);
     file.interface(&[]);
     file.enhanced(0, 0, &datagram(1));
@@ -409,14 +411,15 @@ fn damage_has_a_place() {
     assert!(matches!(Capture::parse(&long).unwrap_err().problem, CaptureProblem::TooLong(_)));
 }
 
-/// Returns a copy of the file with another little-endian word at `place`.
+/// Returns a copy of the file with the little-endian word at `place` replaced.
 fn with_word(file: &[u8], place: usize, word: u32) -> Vec<u8> {
     let mut file = file.to_vec();
     file[place..place + 4].copy_from_slice(&word.to_le_bytes());
     file
 }
 
-/// Offsets of the records of a little-endian file, with the offset of the first record and of a record's length, and a record's other octets.
+/// Returns the offsets of the records of a little-endian file, given the offset of the first record, the offset of the
+/// length in a record, and the bytes of a record without data.
 fn records(file: &[u8], first: usize, length: usize, others: usize) -> Vec<usize> {
     let mut places = vec![first];
     while let Some(&place) = places.last()
@@ -429,7 +432,7 @@ fn records(file: &[u8], first: usize, length: usize, others: usize) -> Vec<usize
     places
 }
 
-/// An ordinary capture of ten packets of 148 octets, a second apart, in both formats.
+/// Returns a capture of ten packets of 148 octets, one per second, in both formats.
 fn ten_packets() -> [Vec<u8>; 2] {
     let mut pcap = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     let mut blocks = Blocks::new(false);
@@ -444,7 +447,7 @@ fn ten_packets() -> [Vec<u8>; 2] {
 
 /// tshark 4.0.17 on the same lengths: "File has 262145-byte packet, bigger than maximum of 262144".
 #[test]
-fn a_captured_length_that_no_packet_has_is_damage() {
+fn an_impossible_captured_length_is_damage() {
     let [pcap, _] = ten_packets();
     for (number, place) in [(1, 24), (6, 24 + 5 * 164)] {
         for length in [0xffff_ffff, 1 << 20, 262_145] {
@@ -469,10 +472,10 @@ fn a_captured_length_that_no_packet_has_is_damage() {
     }
 }
 
-/// tshark 4.0.17: "total block length 4294967292 is too large", "total block lengths (first 180 and second 8) don't match", "total block length
-/// 176 of an EPB is too small for 300000 bytes of packet data".
+/// tshark 4.0.17: "total block length 4294967292 is too large", "total block lengths (first 180 and second 8) don't
+/// match", "total block length 176 of an EPB is too small for 300000 bytes of packet data".
 #[test]
-fn a_block_length_that_its_packet_cannot_have_is_damage() {
+fn an_impossible_block_length_is_damage() {
     let [_, file] = ten_packets();
     for (number, place) in [(1, 48), (6, 48 + 5 * 180)] {
         for length in [0xffff_fffc, (16 << 20) + 4, 1 << 20, 184, 176] {
@@ -487,7 +490,7 @@ fn a_block_length_that_its_packet_cannot_have_is_damage() {
     }
 }
 
-/// Every bit of every length field, one after the other: half of the datagrams are never the whole result without a sentence.
+/// Flips every bit of every length field. Results that lack half of the datagrams always have a note.
 #[test]
 fn no_change_of_a_length_field_loses_datagrams_silently() {
     let [pcap, pcapng] = ten_packets();
@@ -512,7 +515,7 @@ fn no_change_of_a_length_field_loses_datagrams_silently() {
 
 /// capinfos 4.0.17 prints "Strict time order: False" for such a file, and tshark keeps all of its packets.
 #[test]
-fn a_clock_that_steps_back_is_reported() {
+fn times_that_step_back_are_reported() {
     let [pcap, _] = ten_packets();
     let capture = Capture::parse(&with_word(&pcap, 24 + 5 * 164, 1_003)).unwrap();
     let schedule = options(|_| {}).schedule(&capture).unwrap();
@@ -524,7 +527,7 @@ fn a_clock_that_steps_back_is_reported() {
 }
 
 #[test]
-fn a_file_that_was_cut_in_its_first_record_names_the_place() {
+fn a_file_truncated_in_its_first_record_reports_the_offset() {
     let [pcap, _] = ten_packets();
     let error = options(|_| {}).schedule(&Capture::parse(&pcap[..100]).unwrap()).unwrap_err();
     assert_eq!(
@@ -533,7 +536,7 @@ fn a_file_that_was_cut_in_its_first_record_names_the_place() {
     );
 }
 
-/// A capture is played as a trace is: in a loop, with lifetimes, and with the priorities of its kinds.
+/// A capture is played as a trace: with repetition, lifetimes, and the priorities of its kinds.
 #[test]
 fn a_capture_is_played_like_a_trace() {
     let options = options(|o| {
@@ -557,7 +560,7 @@ fn a_capture_is_played_like_a_trace() {
             write.priority,
         ));
     }
-    // Video has two datagrams 13.012 ms apart, so that the next is due 13.012 ms after the last: there the loop starts again.
+    // Two video datagrams are 13.012 ms apart, so the next round starts 13.012 ms after the last one.
     let once = [(0, 172, "audio", 0), (20_200, 1000, "video", 1), (33_212, 8, "video", 1)];
     let again = once.map(|(at, bytes, kind, priority)| (at + 46_224, bytes, kind, priority));
     assert_eq!(sent, [&once[..], &again[..2]].concat());
@@ -584,7 +587,7 @@ proptest! {
         let _ = Capture::parse(&[starts[start], &bytes].concat());
     }
 
-    /// Damage is refused with a place in the file, or changes no more than is damaged.
+    /// Damaged files are rejected with an offset, or change only the damaged part.
     #[test]
     fn no_damage_panics(which in 0usize..4, places in prop::collection::vec((0usize..1200, any::<u8>()), 1..4), cut in 0usize..1200) {
         let mut file = bytes(["ethernet", "interfaces", "frames", "sll2"][which]);

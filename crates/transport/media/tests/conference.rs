@@ -1,11 +1,12 @@
-//! The video call's frame sizes as the SFDPS paper gives them (section 4.1): mean and standard deviation with motion and without.
+//! Frame sizes of the video call of the SFDPS paper (section 4.1): mean and standard deviation with and without motion.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::{ConferenceOptions, Context, SmallerFrames, Source, SourceOptions, WriteSize};
 use headway_units::{Dialect, Duration, Instant, MediaKind, Options, Random};
 use std::collections::BTreeMap;
 
-/// The frames of 40 minutes, as 40 calls of a minute: with motion and without. Section 4.2: 10 s of motion, 5 s without, 5 s with.
+/// Returns the frames of 40 calls of a minute, with and without motion. Section 4.2: 10 s of motion, 5 s without, 5 s
+/// with.
 fn frames(options: &ConferenceOptions) -> [Vec<f64>; 2] {
     let mut frames = [Vec::new(), Vec::new()];
     for seed in 0..40 {
@@ -27,20 +28,20 @@ fn frames(options: &ConferenceOptions) -> [Vec<f64>; 2] {
     frames
 }
 
-/// Mean and standard deviation.
 fn moments(sizes: &[f64]) -> (f64, f64) {
     let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
     let squares: f64 = sizes.iter().map(|size| (size - mean) * (size - mean)).sum();
     (mean, (squares / (sizes.len() as f64 - 1.0)).sqrt())
 }
 
-/// "4450 B +- 1000 B" with motion, "1075 B +- 475 B" without. Of n normal sizes the mean has the standard error s / sqrt(n), the
-/// deviation s / sqrt(2 n): of 18 000 frames with motion 7.5 and 5.3 B, of 6000 without 6.1 and 4.3 B; four of each are allowed.
-/// No frame has less than 1 B. With motion that is 4.4 deviations away and changes nothing. Without it is z = -1074 / 475 = -2.261
-/// away, where phi = 0.03095 and Phi = 0.01188 (tables); what is drawn again there leaves the mean 475 x 0.03095 / 0.98812 = 14.9 B
-/// higher, and the variance 475^2 x (1 - 2.261 x 0.03132 - 0.03132^2), a deviation of 457.6 B.
+/// "4450 B +- 1000 B" with motion, "1075 B +- 475 B" without. The standard error of the mean of n normal sizes is s /
+/// sqrt(n), that of the deviation s / sqrt(2 n): for 18 000 frames with motion 7.5 and 5.3 B, for 6000 without 6.1 and
+/// 4.3 B; four of each are allowed. Frames have at least 1 B. With motion, this limit is 4.4 deviations away and has no
+/// effect. Without motion, it is z = -1074 / 475 = -2.261 away, with phi = 0.03095 and Phi = 0.01188 (tables). Redraws
+/// raise the mean by 475 x 0.03095 / 0.98812 = 14.9 B and reduce the variance to 475^2 x (1 - 2.261 x 0.03132
+/// - 0.03132^2), a deviation of 457.6 B.
 #[test]
-fn frames_spread_as_the_paper_says() {
+fn frame_sizes_have_the_distribution_of_the_paper() {
     let [motion, still] = frames(&ConferenceOptions::preset(Dialect::Rfc));
     assert_eq!((motion.len(), still.len()), (18_000, 6_000));
     for (sizes, mean, deviation, share) in [(motion, 4450.0, 1000.0, 0.6827), (still, 1089.9, 457.6, 0.6724)] {
@@ -51,16 +52,16 @@ fn frames_spread_as_the_paper_says() {
             "deviation {} for {deviation}",
             found.1
         );
-        // Of the cut law: from z = -0.932 to 0.995, (0.8401 - 0.1757) / 0.98812.
+        // Truncated distribution: from z = -0.932 to 0.995, (0.8401 - 0.1757) / 0.98812.
         let within = sizes.iter().filter(|size| (*size - mean).abs() < deviation).count() as f64 / n;
         assert!((within - share).abs() < 4.0 * (share * (1.0 - share) / n).sqrt(), "{within} within one deviation");
     }
 }
 
-/// Where a draw below 1 B is raised to 1 B instead: of the normal law below z = -2.261, 1.19 % of the frames without motion, 71 of
-/// 6000, with a standard error of 8.4.
+/// With draws below 1 B raised to 1 B: the normal distribution below z = -2.261 has 1.19 % of the frames without
+/// motion, 71 of 6000, with a standard error of 8.4.
 #[test]
-fn raised_frames_are_the_laws_tail() {
+fn raised_frames_are_the_tail_of_the_distribution() {
     let options =
         ConferenceOptions { smaller_frames: SmallerFrames::Truncate, ..ConferenceOptions::preset(Dialect::Rfc) };
     let [_, still] = frames(&options);
@@ -68,9 +69,9 @@ fn raised_frames_are_the_laws_tail() {
     assert!((71 - 34..=71 + 34).contains(&raised), "{raised}");
 }
 
-/// The packets come when the paper says: audio each 20 ms, a frame each 100 ms.
+/// The intervals of the paper: audio every 20 ms, a frame every 100 ms.
 #[test]
-fn a_call_keeps_its_beat() {
+fn a_call_has_the_intervals_of_the_paper() {
     let options = ConferenceOptions::preset(Dialect::Rfc);
     let stop = Some(Instant::from_secs(10));
     let context = Context { start: Instant::ZERO, stop, random: Random::new(1, "flow"), trace: None };
@@ -86,9 +87,9 @@ fn a_call_keeps_its_beat() {
     }
 }
 
-/// Conversational speech (ITU-T P.59, table 1): talkspurts of 1.004 s and pauses of 1.587 s, in the mean.
+/// Conversational speech (ITU-T P.59, table 1): mean talkspurts of 1.004 s and pauses of 1.587 s.
 #[test]
-fn who_pauses_does_so_as_people_do() {
+fn talkspurts_and_pauses_have_the_means_of_itu_t_p59() {
     let options = ConferenceOptions::preset(Dialect::Rfc);
     let means = [options.mean_talkspurt, options.mean_pause];
     assert_eq!(means, [1_004, 1_587].map(Duration::from_millis));

@@ -1,4 +1,4 @@
-//! Frames out of packets that come in any order, several times, or not at all; and the header that says which is which.
+//! Reassembly of frames from reordered, duplicated and lost packets, and the media header.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_media::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
@@ -14,7 +14,7 @@ fn reassembly(frames: usize, bytes: usize) -> Reassembly<u32> {
     Reassembly::new(ReassemblyOptions { frames, bytes })
 }
 
-/// The payloads, if the packet completes its frame.
+/// Inserts a packet and returns the payloads if it completes its frame.
 fn insert(frames: &mut Reassembly<u32>, fragment: Fragment, payload: u32) -> Option<Vec<u32>> {
     let complete = frames.insert(fragment, 10, payload) == Inserted::Complete;
     let taken: Vec<u32> = frames.take().collect();
@@ -23,18 +23,18 @@ fn insert(frames: &mut Reassembly<u32>, fragment: Fragment, payload: u32) -> Opt
 }
 
 #[test]
-fn a_packet_that_is_a_frame_is_complete_once() {
+fn a_single_packet_frame_is_completed_once() {
     let mut frames = reassembly(1, 0);
     assert_eq!(insert(&mut frames, packet(7, 0, true), 1), Some(vec![1]));
     assert_eq!(frames.insert(packet(7, 0, true), 10, 2), Inserted::Refused);
     assert_eq!(frames.insert(packet(7, 1, true), 10, 2), Inserted::Refused);
-    assert_eq!(insert(&mut frames, packet(6, 0, true), 3), Some(vec![3]), "an older one comes late");
+    assert_eq!(insert(&mut frames, packet(6, 0, true), 3), Some(vec![3]), "an older frame arrives late");
     assert_eq!((frames.open_frames(), frames.bytes()), (0, 0));
 }
 
-/// What is kept is what the options count: payloads, and the places up to the last packet that has come.
+/// The memory counts payloads, and slots up to the last packet received.
 #[test]
-fn a_frame_is_complete_when_all_its_packets_have_come() {
+fn a_frame_is_complete_when_all_its_packets_have_arrived() {
     let mut frames = reassembly(4, 1000);
     let place = size_of::<Option<u32>>();
     assert_eq!(insert(&mut frames, packet(0, 2, true), 2), None);
@@ -47,9 +47,10 @@ fn a_frame_is_complete_when_all_its_packets_have_come() {
     assert_eq!((frames.open_frames(), frames.bytes()), (1, 10 + place));
 }
 
-/// Two ends, a packet behind the end, an end before what has come: what came first counts.
+/// Two last packets, a packet after the last one, a last packet before received ones: the first packet received is
+/// kept.
 #[test]
-fn contradictions_are_refused() {
+fn contradictory_packets_are_refused() {
     let mut frames = reassembly(4, 1000);
     assert_eq!(insert(&mut frames, packet(0, 3, false), 3), None);
     for wrong in [packet(0, 2, true), packet(0, 0, true)] {
@@ -64,17 +65,17 @@ fn contradictions_are_refused() {
     assert_eq!(insert(&mut frames, packet(0, 2, false), 2), Some(vec![0, 1, 2, 3, 4]));
 }
 
-/// Of three frames where there is room for two, or for the bytes of two.
+/// Three frames with limits that allow two, by number or by bytes.
 #[test]
-fn the_oldest_is_given_up() {
+fn the_oldest_frame_is_abandoned() {
     let place = size_of::<Option<u32>>();
     for mut frames in [reassembly(2, 1000), reassembly(9, 2 * (10 + place) + 9)] {
         for frame in [2, 1, 3] {
             assert_eq!(insert(&mut frames, packet(frame, 0, false), frame), None);
         }
         assert_eq!(frames.open_frames(), 2);
-        assert_eq!(frames.insert(packet(1, 1, true), 10, 9), Inserted::Refused, "it is not begun again");
-        // An older one finds no room: it is the oldest itself.
+        assert_eq!(frames.insert(packet(1, 1, true), 10, 9), Inserted::Refused, "it does not start again");
+        // An older frame would itself be the oldest.
         assert_eq!(frames.insert(packet(0, 0, false), 10, 0), Inserted::Refused);
         assert_eq!(insert(&mut frames, packet(3, 1, true), 9), Some(vec![3, 9]));
         assert_eq!(insert(&mut frames, packet(2, 1, true), 9), Some(vec![2, 9]));
@@ -82,9 +83,9 @@ fn the_oldest_is_given_up() {
     }
 }
 
-/// One packet cannot make room for 65,536.
+/// A packet whose frame exceeds the limit alone does not abandon other frames.
 #[test]
-fn what_is_too_large_alone_drives_nobody_out() {
+fn an_oversized_frame_abandons_no_other_frame() {
     let mut frames = reassembly(9, 1000);
     assert_eq!(insert(&mut frames, packet(1, 0, false), 1), None);
     assert_eq!(frames.insert(packet(2, u16::MAX, true), 10, 9), Inserted::Refused);
@@ -93,9 +94,10 @@ fn what_is_too_large_alone_drives_nobody_out() {
     assert_eq!(frames.open_frames(), 0);
 }
 
-/// 4096 frames back from the newest are known. The one that is given up for its age shares a place with the newest, which is not closed by that.
+/// The state of 4096 frames is remembered. The frame abandoned for its age shares a bit with the newest, which must
+/// stay open.
 #[test]
-fn what_is_too_old_is_refused() {
+fn packets_of_too_old_frames_are_refused() {
     let mut frames = reassembly(9, 1000);
     assert_eq!(insert(&mut frames, packet(5, 0, false), 1), None);
     assert_eq!(insert(&mut frames, packet(5 + 4095, 0, true), 1), Some(vec![1]));
@@ -104,13 +106,13 @@ fn what_is_too_old_is_refused() {
     assert_eq!(frames.open_frames(), 1);
     assert_eq!(frames.insert(packet(5, 1, true), 10, 1), Inserted::Refused);
     assert_eq!(insert(&mut frames, packet(5 + 4096, 1, true), 3), Some(vec![2, 3]));
-    // A jump of a whole circle of the window leaves nothing closed.
+    // A jump of the whole window clears all bits.
     assert_eq!(insert(&mut frames, packet(6 + 3 * 4096, 0, true), 4), Some(vec![4]));
     assert_eq!(insert(&mut frames, packet(6 + 2 * 4096 + 1, 0, true), 4), Some(vec![4]));
     assert_eq!(insert(&mut frames, packet(6 + 2 * 4096, 0, true), 4), None);
 }
 
-/// Literal bytes: the last packet, place 0x0102, of picture 0x0a0b0c0d.
+/// Literal bytes: last packet, index 0x0102, frame 0x0a0b0c0d.
 #[test]
 fn the_header_is_eight_bytes() {
     let header = MediaHeader { fragment: packet(0x0a0b_0c0d, 0x0102, true), kind: MediaKind::Video, priority: 7 };
@@ -123,7 +125,7 @@ fn the_header_is_eight_bytes() {
 }
 
 #[test]
-fn what_is_no_header_is_told() {
+fn invalid_headers_are_reported() {
     let decode = |bytes: &[u8]| MediaHeader::decode(bytes).unwrap_err();
     assert_eq!(decode(&[]), HeaderError::TooShort(0));
     assert_eq!(decode(&[0; 7]), HeaderError::TooShort(7));
@@ -131,14 +133,14 @@ fn what_is_no_header_is_told() {
     assert_eq!(decode(&[0x47, 0, 0, 0, 0, 0, 0, 0]), HeaderError::Reserved(0x47));
     assert_eq!(decode(&[0x06, 0, 0, 0, 0, 0, 0, 0]), HeaderError::UnknownKind(6));
     assert_eq!(decode(&[0x87, 0, 0, 0, 0, 0, 0, 0]), HeaderError::UnknownKind(7));
-    assert_eq!(decode(&[0; 3]).to_string(), "3 bytes are no media header, which has 8");
+    assert_eq!(decode(&[0; 3]).to_string(), "3 bytes are too short for a media header of 8 bytes");
     let header = MediaHeader { fragment: packet(1, 1, true), kind: MediaKind::Data, priority: 1 };
     let mut short = [9; 7];
     assert_eq!(header.encode(&mut short), Err(HeaderError::TooShort(7)));
     assert_eq!(short, [9; 7]);
 }
 
-/// Frames of these numbers of packets from this number on, lost, repeated and reordered by up to some places.
+/// Frames with these numbers of packets from a random frame number on, with losses, duplicates and reordering.
 fn traffic() -> impl Strategy<Value = (u32, Vec<(Fragment, bool)>)> {
     let sizes = prop::collection::vec(1u16..6, 1..40);
     let first = prop_oneof![Just(0), Just(u32::MAX - 20), any::<u32>()];
@@ -173,19 +175,20 @@ fn traffic() -> impl Strategy<Value = (u32, Vec<(Fragment, bool)>)> {
 }
 
 proptest! {
-    /// With room enough a frame is complete with the first copy of its last missing packet, and never where one was lost.
+    /// Within the limits, a frame is complete with the first copy of its last missing packet, and never if a packet was
+    /// lost.
     #[test]
-    fn complete_is_what_has_all_its_packets((_, events) in traffic()) {
+    fn frames_complete_if_and_only_if_all_packets_arrive((_, events) in traffic()) {
         let mut frames = reassembly(64, 100_000);
         let mut whole = BTreeMap::<u32, u16>::new();
         for (fragment, _) in events.iter().filter(|(fragment, _)| fragment.last) {
             whole.insert(fragment.frame, fragment.index + 1);
         }
-        let mut came = BTreeSet::new();
+        let mut arrived = BTreeSet::new();
         let mut complete = BTreeSet::new();
         for (fragment, _) in events.iter().filter(|(_, comes)| *comes) {
-            let new = came.insert((fragment.frame, fragment.index));
-            let have = came.iter().filter(|(frame, _)| *frame == fragment.frame).count();
+            let new = arrived.insert((fragment.frame, fragment.index));
+            let have = arrived.iter().filter(|(frame, _)| *frame == fragment.frame).count();
             let got = insert(&mut frames, *fragment, u32::from(fragment.index));
             let all = whole[&fragment.frame];
             prop_assert_eq!(got.is_some(), new && have == usize::from(all));
@@ -194,12 +197,12 @@ proptest! {
                 prop_assert!(complete.insert(fragment.frame));
             }
         }
-        prop_assert_eq!(frames.open_frames() + complete.len(), came.iter().map(|(frame, _)| frame).collect::<BTreeSet<_>>().len());
+        prop_assert_eq!(frames.open_frames() + complete.len(), arrived.iter().map(|(frame, _)| frame).collect::<BTreeSet<_>>().len());
     }
 
-    /// Losing any one packet of a frame loses the frame, and no other.
+    /// The loss of any packet loses its frame and no other.
     #[test]
-    fn any_packet_lost_loses_its_frame(sizes in prop::collection::vec(1u16..6, 1..20), lost: prop::sample::Index) {
+    fn a_lost_packet_loses_only_its_frame(sizes in prop::collection::vec(1u16..6, 1..20), lost: prop::sample::Index) {
         let mut framing = Framing::default();
         let all: Vec<Fragment> = sizes
             .iter()
@@ -217,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn a_header_comes_back(frame: u32, index: u16, last: bool, kind in 0usize..6, priority: u8, data: Vec<u8>) {
+    fn a_header_round_trips(frame: u32, index: u16, last: bool, kind in 0usize..6, priority: u8, data: Vec<u8>) {
         let header = MediaHeader { fragment: packet(frame, index, last), kind: MediaKind::ALL[kind], priority };
         let mut datagram = vec![0; MediaHeader::LEN + data.len()];
         header.encode(&mut datagram).unwrap().copy_from_slice(&data);

@@ -1,4 +1,4 @@
-//! Messages that carry their own queueing method, as in section 4.3 of the SFDPS paper.
+//! Messages with queueing methods, as in section 4.3 of the SFDPS paper.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod queueing;
@@ -17,8 +17,8 @@ fn by(name: &str, media: Media) -> Media {
     Media { method: Some(method(name)), ..media }
 }
 
-/// SFDPS section 4.3: "The method field is used to select which algorithm will be used". Expiry, priority and method travel with each message,
-/// and the decisions are those of sfdps.json for the method, whichever kind of queue the socket has.
+/// SFDPS section 4.3: "The method field is used to select which algorithm will be used". Each message has an expiry, a
+/// priority and a method. The decisions are those of sfdps.json for the method, for any kind of queue.
 #[test]
 fn sfdps_4_3_each_message_carries_expiry_priority_and_method() {
     let text: Value = serde_json::from_str(include_str!("data/sfdps.json")).unwrap();
@@ -37,7 +37,7 @@ fn sfdps_4_3_each_message_carries_expiry_priority_and_method() {
     }
 }
 
-/// What a story leaves: the names of what was sent, and of what was dropped with the cause.
+/// Returns the packets sent, and those dropped with the cause.
 fn story(options: &SendQueueOptions, packets: &[Media], sendings: &[u64]) -> (Vec<u64>, Vec<(u64, SendDrop)>) {
     let mut queue = SendQueue::new(options);
     let (mut sent, mut unsent) = (Vec::new(), Vec::new());
@@ -50,10 +50,11 @@ fn story(options: &SendQueueOptions, packets: &[Media], sendings: &[u64]) -> (Ve
     (sent, unsent)
 }
 
-/// Section 4.3: "uses the priority information to store the packet in the correct location in the transmit queue". Unmodified DCCP does not look at
-/// it: such a message goes to the end, and a sorted one is stored after the last message that is as urgent, whatever method that has.
+/// Section 4.3: "uses the priority information to store the packet in the correct location in the transmit queue". A
+/// message of unmodified DCCP is appended; a sorted one is inserted after the last message of at least the same
+/// urgency, for any method of that message.
 #[test]
-fn sfdps_4_3_the_method_of_a_newcomer_decides_its_place() {
+fn sfdps_4_3_the_method_of_a_new_message_decides_its_place() {
     let fifo = preset("fifo", 10);
     let packets = [
         named(1, 1, 0, 200),
@@ -63,13 +64,14 @@ fn sfdps_4_3_the_method_of_a_newcomer_decides_its_place() {
         by("sfdps1", named(5, 1, 0, 100)),
         by("priority", named(6, 0, 0, 300)),
     ];
-    // 1; 2 1; 2 1 3; then 4 after 3, as urgent and earlier; 5 to the end; 6 after 4.
+    // 1; 2 1; 2 1 3; then 4 after 3, with equal priority and a later arrival; 5 at the end; 6 after 4.
     assert_eq!(story(&fifo, &packets, &[1; 6]).0, [2, 1, 3, 4, 6, 5]);
 }
 
-/// Sections 3.2 to 3.4: a full queue refuses a message of SFDPS1, and drops the oldest video for one of the ring, in one queue.
+/// Sections 3.2 to 3.4: a full queue refuses a message of SFDPS1, and drops the oldest video message for one of the
+/// ring.
 #[test]
-fn sfdps_3_4_the_method_of_a_newcomer_decides_who_is_dropped() {
+fn sfdps_3_4_the_method_of_a_new_message_decides_the_drop() {
     let packets = [
         named(1, 0, 0, 900),
         named(2, 1, 0, 900),
@@ -80,15 +82,15 @@ fn sfdps_3_4_the_method_of_a_newcomer_decides_who_is_dropped() {
     for own in ["fifo", "prio"] {
         let (sent, unsent) = story(&preset(own, 3), &packets, &[1; 5]);
         assert_eq!(unsent, [(4, SendDrop::Refused), (2, SendDrop::PushedOut)], "{own}");
-        // The ring appends, whatever the queue's own order is.
+        // The ring appends for any order of the queue.
         assert_eq!(sent, [1, 3, 5], "{own}");
     }
 }
 
-/// Sections 3.2 and 3.3: at 100 ms all are late. A message of SFDPS1 is dropped, one of SFDPS2 is dropped unless it is the only one, one of unmodified
-/// DCCP is sent, and one of `patient` waits until the others have gone.
+/// Sections 3.2 and 3.3: at 100 ms all messages are late. A message of SFDPS1 is dropped, one of SFDPS2 is dropped
+/// unless it is the only one, one of unmodified DCCP is sent, and one of `patient` waits until all others are sent.
 #[test]
-fn sfdps_4_3_the_method_of_a_late_message_decides_about_it() {
+fn sfdps_4_3_the_method_of_a_late_message_decides_its_outcome() {
     let late = |methods: &[&str]| -> Vec<Media> {
         (1..).zip(methods).map(|(name, method)| by(method, named(name, 1, 0, 50))).collect()
     };
@@ -105,17 +107,17 @@ fn sfdps_4_3_the_method_of_a_late_message_decides_about_it() {
             assert_eq!(found, (sent.clone(), expired(&dropped)), "{methods:?} in {own}");
         }
     }
-    // With the discard that spends the permission to send, the head's method decides as well.
+    // With discard_spends, the method of the head decides, too.
     let mut queue = SendQueue::new(&with("sfdps1", |rules| rules.discard_spends = true));
     late(&["fifo", "sfdps1"]).into_iter().for_each(|media| queue.enqueue(at(0), media, &mut |_| {}));
-    assert!(!queue.discard_head(at(100), &mut |_| {}), "unmodified DCCP does not look at the expiry");
+    assert!(!queue.discard_head(at(100), &mut |_| {}), "unmodified DCCP ignores the expiry");
     assert!(queue.dequeue(at(100), &mut |_| {}).is_some());
     assert!(queue.discard_head(at(100), &mut |_| {}));
 }
 
-/// The options of the flow have a method for each kind of media; that of the message counts more, and the queue's own kind less.
+/// The method of the message precedes that of its kind, which precedes that of the queue.
 #[test]
-fn defaults_are_those_of_the_queue() {
+fn methods_default_to_those_of_the_kind_and_the_queue() {
     let methods = KindMethods { audio: Some(method("sfdps1")), ..KindMethods::default() };
     let options = with("fifo", |rules| rules.methods = methods);
     options.check().unwrap();
@@ -126,9 +128,9 @@ fn defaults_are_those_of_the_queue() {
     assert_eq!(methods.of(MediaKind::Video), None);
 }
 
-/// A limit and a comparison of all that waits are the queue's: no message can have them.
+/// A limit and a comparison of all messages belong to the queue and are no methods.
 #[test]
-fn impossible_methods_are_refused() {
+fn impossible_methods_are_rejected() {
     for (name, expected) in [
         ("ring-3", "\"ring-3\" is no method of a message: its limit of 3 packets is the queue's"),
         ("sure-first", "\"sure-first\" is no method of a message: it compares all messages that wait"),
@@ -142,7 +144,7 @@ fn impossible_methods_are_refused() {
     for name in QueueMethod::names() {
         assert_eq!(method(name).name(), name);
     }
-    // A queue that compares all messages that wait is not changed by a message.
+    // Messages do not change a queue that compares all messages.
     let sure_first = preset("sure-first", 5);
     assert!(!sure_first.accepts_methods());
     let packets = [named(1, 1, 0, 200), by("fifo", named(2, 0, 0, 200))];
@@ -151,9 +153,9 @@ fn impossible_methods_are_refused() {
     assert_eq!(with("sure-first", |rules| rules.methods = methods).check().unwrap_err().key, "methods");
 }
 
-/// A message with a method that searches finds no room among more than 1000 others, and drops none of them.
+/// A message whose method searches is refused by a queue with more than 1000 others, and drops none of them.
 #[test]
-fn a_method_that_searches_keeps_out_of_long_queues() {
+fn a_searching_method_is_refused_by_long_queues() {
     let mut queue = SendQueue::new(&preset("fifo", 5000));
     for name in 0..1001 {
         queue.enqueue(at(0), named(name, 1, 0, 200), &mut |_| panic!("there is room"));

@@ -1,4 +1,4 @@
-//! Against ns-2.35: the send times and sizes of `Application/Traffic/CBR` over `Agent/UDP`.
+//! Compares with ns-2.35: send times and sizes of `Application/Traffic/CBR` over `Agent/UDP`.
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
 use headway_media::{Change, Context, Source, SourceOptions, UdpOptions, datagrams};
@@ -24,7 +24,7 @@ fn cbr(size: u64, rate: &str, dither: bool, stop: Option<Instant>, seed: u64) ->
     Source::new(&SourceOptions::Cbr(options), context).unwrap()
 }
 
-/// Seconds and wire bytes of each datagram.
+/// Returns seconds and wire bytes of each datagram.
 fn sent(source: &mut Source, writes: usize) -> Vec<(f64, u64)> {
     let udp = UdpOptions::preset(Dialect::Ns2);
     let mut all = Vec::new();
@@ -36,7 +36,7 @@ fn sent(source: &mut Source, writes: usize) -> Vec<(f64, u64)> {
     all
 }
 
-/// All 1214 send times, to the microsecond that the trace was rounded to.
+/// All 1214 send times, within the trace's resolution of 1 us.
 #[test]
 fn constant_rate_times() {
     let ns2 = column(CONSTANT);
@@ -44,12 +44,12 @@ fn constant_rate_times() {
     let ours = sent(&mut cbr(1000, "3.236068Mbps", false, stop, 1), usize::MAX);
     assert_eq!(ours.len(), ns2.len());
     for ((ours, _), ns2) in ours.iter().zip(&ns2) {
-        // Half a microsecond of rounding in the trace, 1 ns in ours.
+        // Half a microsecond of rounding in the trace, 1 ns here.
         assert!((ours - ns2).abs() < 0.502e-6, "{ours} {ns2}");
     }
 }
 
-/// Where a packet is due at the stop itself, the sum of doubles decides: 48 runs, half of them with one packet more.
+/// If a packet is due exactly at the stop, the floating-point sum decides: 48 runs, half of them with one packet more.
 #[test]
 fn a_packet_due_at_the_stop() {
     let rows: Vec<Vec<&str>> =
@@ -70,7 +70,7 @@ fn a_packet_due_at_the_stop() {
 
 /// `$cbr set rate_` five times, twice between two packets: all 295 send times.
 #[test]
-fn a_rate_that_is_set_anew() {
+fn rate_changes_match_ns2() {
     let ns2 = column(RATES);
     let SourceOptions::Cbr(mut options) = SourceOptions::preset("cbr", Dialect::Ns2).unwrap() else { panic!() };
     options.rate = Some("300kbps".parse().unwrap());
@@ -92,8 +92,8 @@ fn a_rate_that_is_set_anew() {
     }
 }
 
-/// Bursts of 210 B at 64 kb/s, 100 ms in the mean, after silences of 300 ms: packets a burst and ms of silence, one interval
-/// less. Within a burst the packets are 26.25 ms apart.
+/// Returns packets per burst and ms of silence minus an interval, for bursts of 210 B at 64 kb/s with a mean of 100 ms
+/// and silences of 300 ms. Packets of a burst are 26.25 ms apart.
 fn bursts(kind: &str, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let text = serde_json::json!({ "rate": "64kbps", "size": "210B", "burst_time": "100ms", "idle_time": "300ms" });
     let preset = SourceOptions::preset(kind, Dialect::Ns2).unwrap();
@@ -119,7 +119,7 @@ fn bursts(kind: &str, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (packets[..400].to_vec(), silences[..400].to_vec())
 }
 
-/// Lengths of bursts and silences are of one law with ns-2's; the least silence of a Pareto law is a third of its mean here.
+/// Lengths of bursts and silences have ns-2's distributions. The minimum of a Pareto silence is a third of its mean.
 #[test]
 fn bursts_and_silences_are_distributed_as_in_ns2() {
     for (kind, text, least) in [("exponential", EXPONENTIAL, 0.0), ("pareto", PARETO, 100.0)] {
@@ -138,7 +138,7 @@ fn bursts_and_silences_are_distributed_as_in_ns2() {
     }
 }
 
-/// 1500 B each 12 ms through `packetSize_` 1000 from 1 s to 1.9999 s: 84 times 1000 B and 500 B at the same instant.
+/// 1500 B every 12 ms with `packetSize_` 1000 from 1 s to 1.9999 s: 84 pairs of 1000 B and 500 B at the same time.
 #[test]
 fn fragments() {
     let stop = Some(Instant::from_nanos(1_999_900_000));
@@ -152,7 +152,7 @@ fn gaps(times: &[f64]) -> Vec<f64> {
     times.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// The largest distance between the empirical distributions of `a` and `b` (Kolmogorov and Smirnov).
+/// Returns the Kolmogorov-Smirnov distance of `a` and `b`.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     let below = |all: &[f64], x: f64| all.iter().filter(|v| **v <= x).count() as f64 / all.len() as f64;
     a.iter().chain(b).map(|x| (below(a, *x) - below(b, *x)).abs()).fold(0.0, f64::max)
@@ -164,24 +164,24 @@ fn correlation_of_neighbours(gaps: &[f64]) -> f64 {
     gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / variance
 }
 
-/// `random_`: intervals even between half and one and a half of 8 ms, each drawn by itself.
+/// `random_`: independent intervals, uniform from half to one and a half of 8 ms.
 #[test]
 fn dithered_intervals_are_distributed_as_in_ns2() {
     let ns2 = gaps(&column(DITHERED));
     assert_eq!(ns2.len(), 501);
     for seed in 1..=10 {
         let times: Vec<f64> = sent(&mut cbr(1000, "1Mbps", true, None, seed), 502).iter().map(|(at, _)| *at).collect();
-        assert_eq!(times[0], 1.0, "the first packet is sent at the start itself");
+        assert_eq!(times[0], 1.0, "the first packet is sent at the start");
         let ours = gaps(&times);
-        // 0.1 % points for twice 501 values: 1.949 * sqrt(2 / 501), and 3.29 / sqrt(501).
+        // 0.1 % points for two samples of 501: 1.949 * sqrt(2 / 501), and 3.29 / sqrt(501).
         let distance = distance(&ours, &ns2);
         assert!(distance < 0.1232, "seed {seed}: {distance}");
-        // Jitter about an even grid instead of a walk would show -0.5 here.
+        // Jitter around a fixed grid instead of a random walk would give -0.5.
         for gaps in [&ours, &ns2] {
             let correlation = correlation_of_neighbours(gaps);
             assert!(correlation.abs() < 0.147, "seed {seed}: {correlation}");
         }
-        // The mean is the rate's: five standard errors of 501 even draws of width 8 ms.
+        // The mean interval is that of the rate: five standard errors of 501 uniform draws of width 8 ms.
         let mean = ours.iter().sum::<f64>() / 501.0;
         assert!((mean - 0.008).abs() < 5.0 * 0.008 / (12.0f64 * 501.0).sqrt(), "seed {seed}: {mean}");
     }

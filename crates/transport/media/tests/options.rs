@@ -1,11 +1,11 @@
-//! The registry: what a scenario file may say about sources and the UDP transport.
+//! The registries: options of sources, send queues and the UDP transport in scenario files.
 #![allow(clippy::unwrap_used, reason = "tests, all of it")]
 
 use headway_media::{Backlog, Context, SendQueueOptions, Source, SourceOptions, UdpOptions, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, Options, Random, Registry, SchemaRegistry};
 use serde_json::{Value, json};
 
-/// Lays a scenario's keys over the preset, as a scenario does.
+/// Merges the keys of a scenario into the preset.
 fn over_preset(kind: &str, keys: &Value) -> Result<SourceOptions, serde_json::Error> {
     let mut table = serde_json::to_value(SourceOptions::preset(kind, Dialect::Rfc).unwrap()).unwrap();
     let table_keys = table.as_object_mut().unwrap();
@@ -18,9 +18,9 @@ fn context() -> Context {
     Context { start: Instant::ZERO, stop: None, random: Random::new(1, "flow"), trace: None }
 }
 
-/// A send queue is of the kind that its table says.
+/// The kind of a send queue is that of its table.
 #[test]
-fn send_queues_read_and_write_the_same() {
+fn send_queue_options_round_trip() {
     for kind in SendQueueOptions::KINDS {
         let options = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
         let mut table = serde_json::to_value(&options).unwrap();
@@ -31,7 +31,7 @@ fn send_queues_read_and_write_the_same() {
 }
 
 #[test]
-fn tables_read_and_write_the_same() {
+fn source_options_round_trip() {
     for (kind, keys) in [
         ("cbr", json!({ "rate": "1Mbps", "size": "1kB" })),
         (
@@ -97,7 +97,7 @@ fn without_kind(mut table: Value) -> Value {
 }
 
 #[test]
-fn unknown_keys_and_values_are_refused() {
+fn unknown_keys_and_values_are_rejected() {
     for (kind, keys, part) in [
         ("cbr", json!({ "rat": "1Mbps" }), "unknown field `rat`"),
         ("cbr", json!({ "rate": 5 }), "has no unit: a rate is written"),
@@ -117,7 +117,7 @@ fn unknown_keys_and_values_are_refused() {
 }
 
 #[test]
-fn a_scenario_must_say_what_no_preset_can_know() {
+fn keys_without_a_preset_are_required() {
     for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
         for (kind, key) in [("cbr", "size"), ("gop", "i_mean"), ("sessions", "arrivals"), ("trace", "file")] {
             let options = SourceOptions::preset(kind, dialect).unwrap();
@@ -136,7 +136,7 @@ fn the_schema_names_every_key() {
     }
 }
 
-/// ns-2's FTP is a backlog: endless by `start`, of n packets by `produce n`.
+/// ns-2's FTP is a backlog: endless with `start`, of n packets with `produce n`.
 #[test]
 fn ftp_is_a_backlog_and_never_due() {
     let source = |keys| Source::new(&over_preset("ftp", &keys).unwrap(), context());

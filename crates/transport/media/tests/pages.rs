@@ -1,4 +1,4 @@
-//! Pages: their laws, what waits for what, and what is refused.
+//! Pages: distributions, dependencies between transfers, and invalid options.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests, all of it")]
 
 use headway_media::{Context, ObjectCounts, PageEvent, Pages, PagesOptions, Source, SourceOptions, Write, WriteSize};
@@ -18,7 +18,6 @@ fn start(table: &Value, seed: u64, stop: Option<Instant>) -> Box<Pages> {
     pages
 }
 
-/// Through [`Source`], as whoever drives it does.
 fn poll(pages: &mut Source, now: Instant) -> Option<(Instant, u64)> {
     let Write { size: WriteSize::Payload(size), created, .. } = pages.poll(now)? else {
         panic!("the application's bytes")
@@ -26,11 +25,10 @@ fn poll(pages: &mut Source, now: Instant) -> Option<(Instant, u64)> {
     Some((created, size.count()))
 }
 
-/// A network in which each object takes `takes`: all writes with when they were written, and what became of pages by when.
+/// Results of a network in which each object takes `takes`: writes and events with their times.
 struct Run {
     writes: Vec<(Instant, u64)>,
     events: Vec<(Instant, PageEvent)>,
-    /// The most that were under way at once.
     most_open: usize,
 }
 
@@ -61,9 +59,10 @@ const fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Three objects embedded, two at a time, no parsing: the main one alone, two of them, the third when the first of these has come.
+/// Three embedded objects, two connections, no parsing: the main object alone, then two objects, then the third when
+/// the first of these has arrived.
 #[test]
-fn objects_wait_for_the_main_one_and_for_a_connection() {
+fn objects_wait_for_the_main_object_and_for_a_connection() {
     let table = json!({ "arrivals": { "at": ["1s", "5s"] }, "parsing_time": "0s", "main": { "constant": "9kB" },
         "embedded": { "list": ["1kB", "2kB", "3kB"] }, "objects": { "constant": 3 }, "connections": 2 });
     let run = run(&table, 1, Duration::from_millis(100), 60);
@@ -82,14 +81,15 @@ fn objects_wait_for_the_main_one_and_for_a_connection() {
     );
 }
 
-/// A page of one object is complete when that has come. Users read before each page: never is more than one of a user under way.
+/// A page of one object is complete when it has arrived. Users read before each page, so each has at most one in
+/// progress.
 #[test]
-fn a_user_reads_one_page_after_the_other() {
+fn a_user_reads_one_page_at_a_time() {
     let table =
         json!({ "users": 3, "reading_time": "1s", "objects": { "constant": 0 }, "main": { "constant": "1kB" } });
     let run = run(&table, 1, Duration::from_secs(2), 20_000);
     assert!(run.most_open <= 3);
-    // A page takes 2 s and is followed by a second of reading: 20000 of them, whose deviation is 1 s sqrt(20000/3) a user.
+    // A page takes 2 s, followed by a second of reading: 20000 pages, with a deviation of 1 s sqrt(20000/3) per user.
     let pages = run.writes.len() as f64;
     assert!((pages / 20_000.0 - 1.0).abs() < 0.02, "{pages}");
     let completed = run
@@ -99,11 +99,11 @@ fn a_user_reads_one_page_after_the_other() {
     assert!(run.writes.len() - completed.count() <= 3);
 }
 
-/// IEEE 802.16m-08/004r5 section 10.1: 5.64 embedded objects a page (5.62 when they are rounded, and 0 to 53 of them, 21.8 % and 2.6 % of the
-/// pages), main objects of 10.7 kB, embedded ones of 8.2 kB within their limits, half of them above 4235 B and 790 B. 0.13 s of parsing and
-/// 30 s of reading, exponential: 1/e of them above.
+/// IEEE 802.16m-08/004r5 section 10.1: 5.64 embedded objects per page (5.62 after rounding, from 0 to 53, which are
+/// 21.8 % and 2.6 % of the pages), main objects of 10.7 kB and embedded ones of 8.2 kB within their limits, with
+/// medians of 4235 B and 790 B. Exponential parsing of 0.13 s and reading of 30 s: 1/e exceed the mean.
 #[test]
-fn the_preset_has_the_laws_of_its_source() {
+fn the_preset_has_the_distributions_of_ieee_802_16m() {
     let takes = Duration::from_nanos(1);
     let pages = |table: &Value| {
         let run = run(table, 1, takes, 3_000_000);
@@ -162,9 +162,9 @@ fn the_preset_has_the_laws_of_its_source() {
     share("reading", reading.iter().filter(|time| **time > 30.0).count(), reading.len() as f64, 0.367_879);
 }
 
-/// What a page holds, and how long it is parsed and read, does not depend on how long anything takes.
+/// Contents, parsing and reading times of pages do not depend on the duration of transfers.
 #[test]
-fn a_slower_network_changes_no_page() {
+fn the_network_does_not_change_the_pages() {
     for table in [json!({}), json!({ "arrivals": { "poisson": "10s" } })] {
         let sizes = |takes, connections| {
             let mut table = table.clone();
@@ -172,7 +172,7 @@ fn a_slower_network_changes_no_page() {
             let run = run(&table, 3, takes, 20_000);
             run.writes.iter().map(|(_, size)| *size).take(1000).collect::<Vec<_>>()
         };
-        // One connection: pages of one user do not mix; those that arrive do not either where each takes no time.
+        // With one connection, pages of a user do not overlap, nor do arriving pages if transfers take no time.
         let fast = sizes(Duration::from_micros(1), 1);
         assert_eq!(fast, sizes(Duration::from_micros(1), 1));
         assert_eq!(fast, sizes(Duration::from_micros(2), 6));
@@ -187,7 +187,7 @@ fn a_slower_network_changes_no_page() {
 }
 
 #[test]
-fn users_do_not_touch_each_other() {
+fn users_are_independent() {
     let first = |users: u32| {
         let run = run(
             &json!({ "users": users, "objects": { "constant": 0 }, "reading_time": "1s" }),
@@ -202,7 +202,7 @@ fn users_do_not_touch_each_other() {
     assert!(one.iter().all(|write| two.contains(write)));
 }
 
-/// Nothing more is asked for of a page whose object found no room, and its user goes on.
+/// A page with a refused object requests no more objects, and its user continues.
 #[test]
 fn a_refused_object_ends_its_page() {
     let table =
@@ -220,14 +220,14 @@ fn a_refused_object_ends_its_page() {
     assert_eq!(end(&mut source, 1, true), Some(PageEvent::Refused(began)));
     assert_eq!(poll(&mut source, began), None);
     assert!(source.poll_timeout().unwrap() > began);
-    // Told again, or of a write that never was: nothing.
+    // Repeated notifications, and those of unknown writes, are ignored.
     assert_eq!(end(&mut source, 1, false), None);
     assert_eq!(end(&mut source, 77, false), None);
 }
 
-/// Pages whose main object never comes are 65536 at most.
+/// At most 65536 pages wait for their main object.
 #[test]
-fn there_is_an_end_to_pages_under_way() {
+fn pages_in_progress_are_limited() {
     let table = json!({ "arrivals": { "every": "1us" }, "most": 70_000 });
     let Source::Pages(mut pages) = Source::Pages(start(&table, 1, None)) else { panic!() };
     let mut source = Source::Pages(pages);
@@ -243,7 +243,7 @@ fn there_is_an_end_to_pages_under_way() {
 }
 
 #[test]
-fn nothing_is_written_at_the_stop_or_later() {
+fn no_write_is_made_at_the_stop_or_later() {
     let table =
         json!({ "arrivals": { "at": ["1s"] }, "parsing_time": "0s", "objects": { "constant": 3 }, "connections": 1 });
     let stopped = |until_s| run(&table, 1, Duration::from_secs(1), until_s).writes.len();
@@ -251,7 +251,7 @@ fn nothing_is_written_at_the_stop_or_later() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_options_are_rejected() {
     for (table, key) in [
         (json!({ "users": 0 }), "users"),
         (json!({ "users": 10_001 }), "users"),
@@ -277,7 +277,7 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(options(&table).check().unwrap_err().key, key, "{table}");
     }
     options(&json!({})).check().unwrap();
-    // The range is told where the number is read, and to who makes the options otherwise.
+    // The range is checked when the number is read, and for options created otherwise.
     for objects in [json!(1001), json!(-1)] {
         let table = json!({ "objects": { "constant": objects } });
         let error = SourceOptions::deserialize("pages", table).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The program's own payloads in a send queue: none is lost, none is doubled.
+//! Payloads in a send queue: none is lost or duplicated.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod queueing;
@@ -11,10 +11,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Those that are alive.
+/// Names of payloads that have not been dropped.
 type Alive = Rc<RefCell<BTreeSet<u64>>>;
 
-/// What cannot be copied, and whose end is seen.
+/// Payload that cannot be copied and records its drop.
 #[derive(Debug)]
 struct Payload {
     name: u64,
@@ -43,7 +43,7 @@ enum Step {
     },
     Get,
     RoundTrip(u64),
-    /// Of the packets from so many before the newest: whether each has come.
+    /// Reports on this many newest packets: whether each was received.
     Report(Vec<bool>),
 }
 
@@ -59,15 +59,16 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
 }
 
 proptest! {
-    /// A payload that was handed over waits, was handed back by `dequeue` or as unsent, and lives until the program lets it go. Handed
-    /// over again by `sent`, it is kept at most while `resend` may need it; then it waits again, is handed back as lost, or is dropped.
+    /// An enqueued payload waits, or was returned by `dequeue` or as unsent, and lives until the program drops it.
+    /// After `sent`, it is kept at most while `resend` may need it; then it waits again, is returned as lost, or is
+    /// dropped.
     #[test]
-    fn no_payload_is_lost_or_doubled(options in any_queue(), resend: bool, steps in steps()) {
+    fn no_payload_is_lost_or_duplicated(options in any_queue(), resend: bool, steps in steps()) {
         let mut options = options;
         options.rules.resend = resend;
         let mut queue = SendQueue::new(&options);
         let alive = Alive::default();
-        // What waits, what the queue keeps because it was sent, and what the program has back.
+        // Payloads that wait, that are kept after sending, and that were returned.
         let (mut waiting, mut kept, mut back) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         let (mut now, mut names, mut number) = (0, 0u64, 0u64);
         for (wait, step) in steps {
@@ -85,7 +86,7 @@ proptest! {
                 }
                 Step::Get => {
                     if let Some(media) = queue.dequeue(at(now), &mut |packet| unsent.push(packet.media)) {
-                        prop_assert!(waiting.remove(&media.payload.name), "it waited, and goes once");
+                        prop_assert!(waiting.remove(&media.payload.name), "it waited and is sent once");
                         kept.insert(media.payload.name);
                         number += 1;
                         queue.sent(number, media);
@@ -93,46 +94,46 @@ proptest! {
                 }
                 Step::RoundTrip(rtt) => queue.set_round_trip(millis(rtt)),
                 Step::Report(come) => {
-                    let told = come.iter().zip((1..=number).rev()).map(|(come, number)| {
+                    let reports = come.iter().zip((1..=number).rev()).map(|(come, number)| {
                         Told { numbers: number..=number, received: *come }
                     });
                     let mut lost = |lost: Lost<'_, Payload>| match lost {
                         Lost::Returns(media) => returned.push(media.payload.name),
                         Lost::Late(media) => late.push(media),
                     };
-                    queue.report(at(now), told, &mut lost, &mut |packet| unsent.push(packet.media));
+                    queue.report(at(now), reports, &mut lost, &mut |packet| unsent.push(packet.media));
                 }
             }
             for name in returned {
-                prop_assert!(resend && kept.remove(&name) && waiting.insert(name), "it was sent, and comes back once");
+                prop_assert!(resend && kept.remove(&name) && waiting.insert(name), "it was sent and waits again once");
             }
             for media in late {
-                prop_assert!(resend && kept.remove(&media.payload.name), "it was sent, and is given up once");
+                prop_assert!(resend && kept.remove(&media.payload.name), "it was sent and is abandoned once");
                 back.push(media);
             }
             for media in unsent {
-                prop_assert!(waiting.remove(&media.payload.name), "it waited, and is thrown away once");
+                prop_assert!(waiting.remove(&media.payload.name), "it waited and is dropped once");
                 back.push(media);
             }
             prop_assert_eq!(queue.len(), waiting.len());
             let alive = alive.borrow();
-            prop_assert!(waiting.is_subset(&alive), "what waits is there");
-            prop_assert!(back.iter().all(|media| alive.contains(&media.payload.name)), "what was handed back is the program's");
+            prop_assert!(waiting.is_subset(&alive), "waiting payloads are alive");
+            prop_assert!(back.iter().all(|media| alive.contains(&media.payload.name)), "returned payloads are alive");
             kept.retain(|name| alive.contains(name));
-            prop_assert!(resend || kept.is_empty(), "nobody asked to keep what was sent");
+            prop_assert!(resend || kept.is_empty(), "sent payloads are kept only with resend");
             prop_assert_eq!(alive.len(), waiting.len() + kept.len() + back.len());
         }
         let drained: BTreeSet<_> = queue.drain().into_iter().map(|media| media.payload.name).collect();
-        prop_assert_eq!(drained, waiting, "all that waits comes back, whatever the rules");
+        prop_assert_eq!(drained, waiting, "all waiting payloads are returned");
         prop_assert!(queue.is_empty());
         drop((queue, back));
-        prop_assert!(alive.borrow().is_empty(), "nothing is held for ever");
+        prop_assert!(alive.borrow().is_empty(), "no payload is leaked");
     }
 }
 
-/// Who has not come is handed back as it was: the payload, and not a copy.
+/// The payload itself of a lost packet is returned, not a copy.
 #[test]
-fn a_lost_payload_waits_again_or_is_handed_back() {
+fn a_lost_payload_waits_again_or_is_returned() {
     let mut queue = SendQueue::new(&with("fifo", |rules| rules.resend = true));
     queue.set_round_trip(millis(80));
     let alive = Alive::default();
@@ -144,22 +145,23 @@ fn a_lost_payload_waits_again_or_is_handed_back() {
         let media = queue.dequeue(at(0), &mut |_| {}).unwrap();
         queue.sent(name, media);
     }
-    let told = [Told { numbers: 0..=1, received: false }, Told { numbers: 2..=4, received: true }];
+    let reports = [Told { numbers: 0..=1, received: false }, Told { numbers: 2..=4, received: true }];
     let mut late = Vec::new();
     let mut lost = |lost: Lost<'_, Payload>| match lost {
         Lost::Returns(media) => assert_eq!(media.payload.name, 1),
         Lost::Late(media) => late.push(media.payload.name),
     };
-    // A way of 40 ms: at 100 ms what expires at 140 ms can just come in time.
-    queue.report(at(100), told, &mut lost, &mut |_| {});
+    // A path of 40 ms: at 100 ms a packet that expires at 140 ms can just arrive in time.
+    queue.report(at(100), reports, &mut lost, &mut |_| {});
     assert_eq!(late, [0]);
     assert_eq!(queue.dequeue(at(100), &mut |_| {}).unwrap().payload.name, 1);
-    assert!(alive.borrow().is_empty(), "the program let both go");
+    assert!(alive.borrow().is_empty(), "both were dropped");
 }
 
-/// Bytes are as long as they are, new, of priority 0, and a frame by themselves; one that is refused is handed back.
+/// The size is the length of the bytes. Defaults are data of priority 0, a frame by itself. A refused payload is
+/// returned.
 #[test]
-fn bytes_tell_their_size() {
+fn media_of_bytes_has_their_size() {
     let media = Media::new(at(7), vec![1, 2, 3]);
     assert_eq!((media.size, media.created, media.expires), (Bytes::new(3), at(7), None));
     assert_eq!((media.kind, media.priority, media.ends_frame()), (MediaKind::Data, 0, true));
@@ -176,9 +178,10 @@ fn bytes_tell_their_size() {
     assert_eq!(queue.dequeue(at(10), &mut |_| {}).map(|media| media.payload), Some(vec![1, 2, 3]));
 }
 
-/// Of a write that is cut only the last packet ends its frame, and none where the write does not. What comes next is of the same frame then.
+/// Only the last packet of a split write ends its frame, and none if the write does not. The next write then continues
+/// the frame.
 #[test]
-fn packets_of_writes_know_their_frames() {
+fn packets_of_writes_have_their_frames() {
     use headway_media::{Fragment, Framing, UdpOptions, Write, WriteSize};
     let cut = UdpOptions { datagram: Bytes::new(1028), header: Bytes::new(28) };
     let mut framing = Framing::default();
@@ -199,7 +202,7 @@ fn packets_of_writes_know_their_frames() {
     assert_eq!(packets(audio, payload(160), WriteSize::NOTHING), [(160, 0, 0, true)]);
     assert_eq!(packets(video, payload(10), WriteSize::NOTHING), [(10, 2, 2, true)]);
     assert_eq!(packets(video, payload(0), WriteSize::NOTHING), []);
-    // Headers fill what is left of the frame on the wire: it ends before.
+    // Headers fill the rest of the frame on the wire, so the frame ends earlier.
     let wire = |bytes| WriteSize::Wire(Bytes::new(bytes));
     assert_eq!(packets(video, wire(1028), wire(29)), [(1000, 3, 0, false)]);
     assert_eq!(packets(video, wire(29), WriteSize::NOTHING), [(1, 3, 1, true)]);

@@ -1,4 +1,4 @@
-//! Send queues: what must hold of any queue.
+//! Properties of every send queue.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod queueing;
@@ -26,11 +26,11 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
 }
 
 proptest! {
-    /// Every packet is sent once, thrown away once or still waits; the limit holds; what `next` says goes; and no packet leaves
-    /// that is dead already where it would arrive, unless the scheme asks for it: `late = "send"` for any, "discard-unless-last" for the
-    /// last that waits, "send-last" and "sure-first" when nothing that waits would come in time.
+    /// Every packet is sent once, dropped once or still waits. The limit holds, and `next` predicts the packet sent. No
+    /// packet is sent that would arrive expired, unless the rule allows it: `late = "send"` for any packet,
+    /// "discard-unless-last" for the last one, "send-last" and "sure-first" if no waiting packet would arrive in time.
     #[test]
-    fn whatever_the_queue(options in any_queue(), steps in steps()) {
+    fn every_queue_keeps_its_rules(options in any_queue(), steps in steps()) {
         let mut queue = SendQueue::new(&options);
         let (mut now, mut travel) = (0, Duration::ZERO);
         let (mut put, mut ended, mut waiting) = (0u64, 0u64, Vec::<Media>::new());
@@ -61,8 +61,8 @@ proptest! {
                         let ends_frame = size.count() % 2 == 1 || size.count() % 3 == 0;
                         let age = Duration::from_millis(now - created.as_nanos() / 1_000_000);
                         let bytes = waiting.iter().map(|media| media.size.count()).sum();
-                        let told = NextMedia { size, waiting: Bytes::new(bytes), age, expires, ends_frame };
-                        prop_assert_eq!(next, Some(told));
+                        let predicted = NextMedia { size, waiting: Bytes::new(bytes), age, expires, ends_frame };
+                        prop_assert_eq!(next, Some(predicted));
                         ended += 1;
                         let in_time = |media: &Media| media.expires.is_none_or(|expires| at(now) + travel <= expires);
                         let may_go = match options.rules.late {
@@ -102,9 +102,9 @@ proptest! {
     }
 }
 
-/// A source of 20 Gb/s over a path of 1 Mb/s filled the memory, where the limit was a slip of the pen.
+/// A source of 20 Gb/s over a path of 1 Mb/s must not fill the memory, even with an excessive limit.
 #[test]
-fn no_queue_grows_without_bounds() {
+fn the_limit_of_a_queue_is_bounded() {
     const MOST: u64 = 1 << 20;
     let error = preset("fifo", MOST + 1).check().unwrap_err();
     assert_eq!(error.key, "limit");

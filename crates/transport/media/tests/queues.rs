@@ -1,4 +1,4 @@
-//! Send queues: the decisions of outside vectors, and of stories worked by hand.
+//! Decisions of send queues: external vectors, and examples computed by hand.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod queueing;
@@ -10,7 +10,7 @@ use queueing::vectors::play;
 use queueing::{at, millis, named, preset, with};
 use serde_json::Value;
 
-/// Every decision of sfdps.json, whose `source` says where they are from.
+/// All decisions of sfdps.json, whose `source` gives its origin.
 #[test]
 fn decisions_of_the_sfdps_vectors() {
     let text: Value = serde_json::from_str(include_str!("data/sfdps.json")).unwrap();
@@ -26,7 +26,7 @@ fn decisions_of_the_sfdps_vectors() {
     assert_eq!(decided, 239, "a vector is missing");
 }
 
-/// Everything that a story of packets in and packets out leaves: names in the order of sending, and those thrown away.
+/// Returns the packets sent in order, and those dropped.
 fn story(
     options: &SendQueueOptions,
     rtt: u64,
@@ -44,8 +44,8 @@ fn story(
     (sent, unsent)
 }
 
-/// Linux 6.1 net/dccp/qpolicy.c: the best is the first of the most urgent; when full the worst, the first of the least urgent, goes,
-/// and the newcomer is always let in.
+/// Linux 6.1 net/dccp/qpolicy.c: sends the first of the most urgent packets; a full queue drops the first of the least
+/// urgent ones and always accepts the new packet.
 #[test]
 fn linux_prio() {
     let packets =
@@ -55,9 +55,9 @@ fn linux_prio() {
     assert_eq!(unsent, [(1, SendDrop::PushedOut), (3, SendDrop::PushedOut)]);
 }
 
-/// Lai and Kohler's ring of three packets, in the variant that throws B and P pictures away before I pictures.
+/// Lai and Kohler's ring of three packets, in the variant that drops P and B frames before I frames.
 #[test]
-fn three_slots_keep_i_pictures() {
+fn a_ring_of_three_keeps_i_frames() {
     let options = SendQueueOptions::preset("ring-3", Dialect::Linux).unwrap();
     assert_eq!(options.rules.limit, QueueSize::Packets(3));
     let packets =
@@ -65,26 +65,26 @@ fn three_slots_keep_i_pictures() {
     let (sent, unsent) = story(&options, 0, &packets, &[10, 10, 10, 10]);
     assert_eq!(sent, [1, 3, 5]);
     assert_eq!(unsent, [(2, SendDrop::PushedOut), (4, SendDrop::PushedOut)]);
-    // "The oldest packet is dropped", whatever it is.
+    // "The oldest packet is dropped", for any kind of packet.
     let oldest = with("ring-3", |rules| rules.full = Full::DropOldest);
     assert_eq!(story(&oldest, 0, &packets, &[10, 10, 10, 10]).0, [3, 4, 5]);
 }
 
-/// Future work of the SFDPS paper: expired packets stay until the buffer is full, and go when nothing else is left.
+/// Future work of the SFDPS paper: expired packets stay until the queue is full, and are sent when no others are left.
 #[test]
-fn patience_sends_what_is_late_last() {
+fn patient_sends_late_packets_last() {
     let packets = [named(1, 0, 0, 50), named(2, 1, 1, 50), named(3, 1, 60, 200), named(4, 0, 61, 200)];
     let (sent, unsent) = story(&preset("patient", 4), 80, &packets, &[70, 70, 70, 70]);
     assert_eq!((sent, unsent), (vec![4, 3, 1, 2], vec![]));
-    // With room for three the one that came first of the late ones makes room.
+    // With a limit of three, the oldest late packet is dropped.
     let (sent, unsent) = story(&preset("patient", 3), 80, &packets, &[70, 70, 70, 70]);
     assert_eq!((sent, unsent), (vec![4, 3, 2], vec![(1, SendDrop::PushedOut)]));
-    // A newcomer that is the least urgent of all is refused.
+    // A new packet that is the least urgent is refused.
     let packets = [named(1, 0, 0, 500), named(2, 0, 0, 500), named(3, 1, 0, 500)];
     assert_eq!(story(&preset("patient", 2), 80, &packets, &[1]).1, [(3, SendDrop::Refused)]);
 }
 
-/// A level of priority is worth 100 ms of expiry, a KiB nothing unless it is asked for.
+/// A level of priority is worth 100 ms of expiry; the size is not used by default.
 #[test]
 fn a_score_weighs_urgency_against_expiry_and_size() {
     let packets = [named(2048, 0, 0, 301), named(1, 1, 0, 200), named(2, 1, 0, 202)];
@@ -95,13 +95,13 @@ fn a_score_weighs_urgency_against_expiry_and_size() {
     assert_eq!(story(&alone, 0, &packets, &[1, 1, 1]).0, [2048, 1, 2]);
 }
 
-/// The way takes 60 ms of a round trip of 80 ms, the shortest of which had 40 ms; one mean deviation is 10 ms, so that sure is who has
-/// 100 ms left. Audio before video; of each the sure ones in the order of expiry, then the others from the last to expire; who has
-/// less than 60 ms left is thrown away, wherever it waits.
+/// The path delay is 60 ms of a round trip of 80 ms, whose minimum is 40 ms. A mean deviation is 10 ms, so packets with
+/// 100 ms left are sure. Audio precedes video. Within each, sure packets are sent by expiry, then the others from the
+/// latest expiry. Packets with less than 60 ms left are dropped at any place.
 #[test]
 fn sure_first() {
     let mut queue = SendQueue::new(&SendQueueOptions::preset("sure-first", Dialect::Rfc).unwrap());
-    // Equal samples leave no deviation.
+    // Equal samples have no deviation.
     for _ in 0..100 {
         queue.on_round_trip(millis(40));
     }
@@ -110,7 +110,7 @@ fn sure_first() {
     for name in [(1, 1, 130), (2, 1, 59), (3, 1, 95), (4, 1, 70), (5, 0, 61), (6, 0, 58), (7, 1, 110)] {
         queue.enqueue(at(0), named(name.0, name.1, 0, name.2), &mut |_| {});
     }
-    // A sample that is off by 40 ms, of which a quarter counts.
+    // A sample that deviates by 40 ms, weighted by a quarter.
     queue.on_round_trip(millis(80));
     let mut unsent = Vec::new();
     let mut sent = Vec::new();
@@ -123,9 +123,9 @@ fn sure_first() {
     assert_eq!(unsent, [(6, SendDrop::Expired), (2, SendDrop::Expired)]);
 }
 
-/// A way that takes longer than anything lives: of what waits the last to expire goes all the same, so that the round trip is measured on.
+/// With a path delay above all lifetimes, the packet that expires last is still sent, to keep measuring the round trip.
 #[test]
-fn sure_first_is_never_silent() {
+fn sure_first_always_sends() {
     let mut queue = SendQueue::new(&SendQueueOptions::preset("sure-first", Dialect::Rfc).unwrap());
     queue.set_round_trip(millis(500));
     queue.on_round_trip(millis(100));
@@ -138,9 +138,9 @@ fn sure_first_is_never_silent() {
     assert_eq!(unsent, [(1, SendDrop::Expired), (3, SendDrop::Expired)]);
 }
 
-/// The ablations: earliest deadline first without priority, priority without expiry, expiry without the round trip.
+/// Ablations: earliest deadline first without priority, priority without expiry, expiry without the round trip.
 #[test]
-fn each_ingredient_alone() {
+fn ablations_use_a_single_rule() {
     let packets = [named(1, 1, 0, 150), named(2, 0, 0, 200), named(3, 1, 0, 100)];
     let (sent, unsent) = story(&preset("edf", 5), 80, &packets, &[70, 70, 70]);
     assert_eq!((sent, unsent), (vec![1, 2], vec![(3, SendDrop::Expired)]));
@@ -155,15 +155,15 @@ fn bytes_limit_what_waits() {
     let bytes = |kind| with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1000)));
     let packets = [named(400, 1, 0, 200), named(600, 1, 0, 200), named(700, 0, 0, 200), named(1001, 0, 0, 200)];
     assert_eq!(story(&bytes("fifo"), 0, &packets, &[1, 1, 1]).0, [400, 600]);
-    // One large packet may push out several; what could never fit is refused.
+    // One large packet may evict several. A packet above the limit is refused.
     let (sent, unsent) = story(&bytes("ring"), 0, &packets, &[1, 1, 1]);
     assert_eq!(sent, [700]);
     assert_eq!(unsent, [(400, SendDrop::PushedOut), (600, SendDrop::PushedOut), (1001, SendDrop::Refused)]);
 }
 
-/// Nobody is thrown away for a newcomer that finds no room all the same, and all keep their places.
+/// No packet is dropped for a new packet that would still not fit, and all keep their places.
 #[test]
-fn nobody_goes_in_vain() {
+fn no_packet_is_dropped_in_vain() {
     for kind in ["score", "patient", "sure-first"] {
         let options = with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1000)));
         let mut packets: Vec<Media> = (101..105).map(|name| named(name, 2, 0, 200)).collect();
@@ -173,13 +173,13 @@ fn nobody_goes_in_vain() {
     }
 }
 
-/// A queue that looks through what waits keeps a thousand packets at most, also of a byte; one where packets go as they come keeps any number.
+/// A queue that searches keeps at most a thousand packets, even of a byte. A FIFO queue keeps any number.
 #[test]
-fn who_chooses_keeps_few() {
+fn searching_queues_are_limited_to_1000_packets() {
     for kind in SendQueueOptions::KINDS {
         let thousands = with(kind, |rules| rules.limit = QueueSize::Packets(1001)).check();
-        let told = thousands.err().map(|error| (error.key, error.message.contains("at most 1000packets")));
-        assert_eq!(told, (*kind != "fifo").then_some(("limit", true)), "{kind}");
+        let rejected = thousands.err().map(|error| (error.key, error.message.contains("at most 1000packets")));
+        assert_eq!(rejected, (*kind != "fifo").then_some(("limit", true)), "{kind}");
         let mut queue = SendQueue::new(&with(kind, |rules| rules.limit = QueueSize::Bytes(Bytes::new(1_000_000))));
         for _ in 0..2000 {
             queue.enqueue(at(0), named(1, 1, 0, 200), &mut |_| {});
@@ -188,35 +188,36 @@ fn who_chooses_keeps_few() {
     }
 }
 
-/// A queue that takes each packet for late lets none go that could tell otherwise. 200 ms are too short for half of 500 ms; two round
-/// trips after the last packet nothing is under way, and the shortest way seen counts, 80 ms there and back, until a packet goes.
+/// A queue that considers every packet late sends none, so it cannot measure a shorter delay. A lifetime of 200 ms is
+/// less than half of 500 ms. Two round trips after the last packet, no measurement is pending, and the minimum round
+/// trip of 80 ms is used until a packet is sent.
 #[test]
-fn an_old_round_trip_does_not_hold_for_ever() {
+fn a_stale_round_trip_is_replaced_by_the_minimum() {
     for kind in ["sfdps1", "edf"] {
         let mut queue = SendQueue::new(&SendQueueOptions::preset(kind, Dialect::Rfc).unwrap());
-        let went = |queue: &mut SendQueue, ms: u64| {
+        let is_sent = |queue: &mut SendQueue, ms: u64| {
             queue.enqueue(at(ms), named(ms, 0, ms, 200), &mut |_| {});
             queue.dequeue(at(ms), &mut |_| {}).is_some()
         };
         queue.on_round_trip(millis(80));
         queue.set_round_trip(millis(80));
-        assert!(went(&mut queue, 0), "{kind}");
+        assert!(is_sent(&mut queue, 0), "{kind}");
         queue.on_round_trip(millis(700));
         queue.set_round_trip(millis(500));
-        assert!(!went(&mut queue, 999), "{kind}: a report may be under way");
-        assert!(!went(&mut queue, 1000), "{kind}");
-        assert!(went(&mut queue, 1001), "{kind}: nobody can tell any more");
-        assert!(!went(&mut queue, 1002), "{kind}: this one's report is to be waited for");
+        assert!(!is_sent(&mut queue, 999), "{kind}: a report may be pending");
+        assert!(!is_sent(&mut queue, 1000), "{kind}");
+        assert!(is_sent(&mut queue, 1001), "{kind}: no report is pending");
+        assert!(!is_sent(&mut queue, 1002), "{kind}: the report of this packet is pending");
     }
 }
 
-/// What is known of the way: half of the smoothed round trip; the mean of measured one-way delays; the round trip less half of
-/// the smallest.
+/// Estimates of the path delay: half of the smoothed round trip; the mean of the one-way delays; the round trip minus
+/// half of the minimum.
 #[test]
-fn estimates_of_the_way() {
-    let travel = |travel, share, tell: &dyn Fn(&mut SendQueue)| {
+fn estimates_of_the_path_delay() {
+    let travel = |travel, share, measure: &dyn Fn(&mut SendQueue)| {
         let mut queue = SendQueue::new(&with("sfdps2", |rules| (rules.travel, rules.rtt_share) = (travel, share)));
-        tell(&mut queue);
+        measure(&mut queue);
         queue.travel(at(0))
     };
     let all = |queue: &mut SendQueue| {
@@ -237,9 +238,9 @@ fn estimates_of_the_way() {
 }
 
 proptest! {
-    /// No packet is sent before one of equal rank that came earlier.
+    /// No packet is sent before an older one of equal rank.
     #[test]
-    fn equals_go_as_they_came(kind in prop::sample::select(SendQueueOptions::KINDS.to_vec()), count in 1u64..30) {
+    fn packets_of_equal_rank_are_sent_in_order_of_arrival(kind in prop::sample::select(SendQueueOptions::KINDS.to_vec()), count in 1u64..30) {
         let packets: Vec<Media> = (0..count).map(|name| named(name, 1, 0, 200)).collect();
         let sendings = vec![10; count as usize];
         let (sent, _) = story(&preset(kind, 40), 0, &packets, &sendings);
@@ -247,11 +248,11 @@ proptest! {
     }
 }
 
-/// Linux 6.1 `dccp_write_xmit` with the SFDPS paper's check "just before a packet is transmitted": each late packet at the head is thrown away
-/// by itself, and its permission with it. SFDPS2 keeps the last packet.
+/// Linux 6.1 `dccp_write_xmit` with the SFDPS paper's check "just before a packet is transmitted": each late packet at
+/// the head is dropped separately and consumes a permission. SFDPS2 keeps the last packet.
 #[test]
-fn a_discard_that_spends_looks_at_the_head_alone() {
-    // In the order of the queue: 1, 2, 4 (late by 50, 40, 30 ms), 3.
+fn discard_spends_checks_the_head_only() {
+    // Queue order: 1, 2, 4 (late by 50, 40, 30 ms), 3.
     let packets = [named(1, 0, 0, 50), named(2, 0, 0, 60), named(3, 1, 0, 500), named(4, 1, 0, 70)];
     for (kind, discards, sent) in
         [("sfdps1", [true, true, true, false], Some(3)), ("sfdps2", [true, true, true, false], Some(3))]
@@ -272,7 +273,7 @@ fn a_discard_that_spends_looks_at_the_head_alone() {
         assert_eq!(queue.discard_head(at(100), &mut |_| {}), discarded, "{kind}");
         assert_eq!(queue.dequeue(at(100), &mut |_| {}).is_none(), discarded, "{kind}");
     }
-    // Without the option no head is thrown away by itself.
+    // Without the option, discard_head drops nothing.
     let mut queue = SendQueue::new(&preset("sfdps1", 5));
     queue.enqueue(at(0), packets[0], &mut |_| {});
     assert!(!queue.discard_head(at(100), &mut |_| {}));

@@ -1,5 +1,5 @@
-//! The traces in `scenarios/media`, against what their encoders were told and what the decoder says of them.
-#![allow(clippy::unwrap_used, reason = "tests, all of it")]
+//! Compares the traces in `scenarios/media` with the settings of their encoders and the output of the decoder.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_media::{Context, Frame, Source, SourceOptions, Trace, UdpOptions, datagrams};
 use headway_units::{Dialect, Duration, Instant, MediaKind, Options, Random, Registry};
@@ -12,9 +12,9 @@ fn of_kind(trace: &Trace, kind: MediaKind) -> Vec<Frame> {
     trace.frames().iter().filter(|frame| frame.kind == kind).copied().collect()
 }
 
-/// 30 s at 25 pictures a second, an I-frame each 2 s; sound each 20 ms from 6.5 ms earlier on.
+/// 30 s at 25 frames/s, an I frame every 2 s; audio every 20 ms, starting 6.5 ms earlier.
 #[test]
-fn the_conference_is_what_its_encoder_was_told() {
+fn the_conference_matches_its_encoder_settings() {
     let trace = Trace::parse(CONFERENCE).unwrap();
     let (i, p) = (of_kind(&trace, MediaKind::VideoI), of_kind(&trace, MediaKind::VideoP));
     assert_eq!((i.len(), p.len(), of_kind(&trace, MediaKind::VideoB).len()), (15, 735, 0));
@@ -25,21 +25,21 @@ fn the_conference_is_what_its_encoder_was_told() {
         assert_eq!(frame.at, Duration::from_millis(20 * n));
     }
     let bytes: u64 = i.iter().chain(&p).map(|frame| frame.bytes.count()).sum();
-    // 1.2 Mb/s for 30 s is 4.5 MB; the encoder keeps it to some percent.
+    // 1.2 Mb/s for 30 s are 4.5 MB, met by the encoder within a few percent.
     assert!((4_400_000..4_650_000).contains(&bytes), "{bytes}");
     assert!(i.iter().all(|frame| frame.bytes.count() > 5 * bytes / 750), "an I-frame is several P-frames");
-    // The sound ends last, with its 1501st frame.
+    // Audio ends last, after 1501 frames.
     assert_eq!(trace.period(), Duration::from_millis(30_020));
 }
 
-/// The decoder's own picture types, which ffprobe printed, against those derived from the order of packets.
+/// Compares the frame types printed by ffprobe with those derived from the order of packets.
 #[test]
-fn picture_types_are_the_decoders() {
+fn frame_types_match_the_decoder() {
     const MARK: &str = "# pict_type, in presentation order: ";
     let types = FILM.lines().find_map(|line| line.strip_prefix(MARK)).unwrap();
     let trace = Trace::parse(FILM).unwrap();
     let video = trace.frames().iter().filter(|frame| frame.kind != MediaKind::Audio);
-    // The file and the trace both are in decoding order.
+    // Both the file and the trace are in decoding order.
     let lines = FILM.lines().filter(|line| line.starts_with("packet|codec_type=video"));
     let mut derived: Vec<(&str, char)> = lines
         .zip(video)
@@ -54,14 +54,14 @@ fn picture_types_are_the_decoders() {
             (pts, letter)
         })
         .collect();
-    // All are below 10 s with as many decimals, so text order is time order.
+    // All times are below 10 s with equal precision, so text order is time order.
     derived.sort_unstable();
     assert_eq!(derived.iter().map(|(_, letter)| letter).collect::<String>(), types);
     assert_eq!(types.len(), 250);
     assert!(['I', 'P', 'B'].iter().all(|letter| types.contains(*letter)));
 }
 
-/// What reaches the wire, against sums over the text by other means: ceil(size / 1472) datagrams a frame, 28 B each.
+/// Compares the bytes on the wire with separately computed sums: ceil(size / 1472) datagrams per frame, 28 B each.
 #[test]
 fn every_byte_of_the_conference_is_played() {
     let SourceOptions::Trace(mut options) = SourceOptions::preset("trace", Dialect::Rfc).unwrap() else { panic!() };

@@ -1,4 +1,4 @@
-//! What a real datagram says of its data: eight bytes in front of it.
+//! The media header: eight bytes before the data of a datagram.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -10,7 +10,8 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
-//! L is set in the last packet of a frame. Numbers are in network byte order. Kinds: 0 data, 1 audio, 2 video, 3 I-, 4 P- and 5 B-frames.
+//! L is set in the last packet of a frame. Numbers are in network byte order. Kinds: 0 data, 1 audio, 2 video, 3 I, 4 P
+//! and 5 B frames.
 
 use super::Fragment;
 use headway_units::MediaKind;
@@ -18,47 +19,47 @@ use headway_units::MediaKind;
 const LAST: u8 = 0x80;
 const KIND: u8 = 0x07;
 
-/// Which packet of which frame a datagram carries, and what it is. A deadline is not in it: the ends' clocks differ.
+/// Frame, fragment, kind and priority of a datagram. It has no deadline, since the clocks of the endpoints differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaHeader {
-    /// Which packet of which frame.
+    /// Frame and position in it.
     pub fragment: Fragment,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
-    /// How urgent: 0 before 1 before 2.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
 }
 
-/// The bytes are no media header, or have no room for one.
+/// Error of encoding or decoding a media header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Fewer bytes than a header has.
-    #[error("{0} bytes are no media header, which has {len}", len = MediaHeader::LEN)]
+    /// The buffer or datagram is shorter than a header.
+    #[error("{0} bytes are too short for a media header of {len} bytes", len = MediaHeader::LEN)]
     TooShort(usize),
-    /// A bit is set that has no meaning yet.
-    #[error("the first byte of a media header, {0:#04x}, has bits that must be zero")]
+    /// A reserved bit is set.
+    #[error("the first byte of a media header, {0:#04x}, has reserved bits set")]
     Reserved(u8),
-    /// A number for which there is no kind.
-    #[error("a media header names the kind {0}, which there is none of")]
+    /// The kind is unknown.
+    #[error("the kind {0} in a media header is unknown: expected 0 to 5")]
     UnknownKind(u8),
 }
 
 impl MediaHeader {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub const LEN: usize = 8;
 
-    /// Writes it to the front of `buffer`, and returns what is behind it.
+    /// Writes the header to the start of `buffer` and returns the rest of the buffer.
     ///
     /// # Errors
-    /// [`HeaderError::TooShort`] if the buffer has fewer than [`LEN`](Self::LEN) bytes; nothing is written then.
+    /// [`HeaderError::TooShort`] if the buffer has fewer than [`LEN`](Self::LEN) bytes; the buffer is unchanged then.
     pub fn encode<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], HeaderError> {
         let len = buffer.len();
-        let (front, behind) = buffer.split_first_chunk_mut::<{ Self::LEN }>().ok_or(HeaderError::TooShort(len))?;
+        let (front, rest) = buffer.split_first_chunk_mut::<{ Self::LEN }>().ok_or(HeaderError::TooShort(len))?;
         *front = self.to_bytes();
-        Ok(behind)
+        Ok(rest)
     }
 
-    /// Its bytes.
+    /// Returns the header as bytes.
     #[must_use]
     pub const fn to_bytes(&self) -> [u8; Self::LEN] {
         let Self { fragment: Fragment { frame, index, last }, kind, priority } = *self;
@@ -67,7 +68,7 @@ impl MediaHeader {
         [number_of(kind) | if last { LAST } else { 0 }, priority, i0, i1, f0, f1, f2, f3]
     }
 
-    /// Reads it from the front of a datagram, and returns the data behind it too.
+    /// Reads the header from the start of a datagram and returns it with the remaining data.
     ///
     /// # Errors
     /// See [`HeaderError`].
@@ -89,7 +90,7 @@ impl MediaHeader {
     }
 }
 
-/// On the wire, for ever: whatever order the kinds have elsewhere.
+/// Returns the number on the wire, which must never change.
 const fn number_of(kind: MediaKind) -> u8 {
     match kind {
         MediaKind::Data => 0,

@@ -1,7 +1,7 @@
-//! Frames: what a receiver plays as one, in as many packets as it takes.
+//! Frames: units that a receiver plays, in one or more packets.
 //!
-//! [`Framing`] numbers the packets where a frame is cut, [`MediaHeader`] is those numbers as bytes in front of a datagram's data, and
-//! [`Reassembly`] makes frames of the packets that come.
+//! [`Framing`] numbers the packets of a split frame, [`MediaHeader`] encodes the numbers in front of the data of a
+//! datagram, and [`Reassembly`] reassembles frames from received packets.
 
 mod header;
 mod reassembly;
@@ -11,19 +11,19 @@ pub use reassembly::{Inserted, Reassembly, ReassemblyOptions};
 
 use headway_units::MediaKind;
 
-/// Which packet of which frame.
+/// Frame and position of a packet in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// The frame's number, counted from 0 in its flow and among those of its [`MediaKind`]; behind 2^32 - 1 comes 0.
+    /// Frame number, from 0 per flow and [`MediaKind`]; wraps after 2^32 - 1.
     pub frame: u32,
-    /// The packet's place in its frame, from 0.
+    /// Index of the packet in its frame, from 0.
     pub index: u16,
     /// Whether it is the last packet of its frame.
     pub last: bool,
 }
 
 impl Fragment {
-    /// Whether the packet is its frame by itself.
+    /// Returns whether the packet is a complete frame.
     #[inline]
     #[must_use]
     pub const fn is_whole(&self) -> bool {
@@ -31,17 +31,16 @@ impl Fragment {
     }
 }
 
-/// Numbers the packets of one flow. Frames of different kinds may be written by turns, packet by packet; those of one kind follow one
-/// another.
+/// Numbers the packets of a flow. Frames of different kinds may be interleaved; frames of one kind are consecutive.
 #[derive(Clone, Debug, Default)]
 pub struct Framing {
-    /// Of each kind, the frame and the place of the packet that comes next.
+    /// Frame and index of the next packet, for each kind.
     next: [(u32, u16); MediaKind::ALL.len()],
 }
 
 impl Framing {
-    /// The numbers of the next packet of this kind, which ends its frame or leaves it open. A frame of more packets than there are places,
-    /// 65,536, is cut into frames of so many.
+    /// Returns the numbers of the next packet of this kind. A frame of more than 65,536 packets is split into several
+    /// frames.
     #[inline]
     pub const fn number(&mut self, kind: MediaKind, ends_frame: bool) -> Fragment {
         let next = &mut self.next[kind as usize];
@@ -61,9 +60,9 @@ mod tests {
         (frame, index, last)
     }
 
-    /// Sound in the middle of a picture belongs to no picture.
+    /// An audio packet between the packets of a video frame is not part of that frame.
     #[test]
-    fn each_kind_counts_for_itself() {
+    fn each_kind_is_numbered_separately() {
         let mut framing = Framing::default();
         assert_eq!(numbers(&mut framing, MediaKind::Video, false), (0, 0, false));
         assert_eq!(numbers(&mut framing, MediaKind::Audio, true), (0, 0, true));
@@ -74,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_counted_in_a_circle() {
+    fn frame_numbers_wrap() {
         let mut framing = Framing { next: [(u32::MAX, 0); 6] };
         assert_eq!(numbers(&mut framing, MediaKind::VideoI, false), (u32::MAX, 0, false));
         assert_eq!(numbers(&mut framing, MediaKind::VideoI, true), (u32::MAX, 1, true));
         assert_eq!(numbers(&mut framing, MediaKind::VideoI, true), (0, 0, true));
     }
 
-    /// The place is two bytes on the wire.
+    /// The index has two bytes on the wire.
     #[test]
     fn a_frame_has_at_most_65536_packets() {
         let mut framing = Framing::default();

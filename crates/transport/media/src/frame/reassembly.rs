@@ -1,24 +1,24 @@
-//! Making frames of the packets that come.
+//! Reassembly of frames from packets.
 
 use super::Fragment;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// So many frames back from the newest it is known which are closed: complete, or given up. What belongs to an older one is refused.
+/// Number of newest frames whose state, completed or abandoned, is remembered. Packets of older frames are refused.
 const WINDOW: u32 = 4096;
-/// Room that is kept for frames to come: for so many at most, of so many packets at most.
+/// Maximum number of spare packet lists, and their maximum capacity in packets.
 const SPARE: usize = 8;
 const SPARE_PACKETS: usize = 256;
 
 type Window = [u64; (WINDOW / 64) as usize];
 
-/// How much a [`Reassembly`] keeps.
+/// Limits of a [`Reassembly`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyOptions {
-    /// Frames that lack packets, at most; at least 1.
+    /// Maximum number of incomplete frames; at least 1.
     pub frames: usize,
-    /// What these hold in bytes, at most: sizes as [`Reassembly::insert`] is told them, and for each packet up to the last one that has
-    /// come the place that it takes.
+    /// Maximum memory of incomplete frames, in bytes: the sizes passed to [`Reassembly::insert`], plus a slot for each
+    /// packet up to the last one received.
     pub bytes: usize,
 }
 
@@ -29,24 +29,24 @@ impl Default for ReassemblyOptions {
     }
 }
 
-/// What became of a packet.
+/// Result of inserting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// Its frame is complete: [`Reassembly::take`] hands it out.
+    /// Its frame is complete and available from [`Reassembly::take`].
     Complete,
-    /// It is kept. Its frame lacks others.
+    /// It is kept; its frame lacks other packets.
     Kept,
-    /// It is dropped: a copy, a packet of a frame that was complete or given up, or is too old to know, one that contradicts what came
-    /// before of its frame, or one that there is no room for.
+    /// It is refused: a duplicate, a packet of a completed, abandoned or too old frame, a packet that contradicts
+    /// earlier ones, or one that exceeds the limits.
     Refused,
 }
 
-/// Makes frames of packets that come in any order, several times, or not at all. One is for the frames of one flow and one kind.
+/// Reassembles the frames of one flow and kind from packets that are reordered, duplicated or lost.
 ///
-/// A frame is complete when each of its packets has come, and is so once: a copy that comes later makes no second one. Frames are handed
-/// out as they become complete, which need not be their order. Where there is no room the oldest frame that lacks packets is given up.
-/// Numbers go in a circle: a frame is newer than another if it is less than 2^31 ahead of it (RFC 1982). Who may invent packets may close frames, so
-/// that their origin is for the transport to check.
+/// A frame is complete when all its packets have arrived, and only once: late duplicates do not complete it again.
+/// Frames are returned in the order of completion. If a limit is exceeded, the oldest incomplete frame is abandoned.
+/// Numbers wrap: a frame is newer than another if it is less than 2^31 ahead (RFC 1982). Forged packets may close
+/// frames, so the transport must authenticate their origin.
 ///
 /// ```
 /// use headway_media::{Fragment, Inserted, Reassembly, ReassemblyOptions};
@@ -62,33 +62,33 @@ pub enum Inserted {
 #[derive(Debug)]
 pub struct Reassembly<T> {
     options: ReassemblyOptions,
-    /// The newest frame of which anything has come.
+    /// Newest frame with a packet.
     newest: u32,
-    /// A bit for each frame of the window, by its number modulo the window; none before the first packet.
+    /// One bit for each frame of the window, by number modulo the window: whether it is completed or abandoned. Absent
+    /// before the first packet.
     closed: Option<Box<Window>>,
-    /// Those that lack packets, the oldest first.
+    /// Incomplete frames, oldest first.
     open: VecDeque<Open<T>>,
-    /// What these hold.
+    /// Memory of incomplete frames, in bytes.
     bytes: usize,
-    /// Of the frame that was complete last.
+    /// Payloads of the frame completed last.
     complete: Vec<Option<T>>,
     spare: Vec<Vec<Option<T>>>,
 }
 
-/// A frame that lacks packets.
 #[derive(Debug)]
 struct Open<T> {
     frame: u32,
-    /// By their places, as far as the last one that has come.
+    /// Payloads by index, up to the last packet received.
     packets: Vec<Option<T>>,
-    came: usize,
-    /// How many there are, once that is known.
-    of: Option<usize>,
+    received: usize,
+    /// Number of packets of the frame, once known.
+    total: Option<usize>,
     bytes: usize,
 }
 
 impl<T> Reassembly<T> {
-    /// One to which nothing has come.
+    /// Creates an empty reassembly.
     #[must_use]
     pub const fn new(options: ReassemblyOptions) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl<T> Reassembly<T> {
         }
     }
 
-    /// A packet has come, whose payload takes `size` bytes.
+    /// Inserts a packet whose payload has `size` bytes.
     #[inline]
     pub fn insert(&mut self, fragment: Fragment, size: usize, payload: T) -> Inserted {
         if fragment.is_whole() {
@@ -119,8 +119,8 @@ impl<T> Reassembly<T> {
         self.insert_part(fragment, size, payload)
     }
 
-    /// A packet has come that is this frame by itself, [`Fragment::is_whole`]; whether it completes the frame. As [`insert`](Self::insert), but the
-    /// payload stays where it is.
+    /// Records a packet that is a complete frame ([`Fragment::is_whole`]). Returns whether it completes the frame, as
+    /// [`insert`](Self::insert) does, without moving the payload.
     #[inline]
     pub fn insert_whole(&mut self, frame: u32) -> bool {
         let completes = self.is_awaited(frame) && (self.open.is_empty() || self.find(frame).is_err());
@@ -130,25 +130,25 @@ impl<T> Reassembly<T> {
         completes
     }
 
-    /// The payloads of the frame that was complete last, in their order; nothing if they were taken. The frame that is complete next takes
-    /// their place.
+    /// Returns the payloads of the frame completed last, in order; empty if already taken. The next completed frame
+    /// replaces them.
     pub fn take(&mut self) -> impl Iterator<Item = T> {
         self.complete.drain(..).flatten()
     }
 
-    /// How many frames lack packets of those that came.
+    /// Returns the number of incomplete frames.
     #[must_use]
     pub fn open_frames(&self) -> usize {
         self.open.len()
     }
 
-    /// What these hold, as [`ReassemblyOptions::bytes`] counts it.
+    /// Returns the memory of incomplete frames, as defined by [`ReassemblyOptions::bytes`].
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether packets of this frame are wanted. A newer one than all moves the window on.
+    /// Returns whether packets of this frame are accepted. A newer frame advances the window.
     #[inline]
     fn is_awaited(&mut self, frame: u32) -> bool {
         if self.closed.is_none() {
@@ -157,7 +157,7 @@ impl<T> Reassembly<T> {
         let word = *self.word(frame);
         let ahead = frame.wrapping_sub(self.newest).cast_signed();
         if ahead > 0 {
-            self.move_on(ahead.cast_unsigned());
+            self.advance(ahead.cast_unsigned());
             return true;
         }
         ahead.unsigned_abs() < WINDOW && word & bit(frame) == 0
@@ -175,7 +175,7 @@ impl<T> Reassembly<T> {
     }
 
     #[inline]
-    fn move_on(&mut self, ahead: u32) {
+    fn advance(&mut self, ahead: u32) {
         for _ in 0..ahead.min(WINDOW) {
             self.newest = self.newest.wrapping_add(1);
             let newest = self.newest;
@@ -183,35 +183,34 @@ impl<T> Reassembly<T> {
         }
         self.newest = self.newest.wrapping_add(ahead.saturating_sub(WINDOW));
         while self.open.front().is_some_and(|oldest| self.newest.wrapping_sub(oldest.frame) >= WINDOW) {
-            self.give_up_oldest();
+            self.abandon_oldest();
         }
     }
 
-    /// Where the frame is among those that are open, or would be.
+    /// Returns the index of the frame among the incomplete ones, or its insertion index.
     #[inline]
     fn find(&self, frame: u32) -> Result<usize, usize> {
         let age = |frame: u32| Reverse(self.newest.wrapping_sub(frame));
         self.open.binary_search_by_key(&age(frame), |open| age(open.frame))
     }
 
-    /// A packet of a frame that takes several, or of one that claims so.
     fn insert_part(&mut self, Fragment { frame, index, last }: Fragment, size: usize, payload: T) -> Inserted {
         let index = usize::from(index);
         let found = self.find(frame).unwrap_or_else(|place| {
             let packets = self.spare.pop().unwrap_or_default();
-            self.open.insert(place, Open { frame, packets, came: 0, of: None, bytes: 0 });
+            self.open.insert(place, Open { frame, packets, received: 0, total: None, bytes: 0 });
             place
         });
         let Some(open) = self.open.get_mut(found) else { return Inserted::Refused };
-        let too_far = open.of.is_some_and(|of| index >= of || last && index + 1 != of);
+        let too_far = open.total.is_some_and(|total| index >= total || last && index + 1 != total);
         if too_far || last && open.packets.len() > index + 1 || open.packets.get(index).is_some_and(Option::is_some) {
             return Inserted::Refused;
         }
         let places = (index + 1).saturating_sub(open.packets.len());
         let more = places.saturating_mul(size_of::<Option<T>>()).saturating_add(size);
         if open.bytes.saturating_add(more) > self.options.bytes {
-            // It would not fit if it were alone.
-            self.give_up(found);
+            // The frame exceeds the limit even alone.
+            self.abandon(found);
             return Inserted::Refused;
         }
         if places > 0 {
@@ -220,18 +219,18 @@ impl<T> Reassembly<T> {
         if let Some(place) = open.packets.get_mut(index) {
             *place = Some(payload);
         }
-        open.came += 1;
+        open.received += 1;
         open.bytes += more;
         self.bytes += more;
         if last {
-            open.of = Some(index + 1);
+            open.total = Some(index + 1);
         }
-        if open.of == Some(open.came) {
+        if open.total == Some(open.received) {
             self.complete_frame(found);
             return Inserted::Complete;
         }
         while self.open.len() > self.options.frames.max(1) || self.bytes > self.options.bytes {
-            self.give_up_oldest();
+            self.abandon_oldest();
         }
         if self.find(frame).is_ok() { Inserted::Kept } else { Inserted::Refused }
     }
@@ -244,14 +243,14 @@ impl<T> Reassembly<T> {
         self.keep_spare(before);
     }
 
-    fn give_up_oldest(&mut self) {
-        self.give_up(0);
+    fn abandon_oldest(&mut self) {
+        self.abandon(0);
     }
 
-    fn give_up(&mut self, place: usize) {
+    fn abandon(&mut self, place: usize) {
         let Some(open) = self.open.remove(place) else { return };
         self.bytes -= open.bytes;
-        // Behind the window its bit is another frame's.
+        // Outside the window its bit belongs to another frame.
         if self.newest.wrapping_sub(open.frame) < WINDOW {
             self.close(open.frame);
         }

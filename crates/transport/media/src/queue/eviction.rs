@@ -1,4 +1,4 @@
-//! Which packet goes when there is no room for a newcomer.
+//! Selection of the packet that a full queue drops.
 
 use super::waiting::Waiting;
 use super::{Full, Media};
@@ -6,7 +6,7 @@ use headway_units::{Duration, Instant};
 use std::cmp::Reverse;
 
 impl Full {
-    /// Who is thrown away for `newcomer`; `None`: itself.
+    /// Returns the packet to drop for `newcomer`; `None` refuses `newcomer`.
     pub(super) fn victim<T>(
         self,
         waiting: &Waiting<T>,

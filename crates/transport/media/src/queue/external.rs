@@ -1,6 +1,7 @@
-//! Send queues that are not of this crate: whoever drives a simulation from code may bring its own. No scenario file can name one.
+//! Send queues implemented by the program that drives a simulation. Scenario files cannot select them.
 //!
-//! What waits, how much of it there may be, and what becomes of it is kept here as for any kind; from elsewhere come the decisions.
+//! This crate stores the packets, enforces the limit and reports the outcome of each packet; the external queue makes
+//! the decisions.
 
 use super::waiting::Waiting;
 use super::{Media, Unsent};
@@ -8,38 +9,38 @@ use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Makes the decisions of queues, for each flow its own.
+/// Factory of the decisions of a queue, for each flow.
 pub trait ExternalQueue: Debug + Send + Sync {
-    /// Those of one queue.
+    /// Creates the decisions of one queue.
     fn decisions(&self) -> Box<dyn Decisions>;
 }
 
-/// What a queue from elsewhere is asked. Indices are those of what [waits](Waits), which lies in the order in which it came; one that is none of them
-/// is as good as no answer.
+/// Decisions of an external queue. Indices refer to the slice of [waiting packets](Waits), in the order of arrival. An
+/// index out of range counts as no decision.
 pub trait Decisions: Debug + Send {
-    /// Which packet would go; `None`: none of them. It may be asked at any time and more than once; who is asked again at the same instant, with the same packets
-    /// waiting, must answer the same.
+    /// Returns the packet to send next, if any. May be called at any time and repeatedly. Must return the same packet
+    /// for the same time and waiting packets.
     fn choose(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Option<usize>;
 
-    /// A packet goes, and is no longer among these: which of them are thrown away, as of no more use.
+    /// Returns the packets to drop as useless, after a packet was sent and removed.
     fn discard(&self, now: Instant, waiting: &[Waits], travel: Duration) -> Vec<usize>;
 
-    /// There is no room for `newcomer`: which packet is thrown away for it; `None`: itself.
+    /// Returns the packet to drop for `newcomer` in a full queue; `None` refuses `newcomer`.
     fn victim(&self, now: Instant, waiting: &[Waits], newcomer: &Waits, travel: Duration) -> Option<usize>;
 }
 
-/// A packet that waits, as those see it who decide.
+/// Waiting packet as seen by [`Decisions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// The application's bytes in it, without headers.
+    /// Size of the application's data, without headers.
     pub size: Bytes,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
-    /// Which goes first where the queue may choose: 0 before 1 before 2.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// When the application handed it over.
+    /// Time at which the application enqueued it.
     pub created: Instant,
-    /// When it is of no more use to the receiver, if ever.
+    /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
     /// Whether it is the last packet of its frame.
     pub ends_frame: bool,
@@ -52,7 +53,7 @@ impl Waits {
     }
 }
 
-/// Queues from elsewhere, by who makes them.
+/// Factory, compared by identity.
 #[derive(Clone, Debug)]
 pub(super) struct Maker(pub(super) Arc<dyn ExternalQueue>);
 
@@ -62,18 +63,16 @@ impl PartialEq for Maker {
     }
 }
 
-/// The decisions of one queue.
 #[derive(Debug)]
 pub(super) struct External(pub(super) Box<dyn Decisions>);
 
 impl External {
-    /// Where nothing waits nobody is asked.
+    /// Returns the packet to send next. An empty queue makes no call.
     pub(super) fn choose<T>(&self, waiting: &Waiting<T>, now: Instant, travel: Duration) -> Option<usize> {
         waiting.len().checked_sub(1)?;
         self.0.choose(now, &seen(waiting), travel).filter(|index| *index < waiting.len())
     }
 
-    /// Throws away what is of no more use.
     pub(super) fn discard<T>(
         &self,
         waiting: &mut Waiting<T>,
@@ -87,7 +86,7 @@ impl External {
         let mut discarded = self.0.discard(now, &seen(waiting), travel);
         discarded.sort_unstable();
         discarded.dedup();
-        // From behind, so that indices stay what they were.
+        // From the highest index down, so that the other indices stay valid.
         for media in discarded.into_iter().rev().filter_map(|index| waiting.remove(index)) {
             let lateness = media.lateness(now, travel);
             unsent(Unsent { media, cause: SendDrop::Expired, lateness });
@@ -115,7 +114,8 @@ mod tests {
     use crate::{SendQueue, SendQueueOptions};
     use headway_units::{Dialect, QueueSize};
 
-    /// The last that came goes first; what has expired is thrown away with it; the largest is pushed out, and for none that is larger.
+    /// Sends the last packet first. Drops expired packets after each sending. A full queue drops the largest packet
+    /// unless the newcomer is larger.
     #[derive(Debug)]
     struct LastFirst;
 
@@ -127,14 +127,14 @@ mod tests {
 
     impl Decisions for LastFirst {
         fn choose(&self, _: Instant, waiting: &[Waits], _: Duration) -> Option<usize> {
-            assert!(!waiting.is_empty(), "nobody is asked where nothing waits");
-            // One too many is as good as none.
+            assert!(!waiting.is_empty(), "an empty queue makes no call");
+            // An index out of range counts as no decision.
             if waiting.len() == 1 && waiting[0].priority == 9 { Some(1) } else { waiting.len().checked_sub(1) }
         }
         fn discard(&self, now: Instant, waiting: &[Waits], _: Duration) -> Vec<usize> {
             assert!(!waiting.is_empty());
             let expired = |(index, packet): (usize, &Waits)| packet.expires.filter(|at| *at < now).map(|_| index);
-            // Twice, the wrong way round, and one that is not there.
+            // Duplicates, unsorted, and an index out of range.
             let mut discarded: Vec<usize> = waiting.iter().enumerate().filter_map(expired).collect();
             discarded.extend(discarded.clone());
             discarded.push(1000);
@@ -157,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_elsewhere_is_done() {
-        let (mut queue, mut gone) = (queue(3), Vec::new());
+    fn external_decisions_are_executed() {
+        let (mut queue, mut dropped) = (queue(3), Vec::new());
         let at = Instant::from_millis;
-        let mut unsent = |packet: Unsent<Vec<u8>>| gone.push((packet.media.payload[0], packet.cause));
+        let mut unsent = |packet: Unsent<Vec<u8>>| dropped.push((packet.media.payload[0], packet.cause));
         for (byte, size, expires) in [(1, 10, Some(5)), (2, 30, None), (3, 20, None), (4, 20, None), (5, 40, None)] {
             queue.enqueue(at(1), packet(byte, size, expires), &mut unsent);
         }
@@ -168,14 +168,14 @@ mod tests {
         assert_eq!(queue.dequeue(at(6), &mut unsent).unwrap().payload[0], 4);
         assert_eq!(queue.dequeue(at(6), &mut unsent).unwrap().payload[0], 3);
         assert_eq!((queue.dequeue(at(6), &mut unsent), queue.bytes()), (None, Bytes::new(0)));
-        assert_eq!(gone, [(2, SendDrop::PushedOut), (5, SendDrop::Refused), (1, SendDrop::Expired)]);
+        assert_eq!(dropped, [(2, SendDrop::PushedOut), (5, SendDrop::Refused), (1, SendDrop::Expired)]);
     }
 
     #[test]
-    fn one_that_lets_nothing_go_keeps_what_waits() {
+    fn without_a_choice_packets_stay_queued() {
         let mut queue = queue(3);
         queue.enqueue(Instant::ZERO, Media { priority: 9, ..packet(1, 10, None) }, &mut |_| {});
-        // There is something that waits, and nothing that goes.
+        // A packet waits, but none is sent.
         assert!(queue.next(Instant::ZERO).is_some());
         assert_eq!(queue.dequeue(Instant::ZERO, &mut |_| {}), None);
         assert_eq!(queue.len(), 1);

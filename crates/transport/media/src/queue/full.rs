@@ -1,20 +1,20 @@
-//! What happens when there is no room for a newcomer.
+//! Behavior of a full queue.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 
-/// What happens when there is no room for a newcomer.
+/// Behavior of a full queue when a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Full {
-    /// It is refused.
+    /// Refuses the new packet.
     Refuse,
-    /// The packet that came first is thrown away for it, whatever it is.
+    /// Drops the oldest packet.
     DropOldest,
-    /// Of the least urgent packets the one that came first is thrown away for it, even if that is more urgent than the
-    /// newcomer (Linux `qpolicy_prio_worst_skb`; the ring as SFDPS's authors read it).
+    /// Drops the oldest of the least urgent packets, even if it is more urgent than the new one (Linux
+    /// `qpolicy_prio_worst_skb`; the ring as described by the authors of SFDPS).
     DropLeastUrgent,
-    /// A packet that is late already is thrown away for it, the one that came first; else the least urgent one that came
-    /// first, the newcomer being counted among them.
+    /// Drops the oldest packet that is already late; otherwise the oldest of the least urgent packets, including the
+    /// new one.
     DropWorst,
 }

@@ -1,18 +1,17 @@
-//! The send queues there are: a line a kind.
+//! The registry of send queues, one line per kind.
 
 use super::external::{External, ExternalQueue, Maker};
 use super::{Full, KindMethods, Late, Order, Rules, Travel};
 use headway_units::{Dialect, Duration, OptionError, QueueSize, Registry};
 use std::sync::Arc;
 
-/// What a kind is: a name and its four decisions.
 struct Kind {
     name: &'static str,
     order: Order,
     full: Full,
     late: Late,
     travel: Travel,
-    /// Packets; `None`: the dialect's.
+    /// Limit in packets; `None` for the dialect's.
     limit: Option<u64>,
 }
 
@@ -20,9 +19,9 @@ const fn kind(name: &'static str, order: Order, full: Full, late: Late) -> Kind 
     Kind { name, order, full, late, travel: Travel::RoundTrip, limit: None }
 }
 
-/// Every kind, the first of which is the default.
+/// All kinds; the first one is the default.
 const TABLE: [Kind; 12] = [
-    // kind: in which order, when full, what is late
+    // kind: order, behavior when full, behavior for late packets
     kind("fifo", Order::Arrival, Full::Refuse, Late::Send),
     kind("prio", Order::Priority, Full::DropLeastUrgent, Late::Send),
     kind("sfdps1", Order::PriorityExpiry, Full::Refuse, Late::Discard),
@@ -37,7 +36,7 @@ const TABLE: [Kind; 12] = [
     kind("edf", Order::Expiry, Full::Refuse, Late::Discard),
 ];
 
-/// No file can say so.
+/// Kind of external queues. No scenario file can select it.
 const EXTERNAL: &str = "external";
 
 const KINDS: [&str; TABLE.len()] = {
@@ -50,23 +49,24 @@ const KINDS: [&str; TABLE.len()] = {
     names
 };
 
-/// Options of a send queue: a kind, and what it stands for.
+/// Options of a send queue: a kind and its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendQueueOptions {
     kind: &'static str,
-    /// The four decisions and their numbers.
+    /// The four decisions and their parameters.
     pub rules: Rules,
     external: Option<Maker>,
 }
 
 impl SendQueueOptions {
-    /// The queue of a flow that names none.
+    /// Returns the default queue of a flow.
     #[must_use]
     pub fn fifo(dialect: Dialect) -> Self {
         Self::of(&TABLE[0], dialect)
     }
 
-    /// The same limit and way, but who goes, and who is thrown away, is decided elsewhere. Of such a queue 1000 packets wait at most, whatever the limit.
+    /// Returns these options with the order and the drops decided by `queue`. The limit and the estimate of the path
+    /// delay are kept. At most 1000 packets wait, for any limit.
     #[must_use]
     pub fn with_external(self, queue: Arc<dyn ExternalQueue>) -> Self {
         let rules = Rules {
@@ -80,8 +80,8 @@ impl SendQueueOptions {
         Self { kind: EXTERNAL, rules, external: Some(Maker(queue)) }
     }
 
-    /// Whether a message can have its own method. A queue that compares all messages that wait decides for all of them: `sure-first`, and one whose
-    /// decisions are made elsewhere.
+    /// Returns whether a message can have a separate method. `sure-first` compares all waiting messages, and external
+    /// queues decide for all messages, so both exclude it.
     #[must_use]
     pub fn accepts_methods(&self) -> bool {
         self.external.is_none() && self.rules.late != Late::SureFirst
@@ -91,8 +91,8 @@ impl SendQueueOptions {
         self.external.as_ref().map(|maker| External(maker.0.decisions()))
     }
 
-    /// Linux: net.dccp.default.tx_qlen is 5. ns-2's agents take all that they are given. Otherwise 32 packets, which in the
-    /// SFDPS paper stand for the 16 KiB of TCP's buffer.
+    /// Returns the options of a kind. The limit in Linux is 5 (net.dccp.default.tx_qlen); ns-2's agents accept all
+    /// packets; otherwise it is 32 packets, for the 16 KiB TCP buffer of the SFDPS paper.
     fn of(kind: &Kind, dialect: Dialect) -> Self {
         let limit = kind.limit.unwrap_or(match dialect {
             Dialect::Headway1 | Dialect::Rfc | Dialect::Ns3 => 32,
@@ -138,7 +138,7 @@ impl Registry for SendQueueOptions {
     }
 }
 
-/// As tables of a scenario.
+/// Serialization as tables of a scenario.
 #[cfg(feature = "schema")]
 mod tables {
     use super::{KINDS, Rules, SendQueueOptions};

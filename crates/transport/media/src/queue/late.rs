@@ -1,29 +1,30 @@
-//! What happens to a packet that would come too late, when one may go.
+//! Behavior for packets that would arrive late.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 
-/// What happens to a packet that would come too late, when one may go.
+/// Behavior for a packet that would arrive late, when a packet may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Late {
-    /// It goes all the same: nobody looks.
+    /// Sends it without checking.
     Send,
-    /// It is thrown away, and the next one is looked at. All may be thrown away, and nothing goes (SFDPS1).
+    /// Drops it and checks the next packet. If all packets are dropped, none is sent (SFDPS1).
     Discard,
-    /// It is thrown away if another one waits behind it: the last one goes even if it is late, so that the receive rate and with
-    /// it the allowed rate do not fall (SFDPS2).
+    /// Drops it unless it is the last packet. The last one is sent even if it is late, so that the receive rate and
+    /// thus the allowed rate do not decrease (SFDPS2).
     DiscardUnlessLast,
-    /// It waits until nothing is left that would come in time, and goes then. Only a full queue throws it away.
+    /// Keeps it until no packet is left that would arrive in time, then sends it. Only a full queue drops it.
     SendLast,
-    /// Of the most urgent packets that would come in time, those go first that would do so even if the way took `margin` mean deviations
-    /// longer; when none is so sure, the one that expires last. What would come too late is thrown away, but the one that expires last goes
-    /// if nothing else is left: of a way on which nothing is sent nobody learns that it is free again.
+    /// Among the most urgent packets in time, sends first those that would be in time even if the path delay were
+    /// `margin` mean deviations longer. If there is none, sends the one that expires last. Late packets are dropped,
+    /// except that the one that expires last is sent if no other packet is left: without any packet sent, the sender
+    /// cannot detect that the path has recovered.
     SureFirst,
 }
 
 impl Late {
-    /// Whether a late packet may be dropped.
+    /// Returns whether a late packet may be dropped.
     pub(super) const fn discards(self) -> bool {
         matches!(self, Self::Discard | Self::DiscardUnlessLast | Self::SureFirst)
     }

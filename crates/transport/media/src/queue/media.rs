@@ -1,34 +1,34 @@
-//! What waits in a send queue, and what is told of it.
+//! The packets of a send queue, and reports about them.
 
 use super::QueueMethod;
 use crate::Fragment;
 use headway_units::{Bytes, Duration, Instant, MediaKind, SendDrop};
 
-/// One packet's worth of data that waits to be sent, with the program's own `T`: its bytes, or a handle by which it finds them. The
-/// queue never looks at it, and neither clones nor drops it while the packet waits.
+/// Packet that waits to be sent, with a payload `T` of the program: its bytes or a handle. The queue never inspects,
+/// clones or drops the payload while the packet waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Media<T = ()> {
-    /// What the program wants back when the packet goes, or is thrown away. Nothing where only sizes matter.
+    /// Payload, returned to the program when the packet is sent or dropped. `()` if only sizes matter.
     pub payload: T,
-    /// The application's bytes in the packet, without headers.
+    /// Size of the application's data, without headers.
     pub size: Bytes,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
-    /// Which goes first where the queue may choose: 0 before 1 before 2.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// When the application handed it over.
+    /// Time at which the application enqueued it.
     pub created: Instant,
-    /// When it is of no more use to the receiver, if ever.
+    /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
-    /// Which packet it is of which frame, of what the receiver plays as one. `None` where nobody knows of frames.
+    /// Frame and position of the packet in it. `None` if frames are not used.
     pub fragment: Option<Fragment>,
-    /// Its queueing method. `None`: that of its kind ([`Rules::methods`](crate::Rules::methods)), or of the queue.
+    /// Queueing method. `None` for the method of its kind ([`Rules::methods`](crate::Rules::methods)) or of the queue.
     pub method: Option<QueueMethod>,
 }
 
 impl<T: AsRef<[u8]>> Media<T> {
-    /// Bytes that were made `now`: data of priority 0, of use for ever, of no frame that is numbered. What is otherwise is said beside it:
-    /// `Media { priority: 1, ..Media::new(now, bytes) }`.
+    /// Creates a packet of data with priority 0, without expiry, frame or method. Set other fields with struct update
+    /// syntax: `Media { priority: 1, ..Media::new(now, bytes) }`.
     #[must_use]
     pub fn new(now: Instant, payload: T) -> Self {
         let size = Bytes::new(payload.as_ref().len() as u64);
@@ -46,21 +46,21 @@ impl<T: AsRef<[u8]>> Media<T> {
 }
 
 impl<T> Media<T> {
-    /// The same with another payload.
+    /// Returns the packet with another payload.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Media<U> {
         let Self { payload, size, kind, priority, created, expires, fragment, method } = self;
         Media { payload: change(payload), size, kind, priority, created, expires, fragment, method }
     }
 
-    /// How late it would come if it went now on a way that takes `travel`: nothing if it comes in time. To come at the very
-    /// instant at which it expires is in time.
+    /// Returns how late the packet would arrive if it were sent now with a path delay of `travel`; zero if in time. An
+    /// arrival at the time of expiry is in time.
     #[must_use]
     pub fn lateness(&self, now: Instant, travel: Duration) -> Duration {
         self.expires.map_or(Duration::ZERO, |expires| (now + travel).since(expires))
     }
 
-    /// Whether it is the last packet of its frame, as all are where nobody knows of frames.
+    /// Returns whether it is the last packet of its frame; true if frames are not used.
     #[inline]
     #[must_use]
     pub fn ends_frame(&self) -> bool {
@@ -68,37 +68,37 @@ impl<T> Media<T> {
     }
 }
 
-/// What a rate controller may know of what waits: the packet that would go, and how much there is.
+/// Information about the queue for a rate controller: the next packet and the amount of waiting data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextMedia {
-    /// The data of the packet that would go.
+    /// Data in the next packet.
     pub size: Bytes,
-    /// The data of all that waits, that packet's included.
+    /// Data in all waiting packets, including the next one.
     pub waiting: Bytes,
-    /// How long ago that packet was created.
+    /// Time since the next packet was created.
     pub age: Duration,
-    /// When it is of no more use, if ever.
+    /// Time after which the receiver cannot use it, if any.
     pub expires: Option<Instant>,
-    /// Whether it is the last of its frame.
+    /// Whether it is the last packet of its frame.
     pub ends_frame: bool,
 }
 
-/// A packet that was thrown away unsent.
+/// Packet dropped before it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent<T = ()> {
     /// The packet.
     pub media: Media<T>,
-    /// Why.
+    /// Cause of the drop.
     pub cause: SendDrop,
-    /// How late it would have come, as far as the sender knew; nothing if it could still have come in time.
+    /// Estimated lateness on arrival; zero if it could still have arrived in time.
     pub lateness: Duration,
 }
 
-/// A packet that was sent and found lost.
+/// Packet that was sent and detected lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost<'a, T = ()> {
-    /// It goes back to the queue. If that has no room for it, it is [`Unsent`] next.
+    /// It is enqueued again. If the queue refuses it, it is reported as [`Unsent`] next.
     Returns(&'a Media<T>),
-    /// It could not come in time any more.
+    /// It can no longer arrive in time.
     Late(Media<T>),
 }

@@ -1,20 +1,21 @@
-//! The queueing method of one message: which rules decide about it while it waits (SFDPS section 4.3).
+//! Queueing methods of messages: the rules for a message while it waits (SFDPS section 4.3).
 
 use super::{Full, Late, Order};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::MediaKind;
 
-/// The queueing method of one message, by the name of a [kind of send queue](super::SendQueueOptions).
+/// Queueing method of a message, by the name of a [kind of send queue](super::SendQueueOptions).
 ///
-/// "The method field is used to select which algorithm will be used" (SFDPS section 4.3). All messages of a flow wait in one queue, and each is queued
-/// by its own method:
+/// "The method field is used to select which algorithm will be used" (SFDPS section 4.3). All messages of a flow share
+/// a queue, and each has a method:
 ///
-/// - Its order decides which waiting messages it overtakes when it is handed over. A message of `fifo` or `ring` overtakes none.
+/// - Its order decides which waiting messages it overtakes when it is enqueued. A message of `fifo` or `ring` overtakes
+///   none.
 /// - Its rule for a full queue decides which message is dropped for it.
 /// - Its rule for late messages decides whether it is sent, dropped or kept when it reaches the head of the queue.
 ///
-/// The limit of the queue, the estimate of the path's delay and the weights of `score` belong to the queue.
+/// The limit, the estimate of the path delay and the weights of `score` belong to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize), serde(try_from = "String", into = "&str"))]
 pub struct QueueMethod {
@@ -24,13 +25,13 @@ pub struct QueueMethod {
 }
 
 impl QueueMethod {
-    /// Whether it does anything other than send packets in the order of their arrival.
+    /// Returns whether it differs from sending packets in the order of arrival.
     pub(super) fn chooses(self) -> bool {
         self.order != Order::Arrival || self.full != Full::Refuse || self.late != Late::Send
     }
 }
 
-/// The method of each kind of media whose messages name none. Messages of a kind without one are queued as the queue's own kind.
+/// Methods of messages without a method, by kind of media. Kinds without an entry use the method of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -38,22 +39,22 @@ impl QueueMethod {
     serde(deny_unknown_fields, rename_all = "kebab-case", default)
 )]
 pub struct KindMethods {
-    /// Of data.
+    /// Method of data.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub data: Option<QueueMethod>,
-    /// Of audio.
+    /// Method of audio.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub audio: Option<QueueMethod>,
-    /// Of video without a frame type.
+    /// Method of video without a frame type.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video: Option<QueueMethod>,
-    /// Of I frames.
+    /// Method of I frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_i: Option<QueueMethod>,
-    /// Of P frames.
+    /// Method of P frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_p: Option<QueueMethod>,
-    /// Of B frames.
+    /// Method of B frames.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub video_b: Option<QueueMethod>,
 }
@@ -77,7 +78,7 @@ impl KindMethods {
         MediaKind::ALL.into_iter().filter_map(|kind| self.of(kind))
     }
 
-    /// Whether no kind has a method.
+    /// Returns whether no kind has a method.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -1,11 +1,11 @@
-//! What waits to be sent, and which of it goes next.
+//! Send queues: they store packets and select the next one to send.
 //!
-//! A send queue is four decisions, each in its own file: in which [order](Order) packets go, what happens when the queue is
-//! [full](Full), what happens to a packet that would come too [late](Late), and how long its way is taken to
-//! [be](Travel). A [kind](SendQueueOptions) is a choice of the four under a name that the field knows.
+//! A send queue makes four decisions, each in a separate file: the [order](Order) of packets, the behavior when the
+//! queue is [full](Full), the behavior for packets that would arrive [late](Late), and the estimate of the path
+//! [delay](Travel). A [kind](SendQueueOptions) is a named combination of the four.
 //!
-//! Which packet goes is decided when the controller lets one go, and not before: [`SendQueue::next`] only looks,
-//! [`SendQueue::dequeue`] decides and throws away. What is lost on its way may [come back](SendQueue::report).
+//! The packet is selected when the controller permits a transmission: [`SendQueue::next`] only inspects,
+//! [`SendQueue::dequeue`] selects and drops. Lost packets may be [enqueued again](SendQueue::report).
 
 mod departure;
 mod eviction;
@@ -33,17 +33,17 @@ pub use resend::{Outstanding, Settled, Told};
 pub use rules::Rules;
 pub use travel::Travel;
 
-use crate::queue::departure::{Choice, first_to_go, surest};
+use crate::queue::departure::{Choice, first_sendable, surest_packet};
 use crate::queue::external::External;
-use crate::queue::travel::Way;
+use crate::queue::travel::PathDelay;
 use crate::queue::waiting::Waiting;
 use headway_units::{Bytes, Duration, Instant, SendDrop};
 
-/// A send queue of any kind. It knows no protocol, no clock and no socket: whoever paces packets asks it.
+/// Send queue of any kind. Independent of protocol, clock and sockets; polled by a pacer.
 ///
-/// Tell it of round trips as they are measured ([`on_round_trip`](Self::on_round_trip), and
-/// [`set_round_trip`](Self::set_round_trip) if somebody smooths them already): before the first one nothing is late unless it has
-/// expired.
+/// Report round trips as they are measured ([`on_round_trip`](Self::on_round_trip), and
+/// [`set_round_trip`](Self::set_round_trip) if the controller smooths them). Before the first one, only expired
+/// packets are late.
 ///
 /// ```
 /// use headway_media::{Media, SendQueue, SendQueueOptions};
@@ -67,45 +67,45 @@ use headway_units::{Bytes, Duration, Instant, SendDrop};
 /// queue.enqueue(at(0), media(MediaKind::Audio, 0, &[8; 160]), &mut |packet| unsent.push(packet));
 /// queue.on_round_trip(Duration::from_millis(80));
 ///
-/// // The pacer lets a packet go: audio, although it came second.
+/// // The pacer permits a packet: audio, although it was enqueued second.
 /// assert_eq!(queue.dequeue(at(10), &mut |packet| unsent.push(packet)).unwrap().payload, [8; 160]);
-/// // At 170 ms half of the round trip is too long: there is something that waits, and nothing that goes.
+/// // At 170 ms, half of the round trip is too long: a packet waits, but none is sent.
 /// let next = queue.next(at(170)).unwrap();
 /// assert_eq!((next.size, next.age), (Bytes::new(500), Duration::from_millis(170)));
 /// assert_eq!(queue.dequeue(at(170), &mut |packet| unsent.push(packet)), None);
-/// // The bytes of what was thrown away are the program's again.
+/// // The payload of a dropped packet is returned to the program.
 /// assert_eq!((unsent[0].cause, unsent[0].lateness), (SendDrop::Expired, Duration::from_millis(10)));
 /// assert_eq!(unsent[0].media.payload, [7; 500]);
 /// # Ok::<(), headway_units::OptionError>(())
 /// ```
 ///
-/// **The payloads.** Each that is [handed over](Self::enqueue) waits until it is handed back, once: by [`dequeue`](Self::dequeue), or as
-/// [`Unsent`]. Any type will do.
+/// **Payloads.** Each [enqueued](Self::enqueue) payload is returned exactly once: by [`dequeue`](Self::dequeue) or in
+/// [`Unsent`]. Any type is allowed.
 ///
-/// With `resend` the queue is also told under which number each packet went ([`sent`](Self::sent)), payload and all, and what has come
-/// ([`report`](Self::report)). A payload that is found lost waits again, or is handed back as [`Lost::Late`]; that of a packet that has
-/// come, or whose fate nobody tells, is dropped.
+/// With `resend`, report the number of each packet sent ([`sent`](Self::sent)), including its payload, and the arrivals
+/// ([`report`](Self::report)). The payload of a lost packet is enqueued again or returned as [`Lost::Late`]. The
+/// payload of a packet that was received, or whose fate is unknown, is dropped.
 #[derive(Debug)]
 pub struct SendQueue<T = ()> {
     rules: Rules,
-    /// Packets that may wait, whatever the limit, when one without its own method arrives.
+    /// Maximum number of waiting packets when a packet without a method arrives, for any limit.
     most: usize,
     waiting: Waiting<T>,
-    /// Whether a message can have its own method.
+    /// Whether a message can have a separate method.
     accepts_methods: bool,
-    /// Whether the messages of some kind have one.
+    /// Whether the messages of some kind have a method.
     kinds_have_methods: bool,
-    /// Whether a message with its own method has been handed over.
+    /// Whether a message with a separate method was enqueued.
     has_methods: bool,
-    way: Way,
-    /// What was sent, where what is lost is sent again.
+    path: PathDelay,
+    /// Sent packets, with `resend`.
     outstanding: Option<Outstanding<Media<T>>>,
-    /// Who decides in place of the rules.
+    /// External decisions, which replace the rules.
     external: Option<External>,
 }
 
 impl<T> SendQueue<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub fn new(options: &SendQueueOptions) -> Self {
         Self {
@@ -115,13 +115,13 @@ impl<T> SendQueue<T> {
             accepts_methods: options.accepts_methods(),
             kinds_have_methods: !options.rules.methods.is_empty(),
             has_methods: false,
-            way: Way::default(),
+            path: PathDelay::default(),
             outstanding: options.rules.resend.then(Outstanding::default),
             external: options.external(),
         }
     }
 
-    /// The application hands over a packet at `now`. `unsent` hears of each packet that is thrown away for it, itself perhaps.
+    /// Enqueues a packet at `now`. Calls `unsent` for each packet dropped for it, possibly itself.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, mut media: Media<T>, unsent: &mut impl FnMut(Unsent<T>)) {
         self.set_method(&mut media);
@@ -137,7 +137,7 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Gives a message the method of its kind unless it has its own.
+    /// Assigns the method of its kind to a message without a method.
     #[inline]
     fn set_method(&mut self, media: &mut Media<T>) {
         if !self.accepts_methods {
@@ -148,7 +148,7 @@ impl<T> SendQueue<T> {
         self.has_methods |= media.method.is_some();
     }
 
-    /// Throws packets away until there is room for `media`, if there can be; whether there is.
+    /// Drops packets until `media` fits, if possible. Returns whether it fits.
     #[cold]
     #[inline(never)]
     fn makes_room(
@@ -161,7 +161,7 @@ impl<T> SendQueue<T> {
     ) -> bool {
         let travel = self.travel(now);
         let mut victims = Vec::new();
-        // Where more wait than a method may search, it drops none of them.
+        // A method that searches drops nothing from a queue longer than it may search.
         let could_hold = self.waiting.could_hold(media.size) && self.waiting.len() <= most;
         while !self.waiting.has_room(media.size, most) {
             let find_victim = || match &self.external {
@@ -170,7 +170,7 @@ impl<T> SendQueue<T> {
             };
             let index = could_hold.then(find_victim).flatten();
             let Some(victim) = index.and_then(|index| Some((index, self.waiting.take(index)?))) else {
-                // No packet is dropped in vain.
+                // Dropping these would not make enough room: restore them.
                 victims.into_iter().rev().for_each(|(index, victim)| self.waiting.put_back(index, victim));
                 return false;
             };
@@ -183,63 +183,64 @@ impl<T> SendQueue<T> {
         true
     }
 
-    /// The packet that would go at `now`: the first one if all that wait would be thrown away instead; `None` if nothing waits.
+    /// Returns the packet that would be sent at `now`, or the first one if all would be dropped; `None` if the queue is
+    /// empty.
     #[inline]
     #[must_use]
     pub fn next(&self, now: Instant) -> Option<NextMedia> {
-        let index = if self.goes_from_head() { 0 } else { self.choose(now).map_or(0, |choice| choice.goes) };
+        let index = if self.sends_head() { 0 } else { self.choose(now).map_or(0, |choice| choice.chosen) };
         let media = self.waiting.get(index)?;
         let (size, age, expires) = (media.size, now.since(media.created), media.expires);
         Some(NextMedia { size, waiting: self.bytes(), age, expires, ends_frame: media.ends_frame() })
     }
 
-    /// The controller lets a packet go at `now`: takes it out. `unsent` hears of those that are thrown away before it. `None` if
-    /// none is left that should go.
+    /// Removes the packet to send at `now`. Calls `unsent` for each packet dropped before it. Returns `None` if no
+    /// packet is to be sent.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
-        if self.goes_from_head() {
+        if self.sends_head() {
             if self.rules.discard_spends && !self.is_empty() {
-                self.way.on_send(now);
+                self.path.on_send(now);
             }
             return self.waiting.remove(0);
         }
         self.dequeue_chosen(now, unsent)
     }
 
-    /// The same where lateness matters.
+    /// Removes the packet to send if lateness matters.
     #[inline(never)]
     fn dequeue_chosen(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> Option<Media<T>> {
         let travel = self.travel(now);
         let choice = self.choose(now);
-        let goes = choice.and_then(|choice| self.waiting.remove(choice.goes));
-        if goes.is_some() {
-            self.way.on_send(now);
+        let chosen = choice.and_then(|choice| self.waiting.remove(choice.chosen));
+        if chosen.is_some() {
+            self.path.on_send(now);
         }
         if let Some(external) = &self.external {
-            if goes.is_some() {
+            if chosen.is_some() {
                 external.discard(&mut self.waiting, now, travel, unsent);
             }
-            return goes;
+            return chosen;
         }
-        let looked_at = choice.map_or(self.waiting.len(), |choice| choice.looked_at);
+        let skipped = choice.map_or(self.waiting.len(), |choice| choice.skipped);
         let rules = &self.rules;
         let dropped = |media: &Media<T>| rules.late_of(media).discards() && !media.lateness(now, travel).is_zero();
-        for media in self.waiting.remove_of_first(looked_at, dropped) {
+        for media in self.waiting.remove_of_first(skipped, dropped) {
             let lateness = media.lateness(now, travel);
             unsent(Unsent { media, cause: SendDrop::Expired, lateness });
         }
-        goes
+        chosen
     }
 
-    /// Whether the first packet goes: no packet is late, or a late one was [thrown away](Self::discard_head) before.
+    /// Returns whether the first packet is sent: late packets are sent, or were [dropped](Self::discard_head) before.
     #[inline]
-    fn goes_from_head(&self) -> bool {
+    fn sends_head(&self) -> bool {
         self.rules.late == Late::Send && !self.has_methods || self.rules.discard_spends
     }
 
-    /// Throws the first packet away if it is late and its discard uses up the permission to send
-    /// ([`Rules::discard_spends`]). Returns whether it did. A carrier asks before each [`dequeue`](Self::dequeue), and reports a discard
-    /// to the controller as a packet that went.
+    /// Drops the first packet if it is late and its drop consumes the permission to send ([`Rules::discard_spends`]).
+    /// Returns whether it did. Call it before each [`dequeue`](Self::dequeue), and report a drop to the controller as a
+    /// packet sent.
     #[inline]
     pub fn discard_head(&mut self, now: Instant, unsent: &mut impl FnMut(Unsent<T>)) -> bool {
         self.rules.discard_spends && self.discards_head(now, unsent)
@@ -257,20 +258,20 @@ impl<T> SendQueue<T> {
         true
     }
 
-    /// Which packet goes, where lateness matters.
+    /// Selects the packet to send if lateness matters.
     fn choose(&self, now: Instant) -> Option<Choice> {
         if let Some(external) = &self.external {
-            let goes = external.choose(&self.waiting, now, self.travel(now))?;
-            return Some(Choice { goes, looked_at: 0 });
+            let chosen = external.choose(&self.waiting, now, self.travel(now))?;
+            return Some(Choice { chosen, skipped: 0 });
         }
         if self.rules.late == Late::SureFirst {
-            return surest(&self.waiting, now, self.travel(now), self.way.mean_deviations(self.rules.margin));
+            return surest_packet(&self.waiting, now, self.travel(now), self.path.mean_deviations(self.rules.margin));
         }
-        first_to_go(&self.waiting, |media| self.rules.late_of(media), now, self.travel(now))
+        first_sendable(&self.waiting, |media| self.rules.late_of(media), now, self.travel(now))
     }
 
-    /// A packet that was [taken out](Self::dequeue) went under this number, and is kept as long as it may have to be sent again: not
-    /// at all without `resend`. Numbers grow, by more than one where packets without data take some.
+    /// Records the number under which a [dequeued](Self::dequeue) packet was sent. With `resend`, keeps the packet as
+    /// long as it may be sent again. Numbers increase, with gaps for packets without data.
     #[inline]
     pub fn sent(&mut self, number: u64, media: Media<T>) {
         if let Some(outstanding) = &mut self.outstanding {
@@ -278,30 +279,30 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// Whether it is to hear of [reports](Self::report).
+    /// Returns whether the queue needs [reports](Self::report).
     #[inline]
     #[must_use]
     pub fn resends(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// A report of arrivals has come: what it shows lost comes back if it can still arrive in time, as any other packet that is
-    /// [handed over](Self::enqueue). `lost` hears of each packet found lost, `unsent` of what is thrown away for it, perhaps itself. The
-    /// carrier answers for it that no number is told received that was never sent.
+    /// Processes a report of arrivals. A packet that it shows lost is [enqueued](Self::enqueue) again if it can still
+    /// arrive in time. Calls `lost` for each lost packet, and `unsent` for each packet dropped for one, possibly
+    /// itself. The caller must ensure that no unsent number is reported as received.
     pub fn report(
         &mut self,
         now: Instant,
-        told: impl IntoIterator<Item = Told>,
+        reports: impl IntoIterator<Item = Told>,
         lost: &mut impl FnMut(Lost<'_, T>),
         unsent: &mut impl FnMut(Unsent<T>),
     ) {
         let Some(outstanding) = &mut self.outstanding else { return };
-        let found = outstanding.report(now, told);
+        let found = outstanding.report(now, reports);
         found.into_iter().for_each(|media| self.send_again(now, media, lost, unsent));
     }
 
-    /// A packet that went is lost: it comes back if it can still arrive in time. For carriers that keep what is [outstanding](Outstanding)
-    /// themselves; [`report`](Self::report) does it for others.
+    /// Enqueues a lost packet again if it can still arrive in time. For carriers that track [outstanding](Outstanding)
+    /// packets themselves; [`report`](Self::report) does so for others.
     pub fn send_again(
         &mut self,
         now: Instant,
@@ -317,48 +318,48 @@ impl<T> SendQueue<T> {
         }
     }
 
-    /// The round trip as the controller smooths it, which counts more than the mean of the samples.
+    /// Sets the round trip smoothed by the controller, which replaces the mean of the samples.
     #[inline]
     pub fn set_round_trip(&mut self, rtt: Duration) {
-        self.way.set_round_trip(rtt);
+        self.path.set_round_trip(rtt);
     }
 
-    /// A round trip was measured: what margins and smallest round trips are known from, and the mean where nobody smooths.
+    /// Adds a round-trip sample, for margins, the minimum, and the mean if the controller sets none.
     #[inline]
     pub fn on_round_trip(&mut self, sample: Duration) {
-        self.way.on_round_trip(sample);
+        self.path.on_round_trip(sample);
     }
 
-    /// A packet's way to the receiver was measured, by clocks that agree.
+    /// Adds a sample of the one-way delay to the receiver, measured with synchronized clocks.
     pub fn on_one_way_delay(&mut self, sample: Duration) {
-        self.way.on_one_way_delay(sample);
+        self.path.on_one_way_delay(sample);
     }
 
-    /// How long a packet that goes now is taken to be on its way.
+    /// Returns the estimated path delay of a packet sent now.
     #[must_use]
     pub fn travel(&self, now: Instant) -> Duration {
-        self.rules.travel.estimate(&self.way, self.rules.rtt_share, now)
+        self.rules.travel.estimate(&self.path, self.rules.rtt_share, now)
     }
 
-    /// How many packets wait.
+    /// Returns the number of waiting packets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The data of all that waits, without headers.
+    /// Returns the data of all waiting packets, without headers.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.waiting.bytes()
     }
 
-    /// All that waits, in the order in which it would have gone, whatever has become of it. The queue is empty then.
+    /// Removes and returns all waiting packets in sending order, including late ones.
     pub fn drain(&mut self) -> Vec<Media<T>> {
         self.waiting.remove_of_first(self.waiting.len(), |_| true)
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no packet waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The names of queueing methods: those of the kinds of send queues.
+//! Names of queueing methods.
 
 use super::{QueueMethod, SendQueueOptions};
 use headway_units::{Dialect, OptionError, Registry as _};
@@ -7,7 +7,8 @@ impl QueueMethod {
     /// Returns the method with this name.
     ///
     /// # Errors
-    /// If no message can have it: it is unknown, has a limit (`ring-3`), or compares all messages that wait (`sure-first`).
+    /// Returns an error if the method is unknown, has a limit (`ring-3`), or compares all waiting messages
+    /// (`sure-first`).
     pub fn named(name: &str) -> Result<Self, OptionError> {
         let message = match name {
             "ring-3" => {
@@ -27,7 +28,7 @@ impl QueueMethod {
         Err(OptionError::new("method", format!("\"{name}\" is no method of a message: {message}")))
     }
 
-    /// Returns the name of each method that a message can have.
+    /// Returns the names of all methods of messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SendQueueOptions::KINDS.iter().copied().filter(|name| !matches!(*name, "ring-3" | "sure-first"))
     }

@@ -1,21 +1,20 @@
-//! In which order packets go.
+//! Order of packets.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 
-/// In which order packets go. Equals go as they came.
+/// Order in which packets are sent. Packets of equal rank are sent in the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Order {
-    /// First come, first served.
+    /// First in, first out.
     Arrival,
-    /// The most urgent first (0 before 1).
+    /// Most urgent first (0 before 1).
     Priority,
-    /// What expires first, first; what never does, last.
+    /// Earliest expiry first; packets without expiry last.
     Expiry,
-    /// The most urgent first, of those what expires first (SFDPS).
+    /// Most urgent first, then earliest expiry (SFDPS).
     PriorityExpiry,
-    /// What has the least score first: its expiry, put off by `priority_weight` for each level of priority and by
-    /// `size_weight` for each KiB.
+    /// Least score first: the expiry, plus `priority_weight` for each level of priority and `size_weight` for each KiB.
     Score,
 }

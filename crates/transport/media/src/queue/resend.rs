@@ -1,52 +1,53 @@
-//! What was sent and may have to be sent again: loss as the receiver's reports show it.
+//! Sent packets that may be sent again, and loss detection from the receiver's reports.
 //!
-//! "A packet P is inferred to be lost, rather than delayed, when at least NUMDUPACK packets transmitted after P have been
-//! acknowledged as received", be they data or not (RFC 4341 section 5; RFC 5681 section 3.2 with three duplicates). One rule is
-//! stricter than a controller's: a report must have said itself that the packet had not come. A receiver that forgets old packets
-//! (RFC 4340 section 11.4.2) says nothing of them, and silence is no reason to send anything twice. So on a path that keeps the
-//! order only what is lost is sent again.
+//! "A packet P is inferred to be lost, rather than delayed, when at least NUMDUPACK packets transmitted after P have
+//! been acknowledged as received", with or without data (RFC 4341 section 5; RFC 5681 section 3.2 with three
+//! duplicates). One rule is stricter than in a controller: a report must explicitly state that the packet was not
+//! received. A receiver discards the state of old packets (RFC 4340 section 11.4.2), and missing state must not cause a
+//! retransmission. On a path that keeps the order, only lost packets are thus sent again.
 //!
-//! There is no timer: a packet behind which fewer than three come is not found lost.
+//! There is no timer: a loss is not detected if fewer than three later packets arrive.
 
 use super::Media;
 use headway_units::Instant;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-/// So many later packets that have come make one lost.
+/// Number of later packets received that makes a packet lost.
 const NUMDUPACK: usize = 3;
 
-/// Packets at most: what two Ack Vector options tell of (RFC 4340 section 11.4). Of older ones no report speaks any more.
+/// Maximum number of packets: the range of two Ack Vector options (RFC 4340 section 11.4). Reports do not cover older
+/// ones.
 const MOST: usize = 2 * 253 * 64;
 
-/// What a report says of packets with consecutive numbers.
+/// Report about packets with consecutive numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Their numbers.
+    /// Numbers of the packets.
     pub numbers: RangeInclusive<u64>,
-    /// Whether they have come, or not yet.
+    /// Whether they were received.
     pub received: bool,
 }
 
-/// Packets that were sent, and whose fate is open: each with what its sender knows it by.
+/// Sent packets whose fate is open, each with the sender's data `P`.
 ///
-/// At most 32,384 are kept, as many as two Ack Vector options tell of: of older ones no report speaks any more.
+/// Keeps at most 32,384 packets, the range of two Ack Vector options; reports do not cover older ones.
 #[derive(Debug)]
 pub struct Outstanding<P> {
-    /// By their number.
+    /// Packets by number.
     packets: VecDeque<Sent<P>>,
-    /// The greatest numbers that have come, the greatest first.
+    /// Greatest numbers received, in descending order.
     newest: [Option<u64>; NUMDUPACK],
 }
 
-/// What became of a packet, as reports tell.
+/// Fate of a packet according to reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It has come.
+    /// It was received.
     Received,
-    /// A report has said that it had not come, and three later ones have.
+    /// A report stated that it was not received, and three later packets were.
     Lost,
-    /// Reports no longer speak of it, and none has.
+    /// Reports no longer cover it, and none did.
     Untold,
 }
 
@@ -59,9 +60,9 @@ struct Sent<P> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// No report has spoken of it.
+    /// No report covered it.
     Open,
-    /// A report has said that it had not come.
+    /// A report stated that it was not received.
     Missing,
     Received,
 }
@@ -73,29 +74,29 @@ impl<P> Default for Outstanding<P> {
 }
 
 impl<P> Outstanding<P> {
-    /// The packet went under this number. Numbers grow: one under a number that does not is handed back, and so is the oldest where there
-    /// are too many. Of what is handed back nothing will be told.
+    /// Adds a packet sent under this number. Numbers must increase. Returns a packet that is not tracked any more: this
+    /// one if its number does not increase, or the oldest one if there are too many.
     pub fn push(&mut self, number: u64, packet: P) -> Option<P> {
         if self.packets.back().is_some_and(|last| last.number >= number) {
             return Some(packet);
         }
-        // Where nothing is reported: the oldest is the likeliest to have expired.
+        // Without reports, the oldest packet is the likeliest to have expired.
         let oldest = if self.packets.len() == MOST { self.packets.pop_front() } else { None };
         self.packets.push_back(Sent { number, packet, fate: Fate::Open });
         oldest.map(|sent| sent.packet)
     }
 
-    /// A report has come. `settled` hears of each packet whose fate it shows, once, the oldest first. One of which reports no longer speak
-    /// stays as long as `waits` says.
+    /// Processes a report. Calls `settled` once for each packet whose fate it decides, oldest first. A packet that
+    /// reports no longer cover is kept while `waits` returns true.
     pub fn settle(
         &mut self,
-        told: impl IntoIterator<Item = Told>,
+        reports: impl IntoIterator<Item = Told>,
         waits: impl Fn(&P) -> bool,
         settled: &mut impl FnMut(P, Settled),
     ) {
-        let mut oldest_told = u64::MAX;
-        for Told { numbers, received } in told {
-            oldest_told = oldest_told.min(*numbers.start());
+        let mut oldest_reported = u64::MAX;
+        for Told { numbers, received } in reports {
+            oldest_reported = oldest_reported.min(*numbers.start());
             if received {
                 self.note_newest(&numbers);
             }
@@ -104,20 +105,20 @@ impl<P> Outstanding<P> {
                 sent.fate = match sent.fate {
                     _ if received => Fate::Received,
                     Fate::Open => Fate::Missing,
-                    // What has come stays come, in whatever order reports come (RFC 4340 section 11.4.1).
+                    // A received packet stays received, for any order of reports (RFC 4340 section 11.4.1).
                     known => known,
                 };
             }
         }
         let [.., third] = self.newest;
-        // Once round: who stays goes to the back.
+        // One pass over the deque; packets that stay are pushed to the back.
         for _ in 0..self.packets.len() {
             let Some(sent) = self.packets.pop_front() else { break };
             match sent.fate {
                 Fate::Received => settled(sent.packet, Settled::Received),
                 Fate::Missing if third.is_some_and(|third| sent.number < third) => settled(sent.packet, Settled::Lost),
-                // The receiver no longer speaks of it.
-                Fate::Open if sent.number < oldest_told && !waits(&sent.packet) => {
+                // Reports no longer cover it.
+                Fate::Open if sent.number < oldest_reported && !waits(&sent.packet) => {
                     settled(sent.packet, Settled::Untold);
                 }
                 Fate::Missing | Fate::Open => self.packets.push_back(sent),
@@ -125,7 +126,7 @@ impl<P> Outstanding<P> {
         }
     }
 
-    /// Nothing will be told any more: all that is open, the oldest first.
+    /// Removes and returns all open packets, oldest first, when no more reports are expected.
     pub fn drain(&mut self) -> impl Iterator<Item = P> + '_ {
         self.packets.drain(..).map(|sent| sent.packet)
     }
@@ -145,19 +146,19 @@ impl<P> Outstanding<P> {
     }
 }
 
-/// Those of a queue, which keeps what it may have to send again.
+/// Sent packets of a queue that may send them again.
 impl<T> Outstanding<Media<T>> {
-    /// The packet went under this number. What cannot be told of any more is dropped.
+    /// Adds a packet sent under this number. Drops a packet that reports cannot cover any more.
     pub(super) fn sent(&mut self, number: u64, media: Media<T>) {
         drop(self.push(number, media));
     }
 
-    /// A report has come. Returns the packets that it shows lost, each once, the oldest first.
-    pub(super) fn report(&mut self, now: Instant, told: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
+    /// Processes a report. Returns the packets that it shows lost, each once, oldest first.
+    pub(super) fn report(&mut self, now: Instant, reports: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
         let mut lost = Vec::new();
-        // What has expired could not be sent again.
+        // Expired packets cannot be sent again.
         let waits = |media: &Media<T>| media.expires.is_none_or(|expires| expires >= now);
-        self.settle(told, waits, &mut |media, settled| {
+        self.settle(reports, waits, &mut |media, settled| {
             if settled == Settled::Lost {
                 lost.push(media);
             }

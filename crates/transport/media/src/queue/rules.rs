@@ -1,4 +1,4 @@
-//! The four decisions of a queue, and the numbers that they take.
+//! The four decisions of a queue, with their parameters.
 
 use super::waiting::Key;
 use super::{Full, KindMethods, Late, Media, Order, QueueMethod, Travel};
@@ -6,64 +6,64 @@ use super::{Full, KindMethods, Late, Media, Order, QueueMethod, Travel};
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, Duration, OptionError, QueueSize, unused_unless};
 
-/// What a send queue does.
+/// Rules of a send queue.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Rules {
-    /// How much waits at most: packets, or bytes of data without headers.
+    /// Maximum number of waiting packets, or maximum bytes of data without headers; at least 1packet or 1B.
     pub limit: QueueSize,
-    /// In which order packets go.
+    /// Order in which packets are sent.
     pub order: Order,
-    /// What happens when the queue is full.
+    /// Behavior of a full queue.
     pub full: Full,
-    /// What happens to a packet that would come too late, when one may go.
+    /// Behavior for a packet that would arrive late.
     pub late: Late,
-    /// How long a packet that goes now is taken to be on its way.
+    /// Estimate of the path delay of a packet sent now.
     pub travel: Travel,
-    /// Which part of the controller's round trip a packet is on its way, 0 to 1.
+    /// Fraction of the controller's round trip that a packet needs to arrive, 0 to 1.
     pub rtt_share: f64,
-    /// By how many mean deviations of the round trip a packet must be early to be sure to come in time, 0 to 100; of
-    /// `late = "sure-first"`.
+    /// Safety margin of `late = "sure-first"`, in mean deviations of the round trip, 0 to 100.
     pub margin: f64,
-    /// By how much a score puts a packet off for each level of its priority.
+    /// Delay added to the expiry for each level of priority, with `order = "score"`; at most 1 day.
     pub priority_weight: Duration,
-    /// By how much a score puts a packet off for each KiB of its data.
+    /// Delay added to the expiry for each KiB of data, with `order = "score"`; at most 1 day.
     pub size_weight: Duration,
-    /// Whether a packet that the receiver's reports show lost comes back, if it can still arrive in time.
+    /// Whether a packet that reports show lost is enqueued again, if it can still arrive in time.
     pub resend: bool,
-    /// Whether a late packet that is thrown away uses up the permission to send, as in Linux 6.1: the CCID moves its nominal send time
-    /// before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and `"discard-unless-last"`.
+    /// Whether dropping a late packet consumes the permission to send, as in Linux 6.1, where the CCID advances its
+    /// nominal send time before `dccp_write_xmit` removes the packet. Only for `late = "discard"` and
+    /// `"discard-unless-last"`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "is_false"))]
     pub discard_spends: bool,
-    /// The method of each kind of media whose messages name none.
+    /// Methods of messages without a method, by kind of media.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "KindMethods::is_empty"))]
     pub methods: KindMethods,
 }
 
-/// Whether an option has its preset, and is left out of a file.
+/// Returns whether an option has its default and is omitted from files.
 #[cfg(feature = "schema")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// Packets at most in a queue that looks through what waits before it chooses: a second of 12 Mb/s in full packets, and as much work
-/// a packet as nobody notices.
+/// Maximum number of packets in a queue that searches before it selects: a second of 12 Mb/s in full packets, with a
+/// negligible cost per packet.
 const MOST_SEARCHED: usize = 1000;
-/// Packets at most in any queue: two minutes of 100 Mb/s in full packets, and 64 MiB of memory, which a source that is faster
-/// than its path would fill.
+/// Maximum number of packets in any queue: two minutes of 100 Mb/s in full packets, and 64 MiB of memory, which a
+/// source faster than its path would fill.
 const MOST_KEPT: usize = 1 << 20;
-/// A day.
+/// Maximum weight: a day.
 const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 
 impl Rules {
-    /// Returns the place of `media` by `order`.
+    /// Returns the rank of `media` by `order`.
     #[inline]
     pub(super) fn key<T>(&self, order: Order, media: &Media<T>) -> Key {
         order.key(media, self.priority_weight, self.size_weight)
     }
 
-    /// Returns the method of messages that name none.
+    /// Returns the method of messages without a method.
     #[inline]
     pub(super) const fn method(&self) -> QueueMethod {
         QueueMethod { order: self.order, full: self.full, late: self.late }
@@ -78,12 +78,12 @@ impl Rules {
         self.method().chooses()
     }
 
-    /// Packets that may wait, whatever the limit.
+    /// Returns the maximum number of waiting packets, for any limit.
     pub(super) fn most_waiting(&self) -> usize {
         Self::most_before(self.method())
     }
 
-    /// Packets that may wait when one of this method arrives, whatever the limit.
+    /// Returns the maximum number of waiting packets when a message of this method arrives, for any limit.
     pub(super) fn most_before(method: QueueMethod) -> usize {
         if method.chooses() { MOST_SEARCHED } else { MOST_KEPT }
     }
@@ -93,7 +93,7 @@ impl Rules {
         let scored = |key| unused_unless(scores, key, "order = \"score\"");
         [
             unused_unless(self.late == Late::SureFirst, "margin", "late = \"sure-first\""),
-            // A queue with travel = "one-way" uses the share until a delay is measured.
+            // With travel = "one-way", the share is used until a delay is measured.
             unused_unless(self.travel != Travel::Forward, "rtt_share", "travel = \"round-trip\" or \"one-way\""),
             scored("priority_weight"),
             scored("size_weight"),
@@ -105,14 +105,17 @@ impl Rules {
 
     pub(super) fn check(&self) -> Result<(), OptionError> {
         if self.limit == QueueSize::Packets(0) || self.limit == QueueSize::Bytes(Bytes::new(0)) {
-            return Err(OptionError::new("limit", "a queue without room sends nothing: limit is at least 1packet"));
+            return Err(OptionError::new(
+                "limit",
+                format!("{} is out of range: limit is at least 1packet", self.limit),
+            ));
         }
         if let QueueSize::Packets(packets) = self.limit
             && packets > self.most_waiting() as u64
         {
             let message = if self.chooses() {
                 format!(
-                    "{packets} packets are too many for a queue that looks through them before it chooses: limit is at most \
+                    "{packets} packets are too many for a queue that searches them before it selects one: limit is at most \
                      {MOST_SEARCHED}packets, or write kind = \"fifo\""
                 )
             } else {
@@ -121,19 +124,19 @@ impl Rules {
             return Err(OptionError::new("limit", message));
         }
         if self.discard_spends && !matches!(self.late, Late::Discard | Late::DiscardUnlessLast) {
-            let message = "this queue throws no late packet away: discard_spends goes with late = \"discard\" or \"discard-unless-last\"";
+            let message = "this queue drops no late packets: discard_spends requires late = \"discard\" or \"discard-unless-last\"";
             return Err(OptionError::new("discard_spends", message));
         }
         if self.late == Late::SureFirst && !self.methods.is_empty() {
-            let message = "this queue compares all messages that wait, so that none has its own method: expected another `late` than \"sure-first\"";
+            let message = "late = \"sure-first\" compares all waiting messages and excludes methods: expected another value of late";
             return Err(OptionError::new("methods", message));
         }
         if !(0.0..=1.0).contains(&self.rtt_share) {
-            let message = format!("{} is no part of a round trip: rtt_share is from 0 to 1", self.rtt_share);
+            let message = format!("{} is out of range: rtt_share is from 0 to 1", self.rtt_share);
             return Err(OptionError::new("rtt_share", message));
         }
         if !(0.0..=100.0).contains(&self.margin) {
-            let message = format!("{} mean deviations are out of range: margin is from 0 to 100", self.margin);
+            let message = format!("{} is out of range: margin is from 0 to 100", self.margin);
             return Err(OptionError::new("margin", message));
         }
         for (key, weight) in [("priority_weight", self.priority_weight), ("size_weight", self.size_weight)] {

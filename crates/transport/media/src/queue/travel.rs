@@ -1,56 +1,56 @@
-//! How long a packet that goes now is taken to be on its way.
+//! Estimate of the path delay of a packet.
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Duration, Instant, RoundTripEstimate};
 
-/// How long a packet that goes now is taken to be on its way. Before anything is measured: no time at all.
+/// Estimate of the path delay of a packet sent now. Zero before the first measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Travel {
-    /// `rtt_share` of the round trip that the controller smooths: with 0.5 half of it (SFDPS), with 0 a packet is late when it
-    /// has expired where it is.
+    /// `rtt_share` of the controller's smoothed round trip: 0.5 for half of it (SFDPS); with 0, a packet is late once
+    /// it has expired at the sender.
     RoundTrip,
-    /// The measured one-way delay, smoothed, where clocks agree; as `round-trip` until there is one.
+    /// Smoothed measured one-way delay, with synchronized clocks; as `round-trip` before the first measurement.
     OneWay,
-    /// The round trip less half of the smallest one seen: all waiting is on the way to the receiver. Clocks need not agree.
+    /// Round trip minus half of the smallest one seen: all queueing is on the forward path. Needs no synchronized
+    /// clocks.
     Forward,
 }
 
-/// What is known of the way to the receiver and back.
+/// Measurements of the path to the receiver and back.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Way {
-    /// As the controller smooths it, if it says so.
+pub(super) struct PathDelay {
+    /// Round trip smoothed by the controller, if it reports one.
     smoothed: Option<Duration>,
     smallest_round_trip: Option<Duration>,
     one_way: Option<Duration>,
     smallest_one_way: Option<Duration>,
-    /// When a packet went last.
-    went: Option<Instant>,
-    /// Of the samples. As all waiting may be on the way there, its deviation is the way's.
+    /// Time of the last transmission.
+    last_sent: Option<Instant>,
+    /// Estimate from the samples. If all queueing is on the forward path, its deviation is that of the forward path.
     measured: RoundTripEstimate,
 }
 
-impl Way {
+impl PathDelay {
     pub(super) fn set_round_trip(&mut self, rtt: Duration) {
         self.smoothed = Some(rtt);
     }
 
-    /// A packet goes.
     pub(super) fn on_send(&mut self, now: Instant) {
-        self.went = Some(now);
+        self.last_sent = Some(now);
     }
 
-    /// The controller's, or else the mean of the samples; nothing before either.
+    /// Returns the controller's round trip, or else the mean of the samples; zero without either.
     fn smooth(&self) -> Duration {
         self.smoothed.or(self.measured.mean()).unwrap_or_default()
     }
 
-    /// Of what is known, what counts now. A queue that takes every packet for late sends none, and would never learn that the way has
-    /// become short again. So when nothing has gone for two round trips, and nothing is under way that could be measured, the way is
-    /// taken to be as short as it ever was.
+    /// Returns the current estimate, given the mean and the smallest sample. A queue that considers every packet late
+    /// sends none, and would never measure a recovered path. If no packet was sent for two round trips, no measurement
+    /// is pending, and the smallest sample is used.
     fn fresh(&self, now: Instant, known: Duration, smallest: Option<Duration>) -> Duration {
-        let silent = self.went.is_some_and(|went| now.since(went) > self.smooth() * 2);
+        let silent = self.last_sent.is_some_and(|last_sent| now.since(last_sent) > self.smooth() * 2);
         smallest.filter(|_| silent).map_or(known, |smallest| smallest.min(known))
     }
 
@@ -71,7 +71,7 @@ impl Way {
         Duration::from_nanos((self.measured.deviation().as_nanos() as f64 * count) as u64)
     }
 
-    /// The mean moves by an eighth, as TCP's round trip does (RFC 6298 section 2).
+    /// Updates the mean with a gain of an eighth, as TCP's round trip (RFC 6298 section 2).
     pub(super) fn on_one_way_delay(&mut self, sample: Duration) {
         self.one_way = Some(self.one_way.map_or(sample, |mean| mean - mean / 8 + sample / 8));
         self.smallest_one_way = Some(self.smallest_one_way.map_or(sample, |smallest| smallest.min(sample)));
@@ -79,14 +79,14 @@ impl Way {
 }
 
 impl Travel {
-    pub(super) fn estimate(self, way: &Way, rtt_share: f64, now: Instant) -> Duration {
-        let share = || Duration::from_nanos((way.round_trip(now).as_nanos() as f64 * rtt_share) as u64);
+    pub(super) fn estimate(self, path: &PathDelay, rtt_share: f64, now: Instant) -> Duration {
+        let share = || Duration::from_nanos((path.round_trip(now).as_nanos() as f64 * rtt_share) as u64);
         match self {
             Self::RoundTrip => share(),
-            Self::OneWay => way.one_way(now).unwrap_or_else(share),
+            Self::OneWay => path.one_way(now).unwrap_or_else(share),
             Self::Forward => {
-                let round_trip = way.round_trip(now);
-                let smallest = way.smallest_round_trip.unwrap_or(round_trip).min(round_trip);
+                let round_trip = path.round_trip(now);
+                let smallest = path.smallest_round_trip.unwrap_or(round_trip).min(round_trip);
                 round_trip - smallest / 2
             }
         }

@@ -1,10 +1,10 @@
-//! The packets of a queue, in the order in which they go.
+//! The packets of a queue in sending order.
 
 use super::{Media, Order};
 use headway_units::{Bytes, Duration, Instant, QueueSize};
 use std::collections::VecDeque;
 
-/// A packet's place: smaller keys go first.
+/// Rank of a packet: smaller keys are sent first.
 pub(super) type Key = (u8, Instant);
 
 impl Order {
@@ -25,17 +25,15 @@ impl Order {
     }
 }
 
-/// Packets in their order, equal ones in the order of their arrival.
+/// Packets by rank, equal ranks in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
     limit: QueueSize,
     bytes: u64,
-    /// Of all packets that ever came.
     arrivals: u64,
     sorted: VecDeque<Placed<T>>,
 }
 
-/// A packet with the number of its arrival.
 #[derive(Debug)]
 pub(super) struct Placed<T> {
     arrival: u64,
@@ -47,7 +45,7 @@ impl<T> Waiting<T> {
         Self { limit, bytes: 0, arrivals: 0, sorted: VecDeque::new() }
     }
 
-    /// Whether a packet of `size` finds room where `most` packets may wait, however small.
+    /// Returns whether a packet of `size` fits, with at most `most` waiting packets of any size.
     #[inline]
     pub(super) fn has_room(&self, size: Bytes, most: usize) -> bool {
         self.sorted.len() < most
@@ -57,7 +55,7 @@ impl<T> Waiting<T> {
             }
     }
 
-    /// Whether there would be room if nothing waited.
+    /// Returns whether a packet would fit into the empty queue.
     pub(super) fn could_hold(&self, size: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(most) => most > 0,
@@ -65,14 +63,14 @@ impl<T> Waiting<T> {
         }
     }
 
-    /// Inserts a packet after the last one that does not follow it by `key`.
+    /// Inserts a packet after the last one whose key is not greater.
     #[inline]
     pub(super) fn insert(&mut self, media: Media<T>, key: impl Fn(&Media<T>) -> Key) {
         self.bytes += media.size.count();
         let (own, arrival) = (key(&media), self.arrivals);
         let placed = Placed { arrival, media };
         self.arrivals += 1;
-        // Where packets go in the order of their arrival, the place is the last one.
+        // In the order of arrival, the place is always the last one.
         let precedes = |other: &Placed<T>| key(&other.media) <= own;
         if self.sorted.back().is_none_or(precedes) {
             self.sorted.push_back(placed);
@@ -87,7 +85,7 @@ impl<T> Waiting<T> {
         self.sorted.insert(after.map_or(0, |index| index + 1), placed);
     }
 
-    /// Puts a packet back at the index at which it was [taken](Self::take).
+    /// Restores a packet at the index from which it was [taken](Self::take).
     pub(super) fn put_back(&mut self, index: usize, placed: Placed<T>) {
         self.bytes += placed.media.size.count();
         self.sorted.insert(index, placed);
@@ -110,7 +108,7 @@ impl<T> Waiting<T> {
         Some(placed)
     }
 
-    /// Takes out those of the first `count` that are `unwanted`.
+    /// Removes the `unwanted` packets among the first `count`.
     pub(super) fn remove_of_first(&mut self, count: usize, unwanted: impl Fn(&Media<T>) -> bool) -> Vec<Media<T>> {
         let mut removed = Vec::new();
         let mut index = 0;
@@ -129,18 +127,16 @@ impl<T> Waiting<T> {
         self.sorted.len()
     }
 
-    /// The data of all together.
     #[inline]
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::new(self.bytes)
     }
 
-    /// In the order in which they go.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Media<T>> + ExactSizeIterator {
         self.sorted.iter().map(|placed| &placed.media)
     }
 
-    /// Each with its index and the number of its arrival.
+    /// Returns each packet with its index and arrival number.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = (usize, u64, &Media<T>)> {
         self.sorted.iter().enumerate().map(|(index, placed)| (index, placed.arrival, &placed.media))
     }

@@ -1,7 +1,7 @@
 //! The source `capture`: the UDP datagrams of a packet capture, at the times at which they were captured.
 //!
-//! A capture holds both directions of a call and other traffic. `from` and `to` choose one direction. `kinds` assigns a media kind to each
-//! datagram by RTP payload type, UDP port or size; the first rule that matches decides.
+//! A capture contains both directions of a call and other traffic. `from` and `to` select one direction. `kinds`
+//! assigns a media kind to each datagram by RTP payload type, UDP port or size; the first matching rule applies.
 
 mod datagrams;
 #[cfg(feature = "capture")]
@@ -25,7 +25,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CaptureOptions {
-    /// The capture, a file in pcap or pcapng format.
+    /// Path of the capture file, in pcap or pcapng format.
     pub file: String,
     /// Sender of the datagrams; absent, any.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -33,19 +33,19 @@ pub struct CaptureOptions {
     /// Receiver of the datagrams; absent, any.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub to: Option<Host>,
-    /// Rules that assign media kinds; the first rule that matches a datagram decides.
+    /// Rules that assign media kinds; the first matching rule applies.
     pub kinds: Vec<KindRule>,
     /// Media kind of datagrams that no rule matches.
     pub media: MediaKind,
-    /// Whether the capture starts again after its [`period`](Trace::period), without end.
+    /// Whether the capture repeats after its [`period`](Trace::period), without end.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
-    /// How long a datagram is of use after its time; absent, without limit.
+    /// Time after which a datagram is useless to the receiver, at least 1ns; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
-    /// Priority of audio: a queue sends 0 before 1.
+    /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// Priority of video of no particular type.
+    /// Priority of video without a frame type.
     pub video_priority: u8,
     /// Priority of I-frames.
     pub i_priority: u8,
@@ -57,7 +57,7 @@ pub struct CaptureOptions {
     pub data_priority: u8,
 }
 
-/// A rule that assigns a media kind to datagrams. All conditions that are given must hold.
+/// Rule that assigns a media kind to datagrams. All given conditions must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct KindRule {
@@ -77,7 +77,7 @@ pub struct KindRule {
     pub kind: MediaKind,
 }
 
-/// An IP address with or without a UDP port. Text: `192.0.2.1`, `192.0.2.1:5004`, `2001:db8::1` or `[2001:db8::1]:5004`.
+/// IP address with an optional UDP port, as text: `192.0.2.1`, `192.0.2.1:5004`, `2001:db8::1` or `[2001:db8::1]:5004`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(try_from = "String", into = "String"))]
 pub struct Host {
@@ -158,23 +158,23 @@ impl KindRule {
     }
 }
 
-/// What a capture source sends, and what its user should know about the file.
+/// Datagrams that a capture source sends, and notes about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSchedule {
-    /// The datagrams that were chosen, a frame each.
+    /// Selected datagrams, as one frame each.
     pub trace: Trace,
-    /// Sentences about what is odd but allowed: a file that was cut, a rule that matches no datagram.
+    /// Notes about unusual but valid input: a truncated file, a rule that matches no datagram.
     pub notes: Vec<String>,
 }
 
-/// Flows that an error message lists.
+/// Maximum number of flows listed in an error message.
 const LISTED_FLOWS: usize = 5;
 
 impl CaptureOptions {
-    /// Chooses the datagrams of `capture` that the source sends, with their kinds.
+    /// Selects the datagrams of `capture` that the source sends, with their kinds.
     ///
     /// # Errors
-    /// The options are wrong, no datagram matches, or a datagram that matches has no time.
+    /// Returns an error if the options are invalid, no datagram matches, or a matching datagram has no time.
     pub fn schedule(&self, capture: &Capture) -> Result<CaptureSchedule, OptionError> {
         self.check_rules()?;
         let chosen = self.chosen_flows(capture)?;
@@ -210,7 +210,7 @@ impl CaptureOptions {
         Ok(CaptureSchedule { trace, notes: cut.into_iter().chain(step_back).chain(unused).collect() })
     }
 
-    /// Returns for each flow of the capture whether its datagrams are sent.
+    /// Returns whether each flow of the capture is sent.
     fn chosen_flows(&self, capture: &Capture) -> Result<Vec<bool>, OptionError> {
         let wrong = |key, message: String| Err(OptionError::new(key, message));
         if capture.datagrams().is_empty() {
@@ -254,7 +254,7 @@ impl CaptureOptions {
 }
 
 impl headway_units::Options for CaptureOptions {
-    /// Priorities are those of a trace.
+    /// Uses the priorities of a trace.
     fn preset(dialect: Dialect) -> Self {
         let trace = TraceOptions::preset(dialect);
         Self {

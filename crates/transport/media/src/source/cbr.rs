@@ -1,16 +1,16 @@
-//! A constant bit rate (ns-2 `Application/Traffic/CBR`).
+//! Constant bit rate (ns-2 `Application/Traffic/CBR`).
 //!
-//! One write of `size` each interval I = size * 8 / rate, the first at the start itself. The n-th is within 1 ns of
-//! the exact rational start + n * I. With `random_start` the first is at start + U(0, I); with `dither` each interval
-//! is I + U(-I/2, I/2) (ns-2.35 `tools/cbr_traffic.cc`, `random_`), which sums up to a random walk about the rate.
+//! One write of `size` per interval I = size * 8 / rate, the first at the start. The n-th is within 1 ns of the exact
+//! rational start + n * I. With `random_start` the first is at start + U(0, I). With `dither` each interval is I +
+//! U(-I/2, I/2) (ns-2.35 `tools/cbr_traffic.cc`, `random_`), which gives a random walk around the rate.
 //!
-//! With `changes` the rate becomes another from an instant on: the write that is due next keeps its time, those after it come
-//! at the new interval, as with ns-2's `$cbr set rate_`.
+//! With `changes` the rate changes at given times: the pending write keeps its time, and later ones use the new
+//! interval, as with ns-2's `$cbr set rate_`.
 //!
-//! A write that is due at the stop itself is not written, unless `stop_by_sum`: ns-2 adds one double to another for each
-//! interval, and writes if that sum has stayed below the stop, by however little. Where ties go by ns-2's order of scheduling the
-//! simulator knows that sum, cancels the timer by itself and gives no stop; the rule stays for drawn ties and for transports that pace
-//! themselves, and for `changes`, of which only the source knows: a write due at one comes before or after it by the same sum.
+//! A write due exactly at the stop is not sent, unless `stop_by_sum` is set. ns-2 adds one double per interval and
+//! sends if the sum is below the stop, by any margin. With ns-2's order of scheduling, the simulator computes that sum
+//! itself, cancels the timer and sets no stop. The rule is used with drawn ties, for transports that pace themselves,
+//! and for `changes`, which only the source knows: the same sum decides whether a write due at a change precedes it.
 
 use super::Context;
 #[cfg(feature = "schema")]
@@ -24,55 +24,55 @@ use headway_units::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct CbrOptions {
-    /// Bits a second of what `size` or `payload` counts.
+    /// Bit rate of the data that `size` or `payload` counts, at least 1bps.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub rate: Option<Rate>,
-    /// Time from one write to the next, at least 1 ns.
+    /// Time between writes, at least 1ns.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub interval: Option<Duration>,
-    /// Bytes of one write on the wire, headers and all, if one datagram carries it; 1 B to 16 MiB.
+    /// Size of a write on the wire in one datagram, including headers, 1B to 16MiB.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub size: Option<Bytes>,
-    /// Bytes of one write without headers; 1 B to 16 MiB.
+    /// Size of a write without headers, 1B to 16MiB.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub payload: Option<Bytes>,
-    /// Whether the first write waits for a random part of an interval, so that many flows are not in phase.
+    /// Whether the first write is delayed by a random part of an interval, to avoid phase alignment of flows.
     pub random_start: bool,
-    /// Whether each interval varies evenly by up to half of itself (ns-2 `random_`).
+    /// Whether each interval varies uniformly by up to half of itself (ns-2 `random_`).
     pub dither: bool,
-    /// Whether a write due at the stop itself is written, and one due at a change comes before it, if the sum of start and intervals,
-    /// as doubles, is below it (ns-2).
+    /// Whether a write due exactly at the stop is sent, and one due at a change precedes it, if the floating-point sum
+    /// of start and intervals is below it (ns-2).
     pub stop_by_sum: bool,
-    /// From when on, counted from the start of the run, another rate holds. Rising.
+    /// Changes of the rate, in increasing order of time from the start of the run.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub changes: Vec<Change>,
-    /// How many writes there are (ns-2 `maxpkts_`); absent, no end.
+    /// Number of writes, at least 1 (ns-2 `maxpkts_`); absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub packets: Option<u64>,
-    /// What it is.
+    /// Kind of media.
     pub media: MediaKind,
-    /// Which goes first where a queue may choose: 0 before 1.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// How long a write is of use; absent, for ever.
+    /// Time after which a write is useless to the receiver, at least 1ns; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
 }
 
-/// Another rate from an instant on.
+/// Change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Change {
-    /// When, after the start of the run.
+    /// Time from the start of the run.
     pub at: Duration,
-    /// Bits a second from the next write on.
+    /// Bit rate after the pending write, at least 1bps.
     pub rate: Rate,
 }
 
-/// The time from one write to the next, in the form that was given.
+/// Time between writes, in the form given.
 #[derive(Clone, Copy, Debug)]
 enum Pace {
     Interval(Duration),
-    /// Not a whole number of nanoseconds.
+    /// Size and rate; the interval need not be whole nanoseconds.
     Rate(Bytes, Rate),
 }
 
@@ -86,7 +86,7 @@ impl Pace {
 }
 
 impl CbrOptions {
-    /// What one write is; `None` if neither or both of `size` and `payload` are given.
+    /// Returns the size of a write; `None` if neither or both of `size` and `payload` are given.
     pub(super) const fn write_size(&self) -> Option<WriteSize> {
         match (self.size, self.payload) {
             (Some(size), None) => Some(WriteSize::Wire(size)),
@@ -103,7 +103,7 @@ impl CbrOptions {
         }
     }
 
-    /// The time from one write to the next, to the nearest nanosecond; `None` if it is not given or given twice.
+    /// Returns the time between writes, to the nearest nanosecond; `None` unless exactly one of the two keys is given.
     #[must_use]
     pub fn nominal_interval(&self) -> Option<Duration> {
         self.pace().map(|pace| match pace {
@@ -150,7 +150,7 @@ impl headway_units::Options for CbrOptions {
                 ));
             }
             (Some(_), Some(_)) => {
-                return Err(OptionError::new("interval", "rate and interval exclude each other: write one of them"));
+                return Err(OptionError::new("interval", "rate and interval exclude each other: set one of them"));
             }
             (Some(rate), None) if rate.is_zero() => {
                 return Err(OptionError::new("rate", "a rate of 0bps sends nothing: rate is at least 1bps"));
@@ -166,7 +166,7 @@ impl headway_units::Options for CbrOptions {
         }
         self.check_changes()?;
         if self.packets == Some(0) {
-            return Err(OptionError::new("packets", "0 packets are no source: packets is at least 1"));
+            return Err(OptionError::new("packets", "0 is out of range: packets is at least 1"));
         }
         check_lifetime(self.lifetime)
     }
@@ -180,7 +180,7 @@ impl CbrOptions {
     fn check_changes(&self) -> Result<(), OptionError> {
         let fail = |message: &str| Err(OptionError::new("changes", message.to_owned()));
         if !self.changes.is_empty() && self.rate.is_none() {
-            return fail("they are changes of rate: write rate instead of interval");
+            return fail("changes of the rate require rate: write rate instead of interval");
         }
         if let Some(at) = self.changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
             let (before, this) = (self.changes[at].at, self.changes[at + 1].at);
@@ -192,7 +192,7 @@ impl CbrOptions {
         let bytes = self.size.or(self.payload).unwrap_or(Bytes::new(1));
         for change in &self.changes {
             if change.rate.is_zero() {
-                return fail("a rate of 0bps would never be left: rate is at least 1bps");
+                return fail("a rate of 0bps never ends: rate is at least 1bps");
             }
             if change.rate.time_of(bytes).is_zero() {
                 return fail(&too_many_writes(bytes));
@@ -202,21 +202,21 @@ impl CbrOptions {
     }
 }
 
-/// A constant bit rate, running.
+/// State of a constant bit rate source.
 #[derive(Debug)]
 pub struct Cbr {
     size: WriteSize,
     pace: Pace,
-    /// Where an undithered source would be: whole steps since the first write.
+    /// Time without dither: whole intervals since the first write.
     even: Accumulator,
     next: Instant,
-    /// The same as a sum of doubles, in s, and what is added each time.
+    /// The time in seconds as a floating-point sum, and the increment.
     sum_s: Option<(f64, f64)>,
-    /// Those to come, the next one last.
+    /// Future changes, latest first.
     changes: Vec<Change>,
     left: Option<u64>,
     stop: Instant,
-    /// Present if intervals vary.
+    /// Random stream of the dither, if enabled.
     dither: Option<Random>,
     media: MediaKind,
     priority: u8,
@@ -240,7 +240,7 @@ impl Cbr {
             pace,
             even: Accumulator::starting(first),
             next: first,
-            // A dithered interval is never exactly as long as what is left to the stop.
+            // A dithered interval never ends exactly at the stop.
             sum_s: (options.stop_by_sum && !options.dither).then(|| (first.as_secs_f64(), pace.seconds())),
             changes: options.changes.iter().rev().copied().collect(),
             left: options.packets,
@@ -256,7 +256,7 @@ impl Cbr {
         (self.left != Some(0) && !self.has_reached(self.stop)).then_some(self.next)
     }
 
-    /// Takes over the rate that holds by now: the write just made is due at the change or later.
+    /// Applies changes that are due: the write just made is due at the change or later.
     fn change(&mut self) {
         while let Some(change) =
             self.changes.last().copied().filter(|change| self.has_reached(Instant::ZERO + change.at))
@@ -270,7 +270,7 @@ impl Cbr {
         }
     }
 
-    /// Whether the next write is due at `at` or later.
+    /// Returns whether the next write is due at `at` or later.
     fn has_reached(&self, at: Instant) -> bool {
         match self.sum_s {
             Some((sum_s, _)) if self.next == at => sum_s >= at.as_secs_f64(),
@@ -280,7 +280,7 @@ impl Cbr {
 
     pub(super) fn interval_s(&self) -> Option<f64> {
         match (self.pace, &self.dither) {
-            // As ns-2 divides (tools/cbr_traffic.cc): the last bit counts.
+            // Divided as in ns-2 (tools/cbr_traffic.cc), exact to the last bit.
             (Pace::Rate(bytes, rate), None) => Some((bytes.count() * 8) as f64 / rate.bits_per_second() as f64),
             (Pace::Interval(interval), None) => Some(interval.as_secs_f64()),
             (_, Some(_)) => None,
@@ -322,7 +322,7 @@ impl Cbr {
         if let Some((sum_s, interval_s)) = &mut self.sum_s {
             *sum_s += *interval_s;
         }
-        // At the end of time the even source stands still; a dithered one would repeat its last instant for ever.
+        // At FAR_FUTURE the undithered time saturates; a dithered source would repeat it without end.
         if self.even.instant() == Instant::FAR_FUTURE {
             self.next = Instant::FAR_FUTURE;
         }

@@ -1,14 +1,14 @@
-//! A video call: even audio, and video frames of normally distributed size, whose mean follows motion in the picture.
+//! Video call: audio at a constant rate, and video frames of normally distributed size, whose mean depends on motion.
 //!
-//! It is the model of a captured Ekiga call in the paper on SFDPS (section 4.1): audio of 214 B each 20 ms; 10 frames a
-//! second of 4450 B +- 1000 B under motion and 1075 B +- 475 B without, each handed over at once in packets of at most
-//! 1026 B; 10 s of motion, 5 s without, 5 s of motion, again and again. Where both are due at one instant, which goes first
-//! is an even chance. The sizes are those of packets on the wire: only so do they sum up to the paper's 86, 289 and
-//! 374 kb/s "with all headers" (214 B = 160 B of G.711, 12 B of RTP, 8 B of UDP, 20 B of IP, 14 B of Ethernet).
+//! The model follows the captured Ekiga call of the SFDPS paper (section 4.1): 214 B of audio every 20 ms, and 10
+//! frames/s of 4450 B +- 1000 B with motion and 1075 B +- 475 B without. Each frame is written at once in packets of at
+//! most 1026 B. Phases of 10 s of motion, 5 s without and 5 s of motion repeat. The order of simultaneous audio and
+//! video is random. Sizes include headers, which gives the 86, 289 and 374 kb/s "with all headers" of the paper (214 B
+//! = 160 B of G.711, 12 B of RTP, 8 B of UDP, 20 B of IP, 14 B of Ethernet).
 //!
-//! Random streams: the flow's own gives a seed each to audio, video and ties, in this order. Audio draws its phase, then
-//! talkspurts and pauses; video its phase, its place in the pattern, then a normal draw a frame. Phases are drawn whether
-//! used or not: options of the audio change nothing in the video, and random starts nothing in its sizes' draws.
+//! Random streams: the flow's stream seeds those of audio, video and ties, in this order. Audio draws its phase, then
+//! talkspurts and pauses. Video draws its phase, its position in the pattern, then one normal value per frame. Phases
+//! are always drawn. Audio options therefore do not affect the video, and random starts do not affect frame sizes.
 
 use super::packets::Packets;
 use super::talk::Talk;
@@ -23,79 +23,76 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, R
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ConferenceOptions {
-    /// What the sizes count: packets on the wire or the application's bytes.
+    /// Whether sizes count packets on the wire or application data.
     pub sizes: Sizes,
-    /// Bytes of an audio packet; 1 B to 16 MiB.
+    /// Size of an audio packet, 1B to 16MiB.
     pub audio_size: Bytes,
-    /// Time from one audio packet to the next, at least 1 ns.
+    /// Time between audio packets, at least 1ns.
     pub audio_interval: Duration,
-    /// Which goes first where a queue may choose: 0 before 1.
+    /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// Whether nothing is sent while the speaker pauses.
+    /// Whether no audio is sent during pauses of the speaker.
     pub silence_suppression: bool,
-    /// How long the speaker talks on average, at least one audio interval; exponential. Of silence suppression.
+    /// Mean of the exponential length of talkspurts, at least `audio_interval`. Used with `silence_suppression`.
     pub mean_talkspurt: Duration,
-    /// How long the speaker pauses on average; exponential. Of silence suppression.
+    /// Mean of the exponential length of pauses. Used with `silence_suppression`.
     pub mean_pause: Duration,
-    /// Time from one video frame to the next, at least 1 ns.
+    /// Time between video frames, at least 1ns.
     pub frame_interval: Duration,
-    /// Mean size of a frame under motion.
+    /// Mean size of a frame with motion.
     pub motion_mean: Bytes,
-    /// Standard deviation of a frame's size under motion.
+    /// Standard deviation of the size of a frame with motion.
     pub motion_deviation: Bytes,
     /// Mean size of a frame without motion.
     pub still_mean: Bytes,
-    /// Standard deviation of a frame's size without motion.
+    /// Standard deviation of the size of a frame without motion.
     pub still_deviation: Bytes,
-    /// How long the picture moves, stands still, moves and so on; then from the beginning. At most 1000 times.
+    /// Repeating phases, alternately with and without motion; at most 1000.
     pub pattern: Vec<Duration>,
-    /// The least bytes of a frame; 1 B to 16 MiB.
+    /// Minimum size of a frame, 1B to 16MiB.
     pub smallest_frame: Bytes,
-    /// What becomes of a draw below `smallest_frame`.
+    /// Handling of drawn sizes below `smallest_frame`.
     pub smaller_frames: SmallerFrames,
-    /// The largest video packet; 1 B to 16 MiB.
+    /// Maximum size of a video packet, 1B to 16MiB.
     pub video_packet: Bytes,
-    /// Which goes first where a queue may choose: 0 before 1.
+    /// Priority of video; 0 is the most urgent.
     pub video_priority: u8,
-    /// How long a packet is of use; absent, for ever.
+    /// Time after which a packet is useless to the receiver, at least 1ns; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
-    /// Whether audio and video each wait for a random part of their interval at first.
+    /// Whether audio and video each start after a random part of their interval.
     pub random_start: bool,
-    /// Whether the pattern starts anywhere within itself.
+    /// Whether the pattern starts at a random position.
     pub random_pattern: bool,
 }
 
-/// What becomes of a frame size drawn too small: the normal law has a tail below zero.
+/// Handling of drawn frame sizes that are too small. The normal distribution has a tail below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SmallerFrames {
-    /// It is drawn again.
+    /// Draws again.
     Redraw,
-    /// It is raised to the smallest frame.
+    /// Raises the size to the minimum.
     Truncate,
 }
 
-/// The normal law of frame sizes.
 #[derive(Clone, Copy)]
-struct Law {
+struct SizeDistribution {
     mean: Bytes,
     deviation: Bytes,
 }
 
-impl Law {
-    /// To the nearest byte; what is below zero becomes zero.
+impl SizeDistribution {
+    /// Returns the size for the standard normal value `z`, rounded to bytes, at least zero.
     fn size(self, z: f64) -> u64 {
         libm::round(self.mean.count() as f64 + self.deviation.count() as f64 * z) as u64
     }
 
-    /// No draw is larger.
     fn largest(self) -> u64 {
         self.size(draw::LARGEST_NORMAL)
     }
 }
 
-/// How often a pattern may change between motion and none.
 const MOST_PHASES: usize = 1000;
 
 impl ConferenceOptions {
@@ -103,17 +100,16 @@ impl ConferenceOptions {
         self.sizes.write_size(self.audio_size.max(self.video_packet.min(Bytes::new(self.largest_frame()))))
     }
 
-    /// No draw is larger.
     fn largest_frame(&self) -> u64 {
         self.smallest_frame.count().max(self.motion().largest()).max(self.still().largest())
     }
 
-    const fn motion(&self) -> Law {
-        Law { mean: self.motion_mean, deviation: self.motion_deviation }
+    const fn motion(&self) -> SizeDistribution {
+        SizeDistribution { mean: self.motion_mean, deviation: self.motion_deviation }
     }
 
-    const fn still(&self) -> Law {
-        Law { mean: self.still_mean, deviation: self.still_deviation }
+    const fn still(&self) -> SizeDistribution {
+        SizeDistribution { mean: self.still_mean, deviation: self.still_deviation }
     }
 
     pub(super) fn writes_within(&self, length: Duration) -> u64 {
@@ -123,18 +119,18 @@ impl ConferenceOptions {
     }
 
     fn check_frames(&self) -> Result<(), OptionError> {
-        for (key, law) in [("motion_mean", self.motion()), ("still_mean", self.still())] {
-            let (mean, smallest) = (law.mean, self.smallest_frame);
+        for (key, distribution) in [("motion_mean", self.motion()), ("still_mean", self.still())] {
+            let (mean, smallest) = (distribution.mean, self.smallest_frame);
             if self.smaller_frames == SmallerFrames::Redraw && mean < smallest {
                 let message = format!(
                     "a mean of {mean} is below smallest_frame = {smallest}: raise it, or write smaller_frames = \"truncate\""
                 );
                 return Err(OptionError::new(key, message));
             }
-            if law.largest() > LARGEST_WRITE.count() {
+            if distribution.largest() > LARGEST_WRITE.count() {
                 let message = format!(
                     "a frame may have {}, the mean and 8.6 deviations: that is at most 16MiB",
-                    Bytes::new(law.largest())
+                    Bytes::new(distribution.largest())
                 );
                 return Err(OptionError::new(key, message));
             }
@@ -148,7 +144,7 @@ impl ConferenceOptions {
             return Err(OptionError::new("pattern", message));
         }
         if self.pattern.iter().all(|phase| phase.is_zero()) {
-            let message = "the pattern lasts no time: write how long there is motion and how long there is none, such as [\"10s\", \"5s\"]";
+            let message = "the pattern lasts no time: write the lengths of phases with and without motion, such as [\"10s\", \"5s\"]";
             return Err(OptionError::new("pattern", message));
         }
         Ok(())
@@ -157,7 +153,7 @@ impl ConferenceOptions {
     fn check_talk(&self) -> Result<(), OptionError> {
         if self.mean_talkspurt < self.audio_interval {
             let message = format!(
-                "a talkspurt of {} is no packet long: mean_talkspurt is at least audio_interval, {}",
+                "{} is out of range: mean_talkspurt is at least audio_interval, {}",
                 self.mean_talkspurt, self.audio_interval
             );
             return Err(OptionError::new("mean_talkspurt", message));
@@ -167,7 +163,7 @@ impl ConferenceOptions {
 }
 
 impl headway_units::Options for ConferenceOptions {
-    /// The paper's call. The means of talkspurts and pauses are those of conversational speech (ITU-T P.59).
+    /// The call of the paper, with mean talkspurts and pauses of conversational speech (ITU-T P.59).
     fn preset(_: Dialect) -> Self {
         Self {
             sizes: Sizes::Wire,
@@ -216,18 +212,16 @@ impl headway_units::Options for ConferenceOptions {
     }
 }
 
-/// A video call, running.
+/// State of a video call.
 #[derive(Debug)]
 pub struct Conference {
     options: ConferenceOptions,
     stop: Instant,
     next_audio: Instant,
-    /// Present if silence is suppressed.
     talk: Option<Talk>,
     next_frame: Instant,
-    /// The frame that is being handed over.
     packets: Packets,
-    /// When the pattern started, and at what place within itself.
+    /// Start of the pattern, and the initial position in it.
     start: Instant,
     place: Duration,
     video: Random,
@@ -306,7 +300,6 @@ impl Conference {
         }
     }
 
-    /// Whether there is motion in the picture.
     fn moves(&self, at: Instant) -> bool {
         let phases = &self.options.pattern;
         let cycle: u128 = phases.iter().map(|phase| u128::from(phase.as_nanos())).sum();
@@ -323,11 +316,11 @@ impl Conference {
 
     /// Draws a frame's size.
     fn frame_size(&mut self, at: Instant) -> Bytes {
-        let law = if self.moves(at) { self.options.motion() } else { self.options.still() };
+        let distribution = if self.moves(at) { self.options.motion() } else { self.options.still() };
         let smallest = self.options.smallest_frame;
         loop {
-            let size = Bytes::new(law.size(draw::normal(&mut self.video)));
-            // Where it is drawn again the mean is not below the smallest: half of all draws pass.
+            let size = Bytes::new(distribution.size(draw::normal(&mut self.video)));
+            // With redraws the mean is at least the minimum, so at least half of the draws pass.
             match self.options.smaller_frames {
                 _ if size >= smallest => return size,
                 SmallerFrames::Truncate => return smallest,

@@ -1,8 +1,8 @@
-//! Media with an encoding for each of several rates, which follows the rate that its transport allows.
+//! Media with several encodings of different rates, selected by the rate that the transport allows.
 //!
-//! From the paper on MApp over UDPm, sections 2.2 and 3.1: all encodings have packets of one size, and the encoding decides the time from one
-//! packet to the next, payload * 8 / rate. The source begins with the first encoding. It sends the greatest whose rate is not above the rate
-//! of the transport, from the packet that is due next; a gap that has begun keeps its length.
+//! From the paper on MApp over UDPm, sections 2.2 and 3.1: all encodings have packets of one size, and the encoding
+//! determines the time between packets, payload * 8 / rate. The source starts with the first encoding. It uses the
+//! encoding with the highest rate that the transport allows, from the next packet on; the current gap keeps its length.
 
 use super::Context;
 #[cfg(feature = "schema")]
@@ -14,15 +14,15 @@ use headway_units::{Accumulator, Bytes, Dialect, Duration, Instant, MediaKind, O
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct EncodingsOptions {
-    /// Rate of each encoding, without headers, from 1bps; each above the one before. 1 to 256 rates.
+    /// Rate of each encoding, without headers, at least 1bps, in increasing order; 1 to 256 rates.
     pub rates: Vec<Rate>,
-    /// Bytes of each packet without headers, 1 B to 16 MiB.
+    /// Size of a packet without headers, 1B to 16MiB.
     pub payload: Bytes,
-    /// What it is.
+    /// Kind of media.
     pub media: MediaKind,
-    /// Which packets go first where a queue may choose: 0 before 1.
+    /// Priority; 0 is the most urgent.
     pub priority: u8,
-    /// How long a packet is of use; absent, for ever.
+    /// Time after which a packet is useless to the receiver, at least 1ns; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
 }
@@ -41,7 +41,7 @@ impl EncodingsOptions {
 }
 
 impl headway_units::Options for EncodingsOptions {
-    /// The ten rates of `udpm`, 0.2 Mb/s apart, and the paper's packets of 1000 B.
+    /// The ten rates of `udpm`, 0.2 Mb/s apart, and packets of 1000 B as in the paper.
     fn preset(_: Dialect) -> Self {
         Self {
             rates: (1..=10).map(|scale| Rate::from_bits_per_second(200_000 * scale)).collect(),
@@ -72,13 +72,12 @@ impl headway_units::Options for EncodingsOptions {
     }
 }
 
-/// Media with several encodings, running.
+/// State of a source with several encodings.
 #[derive(Debug)]
 pub struct Encodings {
     options: EncodingsOptions,
-    /// The encoding that is sent now.
     index: usize,
-    /// When the next packet is due, with the encoding that its fraction of a nanosecond is of.
+    /// Due time of the next packet, and the encoding of its fraction of a nanosecond.
     even: Accumulator,
     even_rate: Rate,
     stop: Instant,
@@ -95,7 +94,8 @@ impl Encodings {
         }
     }
 
-    /// Chooses the encoding of a transport that allows this rate. `None`: the transport does not know one, and the encoding stays.
+    /// Selects the encoding for the rate that the transport allows. `None`, if the transport has no rate, keeps the
+    /// encoding.
     pub(super) fn follow(&mut self, allowed: Option<Rate>) {
         if let Some(allowed) = allowed {
             self.index = self.options.rates.partition_point(|rate| *rate <= allowed).saturating_sub(1);
@@ -143,15 +143,16 @@ mod tests {
         Rate::from_bits_per_second(rate * 1000)
     }
 
-    /// Paper section 3.1, "the next data transmission time based on the transmission rate associated with the current scale value and the
-    /// packet size": 1000 B take 40 ms at 0.2 Mb/s, 10 ms at 0.8 Mb/s, 4 ms at 2 Mb/s. A gap that has begun keeps its length.
+    /// Paper section 3.1, "the next data transmission time based on the transmission rate associated with the current
+    /// scale value and the packet size": 1000 B take 40 ms at 0.2 Mb/s, 10 ms at 0.8 Mb/s, 4 ms at 2 Mb/s. The current
+    /// gap keeps its length.
     #[test]
     fn udpm_3_1_an_encoding_for_each_scale() {
         let mut source = source(preset());
         let mut times = Vec::new();
         for allowed in [None, Some(200), Some(800), Some(2000), Some(900), Some(100), None] {
             let due = source.poll_timeout().unwrap();
-            // Between two packets: the next one is due when it was.
+            // The due time of the next packet does not change.
             source.follow(|| allowed.map(kbps));
             assert_eq!(source.poll_timeout(), Some(due));
             let write = source.poll(due).unwrap();
@@ -161,16 +162,16 @@ mod tests {
         assert_eq!(times, [0, 40, 80, 90, 94, 104, 144]);
     }
 
-    /// 3 packets of 1000 B at 300 kb/s take 80 ms, whatever the fractions of their nanoseconds.
+    /// 3 packets of 1000 B at 300 kb/s take exactly 80 ms.
     #[test]
     fn gaps_do_not_drift() {
         let mut source = source(EncodingsOptions { rates: vec![kbps(300)], ..preset() });
         let all = std::iter::from_fn(|| source.poll(Instant::from_secs(9))).count();
-        assert_eq!(all, 301, "8 s, and the first");
+        assert_eq!(all, 301, "8 s plus the first packet");
     }
 
     #[test]
-    fn wrong_rates_are_refused() {
+    fn invalid_rates_are_rejected() {
         for (rates, why) in [
             (vec![], "there are 0 encodings; expected 1 to 256"),
             (vec![0, 1], "expected at least 1bps"),

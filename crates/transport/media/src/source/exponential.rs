@@ -1,9 +1,7 @@
-//! Bursts and silences of exponential lengths (ns-2 `Application/Traffic/Exponential`).
-//!
-//! What they have in common with other laws, and what a burst and a silence are, is in `on_off`.
+//! Bursts and silences of exponential lengths (ns-2 `Application/Traffic/Exponential`); see `on_off`.
 
 use super::Context;
-use super::draw::Law;
+use super::draw::Distribution;
 use super::on_off::{OnOff, on_off_options};
 use headway_units::{Dialect, OptionError};
 
@@ -14,10 +12,10 @@ on_off_options! {
 
 impl ExponentialOptions {
     pub(super) fn start(&self, context: Context) -> Result<OnOff, OptionError> {
-        let told = self.told();
-        let burst = Law::Exponential { mean: told.mean_packets() };
-        let idle = Law::Exponential { mean: told.idle_time.as_secs_f64() };
-        OnOff::new(&told, WHAT, burst, idle, context)
+        let common = self.common();
+        let burst = Distribution::Exponential { mean: common.mean_packets() };
+        let idle = Distribution::Exponential { mean: common.idle_time.as_secs_f64() };
+        OnOff::new(&common, WHAT, burst, idle, context)
     }
 }
 
@@ -25,10 +23,10 @@ const WHAT: &str = "an exponential";
 
 impl headway_units::Options for ExponentialOptions {
     fn preset(_: Dialect) -> Self {
-        Self::usual()
+        Self::defaults()
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        self.told().check(WHAT)
+        self.common().check(WHAT)
     }
 }

@@ -1,4 +1,4 @@
-//! A file to send: a backlog that the transport takes at its own pace (ns-2 `Application/FTP`).
+//! File transfer: a backlog that the transport sends at its own pace (ns-2 `Application/FTP`).
 
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
@@ -9,7 +9,7 @@ use headway_units::{Dialect, Instant, OptionError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct FtpOptions {
-    /// How many full segments the file has (ns-2 `produce`); absent, it never ends.
+    /// Number of full segments of the file, at least 1 (ns-2 `produce`); absent: an endless transfer.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub segments: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl headway_units::Options for FtpOptions {
     }
 }
 
-/// A file to send.
+/// State of a file transfer.
 #[derive(Debug)]
 pub struct Ftp {
     segments: Option<u64>,
@@ -45,7 +45,7 @@ impl Ftp {
         }
     }
 
-    // The transport asks for the backlog; there is never anything to wait for.
+    // The transport uses the backlog instead of polling.
     pub(super) const fn poll_timeout(&self) -> Option<Instant> {
         None
     }

@@ -1,17 +1,18 @@
-//! Video of I, P and B frames: a group of pictures (GOP) again and again, with lognormal frame sizes.
+//! Video of I, P and B frames: a repeating group of pictures (GOP) with lognormal frame sizes.
 //!
-//! **Order.** The pattern is in the order of presentation, from the I-frame on. A B-frame needs the I- or P-frame before it
-//! and the one after it, so an encoder hands over each I- or P-frame before the B-frames that are presented before it:
-//! `IBBPBB` is written I PBB IBB PBB IBB .. The first GOP has no B-frames in front of it to write.
+//! **Order.** The pattern is in presentation order, starting with the I frame. A B frame depends on the I or P frames
+//! before and after it. An encoder therefore writes each I or P frame before the B frames presented before it: `IBBPBB`
+//! is written I PBB IBB PBB IBB .. The first GOP has no B frames before its I frame.
 //!
-//! **Schedule.** Frames are written evenly, the n-th in this order at start + n * interval, counted from 0: as an encoder
-//! does that emits at the camera's pace, which is as many intervals behind the camera as B-frames follow each other.
+//! **Schedule.** Frames are evenly spaced: the n-th in this order, from 0, is written at start + n * interval. An
+//! encoder that runs at the camera's rate has this schedule, with a delay of as many intervals as there are consecutive
+//! B frames.
 //!
-//! **Sizes.** A frame of a type with mean m has m * exp(s Z - s^2 / 2), where s^2 = ln(1 + v^2), v is the coefficient of
-//! variation (standard deviation / mean) and Z is normal: mean m and variation v exactly. It is rounded to the nearest
-//! byte and kept from 1 B to 16 MiB.
+//! **Sizes.** A frame of a type with mean m has m * exp(s Z - s^2 / 2), where s^2 = ln(1 + v^2), v is the coefficient
+//! of variation (standard deviation / mean) and Z is standard normal. Mean m and variation v are exact. Sizes are
+//! rounded to bytes and limited to 1 B to 16 MiB.
 //!
-//! Random draws, from the flow's own stream: the phase, used or not, then a normal draw a frame.
+//! Random draws from the flow's stream: the phase, always drawn, then one normal value per frame.
 
 use super::packets::Packets;
 use super::{Context, draw, packets};
@@ -25,42 +26,40 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, R
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct GopOptions {
-    /// The types of a GOP's frames in the order of presentation: I first, then I, P and B; at most 1000.
+    /// Frame types of a GOP in presentation order: I, then I, P and B; at most 1000 frames.
     pub pattern: String,
-    /// Time from one frame to the next, at least 1 ns.
+    /// Time between frames, at least 1ns.
     pub frame_interval: Duration,
-    /// Mean size of an I-frame; 1 B to 16 MiB.
+    /// Mean size of an I frame, 1B to 16MiB.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub i_mean: Option<Bytes>,
-    /// Mean size of a P-frame; 1 B to 16 MiB. Needed if there are any.
+    /// Mean size of a P frame, 1B to 16MiB. Required if the pattern has P frames.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub p_mean: Option<Bytes>,
-    /// Mean size of a B-frame; 1 B to 16 MiB. Needed if there are any.
+    /// Mean size of a B frame, 1B to 16MiB. Required if the pattern has B frames.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub b_mean: Option<Bytes>,
-    /// Standard deviation of frames of one type over their mean, from 0 to 2.
+    /// Coefficient of variation of the sizes of a frame type, 0 to 2.
     pub variation: f64,
-    /// The largest packet; 1 B to 16 MiB.
+    /// Maximum size of a packet, 1B to 16MiB.
     pub video_packet: Bytes,
-    /// Which goes first where a queue may choose: 0 before 1. Of I-frames.
+    /// Priority of I frames; 0 is the most urgent.
     pub i_priority: u8,
-    /// The same of P-frames.
+    /// Priority of P frames; 0 is the most urgent.
     pub p_priority: u8,
-    /// The same of B-frames.
+    /// Priority of B frames; 0 is the most urgent.
     pub b_priority: u8,
-    /// How long a packet is of use; absent, for ever.
+    /// Time after which a packet is useless to the receiver, at least 1ns; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
-    /// Whether the first frame waits for a random part of a GOP, so that the I-frames of many flows do not meet.
+    /// Whether the first frame is delayed by a random part of a GOP, so that the I frames of many flows do not
+    /// coincide.
     pub random_start: bool,
 }
 
-/// How many frames a GOP may have.
 const MOST_FRAMES: usize = 1000;
-/// The largest coefficient of variation.
 const MOST_VARIATION: f64 = 2.0;
 
-/// One frame of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Frame {
     kind: MediaKind,
@@ -69,7 +68,7 @@ struct Frame {
 }
 
 impl GopOptions {
-    /// The frames of a GOP as presented; `None` if the options are wrong.
+    /// Returns the frames of a GOP in presentation order; `None` if the options are invalid.
     fn frames(&self) -> Option<Vec<Frame>> {
         let of_type = |letter| {
             let (kind, mean, priority) = match letter {
@@ -83,12 +82,11 @@ impl GopOptions {
         self.pattern.chars().map(of_type).collect()
     }
 
-    /// The s of the lognormal law.
+    /// Returns the parameter s of the lognormal distribution.
     fn spread(&self) -> f64 {
         libm::log1p(self.variation * self.variation).sqrt()
     }
 
-    /// No draw is larger.
     fn largest_frame(&self) -> u64 {
         let mean = self.frames().into_iter().flatten().map(|frame| frame.mean).fold(0.0, f64::max);
         size(mean, self.spread(), draw::LARGEST_NORMAL).count()
@@ -107,13 +105,11 @@ impl GopOptions {
         let wrong = |message: String| Err(OptionError::new("pattern", message));
         if !self.pattern.starts_with('I') {
             return wrong(
-                "a pattern begins with its I-frame: write the types of a GOP's frames, such as \"IBBPBB\"".into(),
+                "a pattern begins with its I-frame: write the frame types of a GOP, such as \"IBBPBB\"".into(),
             );
         }
         if let Some(other) = self.pattern.chars().find(|letter| !matches!(letter, 'I' | 'P' | 'B')) {
-            return wrong(format!(
-                "{other:?} is no type of frame: a pattern is written in I, P and B, such as \"IBBPBB\""
-            ));
+            return wrong(format!("{other:?} is no frame type: expected I, P and B, such as \"IBBPBB\""));
         }
         if self.pattern.len() > MOST_FRAMES {
             return wrong(format!("a GOP of {} frames is too long: write at most 1000", self.pattern.len()));
@@ -125,7 +121,7 @@ impl GopOptions {
                 Some(mean) => check_size(key, mean)?,
                 None if self.pattern.contains(letter) => {
                     let message =
-                        format!("the pattern has {letter}-frames: {key} says how large they are, such as \"4kB\"");
+                        format!("the pattern has {letter}-frames: set {key}, their mean size, such as \"4kB\"");
                     return Err(OptionError::new(key, message));
                 }
                 None => {}
@@ -135,15 +131,15 @@ impl GopOptions {
     }
 }
 
-/// The size of a frame for the normal draw `z`.
+/// Returns the size of a frame for the normal value `z`.
 fn size(mean: f64, spread: f64, z: f64) -> Bytes {
     let size = mean * libm::exp(spread * (z - spread / 2.0));
     Bytes::new((libm::round(size) as u64).clamp(1, LARGEST_WRITE.count()))
 }
 
 impl headway_units::Options for GopOptions {
-    /// Two B-frames between references, 12 frames in a GOP, 25 a second, in packets that fit into Ethernet's with any
-    /// headers. No preset knows how large frames are.
+    /// Two B frames between references, 12 frames per GOP, 25 frames/s, and packets that fit into Ethernet's with any
+    /// headers. Frame sizes have no preset.
     fn preset(_: Dialect) -> Self {
         Self {
             pattern: "IBBPBBPBBPBB".into(),
@@ -168,7 +164,7 @@ impl headway_units::Options for GopOptions {
             return Err(OptionError::new("frame_interval", message));
         }
         if !(0.0..=MOST_VARIATION).contains(&self.variation) {
-            let message = format!("{} is no coefficient of variation: write 0 to 2", self.variation);
+            let message = format!("{} is out of range: variation is from 0 to 2", self.variation);
             return Err(OptionError::new("variation", message));
         }
         check_size("video_packet", self.video_packet)?;
@@ -186,14 +182,13 @@ impl headway_units::Options for GopOptions {
     }
 }
 
-/// Video of I, P and B frames, running.
+/// State of a GOP source.
 #[derive(Debug)]
 pub struct Gop {
-    /// A GOP in the order of coding: its I-frame, the B-frames that are presented before that, and so on.
+    /// GOP in coding order: its I frame, the B frames presented before it, and so on.
     order: Vec<Frame>,
-    /// The next of them.
     index: usize,
-    /// How many B-frames the first GOP lacks after its I-frame.
+    /// Number of B frames missing after the I frame of the first GOP.
     lacking: usize,
     spread: f64,
     lifetime: Option<Duration>,
@@ -250,17 +245,18 @@ impl Gop {
     }
 }
 
-/// The order of coding in a GOP that follows another, and how many B-frames of the other are in it, after its first frame.
+/// Returns the coding order of a GOP that follows another, and how many B frames of the previous GOP follow its first
+/// frame.
 fn coding_order(frames: &[Frame]) -> (Vec<Frame>, usize) {
     let is_b = |frame: &&Frame| frame.kind == MediaKind::VideoB;
     let trailing = frames.iter().rev().take_while(is_b).count();
-    let (own, behind) = frames.split_at(frames.len() - trailing);
+    let (head, carried) = frames.split_at(frames.len() - trailing);
     let mut order = Vec::with_capacity(frames.len());
-    let mut waiting = behind;
-    for (index, frame) in own.iter().enumerate().filter(|(_, frame)| !is_b(frame)) {
+    let mut waiting = carried;
+    for (index, frame) in head.iter().enumerate().filter(|(_, frame)| !is_b(frame)) {
         order.push(*frame);
         order.extend_from_slice(waiting);
-        let next = &own[index + 1..];
+        let next = &head[index + 1..];
         waiting = &next[..next.iter().take_while(is_b).count()];
     }
     (order, trailing)

@@ -1,4 +1,4 @@
-//! The sources there are, and how one is made and polled.
+//! The registry of sources, and their creation and polling.
 
 pub(crate) mod capture;
 pub(crate) mod cbr;
@@ -29,9 +29,9 @@ pub use context::{Backlog, Context};
 use headway_units::{Duration, Instant, OptionError, Options as _, Rate, registry};
 
 registry! {
-    /// Which source, with its options.
+    /// Options of a source, by kind.
     options SourceOptions;
-    /// A running source. It lies within its flow: what is larger than a constant rate is boxed.
+    /// State of a source. Stored within its flow; variants larger than the constant bit rate are boxed.
     machine Source;
     what "source"; dispatch each;
     "capture" => Capture(CaptureOptions, Playback),
@@ -52,8 +52,8 @@ impl Source {
     /// Starts a source.
     ///
     /// # Errors
-    /// What [`Registry::check`](headway_units::Registry::check) finds, and what cannot be known before the trace is
-    /// read: a trace that is missing, lacks the chosen streams, or is too short to loop.
+    /// Returns the errors of [`Registry::check`](headway_units::Registry::check), and of the trace: it is missing,
+    /// lacks the selected streams, or is too short to repeat.
     pub fn new(options: &SourceOptions, context: Context) -> Result<Self, OptionError> {
         Ok(match options {
             SourceOptions::Capture(options) => {
@@ -98,14 +98,14 @@ impl Source {
         })
     }
 
-    /// When the next write is due; `None` if there will be no more.
+    /// Returns when the next write is due; `None` if there are no more.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         each!(self, source => source.poll_timeout())
     }
 
-    /// Returns the time between writes in seconds, if it is constant. It has more digits than nanoseconds have.
+    /// Returns the constant time between writes in seconds, if there is one. More precise than nanoseconds.
     #[must_use]
     pub fn interval_s(&self) -> Option<f64> {
         match self {
@@ -124,19 +124,20 @@ impl Source {
         }
     }
 
-    /// Returns whether the times of its writes are listed in the scenario.
+    /// Returns whether the scenario lists the times of the writes.
     #[must_use]
     pub fn has_listed_times(&self) -> bool {
         matches!(self, Self::Sessions(sessions) if sessions.has_listed_times())
     }
 
-    /// The next write that is due at `now`. Several may be due: poll until `None`.
+    /// Returns the next write due at `now`. Several may be due: poll until `None`.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Write> {
         each!(self, source => source.poll(now))
     }
 
-    /// Notifies a source that chooses among encodings of the rate that its transport allows, if the transport knows one. Others do not ask.
+    /// Notifies a source with several encodings of the rate that its transport allows, if any. Other sources do not
+    /// call `allowed`.
     #[inline]
     pub fn follow(&mut self, allowed: impl FnOnce() -> Option<Rate>) {
         if let Self::Encodings(encodings) = self {
@@ -144,7 +145,7 @@ impl Source {
         }
     }
 
-    /// What a window-driven transport may take from the flow's start on.
+    /// Returns the data that a window-driven transport may take from the start of the flow on.
     #[must_use]
     pub const fn backlog(&self) -> Backlog {
         match self {
@@ -165,7 +166,7 @@ impl Source {
 }
 
 impl SourceOptions {
-    /// Returns the file from which the caller makes [`Context::trace`]: with [`Trace::parse`], or for a capture with
+    /// Returns the file from which the caller creates [`Context::trace`], with [`Trace::parse`] or, for a capture, with
     /// [`CaptureOptions::schedule`].
     #[must_use]
     pub fn file(&self) -> Option<&str> {
@@ -176,7 +177,7 @@ impl SourceOptions {
         }
     }
 
-    /// Returns how long what it writes is of use; `None` without limit.
+    /// Returns the time after which a write is useless to the receiver; `None` without limit.
     #[must_use]
     pub fn lifetime(&self) -> Option<Duration> {
         match self {
@@ -192,20 +193,20 @@ impl SourceOptions {
         }
     }
 
-    /// Whether each of its writes is a transfer of its own, for which the transport opens a connection of its own.
+    /// Returns whether each write is a separate transfer, for which the transport opens a connection.
     #[must_use]
     pub const fn makes_sessions(&self) -> bool {
         matches!(self, Self::Sessions(_) | Self::Pages(_))
     }
 
-    /// Whether it follows the rate of its transport, and needs one that has a rate.
+    /// Returns whether the source follows the rate of its transport, which must have one.
     #[must_use]
     pub const fn follows_rate(&self) -> bool {
         matches!(self, Self::Encodings(_))
     }
 
-    /// The largest single write, for checks against datagrams and links; `None` for a backlog and for sessions, whose segments are
-    /// the transport's.
+    /// Returns the maximum size of a write, to check against datagrams and links; `None` for a backlog and for
+    /// sessions, which the transport segments.
     #[must_use]
     pub fn largest_write(&self, trace: Option<&Trace>) -> Option<WriteSize> {
         match self {
@@ -213,16 +214,16 @@ impl SourceOptions {
             Self::Cbr(options) => options.write_size(),
             Self::Conference(options) => Some(options.largest_write()),
             Self::Encodings(options) => Some(options.write_size()),
-            Self::Exponential(options) => options.told().write_size(),
+            Self::Exponential(options) => options.common().write_size(),
             Self::Ftp(_) | Self::Pages(_) | Self::Sessions(_) => None,
             Self::Gop(options) => Some(options.largest_write()),
-            Self::Pareto(options) => options.told().write_size(),
+            Self::Pareto(options) => options.common().write_size(),
             Self::Telnet(options) => Some(options.write_size()),
             Self::Trace(options) => options.largest_write(trace?),
         }
     }
 
-    /// At most how many writes there are in `length`, so that a caller can refuse a run that would not end.
+    /// Returns an upper bound of the number of writes in `length`, so that a caller can reject an excessive run.
     #[must_use]
     pub fn writes_within(&self, trace: Option<&Trace>, length: Duration) -> u64 {
         match self {
@@ -230,11 +231,11 @@ impl SourceOptions {
             Self::Cbr(options) => options.writes_within(length),
             Self::Conference(options) => options.writes_within(length),
             Self::Encodings(options) => options.writes_within(length),
-            Self::Exponential(options) => options.told().writes_within(length),
+            Self::Exponential(options) => options.common().writes_within(length),
             Self::Ftp(_) => 0,
             Self::Gop(options) => options.writes_within(length),
             Self::Pages(options) => options.writes_within(length),
-            Self::Pareto(options) => options.told().writes_within(length),
+            Self::Pareto(options) => options.common().writes_within(length),
             Self::Sessions(options) => options.writes_within(length),
             Self::Telnet(options) => options.writes_within(length),
             Self::Trace(options) => trace.map_or(0, |trace| options.writes_within(trace, length)),

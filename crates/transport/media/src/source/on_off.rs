@@ -1,17 +1,17 @@
-//! Bursts of packets at a constant rate, and silences between them, of lengths drawn from a law (ns-2.35 `tools/trafgen.cc`,
+//! Bursts of packets at a constant rate, separated by silences, with random lengths (ns-2.35 `tools/trafgen.cc`,
 //! `tools/expoo.cc`, `tools/pareto.cc`).
 //!
-//! A burst has N packets, drawn and rounded, one at least; each is I = size * 8 / rate after the one before. The first of a
-//! burst comes I and a drawn silence after the last of the burst before, or after the start: there is a silence first.
+//! A burst has N packets, drawn and rounded, at least one, with an interval of I = size * 8 / rate. The first packet of
+//! a burst follows the last one of the previous burst, or the start, after I and a drawn silence.
 
 use super::Context;
-use super::draw::Law;
+use super::draw::Distribution;
 use crate::write::{Write, WriteSize, check_lifetime, chosen_size, too_many_writes};
 use headway_units::{Accumulator, Bytes, Duration, Instant, MediaKind, OptionError, Random, Rate};
 
-/// What an on-off source is told, whatever its laws.
+/// Options common to all on-off sources.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct CommonOptions {
     pub(super) rate: Option<Rate>,
     pub(super) size: Option<Bytes>,
     pub(super) payload: Option<Bytes>,
@@ -22,7 +22,7 @@ pub(super) struct Told {
     pub(super) lifetime: Option<Duration>,
 }
 
-impl Told {
+impl CommonOptions {
     pub(super) fn check(&self, what: &str) -> Result<(), OptionError> {
         chosen_size(what, self.size, self.payload)?;
         match self.rate {
@@ -39,7 +39,7 @@ impl Told {
             Some(_) => {}
         }
         if self.burst_time.is_zero() {
-            return Err(OptionError::new("burst_time", "bursts of 0s send nothing: burst_time is at least 1ns"));
+            return Err(OptionError::new("burst_time", "0s is out of range: burst_time is at least 1ns"));
         }
         check_lifetime(self.lifetime)
     }
@@ -48,7 +48,7 @@ impl Told {
         self.size.or(self.payload).unwrap_or(Bytes::new(0))
     }
 
-    /// From one packet of a burst to the next.
+    /// Returns the time between the packets of a burst.
     fn interval(&self) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| rate.time_of(self.bytes()))
     }
@@ -61,45 +61,45 @@ impl Told {
         (length.as_nanos() / self.interval().as_nanos().max(1)).saturating_add(1)
     }
 
-    /// How many packets a burst has in the mean, before they are rounded.
+    /// Returns the mean number of packets of a burst, before rounding.
     pub(super) fn mean_packets(&self) -> f64 {
         self.burst_time.as_secs_f64() * self.rate.map_or(0.0, |rate| rate.bits_per_second() as f64)
             / (8 * self.bytes().count()).max(1) as f64
     }
 }
 
-/// Makes the options of an on-off source: what each is told, and the keys of its own laws with their presets.
+/// Declares the options of an on-off source: the common ones, and those of its distributions with their presets.
 macro_rules! on_off_options {
     ($(#[$about:meta])* $Name:ident { $($(#[$key_about:meta])* $key:ident: $Type:ty = $preset:expr),* $(,)? }) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), serde(deny_unknown_fields))]
         pub struct $Name {
-            /// Bits a second within a burst, of what `size` or `payload` counts (ns-2 `rate_`).
+            /// Bit rate within a burst of the data that `size` or `payload` counts, at least 1bps (ns-2 `rate_`).
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub rate: Option<headway_units::Rate>,
-            /// Bytes of one write on the wire, headers and all, if one datagram carries it; 1 B to 16 MiB (ns-2 `packetSize_`).
+            /// Size of a write on the wire in one datagram, including headers, 1B to 16MiB (ns-2 `packetSize_`).
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub size: Option<headway_units::Bytes>,
-            /// Bytes of one write without headers; 1 B to 16 MiB.
+            /// Size of a write without headers, 1B to 16MiB.
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub payload: Option<headway_units::Bytes>,
-            /// Mean length of a burst (ns-2 `burst_time_`).
+            /// Mean length of a burst, at least 1ns (ns-2 `burst_time_`).
             pub burst_time: headway_units::Duration,
             /// Mean length of a silence (ns-2 `idle_time_`).
             pub idle_time: headway_units::Duration,
             $($(#[$key_about])* pub $key: $Type,)*
-            /// What it is.
+            /// Kind of media.
             pub media: headway_units::MediaKind,
-            /// Which goes first where a queue may choose: 0 before 1.
+            /// Priority; 0 is the most urgent.
             pub priority: u8,
-            /// How long a write is of use; absent, for ever.
+            /// Time after which a write is useless to the receiver, at least 1ns; absent: without limit.
             #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
             pub lifetime: Option<headway_units::Duration>,
         }
 
         impl $Name {
-            fn usual() -> Self {
+            fn defaults() -> Self {
                 Self {
                     rate: None,
                     size: None,
@@ -113,28 +113,27 @@ macro_rules! on_off_options {
                 }
             }
 
-            pub(super) fn told(&self) -> crate::source::on_off::Told {
+            pub(super) fn common(&self) -> crate::source::on_off::CommonOptions {
                 let &Self { rate, size, payload, burst_time, idle_time, media, priority, lifetime, .. } = self;
-                crate::source::on_off::Told { rate, size, payload, burst_time, idle_time, media, priority, lifetime }
+                crate::source::on_off::CommonOptions { rate, size, payload, burst_time, idle_time, media, priority, lifetime }
             }
         }
     };
 }
 pub(super) use on_off_options;
 
-/// An on-off source, running.
+/// State of an on-off source.
 #[derive(Debug)]
 pub struct OnOff {
     size: WriteSize,
     bytes: Bytes,
     rate: Rate,
-    /// Of a burst, in packets.
-    burst: Law,
-    /// Of a silence, in seconds.
-    idle: Law,
-    /// When the next packet is due.
+    /// Distribution of bursts, in packets.
+    burst: Distribution,
+    /// Distribution of silences, in seconds.
+    idle: Distribution,
     due: Accumulator,
-    /// How many packets this burst has beyond that one.
+    /// Packets of this burst after the next one.
     left: u64,
     stop: Instant,
     random: Random,
@@ -144,21 +143,27 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    pub(super) fn new(told: &Told, what: &str, burst: Law, idle: Law, context: Context) -> Result<Self, OptionError> {
-        told.check(what)?;
+    pub(super) fn new(
+        common: &CommonOptions,
+        what: &str,
+        burst: Distribution,
+        idle: Distribution,
+        context: Context,
+    ) -> Result<Self, OptionError> {
+        common.check(what)?;
         let mut source = Self {
-            size: chosen_size(what, told.size, told.payload)?,
-            bytes: told.bytes(),
-            rate: told.rate.unwrap_or_default(),
+            size: chosen_size(what, common.size, common.payload)?,
+            bytes: common.bytes(),
+            rate: common.rate.unwrap_or_default(),
             burst,
             idle,
             due: Accumulator::starting(context.start),
             left: 0,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             random: context.random,
-            media: told.media,
-            priority: told.priority,
-            lifetime: told.lifetime,
+            media: common.media,
+            priority: common.priority,
+            lifetime: common.lifetime,
         };
         source.step();
         Ok(source)
@@ -216,11 +221,12 @@ mod tests {
         std::iter::from_fn(next).take(count).collect()
     }
 
-    /// A burst of exponential mean 5 packets, rounded and 1 at least: more than k packets with probability exp(-(k + 1/2)/5).
+    /// Bursts of exponential mean 5 packets, rounded, at least 1: more than k packets with probability exp(-(k +
+    /// 1/2)/5).
     #[test]
     fn bursts_are_rounded_to_packets() {
         let times = times(&SourceOptions::Exponential(exponential()), None, 200_000);
-        assert!(times[0] > 1_008_000_000, "a silence and an interval come first");
+        assert!(times[0] > 1_008_000_000, "starts with a silence and an interval");
         let bursts: Vec<usize> = times.chunk_by(|a, b| b - a == 8_000_000).map(<[u64]>::len).collect();
         for (more, share) in [(1, 0.740_818), (2, 0.606_531), (10, 0.122_456)] {
             let seen = bursts.iter().filter(|burst| **burst > more).count() as f64 / bursts.len() as f64;
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_at_the_stop_or_later() {
+    fn no_write_is_sent_at_the_stop_or_later() {
         let all = times(&SourceOptions::Exponential(exponential()), None, 50);
         let stop = Some(Instant::from_nanos(all[30]));
         assert_eq!(times(&SourceOptions::Exponential(exponential()), stop, 50), all[..30]);
@@ -239,12 +245,12 @@ mod tests {
         assert_eq!(times(&keys, Some(Instant::from_nanos(all[30])), 50), all[..30]);
     }
 
-    /// 1/e of all pauses between keys are longer than their mean, 1/e^2 than twice that; the first counts from the start.
+    /// 1/e of the pauses between keys exceed their mean, 1/e^2 twice the mean, including the one from the start.
     #[test]
-    fn keys_are_typed_at_random() {
+    fn pauses_between_keys_are_exponential() {
         let options = TelnetOptions { interval: Duration::from_millis(20), ..TelnetOptions::preset(Dialect::Rfc) };
         let mut times = times(&SourceOptions::Telnet(options), None, 50_000);
-        assert!(times[0] > 1_000_000_000, "a pause comes first");
+        assert!(times[0] > 1_000_000_000, "starts with a pause");
         times.insert(0, 1_000_000_000);
         let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         for (means, share) in [(1, 0.367_879), (2, 0.135_335)] {
@@ -255,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_send_nothing_are_told_so() {
+    fn invalid_options_are_rejected() {
         let wrong = |change: fn(&mut ExponentialOptions)| {
             let mut options = exponential();
             change(&mut options);

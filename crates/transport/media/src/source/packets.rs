@@ -1,31 +1,32 @@
-//! Cutting a frame into packets, where the application does that itself: full packets, then the remainder.
+//! Splits a frame into packets by the application: full packets, then the remainder.
 
 use crate::Write;
 use crate::write::Sizes;
 use headway_units::Bytes;
 
-/// One frame at a time, handed over packet by packet at one instant.
+/// Splitter of one frame at a time, whose packets are written at the same time.
 #[derive(Debug)]
 pub(super) struct Packets {
     sizes: Sizes,
     largest: Bytes,
     left: u64,
-    /// What all of the frame's packets have in common.
+    /// Fields common to all packets of the frame.
     frame: Option<Write>,
 }
 
 impl Packets {
-    /// Packets of at most `largest`, at least 1 B.
+    /// Creates a splitter into packets of at most `largest`, at least 1 B.
     pub(super) const fn new(sizes: Sizes, largest: Bytes) -> Self {
         Self { sizes, largest, left: 0, frame: None }
     }
 
-    /// Begins with the next frame, whose packets are `frame` but for their sizes. The one before is finished.
+    /// Starts the next frame. Its packets have the fields of `frame`, except for the sizes. The previous frame must be
+    /// finished.
     pub(super) const fn begin(&mut self, bytes: Bytes, frame: Write) {
         (self.left, self.frame) = (bytes.count(), Some(frame));
     }
 
-    /// The next packet of the frame, without taking it.
+    /// Returns the next packet of the frame without removing it.
     pub(super) fn peek(&self) -> Option<Write> {
         let size = self.left.min(self.largest.count());
         let frame = self.frame.filter(|_| size > 0)?;
@@ -33,7 +34,7 @@ impl Packets {
         Some(Write { size: self.sizes.write_size(Bytes::new(size)), rest, ..frame })
     }
 
-    /// The next packet of the frame; `None` if it is finished.
+    /// Returns the next packet of the frame; `None` if it is finished.
     pub(super) fn next(&mut self) -> Option<Write> {
         let write = self.peek();
         self.left = self.left.saturating_sub(self.largest.count());
@@ -41,7 +42,7 @@ impl Packets {
     }
 }
 
-/// Into how many packets of at most `largest` a frame is cut.
+/// Returns the number of packets of at most `largest` for a frame.
 pub(super) const fn count(frame: u64, largest: Bytes) -> u64 {
     if largest.count() == 0 { 0 } else { frame.div_ceil(largest.count()) }
 }
@@ -69,7 +70,7 @@ mod tests {
         packets.into_iter().map(|packet| packet.0).collect()
     }
 
-    /// The SFDPS paper's packets of at most 1026 B (its section 4.1), rows worked by hand.
+    /// The packets of at most 1026 B of the SFDPS paper (section 4.1), computed by hand.
     #[test]
     fn full_packets_then_the_remainder() {
         for (frame, packets) in [

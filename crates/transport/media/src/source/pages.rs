@@ -1,12 +1,13 @@
-//! Web pages: a main object, and what it embeds, each of them a transfer for which the transport opens a connection of its own.
+//! Web pages: a main object and embedded objects, each of which is a transfer over a separate connection.
 //!
-//! This source hears when its writes are complete ([`Pages::ended`]): what is embedded is known when the main object has come, only so
-//! many objects of a page are under way at once, and who reads a page has it first. All that is random of a page is drawn from streams
-//! of its user, in the order of the user's pages: another transport or another path changes when pages come, and nothing in them.
+//! The source is notified when its writes are complete ([`Pages::ended`]). Embedded objects are requested after the
+//! main object has arrived, the number of parallel transfers of a page is limited, and a user reads a page only when it
+//! is complete. All random values of a page are drawn from streams of its user, in the order of the user's pages. The
+//! transport and the path therefore affect the times of pages, but not their contents.
 
 use super::Context;
-use super::draw::{Law, exponential};
-use super::sessions::{Arrivals, Coming};
+use super::draw::{Distribution, exponential};
+use super::sessions::{ArrivalTimes, Arrivals};
 use super::sizes::{LognormalSizes, SessionSizes, Sizes};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
@@ -14,43 +15,42 @@ use crate::write::{Write, WriteSize};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, Options as _, Random};
 use std::collections::BTreeMap;
 
-/// Each has streams of its own, and may have [`PagesOptions::connections`] sessions open.
+/// Maximum number of users; each has separate random streams and up to [`PagesOptions::connections`] open sessions.
 const MOST_USERS: u32 = 10_000;
 const MOST_CONNECTIONS: u32 = 1_000;
 const MOST_OBJECTS: u32 = 1_000;
-/// A page that comes when so many are under way is refused, as a session is.
+/// Maximum number of pages in progress; further pages are refused, as sessions are.
 const MOST_PAGES: usize = 1 << 16;
-/// Nobody turns pages faster than this.
 const LEAST_READING: Duration = Duration::from_micros(1);
 
-/// Options of `kind = "pages"`. Those of one user are those of IEEE 802.16m-08/004r5, section 10.1.
+/// Options of `kind = "pages"`. The preset for one user is that of IEEE 802.16m-08/004r5, section 10.1.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PagesOptions {
-    /// How many users there are, each of whom reads page after page; absent with `arrivals`, else 1. At most 10000.
+    /// Number of users who read page after page, 1 to 10000; absent: 1. Excludes `arrivals`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub users: Option<u32>,
-    /// When pages come, whatever became of those before; absent where users read.
+    /// Arrivals of pages, independent of earlier pages; absent if users read.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
-    /// Mean of the exponential time from when a user has a page to when the next one is asked for. From 1 us.
+    /// Mean of the exponential time from the completion of a page to the user's next request, at least 1us.
     pub reading_time: Duration,
-    /// Mean of the exponential time from when the main object has come to when what it embeds is asked for.
+    /// Mean of the exponential time from the arrival of the main object to the requests of embedded objects.
     pub parsing_time: Duration,
-    /// How many bytes main objects have.
+    /// Sizes of main objects.
     pub main: SessionSizes,
-    /// How many bytes embedded objects have.
+    /// Sizes of embedded objects.
     pub embedded: SessionSizes,
-    /// How many objects a page embeds.
+    /// Number of embedded objects of a page.
     pub objects: ObjectCounts,
-    /// How many objects of a page are under way at once; 1 to 1000.
+    /// Maximum number of parallel transfers of a page, 1 to 1000.
     pub connections: u32,
-    /// How many pages there are at all; absent, no end.
+    /// Maximum number of pages, at least 1; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub most: Option<u64>,
 }
 
-/// How many objects a page embeds.
+/// Number of embedded objects of a page.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -59,13 +59,13 @@ pub struct PagesOptions {
     schemars(transform = super::sizes::describe_keys)
 )]
 pub enum ObjectCounts {
-    /// Few have most of them.
+    /// Truncated Pareto distribution.
     Pareto(ParetoObjects),
-    /// All alike; 0 to 1000.
+    /// Constant number, 0 to 1000.
     Constant(#[cfg_attr(feature = "schema", serde(deserialize_with = "deserialize_objects"))] u32),
 }
 
-/// Says the range of a page's objects, which is not that of the type.
+/// Deserializes a number of objects with its range in errors.
 #[cfg(feature = "schema")]
 fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     use serde::de::{Error, Unexpected, Visitor};
@@ -90,15 +90,15 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     deserializer.deserialize_u32(Objects)
 }
 
-/// min(X, maximum) - minimum, to the nearest whole number, where P(X > x) = (minimum/x)^shape.
+/// Distribution min(X, maximum) - minimum, rounded to whole numbers, where P(X > x) = (minimum/x)^shape.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoObjects {
-    /// The least of X, which is no object yet; from 1.
+    /// Minimum of X, which means no embedded object; at least 1.
     pub minimum: u32,
-    /// The exponent: above 0 to 100.
+    /// Shape parameter, above 0 and at most 100.
     pub shape: f64,
-    /// The most of X: above the minimum, by 1000 at most.
+    /// Maximum of X, above `minimum` by at most 1000.
     pub maximum: u32,
 }
 
@@ -115,8 +115,8 @@ impl ParetoObjects {
         }
     }
 
-    const fn law(&self) -> Law {
-        Law::Pareto { least: self.minimum as f64, shape: self.shape }
+    const fn distribution(&self) -> Distribution {
+        Distribution::Pareto { least: self.minimum as f64, shape: self.shape }
     }
 }
 
@@ -125,13 +125,13 @@ impl ObjectCounts {
         match self {
             Self::Pareto(pareto) => pareto.check(),
             Self::Constant(count) if *count > MOST_OBJECTS => {
-                Err(OptionError::new("objects", format!("{count} objects are no page: from 0 to {MOST_OBJECTS}")))
+                Err(OptionError::new("objects", format!("{count} is out of range: from 0 to {MOST_OBJECTS}")))
             }
             Self::Constant(_) => Ok(()),
         }
     }
 
-    /// The mean: of whole numbers the sum over n of P(N > n).
+    /// Returns the mean: for whole numbers, the sum over n of P(N > n).
     fn mean(&self) -> f64 {
         match self {
             Self::Pareto(ParetoObjects { minimum, shape, maximum }) => (0..maximum.saturating_sub(*minimum))
@@ -145,7 +145,7 @@ impl ObjectCounts {
         match self {
             Self::Pareto(pareto) => {
                 let most = f64::from(pareto.maximum);
-                (pareto.law().draw(random).min(most) - f64::from(pareto.minimum)).round() as u32
+                (pareto.distribution().draw(random).min(most) - f64::from(pareto.minimum)).round() as u32
             }
             Self::Constant(count) => *count,
         }
@@ -153,7 +153,7 @@ impl ObjectCounts {
 }
 
 impl PagesOptions {
-    /// Twice as many pages as are expected, and ten more a user.
+    /// Returns a bound: twice the expected number of pages, and ten more per user.
     pub(super) fn writes_within(&self, length: Duration) -> u64 {
         let pages = match &self.arrivals {
             Some(arrivals) => arrivals.within(length),
@@ -200,7 +200,7 @@ impl headway_units::Options for PagesOptions {
             (None, _) => {}
         }
         if self.reading_time < LEAST_READING {
-            let message = format!("{} is no reading: reading_time is at least {LEAST_READING}", self.reading_time);
+            let message = format!("{} is out of range: reading_time is at least {LEAST_READING}", self.reading_time);
             return fail("reading_time", message);
         }
         self.main.check("main")?;
@@ -211,7 +211,7 @@ impl headway_units::Options for PagesOptions {
             return fail("connections", message);
         }
         if self.most == Some(0) {
-            return fail("most", "0 pages are no source: most is at least 1".to_owned());
+            return fail("most", "0 is out of range: most is at least 1".to_owned());
         }
         Ok(())
     }
@@ -223,21 +223,20 @@ impl headway_units::Options for PagesOptions {
     }
 }
 
-/// What has become of a page.
+/// Event of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageEvent {
-    /// Its main object is asked for now.
+    /// Its main object is requested at this time.
     Began(Instant),
-    /// All of a page that began then has come.
+    /// The page requested at this time has arrived completely.
     Completed(Instant),
-    /// The page that began then, or one of its objects, found no room. Nothing more of it is asked for.
+    /// The page requested at this time, or one of its objects, was refused. No more of its objects are requested.
     Refused(Instant),
 }
 
-/// Who reads pages, and draws what is in them.
+/// Reader of pages, with the random streams of their contents.
 #[derive(Debug)]
 struct User {
-    /// How many there have been.
     pages: u64,
     main: Random,
     objects: Random,
@@ -254,49 +253,47 @@ impl User {
     }
 }
 
-/// A page that is under way.
+/// Page in progress.
 #[derive(Debug)]
 struct Page {
     user: usize,
-    began: Instant,
+    started: Instant,
     parsing: Duration,
-    /// The sizes of what it embeds.
+    /// Random stream of the sizes of embedded objects.
     sizes: Random,
-    /// Embedded objects that were asked for, and those that were not yet.
-    asked: u32,
+    /// Embedded objects requested, and those not yet requested.
+    requested: u32,
     left: u32,
-    /// Objects under way.
     open: u32,
-    /// Whether it is noted when the next object is asked for.
-    waits: bool,
+    /// Whether the request of the next object is scheduled.
+    is_scheduled: bool,
     refused: bool,
 }
 
-/// What comes at its time.
 #[derive(Clone, Copy, Debug)]
 enum Due {
-    /// This user asks for a page.
+    /// This user requests a page.
     Page(usize),
-    /// Of this page an object is asked for.
+    /// An object of this page is requested.
     Object(u64),
 }
 
-/// Pages, running: a write for each object.
+/// State of a source of pages, with one write per object.
 #[derive(Debug)]
 pub struct Pages {
     options: PagesOptions,
     main: Sizes,
     embedded: Sizes,
-    /// By arrivals there is one, who draws for all pages and waits for none.
+    /// Users. With `arrivals` there is one, for all pages, without waiting.
     users: Vec<User>,
-    coming: Option<Coming>,
-    /// Of one instant what was noted first.
+    arrival_times: Option<ArrivalTimes>,
+    /// Scheduled events by time, simultaneous ones in the order of scheduling.
     due: BTreeMap<(Instant, u64), Due>,
-    noted: u64,
-    /// Pages under way by their numbers.
+    scheduled: u64,
+    /// Pages in progress by number.
     pages: BTreeMap<u64, Page>,
-    begun: u64,
-    /// Which page each write is of that is not complete.
+    started_pages: u64,
+    /// Page of each incomplete write.
     objects: BTreeMap<u64, u64>,
     written: u64,
     events: Vec<PageEvent>,
@@ -307,56 +304,56 @@ impl Pages {
     pub(super) fn new(options: &PagesOptions, context: Context) -> Result<Self, OptionError> {
         options.check()?;
         let Context { start, stop, mut random, .. } = context;
-        let coming = Random::new(random.bits(), "arrivals");
-        let coming = options.arrivals.as_ref().map(|arrivals| Coming::new(arrivals, start, coming));
+        let arrival_times = Random::new(random.bits(), "arrivals");
+        let arrival_times = options.arrivals.as_ref().map(|arrivals| ArrivalTimes::new(arrivals, start, arrival_times));
         let users = (0..options.users.unwrap_or(1)).map(|_| User::new(Random::new(random.bits(), "user"))).collect();
         let mut pages = Self {
             options: options.clone(),
             main: Sizes::new(&options.main, "main")?,
             embedded: Sizes::new(&options.embedded, "embedded")?,
             users,
-            coming,
+            arrival_times,
             due: BTreeMap::new(),
-            noted: 0,
+            scheduled: 0,
             pages: BTreeMap::new(),
-            begun: 0,
+            started_pages: 0,
             objects: BTreeMap::new(),
             written: 0,
             events: Vec::new(),
             stop: stop.unwrap_or(Instant::FAR_FUTURE),
         };
-        if pages.coming.is_none() {
-            (0..pages.users.len()).for_each(|user| pages.reads(start, user));
+        if pages.arrival_times.is_none() {
+            (0..pages.users.len()).for_each(|user| pages.schedule_page(start, user));
         }
         Ok(pages)
     }
 
-    fn note(&mut self, at: Instant, what: Due) {
-        self.noted += 1;
-        self.due.insert((at, self.noted), what);
+    fn schedule(&mut self, at: Instant, what: Due) {
+        self.scheduled += 1;
+        self.due.insert((at, self.scheduled), what);
     }
 
-    /// A user has a page, or begins: the next one comes when it is read. There is no moment at which somebody is likelier to end, so
-    /// the first reading is like all others.
-    fn reads(&mut self, now: Instant, user: usize) {
+    /// Schedules the next page of a user who has completed a page or starts. The exponential distribution is
+    /// memoryless, so the first reading time has the same distribution.
+    fn schedule_page(&mut self, now: Instant, user: usize) {
         if let Some(reader) = self.users.get_mut(user) {
             let time = exponential(&mut reader.reading, self.options.reading_time);
-            self.note(now + time.max(Duration::from_nanos(1)), Due::Page(user));
+            self.schedule(now + time.max(Duration::from_nanos(1)), Due::Page(user));
         }
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        let coming = self.coming.as_ref().map(Coming::next);
+        let arrival_times = self.arrival_times.as_ref().map(ArrivalTimes::next);
         let due = self.due.first_key_value().map(|((at, _), _)| *at);
-        coming.into_iter().chain(due).min().filter(|due| *due < self.stop)
+        arrival_times.into_iter().chain(due).min().filter(|due| *due < self.stop)
     }
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         loop {
             let due = self.poll_timeout().filter(|due| *due <= now)?;
-            let size = match self.coming.as_mut().filter(|coming| coming.next() == due) {
-                Some(coming) => {
-                    coming.step();
+            let size = match self.arrival_times.as_mut().filter(|arrival_times| arrival_times.next() == due) {
+                Some(arrival_times) => {
+                    arrival_times.step();
                     self.begin(due, 0)
                 }
                 None => match self.due.pop_first()?.1 {
@@ -373,10 +370,10 @@ impl Pages {
         }
     }
 
-    /// A page is asked for: the size of its main object.
+    /// Requests a page and returns the size of its main object.
     fn begin(&mut self, now: Instant, user: usize) -> Option<Bytes> {
-        if self.begun >= self.options.most.unwrap_or(u64::MAX) {
-            self.coming = None;
+        if self.started_pages >= self.options.most.unwrap_or(u64::MAX) {
+            self.arrival_times = None;
             return None;
         }
         let reader = self.users.get_mut(user)?;
@@ -384,42 +381,43 @@ impl Pages {
         reader.pages += 1;
         let page = Page {
             user,
-            began: now,
+            started: now,
             parsing: exponential(&mut reader.parsing, self.options.parsing_time),
             sizes: Random::new(reader.embedded.bits(), "page"),
-            asked: 0,
+            requested: 0,
             left: self.options.objects.draw(&mut reader.objects),
             open: 1,
-            waits: false,
+            is_scheduled: false,
             refused: false,
         };
-        self.begun += 1;
+        self.started_pages += 1;
         self.events.push(PageEvent::Began(now));
         if self.pages.len() >= MOST_PAGES {
             self.events.push(PageEvent::Refused(now));
             return None;
         }
-        self.pages.insert(self.begun, page);
-        self.objects.insert(self.written, self.begun);
+        self.pages.insert(self.started_pages, page);
+        self.objects.insert(self.written, self.started_pages);
         Some(size)
     }
 
-    /// One more object is asked for: its size.
+    /// Requests an embedded object and returns its size.
     fn next_object(&mut self, now: Instant, number: u64) -> Option<Bytes> {
         let page = self.pages.get_mut(&number)?;
         page.left = page.left.checked_sub(1)?;
-        let size = self.embedded.size(u64::from(page.asked), &mut page.sizes);
-        page.asked += 1;
+        let size = self.embedded.size(u64::from(page.requested), &mut page.sizes);
+        page.requested += 1;
         page.open += 1;
-        page.waits = page.left > 0 && page.open < self.options.connections;
-        if page.waits {
-            self.note(now, Due::Object(number));
+        page.is_scheduled = page.left > 0 && page.open < self.options.connections;
+        if page.is_scheduled {
+            self.schedule(now, Due::Object(number));
         }
         self.objects.insert(self.written, number);
         Some(size)
     }
 
-    /// The transfer of a write, counted from 0, is complete; or it was `refused`. At what time the source must be asked may be another then.
+    /// Handles the end of the transfer of a write, counted from 0: completion, or refusal if `refused`. May change the
+    /// result of `poll_timeout`.
     pub fn ended(&mut self, now: Instant, write: u64, refused: bool) {
         let Some(number) = self.objects.remove(&write) else { return };
         let Some(page) = self.pages.get_mut(&number) else { return };
@@ -429,22 +427,22 @@ impl Pages {
             page.left = 0;
         }
         if page.left > 0 {
-            if !page.waits {
-                page.waits = true;
-                let wait = if page.asked == 0 { page.parsing } else { Duration::ZERO };
-                self.note(now + wait, Due::Object(number));
+            if !page.is_scheduled {
+                page.is_scheduled = true;
+                let wait = if page.requested == 0 { page.parsing } else { Duration::ZERO };
+                self.schedule(now + wait, Due::Object(number));
             }
         } else if page.open == 0 {
-            let Page { user, began, refused, .. } = *page;
+            let Page { user, started, refused, .. } = *page;
             self.pages.remove(&number);
-            self.events.push(if refused { PageEvent::Refused(began) } else { PageEvent::Completed(began) });
+            self.events.push(if refused { PageEvent::Refused(started) } else { PageEvent::Completed(started) });
             if self.options.arrivals.is_none() {
-                self.reads(now, user);
+                self.schedule_page(now, user);
             }
         }
     }
 
-    /// What has become of pages since this was asked last.
+    /// Returns the events since the last call.
     pub fn events(&mut self) -> impl Iterator<Item = PageEvent> {
         self.events.drain(..)
     }

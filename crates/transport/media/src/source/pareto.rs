@@ -1,26 +1,26 @@
-//! Bursts and silences of Pareto lengths, some of them very long (ns-2 `Application/Traffic/Pareto`).
-//!
-//! Many of these together are self-similar traffic. What a burst and a silence are is in `on_off`.
+//! Bursts and silences of Pareto lengths (ns-2 `Application/Traffic/Pareto`); see `on_off`. The sum of many such
+//! sources is self-similar.
 
 use super::Context;
-use super::draw::Law;
+use super::draw::Distribution;
 use super::on_off::{OnOff, on_off_options};
 use headway_units::{Dialect, OptionError};
 
 on_off_options! {
     /// Options of `kind = "pareto"`: `rate`, and one of `size` and `payload`.
     ParetoOptions {
-        /// The exponent of both laws: above 1, so that there is a mean; up to 2 the variance is infinite (ns-2 `shape_`).
+        /// Shape parameter of both distributions, above 1 and at most 100 (ns-2 `shape_`). Up to 2 the variance is
+        /// infinite.
         shape: f64 = 1.5,
     }
 }
 
 impl ParetoOptions {
     pub(super) fn start(&self, context: Context) -> Result<OnOff, OptionError> {
-        let (told, shape) = (self.told(), self.shape);
-        let burst = Law::pareto(told.mean_packets(), shape);
-        let idle = Law::pareto(told.idle_time.as_secs_f64(), shape);
-        OnOff::new(&told, WHAT, burst, idle, context)
+        let (common, shape) = (self.common(), self.shape);
+        let burst = Distribution::pareto(common.mean_packets(), shape);
+        let idle = Distribution::pareto(common.idle_time.as_secs_f64(), shape);
+        OnOff::new(&common, WHAT, burst, idle, context)
     }
 }
 
@@ -28,14 +28,14 @@ const WHAT: &str = "a pareto";
 
 impl headway_units::Options for ParetoOptions {
     fn preset(_: Dialect) -> Self {
-        Self::usual()
+        Self::defaults()
     }
 
     fn check(&self) -> Result<(), OptionError> {
         if !(self.shape > 1.0 && self.shape <= 100.0) {
-            let message = format!("{} is out of range: above 1, so that there is a mean, and at most 100", self.shape);
+            let message = format!("{} is out of range: above 1 and at most 100", self.shape);
             return Err(OptionError::new("shape", message));
         }
-        self.told().check(WHAT)
+        self.common().check(WHAT)
     }
 }

@@ -1,4 +1,4 @@
-//! Plays a media trace: real frames at their real times, whatever the network does.
+//! Playback of a media trace: recorded frames at their recorded times, independent of the network.
 
 use super::Context;
 use super::trace::{Frame, Trace};
@@ -12,48 +12,48 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TraceOptions {
-    /// The trace's text, as [`Trace`] reads it.
+    /// Path of the trace file, in the format of [`Trace`].
     pub file: String,
-    /// Whether the trace starts again after its [`period`](Trace::period), for ever.
+    /// Whether the trace repeats after its [`period`](Trace::period), without end.
     #[cfg_attr(feature = "schema", serde(rename = "loop"))]
     pub looped: bool,
-    /// Which of its streams are sent. The others' time passes all the same, so that two flows that share a file stay
-    /// in step.
+    /// Streams that are sent. The time of others passes, so that two flows with the same file stay synchronized.
     pub streams: Streams,
-    /// From one frame to the next, from 1ns to 1000s, of a trace without times (raw H.264); of others they are in the file.
+    /// Time between frames of a trace without times (raw H.264), from 1ns to 1000s. Absent for other traces.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub frame_interval: Option<Duration>,
-    /// How long a frame is of use after the encoder handed it over; absent, for ever.
+    /// Time after which a frame is useless to the receiver, counted from its encoding, at least 1ns; absent: without
+    /// limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub lifetime: Option<Duration>,
-    /// Which goes first where a queue may choose: 0 before 1. Of sound.
+    /// Priority of audio; 0 is the most urgent.
     pub audio_priority: u8,
-    /// The same of video of no particular type.
+    /// Priority of video without a frame type.
     pub video_priority: u8,
-    /// The same of I-frames.
+    /// Priority of I frames.
     pub i_priority: u8,
-    /// The same of P-frames.
+    /// Priority of P frames.
     pub p_priority: u8,
-    /// The same of B-frames.
+    /// Priority of B frames.
     pub b_priority: u8,
-    /// The same of all else.
+    /// Priority of other data.
     pub data_priority: u8,
 }
 
-/// A choice of streams.
+/// Selection of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Streams {
-    /// Everything in the file.
+    /// All streams of the file.
     All,
-    /// Sound only.
+    /// Audio only.
     Audio,
-    /// Pictures only.
+    /// Video only.
     Video,
 }
 
 impl Streams {
-    const fn takes(self, kind: MediaKind) -> bool {
+    const fn includes(self, kind: MediaKind) -> bool {
         match self {
             Self::All => true,
             Self::Audio => matches!(kind, MediaKind::Audio),
@@ -67,7 +67,7 @@ impl Streams {
 impl TraceOptions {
     fn chosen<'a>(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Frame> + use<'a> {
         let streams = self.streams;
-        trace.frames().iter().filter(move |frame| streams.takes(frame.kind))
+        trace.frames().iter().filter(move |frame| streams.includes(frame.kind))
     }
 
     const fn priority(&self, kind: MediaKind) -> u8 {
@@ -81,22 +81,21 @@ impl TraceOptions {
         }
     }
 
-    /// Returns how many nanoseconds one of the trace's is.
+    /// Returns the length of a nanosecond of the trace, in ns.
     fn tick(&self, trace: &Trace) -> u64 {
         self.frame_interval.filter(|_| !trace.is_timed()).map_or(1, Duration::as_nanos)
     }
 
-    /// Checks that the times are either in the trace or in the options.
     fn check_times(&self, trace: &Trace) -> Result<(), OptionError> {
         let wrong = |message| Err(OptionError::new("frame_interval", message));
         match (trace.is_timed(), self.frame_interval) {
             (false, None) => wrong(format!(
-                "the packets of \"{}\" have no times, as those of raw H.264: write frame_interval = \"40ms\" for 25 frames a \
+                "the packets of \"{}\" have no times, as in raw H.264: write frame_interval = \"40ms\" for 25 frames a \
                  second, or name pts_time and dts_time in ffprobe's -show_entries packet=..",
                 self.file
             )),
             (true, Some(_)) => {
-                wrong(format!("the packets of \"{}\" have times of their own: leave frame_interval out", self.file))
+                wrong(format!("the packets of \"{}\" already have times: omit frame_interval", self.file))
             }
             _ => Ok(()),
         }
@@ -115,8 +114,8 @@ impl TraceOptions {
 }
 
 impl headway_units::Options for TraceOptions {
-    /// Sound before pictures: a lost syllable costs more than a lost frame, and less to send. Then a frame that others need
-    /// before those.
+    /// Audio has priority over video, since a lost syllable costs more than a lost frame and is cheaper to send.
+    /// Reference frames have priority over the frames that depend on them.
     fn preset(_: Dialect) -> Self {
         Self {
             file: String::new(),
@@ -135,7 +134,7 @@ impl headway_units::Options for TraceOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.file.is_empty() {
-            return Err(OptionError::new("file", "a trace source needs file, a text that ffprobe wrote"));
+            return Err(OptionError::new("file", "a trace source needs file, the output of ffprobe"));
         }
         let range = Duration::from_nanos(1)..=Duration::from_secs(1000);
         if self.frame_interval.is_some_and(|interval| !range.contains(&interval)) {
@@ -145,18 +144,17 @@ impl headway_units::Options for TraceOptions {
     }
 }
 
-/// A media trace, playing. The trace's first frame is at the start.
+/// State of the playback of a trace. The first frame is at the start.
 #[derive(Debug)]
 pub struct Playback {
     trace: Arc<Trace>,
     options: TraceOptions,
-    /// How many nanoseconds one of the trace's is.
+    /// Length of a nanosecond of the trace, in ns.
     tick: u64,
     start: Instant,
     stop: Instant,
-    /// How often the trace has been played to its end.
     round: u64,
-    /// The next frame to send; at the end of the trace there is none.
+    /// Index of the next frame to send; the number of frames at the end of the trace.
     next: usize,
 }
 
@@ -171,7 +169,7 @@ impl Playback {
             return Err(OptionError::new("streams", message));
         }
         if options.looped && trace.period().is_zero() {
-            let message = format!("\"{}\" lasts no time and cannot be repeated: leave loop out", options.file);
+            let message = format!("\"{}\" lasts no time and cannot be repeated: omit loop", options.file);
             return Err(OptionError::new("loop", message));
         }
         let mut playback = Self {
@@ -187,10 +185,10 @@ impl Playback {
         Ok(playback)
     }
 
-    /// Goes to the first chosen frame from `index` on, in the next round if need be.
+    /// Moves to the first selected frame from `index` on, in the next round if necessary.
     fn seek(&mut self, index: usize) {
         let frames = self.trace.frames();
-        let find = |from: usize| (from..frames.len()).find(|index| self.options.streams.takes(frames[*index].kind));
+        let find = |from: usize| (from..frames.len()).find(|index| self.options.streams.includes(frames[*index].kind));
         self.next = match find(index) {
             Some(found) => found,
             None if self.options.looped => {
@@ -227,7 +225,7 @@ mod tests {
     use super::*;
     use headway_units::{Bytes, Options as _, Random};
 
-    /// A picture each 40 ms, sound each 20 ms, both from 0; the trace repeats after 80 ms.
+    /// Video every 40 ms and audio every 20 ms, both from 0; the trace repeats after 80 ms.
     const SMALL: &str = "packet|codec_type=video|dts_time=0.00|size=9000|flags=K_\n\
                          packet|codec_type=audio|dts_time=0.00|size=80|flags=K_\n\
                          packet|codec_type=audio|dts_time=0.02|size=81|flags=K_\n\
@@ -247,7 +245,7 @@ mod tests {
         Playback::new(options, context)
     }
 
-    /// Milliseconds after the start, and bytes.
+    /// Returns milliseconds after the start, and bytes.
     fn sent(playback: &mut Playback) -> Vec<(u64, u64)> {
         std::iter::from_fn(|| {
             let due = playback.poll_timeout()?;
@@ -267,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_poll_gets_all_that_is_due_with_its_own_times() {
+    fn a_late_poll_returns_all_due_writes_with_their_times() {
         let mut playback = play(&options(|o| o.lifetime = Some(Duration::from_millis(100))), SMALL, None).unwrap();
         assert_eq!(playback.poll(Instant::from_nanos(999_999_999)), None);
         let now = Instant::from_millis(1_030);
@@ -280,7 +278,7 @@ mod tests {
         assert_eq!(playback.poll_timeout(), Some(Instant::from_millis(1_040)));
     }
 
-    /// Sound, then I, P and B, each as the options say.
+    /// Priorities of audio, I, P and B frames are those of the options.
     #[test]
     fn priorities_follow_the_kinds() {
         let text = "packet|codec_type=video|dts_time=0.00|pts_time=0.04|size=5|flags=K_\n\
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_streams_keep_step_with_each_other() {
+    fn selected_streams_stay_synchronized() {
         let stop = Some(Instant::from_millis(1_160));
         let only = |streams| options(|o| (o.looped, o.streams) = (true, streams));
         let mut video = play(&only(Streams::Video), SMALL, stop).unwrap();
@@ -325,7 +323,8 @@ mod tests {
         assert_eq!(sent(&mut audio), [(0, 80), (20, 81), (40, 82), (80, 80), (100, 81), (120, 82)]);
     }
 
-    /// ffprobe 5.1.9 of raw H.264: no packet has a time. At 25 frames a second one is sent each 40 ms, and the round begins again after the last.
+    /// ffprobe 5.1.9 of raw H.264: packets have no times. At 25 frames/s one is sent every 40 ms, and the next round
+    /// follows the last frame.
     #[test]
     fn raw_h264_needs_an_interval() {
         let line =
@@ -345,11 +344,7 @@ mod tests {
         assert_eq!(times, [0, 40, 80, 120, 160]);
         assert_eq!(looped.writes_within(&Trace::parse(&raw).unwrap(), Duration::from_millis(240)), 9);
         let error = play(&options(paced), SMALL, None).unwrap_err();
-        assert!(
-            error.key == "frame_interval" && error.message.contains("have times of their own"),
-            "{}",
-            error.message
-        );
+        assert!(error.key == "frame_interval" && error.message.contains("already have times"), "{}", error.message);
         assert_eq!(options(|o| o.frame_interval = Some(Duration::ZERO)).check().unwrap_err().key, "frame_interval");
     }
 
@@ -364,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_played_is_refused() {
+    fn invalid_traces_and_options_are_rejected() {
         let one_frame = "packet|codec_type=video|dts_time=7|size=1";
         let refused = |o: &TraceOptions, text| play(o, text, None).unwrap_err().key;
         assert_eq!(refused(&options(|o| o.streams = Streams::Audio), one_frame), "streams");

@@ -1,35 +1,34 @@
-//! Sessions that come and go: each write is a transfer of its own, for which the transport opens a connection of its own.
+//! Sessions: each write is a separate transfer, for which the transport opens a connection.
 //!
-//! Arrivals and sizes have a random stream each, seeded by the flow's: a transport that sends otherwise, or another law of the one,
-//! changes nothing of the other. Sizes are the application's bytes.
+//! Arrivals and sizes have separate random streams, seeded by the flow's: neither the transport nor the distribution of
+//! one affects the other. Sizes are application data.
 
 use super::Context;
-use super::draw::Law;
+use super::draw::Distribution;
 use super::sizes::{SessionSizes, Sizes};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
-/// Sessions closer together than this are no traffic that anybody simulates.
 const LEAST_GAP: Duration = Duration::from_micros(1);
 
 /// Options of `kind = "sessions"`: `arrivals` and `sizes`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SessionsOptions {
-    /// When sessions come.
+    /// Arrivals of sessions.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub arrivals: Option<Arrivals>,
-    /// How many bytes each of them has to send.
+    /// Sizes of sessions.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sizes: Option<SessionSizes>,
-    /// How many sessions there are at all; absent, no end.
+    /// Maximum number of sessions, at least 1; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub most: Option<u64>,
 }
 
-/// When sessions come.
+/// Arrivals of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",
@@ -38,16 +37,17 @@ pub struct SessionsOptions {
     schemars(transform = super::sizes::describe_keys)
 )]
 pub enum Arrivals {
-    /// An exponential time of this mean after each other, the first after the flow's start: a Poisson process. From 1 us.
+    /// Poisson process with this mean time between arrivals, the first after the start of the flow; at least 1us.
     Poisson(Duration),
-    /// One at the flow's start, and one each time that this has passed. From 1 us.
+    /// Periodic arrivals with this interval, the first at the start of the flow; at least 1us.
     Every(Duration),
-    /// At these times after the flow's start, in their order.
+    /// Arrivals at these times after the start of the flow, in increasing order.
     At(Vec<Duration>),
 }
 
 impl Arrivals {
-    /// Of a Poisson process twice the mean and a hundred: hardly ever are there more.
+    /// Returns an upper bound of the arrivals in `length`: for a Poisson process twice the mean plus 100, which is
+    /// rarely exceeded.
     pub(super) fn within(&self, length: Duration) -> u64 {
         let gaps = |gap: Duration| length.as_nanos() / gap.as_nanos().max(1);
         match self {
@@ -63,7 +63,7 @@ impl Arrivals {
             Self::Poisson(gap) | Self::Every(gap) if *gap < LEAST_GAP => {
                 fail(format!("{gap} from one session to the next is too short: at least {LEAST_GAP}"))
             }
-            Self::At(times) if times.is_empty() => fail("nothing ever comes: write one time at least".to_owned()),
+            Self::At(times) if times.is_empty() => fail("the list is empty: write at least one time".to_owned()),
             Self::At(times) if !times.is_sorted() => fail("each time must not be before the one before it".to_owned()),
             _ => Ok(()),
         }
@@ -71,8 +71,8 @@ impl Arrivals {
 }
 
 impl SessionsOptions {
-    /// Both, of options that make sense.
-    fn laws(&self) -> Result<(&Arrivals, &SessionSizes), OptionError> {
+    /// Returns arrivals and sizes, or the first invalid option.
+    fn distributions(&self) -> Result<(&Arrivals, &SessionSizes), OptionError> {
         let Some(arrivals) = &self.arrivals else {
             let message = "sessions need arrivals, by poisson, every or at: write them";
             return Err(OptionError::new("arrivals", message).such_as("{ poisson = \"45ms\" }"));
@@ -92,7 +92,7 @@ impl SessionsOptions {
             return Err(OptionError::new("sizes", message));
         }
         if self.most == Some(0) {
-            return Err(OptionError::new("most", "0 sessions are no source: most is at least 1"));
+            return Err(OptionError::new("most", "0 is out of range: most is at least 1"));
         }
         Ok((arrivals, sizes))
     }
@@ -109,46 +109,44 @@ impl headway_units::Options for SessionsOptions {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        self.laws().map(drop)
+        self.distributions().map(drop)
     }
 }
 
-/// How the next time is found.
 #[derive(Debug)]
 enum NextTime {
-    Poisson(Law, Random),
+    Poisson(Distribution, Random),
     Every(Duration),
     At(Box<[Duration]>),
 }
 
-/// Arrivals, running.
 #[derive(Debug)]
-pub(super) struct Coming {
+pub(super) struct ArrivalTimes {
     next_time: NextTime,
     start: Instant,
-    /// How many have come.
     arrived: u64,
     next: Instant,
 }
 
-impl Coming {
+impl ArrivalTimes {
     pub(super) fn new(arrivals: &Arrivals, start: Instant, random: Random) -> Self {
         let next_time = match arrivals {
-            Arrivals::Poisson(gap) => NextTime::Poisson(Law::Exponential { mean: gap.as_nanos() as f64 }, random),
+            Arrivals::Poisson(gap) => {
+                NextTime::Poisson(Distribution::Exponential { mean: gap.as_nanos() as f64 }, random)
+            }
             Arrivals::Every(gap) => NextTime::Every(*gap),
             Arrivals::At(times) => NextTime::At(times.as_slice().into()),
         };
-        let mut coming = Self { next_time, start, arrived: 0, next: start };
-        coming.find();
-        coming
+        let mut arrival_times = Self { next_time, start, arrived: 0, next: start };
+        arrival_times.find();
+        arrival_times
     }
 
-    /// When the next comes; far in the future if none does.
+    /// Returns the time of the next arrival; `FAR_FUTURE` if none.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// The next has come.
     pub(super) fn step(&mut self) {
         self.arrived += 1;
         self.find();
@@ -156,8 +154,10 @@ impl Coming {
 
     fn find(&mut self) {
         self.next = match &mut self.next_time {
-            // Not two at one nanosecond: a source does not stand still.
-            NextTime::Poisson(law, random) => self.next + Duration::from_nanos((law.draw(random) as u64).max(1)),
+            // At least 1 ns apart, so that a source always advances.
+            NextTime::Poisson(distribution, random) => {
+                self.next + Duration::from_nanos((distribution.draw(random) as u64).max(1))
+            }
             NextTime::Every(gap) => self.start + *gap * self.arrived,
             NextTime::At(times) => {
                 let time = usize::try_from(self.arrived).ok().and_then(|index| times.get(index));
@@ -167,10 +167,10 @@ impl Coming {
     }
 }
 
-/// Sessions, running: a write each.
+/// State of a source of sessions, with one write per session.
 #[derive(Debug)]
 pub struct Sessions {
-    coming: Coming,
+    arrival_times: ArrivalTimes,
     sizes: Sizes,
     random: Random,
     most: u64,
@@ -179,11 +179,11 @@ pub struct Sessions {
 
 impl Sessions {
     pub(super) fn new(options: &SessionsOptions, context: Context) -> Result<Self, OptionError> {
-        let (arrivals, sizes) = options.laws()?;
+        let (arrivals, sizes) = options.distributions()?;
         let Context { start, stop, mut random, .. } = context;
         let [of_arrivals, of_sizes] = ["arrivals", "sizes"].map(|name| Random::new(random.bits(), name));
         Ok(Self {
-            coming: Coming::new(arrivals, start, of_arrivals),
+            arrival_times: ArrivalTimes::new(arrivals, start, of_arrivals),
             sizes: Sizes::new(sizes, "sizes")?,
             random: of_sizes,
             most: options.most.unwrap_or(u64::MAX),
@@ -192,24 +192,24 @@ impl Sessions {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        Some(self.coming.next).filter(|next| *next < self.stop && self.coming.arrived < self.most)
+        Some(self.arrival_times.next).filter(|next| *next < self.stop && self.arrival_times.arrived < self.most)
     }
 
     pub(super) fn interval_s(&self) -> Option<f64> {
-        match &self.coming.next_time {
+        match &self.arrival_times.next_time {
             NextTime::Every(gap) => Some(gap.as_secs_f64()),
             NextTime::Poisson(..) | NextTime::At(_) => None,
         }
     }
 
     pub(super) const fn has_listed_times(&self) -> bool {
-        matches!(self.coming.next_time, NextTime::At(_))
+        matches!(self.arrival_times.next_time, NextTime::At(_))
     }
 
     pub(super) fn poll(&mut self, now: Instant) -> Option<Write> {
         let created = self.poll_timeout().filter(|due| *due <= now)?;
-        let size = WriteSize::Payload(self.sizes.size(self.coming.arrived, &mut self.random));
-        self.coming.step();
+        let size = WriteSize::Payload(self.sizes.size(self.arrival_times.arrived, &mut self.random));
+        self.arrival_times.step();
         Some(Write { size, kind: MediaKind::Data, priority: 0, created, expires: None, rest: WriteSize::NOTHING })
     }
 }

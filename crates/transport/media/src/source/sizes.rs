@@ -1,14 +1,14 @@
-//! Laws of how many bytes a transfer has: what sessions send, and the objects of pages. Sizes are the application's bytes.
+//! Distributions of transfer sizes, for sessions and the objects of pages. Sizes are application data.
 
-use super::draw::{Law, LognormalWithin};
+use super::draw::{Distribution, LognormalWithin};
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, OptionError, Random};
 
-/// Of a law within limits at least this share is within them: a draw that is not is drawn again.
+/// Minimum probability of a draw within the limits; other draws are repeated.
 const LEAST_SHARE: f64 = 0.01;
 
-/// How many bytes sessions have to send, each at least 1 B.
+/// Distribution of the sizes of sessions, each at least 1B.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -17,54 +17,56 @@ const LEAST_SHARE: f64 = 0.01;
     schemars(transform = describe_keys)
 )]
 pub enum SessionSizes {
-    /// Most are small, and a few have most of the bytes.
+    /// Pareto distribution: most sizes are small, and a few contain most of the bytes.
     Pareto(ParetoSizes),
-    /// The logarithm is normal, and the size within limits.
+    /// Lognormal distribution within limits.
     Lognormal(LognormalSizes),
-    /// Exponential with this mean.
+    /// Exponential distribution with this mean.
     Exponential(Bytes),
-    /// All alike.
+    /// Constant size.
     Constant(Bytes),
-    /// These, one after the other, and again from the first.
+    /// These sizes in order, repeated.
     List(Vec<Bytes>),
 }
 
-/// P(X > x) = (minimum/x)^shape: one of `mean` and `minimum`, where minimum = mean (shape - 1)/shape.
+/// Pareto distribution P(X > x) = (minimum/x)^shape, with one of `mean` and `minimum`, where minimum = mean (shape -
+/// 1)/shape.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct ParetoSizes {
-    /// The mean.
+    /// Mean, at least 1B.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub mean: Option<Bytes>,
-    /// The least.
+    /// Minimum, at least 1B.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub minimum: Option<Bytes>,
-    /// The exponent: above 0 to 100, above 1 with `mean`. Up to 2 the variance is infinite, up to 1 the mean.
+    /// Shape parameter, above 0 and at most 100; above 1 with `mean`. Up to 2 the variance is infinite, up to 1 also
+    /// the mean.
     pub shape: f64,
 }
 
-/// ln X is normal. A draw outside the limits is drawn again, so that the mean and the deviation of what is left are others.
+/// Lognormal distribution. Draws outside the limits are repeated, which changes the mean and the deviation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct LognormalSizes {
-    /// The mean without limits.
+    /// Mean without limits, at least 1B.
     pub mean: Bytes,
-    /// The standard deviation without limits.
+    /// Standard deviation without limits, at least 1B.
     pub deviation: Bytes,
-    /// The least; absent, 1 B.
+    /// Minimum; absent: 1B.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub minimum: Option<Bytes>,
-    /// The most; absent, no limit.
+    /// Maximum; absent: without limit.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub maximum: Option<Bytes>,
 }
 
-/// What is said of a law is said of its key, which is what editors show.
+/// Copies the description of each variant to its key, where editors show it.
 #[cfg(feature = "schema")]
 pub(super) fn describe_keys(schema: &mut schemars::Schema) {
-    for law in schema.get_mut("oneOf").and_then(|laws| laws.as_array_mut()).into_iter().flatten() {
-        let description = law.get("description").cloned();
-        let keys = law.get_mut("properties").and_then(|keys| keys.as_object_mut());
+    for variant in schema.get_mut("oneOf").and_then(|variants| variants.as_array_mut()).into_iter().flatten() {
+        let description = variant.get("description").cloned();
+        let keys = variant.get_mut("properties").and_then(|keys| keys.as_object_mut());
         for (key, description) in keys.into_iter().flatten().filter_map(|(_, key)| key.as_object_mut()).zip(description)
         {
             key.insert("description".to_owned(), description);
@@ -73,7 +75,7 @@ pub(super) fn describe_keys(schema: &mut schemars::Schema) {
 }
 
 impl ParetoSizes {
-    fn law(&self, key: &'static str) -> Result<Law, OptionError> {
+    fn distribution(&self, key: &'static str) -> Result<Distribution, OptionError> {
         let shape = self.shape;
         let fail = |message: String| Err(OptionError::new(key, message));
         if !(shape > 0.0 && shape <= 100.0) {
@@ -83,9 +85,9 @@ impl ParetoSizes {
             (Some(_), None) if shape <= 1.0 => {
                 fail(format!("sizes of shape {shape} have no mean: write minimum instead of mean, or a shape above 1"))
             }
-            (Some(mean), None) => at_least_a_byte(key, mean).map(|()| Law::pareto(mean.count() as f64, shape)),
+            (Some(mean), None) => at_least_a_byte(key, mean).map(|()| Distribution::pareto(mean.count() as f64, shape)),
             (None, Some(minimum)) => {
-                at_least_a_byte(key, minimum).map(|()| Law::Pareto { least: minimum.count() as f64, shape })
+                at_least_a_byte(key, minimum).map(|()| Distribution::Pareto { least: minimum.count() as f64, shape })
             }
             _ => {
                 fail("pareto needs mean or minimum, and not both, such as { mean = \"10kB\", shape = 1.5 }".to_owned())
@@ -102,66 +104,65 @@ fn at_least_a_byte(key: &'static str, size: Bytes) -> Result<(), OptionError> {
 }
 
 impl LognormalSizes {
-    fn law(&self, key: &'static str) -> Result<Law, OptionError> {
+    fn distribution(&self, key: &'static str) -> Result<Distribution, OptionError> {
         let Self { mean, deviation, minimum, maximum } = self;
         [Some(*mean), Some(*deviation), *minimum]
             .into_iter()
             .flatten()
             .try_for_each(|size| at_least_a_byte(key, size))?;
-        let law = LognormalWithin::new(
+        let distribution = LognormalWithin::new(
             mean.count() as f64,
             deviation.count() as f64,
             minimum.map_or(1.0, |size| size.count() as f64),
             maximum.map_or(f64::INFINITY, |size| size.count() as f64),
         );
-        if law.share_within() < LEAST_SHARE {
+        if distribution.share_within() < LEAST_SHARE {
             let message =
-                "hardly any size of this mean and deviation is between minimum and maximum: at least 1 % have to be";
+                "hardly any size of this mean and deviation is between minimum and maximum: expected at least 1 %";
             return Err(OptionError::new(key, message));
         }
-        Ok(Law::Lognormal(law))
+        Ok(Distribution::Lognormal(distribution))
     }
 }
 
 impl SessionSizes {
-    /// Errors name `key`, at which these stand.
+    /// Checks the distribution. Errors name `key`.
     pub(super) fn check(&self, key: &'static str) -> Result<(), OptionError> {
         match self {
-            Self::Pareto(pareto) => pareto.law(key).map(drop),
-            Self::Lognormal(lognormal) => lognormal.law(key).map(drop),
+            Self::Pareto(pareto) => pareto.distribution(key).map(drop),
+            Self::Lognormal(lognormal) => lognormal.distribution(key).map(drop),
             Self::Exponential(size) | Self::Constant(size) => at_least_a_byte(key, *size),
             Self::List(sizes) if sizes.is_empty() => {
-                Err(OptionError::new(key, "a transfer without a size sends nothing: write one size at least"))
+                Err(OptionError::new(key, "the list is empty: write at least one size"))
             }
             Self::List(sizes) => sizes.iter().try_for_each(|size| at_least_a_byte(key, *size)),
         }
     }
 }
 
-/// A law, ready to be drawn from.
 #[derive(Debug)]
 pub(super) enum Sizes {
-    Drawn(Law),
+    Drawn(Distribution),
     Constant(Bytes),
     List(Box<[Bytes]>),
 }
 
 impl Sizes {
-    pub(super) fn new(told: &SessionSizes, key: &'static str) -> Result<Self, OptionError> {
-        Ok(match told {
-            SessionSizes::Pareto(pareto) => Self::Drawn(pareto.law(key)?),
-            SessionSizes::Lognormal(lognormal) => Self::Drawn(lognormal.law(key)?),
-            SessionSizes::Exponential(mean) => Self::Drawn(Law::Exponential { mean: mean.count() as f64 }),
+    pub(super) fn new(sizes: &SessionSizes, key: &'static str) -> Result<Self, OptionError> {
+        Ok(match sizes {
+            SessionSizes::Pareto(pareto) => Self::Drawn(pareto.distribution(key)?),
+            SessionSizes::Lognormal(lognormal) => Self::Drawn(lognormal.distribution(key)?),
+            SessionSizes::Exponential(mean) => Self::Drawn(Distribution::Exponential { mean: mean.count() as f64 }),
             SessionSizes::Constant(size) => Self::Constant(*size),
             SessionSizes::List(list) => Self::List(list.as_slice().into()),
         })
     }
 
-    /// The size of what comes after `index` others, to the nearest byte and at least one.
+    /// Returns the size of transfer `index`, rounded to bytes, at least 1.
     pub(super) fn size(&self, index: u64, random: &mut Random) -> Bytes {
         match self {
             // `as` saturates.
-            Self::Drawn(law) => Bytes::new((law.draw(random).round() as u64).max(1)),
+            Self::Drawn(distribution) => Bytes::new((distribution.draw(random).round() as u64).max(1)),
             Self::Constant(size) => *size,
             Self::List(list) => {
                 let index = index.checked_rem(list.len() as u64).unwrap_or_default();

@@ -1,29 +1,29 @@
-//! When a speaker talks: talkspurts and pauses, both exponential.
+//! Speaker model: alternating exponential talkspurts and pauses.
 
 use super::draw::exponential;
 use headway_units::{Duration, Instant, Random};
 
-/// A speaker, heard from an arbitrary moment on: the first talkspurt or pause is the rest of one.
+/// State of a speaker from a random time on: the first talkspurt or pause is the remainder of one.
 #[derive(Debug)]
 pub(super) struct Talk {
     mean_talkspurt: Duration,
     mean_pause: Duration,
     random: Random,
-    /// The end of the talkspurt.
     until: Instant,
 }
 
 impl Talk {
     pub(super) fn new(start: Instant, mean_talkspurt: Duration, mean_pause: Duration, mut random: Random) -> Self {
         let (talk, pause) = (mean_talkspurt.as_secs_f64(), mean_pause.as_secs_f64());
-        // The law forgets: what is left of a talkspurt is as long as a whole one.
+        // The exponential distribution is memoryless: the remainder of a talkspurt has the same distribution.
         let talks = random.uniform() * (talk + pause) < talk;
         let until = if talks { start + exponential(&mut random, mean_talkspurt) } else { start };
         Self { mean_talkspurt, mean_pause, random, until }
     }
 
-    /// The first of `from`, `from + step`, `from + 2 * step` .. at which the speaker talks. `from` never decreases from
-    /// call to call; `step` is at least 1 ns and at most the mean talkspurt, so that few talkspurts fall between steps.
+    /// Returns the first of `from`, `from + step`, `from + 2 * step` .. within a talkspurt. `from` must not decrease
+    /// between calls. `step` must be at least 1 ns and at most the mean talkspurt, so that few talkspurts fall between
+    /// steps.
     pub(super) fn next(&mut self, mut from: Instant, step: Duration) -> Instant {
         while from >= self.until && from < Instant::FAR_FUTURE {
             let begins = self.until + exponential(&mut self.random, self.mean_pause);
@@ -42,8 +42,8 @@ mod tests {
     const TALK: Duration = Duration::from_millis(1_004);
     const PAUSE: Duration = Duration::from_millis(1_587);
 
-    /// When the speaker is heard at the multiples of `step` in an hour, in ms.
-    fn heard(step: u64) -> Vec<u64> {
+    /// Returns the multiples of `step` in an hour at which the speaker talks, in ms.
+    fn talk_times(step: u64) -> Vec<u64> {
         let mut talk = Talk::new(Instant::ZERO, TALK, PAUSE, Random::new(1, "speaker"));
         let step = Duration::from_millis(step);
         let mut next = Instant::ZERO;
@@ -57,18 +57,18 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_grid_hears_what_a_fine_one_does() {
-        let often = heard(1);
+    fn a_coarse_grid_is_a_subset_of_a_fine_one() {
+        let often = talk_times(1);
         for step in [20, 97, 1_000] {
             let some: Vec<u64> = often.iter().copied().filter(|at| at % step == 0).collect();
-            assert_eq!(heard(step), some);
+            assert_eq!(talk_times(step), some);
         }
     }
 
-    /// 1/e of all talkspurts and pauses are longer than their mean, 1/e^2 longer than twice that.
+    /// 1/e of the talkspurts and pauses exceed their mean, 1/e^2 twice the mean.
     #[test]
     fn talkspurts_and_pauses_are_exponential() {
-        let often = heard(1);
+        let often = talk_times(1);
         let spurts: Vec<u64> = often.chunk_by(|a, b| b - a == 1).map(|spurt| spurt.len() as u64).collect();
         let pauses: Vec<u64> = often.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 1).collect();
         for (lengths, mean) in [(spurts, 1_004), (pauses, 1_587)] {

@@ -1,10 +1,10 @@
-//! Keys typed at random: a Poisson stream of small writes (ns-2 `Application/Telnet` with `interval_` above 0).
+//! Keystrokes: a Poisson stream of small writes (ns-2 `Application/Telnet` with `interval_` above 0).
 //!
-//! Each write comes an exponential time after the one before, the first after the start. Over TCP each is a segment, as
-//! there. ns-2's `interval_ 0`, the measured times of tcplib, is not modelled.
+//! Writes are separated by exponential times; the first follows the start after such a time. Over TCP each write is a
+//! segment, as in ns-2. `interval_ 0` of ns-2, the measured times of tcplib, is not modeled.
 
 use super::Context;
-use super::draw::Law;
+use super::draw::Distribution;
 #[cfg(feature = "schema")]
 use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize, check_size};
@@ -14,9 +14,9 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, R
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TelnetOptions {
-    /// Mean time from one write to the next (ns-2 `interval_`).
+    /// Mean time between writes, at least 1us (ns-2 `interval_`).
     pub interval: Duration,
-    /// Bytes of one write without headers; 1 B to 16 MiB.
+    /// Size of a write without headers, 1B to 16MiB.
     pub payload: Bytes,
 }
 
@@ -25,7 +25,7 @@ impl TelnetOptions {
         WriteSize::Payload(self.payload)
     }
 
-    /// Twice the mean and a hundred: a Poisson count is hardly ever more.
+    /// Returns a bound: twice the mean plus 100, which a Poisson count rarely exceeds.
     pub(super) const fn writes_within(&self, length: Duration) -> u64 {
         let expected = length.as_nanos() / if self.interval.is_zero() { 1 } else { self.interval.as_nanos() };
         expected.saturating_mul(2).saturating_add(100)
@@ -39,18 +39,18 @@ impl headway_units::Options for TelnetOptions {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.interval < Duration::from_nanos(1_000) {
-            let message = format!("{} is no typing: interval is at least 1us", self.interval);
+            let message = format!("{} is out of range: interval is at least 1us", self.interval);
             return Err(OptionError::new("interval", message));
         }
         check_size("payload", self.payload)
     }
 }
 
-/// Keys typed at random, running.
+/// State of a source of keystrokes.
 #[derive(Debug)]
 pub struct Telnet {
     size: WriteSize,
-    interval: Law,
+    interval: Distribution,
     next: Instant,
     stop: Instant,
     random: Random,
@@ -60,7 +60,7 @@ impl Telnet {
     pub(super) fn new(options: &TelnetOptions, context: Context) -> Self {
         let mut telnet = Self {
             size: options.write_size(),
-            interval: Law::Exponential { mean: options.interval.as_secs_f64() },
+            interval: Distribution::Exponential { mean: options.interval.as_secs_f64() },
             next: context.start,
             stop: context.stop.unwrap_or(Instant::FAR_FUTURE),
             random: context.random,
@@ -87,7 +87,7 @@ impl Telnet {
     }
 
     fn step(&mut self) {
-        // Not two at one nanosecond: a source does not stand still.
+        // At least 1 ns apart, so that a source always advances.
         let wait = (self.interval.draw(&mut self.random) * 1e9) as u64;
         self.next += Duration::from_nanos(wait.max(1));
     }

@@ -1,32 +1,32 @@
-//! The text of a media trace: which encoded frame was how large, and when an encoder would have handed it over.
+//! Parser of media traces: the sizes of encoded frames, and the times at which an encoder would have written them.
 //!
-//! The text is what this prints for any file that ffmpeg reads:
+//! The format is the output of this command, for any file that ffmpeg reads:
 //! ```text
 //! ffprobe -v error -show_entries packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact FILE
 //! ```
-//! One line a packet (an encoded frame), `packet|key=value|key=value..`, keys in any order, unknown keys ignored; blank
-//! lines and lines that start with `#` are comments. Needed are `codec_type`, `size` and one of `dts_time` and
-//! `pts_time`; `N/A` is as good as absent. A text in which no packet has a time (raw H.264) is a trace without times.
+//! Each line is a packet (an encoded frame), `packet|key=value|key=value..`, with keys in any order. Unknown keys,
+//! blank lines and lines that start with `#` are ignored. `codec_type`, `size` and one of `dts_time` and `pts_time` are
+//! required; `N/A` counts as absent. If no packet has a time (raw H.264), the trace has no times.
 //!
-//! **When a frame is sent.** Files hold decode order and two times: presentation (pts, when the frame was captured) and
-//! decoding (dts, evenly spaced, never after pts). A live encoder emits in decode order, and no frame before it was
-//! captured. The earliest schedule with the file's spacing is therefore dts + max(pts - dts), the maximum over the
-//! stream; without B-frames that is pts itself.
+//! **Send times.** Files are in decoding order with two times: presentation (pts, the time of capture) and decoding
+//! (dts, evenly spaced, at most pts). A live encoder writes in decoding order, and no frame before its capture. The
+//! earliest schedule with the spacing of the file is therefore dts + max(pts - dts), with the maximum over the stream.
+//! Without B frames, this is pts.
 //!
-//! **A missing dts.** Matroska stores no dts, and ffprobe cannot derive the first ones of a stream with B-frames. Decoding
-//! times are the presentation times in rising order, earlier by a constant. So the n-th packet of a stream gets the n-th
-//! smallest pts, moved by what the next packet with a dts says.
+//! **Missing dts.** Matroska stores no dts, and ffprobe cannot derive the first ones of a stream with B frames.
+//! Decoding times are the sorted presentation times minus a constant. The n-th packet of a stream thus gets the n-th
+//! smallest pts, shifted as the next packet with a dts.
 //!
-//! **What a frame is.** A video packet flagged `K` is an I-frame. Another one is a B-frame if it is presented before a
-//! frame that was decoded earlier, else a P-frame. Without `flags` it is video of no particular type. Intra pictures that
-//! are no random access points pass as P, bidirectional ones that are not reordered too.
+//! **Frame types.** A video packet with flag `K` is an I frame. Otherwise it is a B frame if it is presented before a
+//! frame that was decoded earlier, else a P frame. Without `flags`, video has no frame type. Intra frames without
+//! random access and bidirectional frames without reordering count as P frames.
 
 use crate::LARGEST_WRITE;
 use headway_units::{Bytes, Duration, MediaKind};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// A media trace, read.
+/// Parsed media trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     frames: Vec<Frame>,
@@ -34,71 +34,70 @@ pub struct Trace {
     is_timed: bool,
 }
 
-/// One encoded frame.
+/// Encoded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When the encoder hands it over, after the trace's first frame.
+    /// Time at which the encoder writes it, relative to the first frame of the trace.
     pub at: Duration,
-    /// Its encoded bytes, without any header.
+    /// Encoded size, without headers.
     pub bytes: Bytes,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
 }
 
-/// Why a text is no trace.
+/// Error of parsing a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// Where, counted from 1; `None` if it is the text as a whole.
+    /// Line number, from 1; `None` for the whole text.
     pub line: Option<u64>,
-    /// What.
+    /// Problem at this place.
     pub problem: TraceProblem,
 }
 
-/// What is wrong in a trace, and what would be right.
+/// Problem in a trace, with the expected input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceProblem {
-    /// Longer than [`Trace::LARGEST_TEXT`].
+    /// The text is longer than [`Trace::LARGEST_TEXT`].
     #[error("a trace of {0} is too long: at most 64MiB are read")]
     TooLong(Bytes),
-    /// No frame in it.
+    /// The text has no frame.
     #[error("no frame that holds a byte: expected lines such as \"packet|codec_type=video|dts_time=0.04|size=1200\"")]
     Empty,
-    /// Something else than a packet.
+    /// The line is not a packet.
     #[error("\"{0:.40}\" is not a packet: expected \"packet|key=value|..\", as ffprobe prints with -of compact")]
     NotAPacket(String),
-    /// A packet without something that it needs.
+    /// The packet lacks a required key.
     #[error("the packet has no {0}: name it in ffprobe's -show_entries packet=..")]
     Missing(&'static str),
-    /// A packet without a time in a file whose others have one.
+    /// The packet has no time, but others have.
     #[error(
         "the packet has neither dts_time nor pts_time, and others have: copy the recording to a file that gives each frame \
          its time (ffmpeg -i FILE -c copy FILE.mp4), and print that"
     )]
     Untimed,
-    /// A value that is not what its key says.
+    /// The value is invalid for its key.
     #[error("{key}={value:.40} is not {expected}")]
     Wrong {
-        /// The key.
+        /// Key.
         key: &'static str,
-        /// What was found.
+        /// Value found.
         value: String,
-        /// What would be right.
+        /// Expected value.
         expected: &'static str,
     },
 }
 
-/// A packet as it stands in the text.
 struct Packet {
     stream: (MediaKind, u32),
     kind: MediaKind,
     times: Times,
     size: Bytes,
-    /// Counted from 1.
+    /// Line number, from 1.
     line: u64,
 }
 
-/// When a packet is presented and decoded, as far as that is written, in ns; either may lie before zero.
+/// Presentation and decoding time of a packet in ns, if given; may be negative.
 #[derive(Clone, Copy)]
 struct Times {
     pts: Option<i64>,
@@ -106,23 +105,22 @@ struct Times {
 }
 
 impl Times {
-    /// Returns the one that is written if only one is.
+    /// Returns the presentation time, or the decoding time if it is the only one.
     fn presentation(self) -> Option<i64> {
         self.pts.or(self.dts)
     }
 }
 
-/// What the packets of one stream have in common.
 #[derive(Default)]
 struct Stream {
-    /// The latest presentation so far.
+    /// Latest presentation time so far.
     latest_pts: Option<i64>,
-    /// Its packets, in order.
+    /// Times of its packets, in order.
     times: Vec<Times>,
 }
 
 impl Stream {
-    /// Returns when each packet is sent, in ns: dts + max(pts - dts).
+    /// Returns the send time of each packet in ns: dts + max(pts - dts).
     fn sending(&self) -> impl Iterator<Item = i64> + use<> {
         let decoding = self.decoding();
         let presented = self.times.iter().map(|times| times.presentation().unwrap_or_default());
@@ -130,7 +128,7 @@ impl Stream {
         decoding.into_iter().map(move |dts| dts + reordering)
     }
 
-    /// Returns each packet's dts, derived where none is written.
+    /// Returns the dts of each packet, derived if absent.
     fn decoding(&self) -> Vec<i64> {
         if let Some(all) = self.times.iter().map(|times| times.dts).collect() {
             return all;
@@ -138,7 +136,8 @@ impl Stream {
         let mut presented: Vec<i64> = self.times.iter().filter_map(|times| times.presentation()).collect();
         presented.sort_unstable();
         let shift_of = |(times, sorted): (&Times, &i64)| times.dts.map(|dts| sorted - dts);
-        // Behind the last packet with a dts its own shift holds; without any, the first packet is decoded when it is presented.
+        // After the last packet with a dts, its shift applies. Without any, the first packet is decoded when it is
+        // presented.
         let mut shift = self.times.iter().zip(&presented).rev().find_map(shift_of).unwrap_or_default();
         let mut all = Vec::with_capacity(presented.len());
         for (times, sorted) in self.times.iter().zip(&presented).rev() {
@@ -151,18 +150,18 @@ impl Stream {
     }
 }
 
-/// 63 years, so that clocks which count from 1970 fit, and no sum of four times overflows.
+/// Maximum time, 63 years: allows for clocks that count from 1970, and sums of four times do not overflow.
 const LATEST: Duration = Duration::from_secs(2_000_000_000);
 
 impl Trace {
-    /// The longest text that is read, 64 MiB: some eight hours of a conference.
+    /// Maximum length of a text, 64 MiB: about eight hours of a conference.
     pub const LARGEST_TEXT: Bytes = Bytes::new(64 << 20);
 
-    /// Reads a trace.
+    /// Parses a trace.
     ///
     /// # Errors
-    /// At the first line that is neither a comment nor a packet with what it needs; at the first packet without a time, if
-    /// others have one; if there is no frame at all; if the text is too long.
+    /// Returns an error for the first line that is neither a comment nor a valid packet, for the first packet without a
+    /// time if others have one, without any frame, and for a text that is too long.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let length = Bytes::new(text.len() as u64);
         if length > Self::LARGEST_TEXT {
@@ -192,7 +191,7 @@ impl Trace {
         let mut sent = Vec::with_capacity(packets.len());
         for (packet, number) in packets.iter().zip(0..) {
             let at = if is_timed { sending.get_mut(&packet.stream)?.next()? } else { number };
-            // An encoder that skipped a frame had nothing to send.
+            // An encoder that skipped a frame sent nothing.
             if packet.size.count() > 0 {
                 sent.push((packet.stream, at, packet.size, packet.kind));
             }
@@ -200,7 +199,8 @@ impl Trace {
         Some(Self { is_timed, ..Self::of(sent)? })
     }
 
-    /// Makes a timed trace of frames: stream, time in ns, size and kind of each. Returns `None` without a frame.
+    /// Creates a trace with times from the stream, time in ns, size and kind of each frame. Returns `None` without a
+    /// frame.
     pub(super) fn of<S: Ord>(sent: Vec<(S, i64, Bytes, MediaKind)>) -> Option<Self> {
         let origin = sent.iter().map(|(_, at, ..)| *at).min()?;
         let mut frames = Vec::with_capacity(sent.len());
@@ -210,33 +210,33 @@ impl Trace {
             spans.entry(stream).or_insert_with(|| Span::starting(at)).add(at);
             frames.push(Frame { at, bytes, kind });
         }
-        // A stable sort: frames of the same time keep the file's order.
+        // A stable sort: simultaneous frames keep the order of the file.
         frames.sort_by_key(|frame| frame.at);
         let period = spans.values().map(Span::end).max().unwrap_or_default();
         Some(Self { frames, period, is_timed: true })
     }
 
-    /// Returns whether its packets have times. If not, [`Frame::at`] and [`period`](Self::period) count one frame as a nanosecond.
+    /// Returns whether packets have times. If not, [`Frame::at`] and [`period`](Self::period) count a frame as one
+    /// nanosecond.
     #[must_use]
     pub const fn is_timed(&self) -> bool {
         self.is_timed
     }
 
-    /// Every frame, in sending order; never empty. The first is at zero.
+    /// Returns all frames in sending order. There is at least one, and the first is at zero.
     #[must_use]
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// After what time the trace may begin again: when its longest stream would send its next frame, at that stream's
-    /// mean spacing.
+    /// Returns the time after which the trace may repeat: the time of the next frame of the longest stream, at its mean
+    /// spacing.
     #[must_use]
     pub const fn period(&self) -> Duration {
         self.period
     }
 }
 
-/// From the first to the last frame of a stream.
 struct Span {
     first: Duration,
     last: Duration,
@@ -256,7 +256,7 @@ impl Span {
 
     fn end(&self) -> Duration {
         let steps = self.frames.saturating_sub(1).max(1);
-        // To the nearest nanosecond, so that spacing printed in whole microseconds is met again.
+        // To the nearest nanosecond, which restores spacings printed in whole microseconds.
         let length = (self.last - self.first).as_nanos();
         self.last + Duration::from_nanos((length + steps / 2) / steps)
     }
@@ -271,7 +271,7 @@ fn packet(
         return Err(TraceProblem::NotAPacket(line.chars().take(40).collect()));
     };
     let (mut media, mut index, mut pts, mut dts, mut size, mut flags) = (None, 0, None, None, None, None);
-    // A name without value opens a nested section (side data), whose keys are not the packet's.
+    // A name without value starts a nested section (side data), whose keys do not belong to the packet.
     for (key, value) in fields.split('|').map_while(|field| field.split_once('=')) {
         match key {
             "codec_type" => media = Some(codec_type(value)?),
@@ -316,14 +316,14 @@ fn number<N: FromStr>(key: &'static str, value: &str, expected: &'static str) ->
     value.parse().map_err(|_| wrong(key, value, expected))
 }
 
-/// Seconds as ns; `None` if ffprobe knew none.
+/// Parses seconds into ns; `None` if ffprobe has no time.
 fn time(key: &'static str, value: &str) -> Result<Option<i64>, TraceProblem> {
     if value == "N/A" {
         return Ok(None);
     }
     let (sign, magnitude) = value.strip_prefix('-').map_or((1, value), |rest| (-1, rest));
     let expected = "a time in seconds, such as 0.040000, of at most 2000000000";
-    // Only what ffprobe prints: behind "1m" the "s" below would make a unit.
+    // Only the format of ffprobe: after "1m", the appended "s" would form a unit.
     if !magnitude.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(wrong(key, value, expected));
     }

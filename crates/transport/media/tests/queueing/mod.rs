@@ -1,4 +1,4 @@
-//! Send queues and packets for the tests of queues.
+//! Send queues and packets for tests.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by test files that use parts of it")]
 
 pub mod vectors;
@@ -11,7 +11,7 @@ pub fn preset(kind: &str, packets: u64) -> SendQueueOptions {
     with(kind, |rules| rules.limit = QueueSize::Packets(packets))
 }
 
-/// Room for five packets, unless `change` says otherwise.
+/// Returns options with a limit of five packets, modified by `change`.
 pub fn with(kind: &str, change: impl FnOnce(&mut Rules)) -> SendQueueOptions {
     let mut options = SendQueueOptions::preset(kind, Dialect::Linux).unwrap();
     change(&mut options.rules);
@@ -26,7 +26,7 @@ pub fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A packet whose size is its name.
+/// Creates a packet whose size is its name.
 pub fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
     Media {
         payload: (),
@@ -40,7 +40,7 @@ pub fn named(name: u64, priority: u8, created: u64, lifetime: u64) -> Media {
     }
 }
 
-/// Any combination of decisions, with little room.
+/// Any combination of decisions, with small limits.
 pub fn any_queue() -> impl Strategy<Value = SendQueueOptions> {
     let limit = prop_oneof![
         (1u64..40).prop_map(QueueSize::Packets),

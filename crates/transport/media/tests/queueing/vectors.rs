@@ -1,11 +1,11 @@
-//! The decisions of sfdps.json, whose `source` says where they are from.
+//! Replays sfdps.json, whose `source` gives its origin.
 
 use super::named;
 use headway_media::{Media, QueueMethod, SendQueue, SendQueueOptions, Unsent};
 use headway_units::{Duration, Instant, SendDrop};
 use serde_json::Value;
 
-/// Returns the decisions of a queue with these options in a case of sfdps.json, in which every message has this method.
+/// Returns the decisions of a queue with these options for a case of sfdps.json, where every message has `method`.
 pub fn play(case: &Value, options: &SendQueueOptions, method: Option<QueueMethod>) -> Vec<Value> {
     let mut queue = SendQueue::new(options);
     queue.set_round_trip(Duration::from_micros(case["rtt_us"].as_u64().unwrap()));
@@ -24,13 +24,13 @@ pub fn play(case: &Value, options: &SendQueueOptions, method: Option<QueueMethod
                 ..named(names.len() as u64 - 1, priority.as_u64().unwrap() as u8, 0, 0)
             };
             queue.enqueue(time(created), media, &mut |unsent| dropped.push(unsent));
-            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
+            decisions.extend(dropped.iter().map(|unsent| decision(unsent, &names)));
             if !dropped.iter().any(|unsent| unsent.cause == SendDrop::Refused) {
                 decisions.push(Value::from(vec!["queue", name.as_str().unwrap()]));
             }
         } else {
             let media = queue.dequeue(time(&op[1]), &mut |unsent| dropped.push(unsent));
-            decisions.extend(dropped.iter().map(|unsent| told(unsent, &names)));
+            decisions.extend(dropped.iter().map(|unsent| decision(unsent, &names)));
             decisions.push(match media {
                 Some(media) => Value::from(vec!["send", names[media.size.count() as usize]]),
                 None => Value::from(vec![Value::from("idle"), Value::Null]),
@@ -40,7 +40,7 @@ pub fn play(case: &Value, options: &SendQueueOptions, method: Option<QueueMethod
     decisions
 }
 
-fn told(unsent: &Unsent, names: &[&str]) -> Value {
+fn decision(unsent: &Unsent, names: &[&str]) -> Value {
     let word = match unsent.cause {
         SendDrop::Refused => "reject",
         SendDrop::PushedOut => "evict",

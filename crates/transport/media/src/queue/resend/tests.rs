@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 const NONE: [u64; 0] = [];
 
-/// A packet whose size is its number.
+/// Creates a packet whose size is its number.
 fn packet(number: u64, expires: Option<Instant>) -> Media {
     let (kind, created) = (MediaKind::Data, Instant::ZERO);
     Media { payload: (), size: Bytes::new(number), kind, priority: 0, created, expires, fragment: None, method: None }
@@ -16,20 +16,21 @@ fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<Media> {
     outstanding
 }
 
-fn told(numbers: RangeInclusive<u64>, received: bool) -> Told {
+fn reported(numbers: RangeInclusive<u64>, received: bool) -> Told {
     Told { numbers, received }
 }
 
-/// The numbers that a report shows lost: `report` has a letter for each number from 0, `+` received, `-` not, `.` untold.
+/// Returns the lost packets of a report with a letter for each number from 0: `+` received, `-` not received, `.` not
+/// covered.
 fn lost(outstanding: &mut Outstanding<Media>, report: &str) -> Vec<u64> {
-    let told = report.bytes().zip(0..).filter(|(letter, _)| *letter != b'.');
-    let told = told.map(|(letter, number)| self::told(number..=number, letter == b'+'));
-    outstanding.report(Instant::ZERO, told).iter().map(|media| media.size.count()).collect()
+    let reports = report.bytes().zip(0..).filter(|(letter, _)| *letter != b'.');
+    let reports = reports.map(|(letter, number)| reported(number..=number, letter == b'+'));
+    outstanding.report(Instant::ZERO, reports).iter().map(|media| media.size.count()).collect()
 }
 
 /// RFC 4341 section 5: "at least NUMDUPACK packets transmitted after P".
 #[test]
-fn lost_after_three_later_ones() {
+fn a_packet_is_lost_after_three_later_packets() {
     let mut outstanding = sent(0..9);
     assert_eq!(lost(&mut outstanding, "-++"), NONE);
     assert_eq!(lost(&mut outstanding, "-+++"), [0]);
@@ -47,9 +48,9 @@ fn packets_without_data_count_as_later_ones() {
     assert_eq!(lost(&mut outstanding, "-+++"), [0]);
 }
 
-/// Each of the three may be told by another report, whatever their order.
+/// The three packets may be reported in separate reports, in any order.
 #[test]
-fn reports_add_up() {
+fn reports_accumulate() {
     for order in [["-...+", "-.+", "-+"], ["-+", "-.+", "-...+"], ["-.+", "-...+", "-+"]] {
         let mut outstanding = sent(0..9);
         assert_eq!(lost(&mut outstanding, order[0]), NONE);
@@ -58,7 +59,7 @@ fn reports_add_up() {
     }
 }
 
-/// "Inferred to be lost, rather than delayed": what two others have overtaken may still come.
+/// "Inferred to be lost, rather than delayed": a packet overtaken by two others may still arrive.
 #[test]
 fn a_delayed_packet_is_not_lost() {
     let mut outstanding = sent(0..9);
@@ -68,9 +69,9 @@ fn a_delayed_packet_is_not_lost() {
     assert!(outstanding.packets.is_empty());
 }
 
-/// RFC 4340 section 11.4.1: what was received stays so, though an older report comes later; a report that comes twice is one.
+/// RFC 4340 section 11.4.1: a received packet stays received after an older report. Repeated reports count once.
 #[test]
-fn old_and_repeated_reports_change_nothing() {
+fn old_and_repeated_reports_are_ignored() {
     let mut outstanding = sent(0..9);
     assert_eq!(lost(&mut outstanding, "++-++"), NONE);
     assert_eq!(lost(&mut outstanding, "-+"), NONE);
@@ -79,76 +80,79 @@ fn old_and_repeated_reports_change_nothing() {
     assert_eq!(lost(&mut outstanding, "-+-+++"), NONE);
 }
 
-/// RFC 4340 section 11.4.2: a receiver forgets what it has told. That it does not speak of a packet says nothing.
+/// RFC 4340 section 11.4.2: a receiver discards old state. A packet missing from a report is not lost.
 #[test]
-fn silence_is_no_loss() {
+fn a_missing_report_is_no_loss() {
     let mut outstanding = sent(0..9);
     assert_eq!(lost(&mut outstanding, ".++++"), NONE);
     assert_eq!(lost(&mut outstanding, "-...."), [0]);
 }
 
-/// Untold and expired, a packet is of no more interest; untold and under way it is.
+/// A packet that reports no longer cover is dropped once it has expired.
 #[test]
-fn what_nobody_speaks_of_is_forgotten_when_it_has_expired() {
+fn expired_packets_without_reports_are_removed() {
     let mut outstanding = Outstanding::default();
     let (now, before) = (Instant::from_millis(10), Instant::from_millis(9));
     for (number, expires) in [(0, Some(before)), (1, Some(now)), (2, None), (3, Some(before)), (4, Some(before))] {
         outstanding.sent(number, packet(number, expires));
     }
-    assert_eq!(outstanding.report(now, [told(3..=3, false)]), []);
+    assert_eq!(outstanding.report(now, [reported(3..=3, false)]), []);
     let kept: Vec<_> = outstanding.packets.iter().map(|sent| sent.number).collect();
     assert_eq!(kept, [1, 2, 3, 4]);
 }
 
 #[test]
-fn the_oldest_give_way_where_nothing_is_reported() {
+fn without_reports_the_oldest_are_removed() {
     let mut outstanding = sent(0..100_000);
     assert_eq!(outstanding.packets.len(), 32_384);
-    assert_eq!(outstanding.report(Instant::ZERO, [told(0..=99_996, false), told(99_997..=99_999, true)]).len(), 32_381);
+    assert_eq!(
+        outstanding.report(Instant::ZERO, [reported(0..=99_996, false), reported(99_997..=99_999, true)]).len(),
+        32_381
+    );
     assert!(outstanding.packets.is_empty());
 }
 
 #[test]
-fn numbers_that_do_not_grow_are_not_kept() {
+fn numbers_that_do_not_increase_are_rejected() {
     let outstanding = sent([5, 5, 3, u64::MAX, 0]);
     assert_eq!(outstanding.packets.iter().map(|sent| sent.number).collect::<Vec<_>>(), [5, u64::MAX]);
 }
 
-/// What the receiver says of all packets up to `newest`, from `oldest` up.
-fn truth(come: &[bool], oldest: usize, newest: usize) -> Vec<Told> {
-    (oldest..=newest).map(|number| told(number as u64..=number as u64, come[number])).collect()
+/// Returns the receiver's report about packets from `oldest` to `newest`.
+fn truth(received: &[bool], oldest: usize, newest: usize) -> Vec<Told> {
+    (oldest..=newest).map(|number| reported(number as u64..=number as u64, received[number])).collect()
 }
 
 proptest! {
-    /// On a path that keeps the order, with reports that are lost, repeated and overtake each other: nothing that came is found
-    /// lost, nothing is found lost twice, and after a report on everything all that is below the third newest has been found.
+    /// On a path that keeps the order, with lost, repeated and reordered reports: no received packet is detected lost,
+    /// none is detected twice, and after a complete report all losses below the third newest packet are detected.
     #[test]
     fn no_packet_is_missed_or_doubled(
-        come in prop::collection::vec(prop::bool::weighted(0.7), 4..80),
+        received in prop::collection::vec(prop::bool::weighted(0.7), 4..80),
         reports in prop::collection::vec((0usize..80, 0usize..80), 0..40),
     ) {
-        let mut outstanding = sent(0..come.len() as u64);
+        let mut outstanding = sent(0..received.len() as u64);
         let mut found = Vec::new();
-        // A report is written when a packet has come.
-        let writable = |newest: usize| (0..=newest.min(come.len() - 1)).rev().find(|number| come[*number]);
+        // A receiver reports when a packet arrives.
+        let writable = |newest: usize| (0..=newest.min(received.len() - 1)).rev().find(|number| received[*number]);
         for (newest, span) in reports {
             if let Some(newest) = writable(newest) {
-                found.extend(outstanding.report(Instant::ZERO, truth(&come, newest.saturating_sub(span), newest)));
+                found.extend(outstanding.report(Instant::ZERO, truth(&received, newest.saturating_sub(span), newest)));
             }
         }
-        if let Some(newest) = writable(come.len()) {
-            found.extend(outstanding.report(Instant::ZERO, truth(&come, 0, newest)));
+        if let Some(newest) = writable(received.len()) {
+            found.extend(outstanding.report(Instant::ZERO, truth(&received, 0, newest)));
         }
         let mut numbers: Vec<_> = found.iter().map(|media| media.size.count() as usize).collect();
         numbers.sort_unstable();
-        let third = (0..come.len()).rev().filter(|number| come[*number]).nth(2).unwrap_or(0);
-        let missing: Vec<_> = (0..third).filter(|number| !come[*number]).collect();
+        let third = (0..received.len()).rev().filter(|number| received[*number]).nth(2).unwrap_or(0);
+        let missing: Vec<_> = (0..third).filter(|number| !received[*number]).collect();
         prop_assert_eq!(numbers, missing);
     }
 
-    /// Whatever a report says, huge numbers and ranges the wrong way round: each packet comes back once at most, and nothing grows.
+    /// For any report, with huge numbers and inverted ranges: each packet is returned at most once, and nothing grows.
     #[test]
-    fn lies_do_no_harm(
+    fn invalid_reports_are_tolerated(
         numbers in prop::collection::vec(0u64..50, 0..30),
         reports in prop::collection::vec(prop::collection::vec((any_number(), any_number(), any::<bool>()), 0..10), 0..10),
     ) {
@@ -157,7 +161,7 @@ proptest! {
         let mut found = Vec::new();
         for report in reports {
             let before = outstanding.packets.len();
-            let report = report.into_iter().map(|(first, last, received)| told(first..=last, received));
+            let report = report.into_iter().map(|(first, last, received)| reported(first..=last, received));
             found.extend(outstanding.report(Instant::ZERO, report).iter().map(|media| media.size.count()));
             prop_assert!(outstanding.packets.len() <= before);
         }

@@ -1,4 +1,4 @@
-//! The UDP datagrams of a capture, and why a file is not a capture.
+//! UDP datagrams of a capture, and errors of reading a capture.
 
 use headway_units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,11 +20,11 @@ pub struct Capture {
 /// A UDP datagram of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Index of its flow: its sender and its receiver.
+    /// Index of its flow, which has one sender and one receiver.
     pub flow: u32,
     /// Time after the first packet of the file, in ns; absent if the file gives none.
     pub at: Option<i64>,
-    /// UDP payload in bytes, as it was sent, whether or not all of it was captured.
+    /// Size of the UDP payload as sent in bytes, even if not all of it was captured.
     pub bytes: u32,
     /// RTP payload type, if the payload looks like RTP.
     pub payload_type: Option<u8>,
@@ -32,12 +32,12 @@ pub struct Datagram {
     pub packet: u64,
 }
 
-/// A file that ends within a record.
+/// Truncation of a file within a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Whole packets before it.
+    /// Complete packets before it.
     pub packets: u64,
-    /// Where the record starts, in bytes.
+    /// Offset of the record in bytes.
     pub offset: u64,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Cut {
     }
 }
 
-/// A packet that was captured before the packet that precedes it in the file.
+/// Packet with an earlier time than its predecessor in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StepBack {
     /// Number of the packet, from 1.
@@ -73,12 +73,12 @@ impl fmt::Display for StepBack {
     }
 }
 
-/// Packets whose UDP header was not found though it may have been there.
+/// Packets without a UDP header that may be UDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unread {
-    /// Packets by link type that is not supported.
+    /// Packets by unsupported link type.
     pub(super) link_types: BTreeMap<u16, u64>,
-    /// Packets of which less than the UDP header was captured.
+    /// Packets with less captured than the UDP header.
     pub(super) short: u64,
     /// All packets.
     pub(super) packets: u64,
@@ -98,7 +98,7 @@ impl fmt::Display for Unread {
 }
 
 impl Capture {
-    /// The largest file that is read, 64 MiB.
+    /// Maximum file size, 64 MiB.
     pub const LARGEST_FILE: Bytes = Bytes::new(64 << 20);
 
     /// Reads a capture in pcap or pcapng format.
@@ -171,7 +171,7 @@ impl Capture {
         self.flows.get(number as usize).copied()
     }
 
-    /// Returns where the file was cut, if it was.
+    /// Returns where the file was truncated, if it was.
     #[must_use]
     pub const fn cut(&self) -> Option<Cut> {
         self.cut
@@ -189,17 +189,16 @@ impl Capture {
         &self.unread
     }
 
-    /// Returns the number of addresses that send.
     pub(super) fn senders(&self) -> usize {
         self.flows.iter().map(|[from, _]| from.ip()).collect::<BTreeSet<_>>().len()
     }
 
-    /// Lists up to `most` flows with the numbers of their datagrams, the largest first.
+    /// Lists up to `most` flows with their number of datagrams, largest first.
     pub(super) fn list(&self, most: usize) -> String {
         let mut counts = vec![0u64; self.flows.len()];
         self.datagrams.iter().for_each(|datagram| counts[datagram.flow as usize] += 1);
         let mut flows: Vec<_> = self.flows.iter().zip(counts).collect();
-        // A stable sort: flows of equal size stay in the order of the file.
+        // A stable sort: flows of equal size keep the order of the file.
         flows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let named = flows.iter().take(most).map(|([from, to], count)| format!("{from} > {to} ({count})"));
         let mut text = named.collect::<Vec<_>>().join(", ");
@@ -210,23 +209,23 @@ impl Capture {
     }
 }
 
-/// 63 years, in ns: no sum of four such times overflows.
+/// Maximum time, 63 years in ns: sums of four times do not overflow.
 #[cfg(feature = "capture")]
 const LATEST_NS: i64 = 2_000_000_000_000_000_000;
 
-/// Why a file cannot be read as a capture.
+/// Error of reading a capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}byte {offset}: {problem}", .packet.map(|packet| format!("packet {packet}, ")).unwrap_or_default())]
 pub struct CaptureError {
     /// Number of the packet, from 1; absent if the problem is not in a packet.
     pub packet: Option<u64>,
-    /// Where the packet's record or the block starts, in bytes.
+    /// Offset of the packet's record or the block, in bytes.
     pub offset: u64,
-    /// What is wrong.
+    /// Problem at this place.
     pub problem: CaptureProblem,
 }
 
-/// What is wrong with a capture.
+/// Problem in a capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureProblem {
     /// Longer than [`Capture::LARGEST_FILE`].
@@ -241,10 +240,10 @@ pub enum CaptureProblem {
     /// The length of a block is impossible.
     #[error("the block has an impossible length of {0} bytes: the file is damaged")]
     Length(u32),
-    /// More than any packet has.
+    /// The captured length exceeds the maximum of any packet.
     #[error("the captured length of {0} bytes is above the maximum of 262144 bytes: the file is damaged")]
     Captured(u32),
-    /// More was captured of a packet than was sent.
+    /// The captured length exceeds the original length.
     #[error(
         "the captured length of {captured} bytes is above the packet's length of {original} bytes: the file is damaged"
     )]
@@ -267,8 +266,8 @@ pub enum CaptureProblem {
     /// The contents of a block contradict its length.
     #[error("the block cannot be read: the file is damaged")]
     Block,
-    /// A packet names an interface that the section does not describe.
-    #[error("the packet names interface {0}, which the file does not describe")]
+    /// A packet refers to an undescribed interface.
+    #[error("the packet refers to interface {0}, which the file does not describe")]
     Interface(u32),
     /// A time far from that of the first packet.
     #[error("the packet's time is more than 63 years from that of the first packet")]

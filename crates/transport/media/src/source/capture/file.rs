@@ -1,7 +1,7 @@
 //! The packets of a capture file: classic pcap, and pcapng (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
 //!
-//! The crate `pcap-parser` reads headers, blocks and options. This file walks from packet to packet, so that each error has a place and a
-//! file that was cut is not an error.
+//! The crate `pcap-parser` parses headers, blocks and options. This file iterates over the packets itself, so that
+//! errors have an offset and a truncated file is accepted.
 
 use super::datagrams::{CaptureError, CaptureProblem, Cut};
 use pcap_parser::pcapng::{Block, UnknownBlock, parse_block_be, parse_block_le};
@@ -14,15 +14,15 @@ use pcap_parser::{
 /// A captured packet.
 #[derive(Debug)]
 pub(super) struct Packet<'a> {
-    /// From 1.
+    /// Number of the packet, from 1.
     pub(super) number: u64,
-    /// In ns from the epoch; absent if the file gives no time.
+    /// Time since the epoch in ns; absent if the file gives none.
     pub(super) at: Option<i128>,
     /// LINKTYPE value.
     pub(super) link_type: u16,
     /// Length as sent, in bytes.
     pub(super) original: u32,
-    /// What was captured of it.
+    /// Captured bytes.
     pub(super) data: &'a [u8],
 }
 
@@ -34,14 +34,14 @@ const ENHANCED_PACKET: u32 = 6;
 /// Type of the obsolete Packet Block.
 const PACKET_BLOCK: u32 = 2;
 const NS_PER_S: i128 = 1_000_000_000;
-/// Maximum captured length of a packet, in bytes: libpcap and Wireshark report a larger one as damage.
+/// Maximum captured length of a packet, in bytes; libpcap and Wireshark treat larger ones as damage.
 const LARGEST_CAPTURED: u32 = 262_144;
 /// Maximum length of a pcapng block, in bytes, as in libpcap.
 const LARGEST_BLOCK: u32 = 16 << 20;
 /// Maximum length of the options of a packet block, in bytes, as in libpcap.
 const LARGEST_OPTIONS: u32 = 131_072;
 
-/// Calls `each` for every packet, in the order of the file. Returns where the file was cut, if it was.
+/// Calls `each` for every packet, in the order of the file. Returns where the file was truncated, if it was.
 pub(super) fn packets<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(&Packet<'a>) -> Result<(), CaptureProblem>,
@@ -78,7 +78,7 @@ fn pcap<'a>(
         if let Some((captured, original)) = lengths {
             check_lengths(captured, original).map_err(damaged)?;
         }
-        // The only way to fail is a record that is longer than the rest of the file.
+        // Fails only for a record longer than the rest of the file.
         let Ok((rest, record)) = parse(records) else {
             return match lengths {
                 Some((captured, _)) if header.snaplen > 0 && captured > header.snaplen => {
@@ -91,7 +91,7 @@ fn pcap<'a>(
         let packet = Packet {
             number,
             at: Some(i128::from(record.ts_sec) * NS_PER_S + i128::from(record.ts_usec) * fraction_ns),
-            // The upper half has the length of the frame check sequence.
+            // The upper half contains the length of the frame check sequence.
             link_type: header.network.0 as u16,
             original: record.origlen,
             data: record.data,
@@ -101,7 +101,7 @@ fn pcap<'a>(
     Ok(None)
 }
 
-/// Checks the lengths of a packet: as captured, and as sent.
+/// Checks the captured and the original length of a packet.
 fn check_lengths(captured: u32, original: u32) -> Result<(), CaptureProblem> {
     if captured > LARGEST_CAPTURED {
         return Err(CaptureProblem::Captured(captured));
@@ -112,7 +112,7 @@ fn check_lengths(captured: u32, original: u32) -> Result<(), CaptureProblem> {
     Ok(())
 }
 
-/// Returns whether a block that the file ends in can have this length.
+/// Returns whether a truncated last block can have this length.
 fn is_plausible(block: &[u8], length: u32, big_endian: bool) -> bool {
     let field = |at| word(block, at, big_endian);
     match (field(0), field(20), field(24)) {
@@ -128,7 +128,7 @@ fn is_plausible(block: &[u8], length: u32, big_endian: bool) -> bool {
 /// Description of an interface in a section.
 struct Interface {
     link_type: u16,
-    /// `if_tsresol`: a negative power of 10, or with the highest bit set of 2.
+    /// `if_tsresol`: negative power of 10, or of 2 if the highest bit is set.
     resolution: u8,
     /// `if_tsoffset`, in s.
     offset_s: i64,
@@ -139,20 +139,20 @@ impl Interface {
         let ticks = u128::from(high) << 32 | u128::from(low);
         let exponent = u32::from(self.resolution & 0x7f);
         let base: u128 = if self.resolution & 0x80 == 0 { 10 } else { 2 };
-        // Units that are too small for a u128 are far below a nanosecond.
+        // Units that overflow a u128 are far below a nanosecond.
         let ns = base.checked_pow(exponent).map_or(0, |units| ticks * NS_PER_S as u128 / units);
         ns as i128 + i128::from(self.offset_s) * NS_PER_S
     }
 }
 
-/// Returns `if_tsoffset`. The parser's own field has the bytes of a big-endian file reversed.
+/// Returns `if_tsoffset`. The field of the parser has reversed bytes in big-endian files.
 fn offset_s(options: &[PcapNGOption<'_>], big_endian: bool) -> i64 {
     let option = options.iter().find(|option| option.code == OptionCode::IfTsoffset);
     let value = option.and_then(|option| option.value.first_chunk::<8>());
     value.map_or(0, |value| if big_endian { i64::from_be_bytes(*value) } else { i64::from_le_bytes(*value) })
 }
 
-/// A packet of pcapng, before its interface is known.
+/// Packet of pcapng before its interface is resolved.
 struct Captured<'a> {
     interface: u32,
     /// Upper and lower half of the time; absent in a Simple Packet Block.
@@ -242,7 +242,7 @@ fn pcapng<'a>(
     Ok(None)
 }
 
-/// Reads an obsolete Packet Block: interface, drops, time, lengths, data.
+/// Parses an obsolete Packet Block: interface, drops, time, lengths, data.
 fn obsolete<'a>(block: &UnknownBlock<'a>, big_endian: bool) -> Option<Captured<'a>> {
     let field = |at| word(block.data, at, big_endian);
     let first = block.data.first_chunk::<2>()?;

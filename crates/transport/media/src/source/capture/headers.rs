@@ -1,32 +1,32 @@
-//! From a captured packet to a UDP datagram: link layer, IP, UDP, and the payload type of RTP.
+//! Extracts a UDP datagram from a captured packet: link layer, IP, UDP, and the payload type of RTP.
 //!
-//! The length that counts is the UDP header's: Ethernet pads short frames, and a snap length cuts long ones.
-//! The first fragment of a datagram has the UDP header and counts for the whole datagram; other fragments do not count.
+//! The length is taken from the UDP header, since Ethernet pads short frames and a snap length truncates long ones. The
+//! first fragment of a datagram has the UDP header and represents the whole datagram; other fragments are ignored.
 
 use super::file::Packet;
 use crate::{LARGEST_WRITE, RtpHeader};
 use headway_units::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What a packet holds.
+/// Contents of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     /// A UDP datagram.
     Udp {
-        /// Its sender.
+        /// Sender.
         from: SocketAddr,
-        /// Its receiver.
+        /// Receiver.
         to: SocketAddr,
-        /// Payload as sent.
+        /// Size of the payload as sent, in bytes.
         bytes: u32,
         /// RTP payload type, if the payload looks like RTP.
         payload_type: Option<u8>,
     },
-    /// A packet of which less than the UDP header was captured.
+    /// A packet with less captured than the UDP header.
     Short,
-    /// A packet of a link type that is not supported.
+    /// A packet of an unsupported link type.
     UnknownLink,
-    /// No UDP datagram, or a fragment that is not the first.
+    /// Not a UDP datagram, or a fragment that is not the first.
     Other,
 }
 
@@ -46,18 +46,18 @@ mod link_type {
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// VLAN tags: IEEE 802.1Q, 802.1ad, and the older one of stacked tags.
+/// VLAN tags: IEEE 802.1Q, 802.1ad, and the older type of stacked tags.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const MOST_TAGS: usize = 3;
 
 const UDP: u8 = 17;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
-/// IPv6 extension headers whose second byte counts further units of 8 bytes (RFC 8200 section 4, RFC 6275, RFC 7401, RFC 5533).
+/// IPv6 extension headers whose second byte counts additional units of 8 bytes (RFC 8200 section 4, RFC 6275, RFC 7401,
+/// RFC 5533).
 const EXTENSIONS: [u8; 6] = [0, 43, 60, 135, 139, 140];
 const UDP_HEADER: u32 = 8;
 
-/// Returns what the packet holds.
 pub(super) fn contents(packet: &Packet<'_>) -> Contents {
     let data = packet.data;
     let ip = match packet.link_type {
@@ -101,7 +101,6 @@ fn tagged(ether_type: Option<u16>, payload: Option<&[u8]>) -> Option<&[u8]> {
     [ETHERTYPE_IPV4, ETHERTYPE_IPV6].contains(&ether_type).then_some(payload)
 }
 
-/// An IP packet without its headers.
 struct Ip<'a> {
     ends: [IpAddr; 2],
     protocol: u8,
@@ -116,7 +115,7 @@ fn datagram(packet: &[u8]) -> Option<Ip<'_>> {
         6 => ipv6(packet)?,
         _ => return None,
     };
-    // A later fragment has no headers but those of the network.
+    // A later fragment has no headers after the IP header.
     while !ip.is_later_fragment {
         let units = usize::from(*ip.payload.get(1).unwrap_or(&0));
         let length = match ip.protocol {
@@ -133,7 +132,7 @@ fn datagram(packet: &[u8]) -> Option<Ip<'_>> {
     Some(ip)
 }
 
-/// RFC 791 section 3.1.
+/// Parses an IPv4 header (RFC 791 section 3.1).
 fn ipv4(packet: &[u8]) -> Option<Ip<'_>> {
     let header = 4 * usize::from(packet.first()? & 0xf);
     let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(*packet.get(at..)?.first_chunk::<4>()?)));
@@ -145,7 +144,7 @@ fn ipv4(packet: &[u8]) -> Option<Ip<'_>> {
     })
 }
 
-/// RFC 8200 section 3.
+/// Parses an IPv6 header (RFC 8200 section 3).
 fn ipv6(packet: &[u8]) -> Option<Ip<'_>> {
     let address = |at: usize| Some(IpAddr::V6(Ipv6Addr::from(*packet.get(at..)?.first_chunk::<16>()?)));
     Some(Ip {
@@ -156,12 +155,13 @@ fn ipv6(packet: &[u8]) -> Option<Ip<'_>> {
     })
 }
 
-/// `missing` bytes of the packet were sent but not captured. Returns `None` if less than the UDP header was captured.
+/// Parses a UDP header, where `missing` bytes of the packet were not captured. Returns `None` if less than the UDP
+/// header was captured.
 fn udp(ip: &Ip<'_>, missing: u32) -> Option<Contents> {
     let [from, to] = [u16_at(ip.payload, 0)?, u16_at(ip.payload, 2)?];
     let start = ip.payload.get(UDP_HEADER as usize..)?;
     let bytes = match u32::from(u16_at(ip.payload, 4)?) {
-        // A jumbogram (RFC 2675 section 4), or a datagram whose segments the interface makes.
+        // A jumbogram (RFC 2675 section 4), or a datagram that the interface segments.
         0 => (start.len() as u32).saturating_add(missing),
         length if length < UDP_HEADER => return Some(Contents::Other),
         length => length - UDP_HEADER,

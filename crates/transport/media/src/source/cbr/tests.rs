@@ -30,7 +30,7 @@ fn times(cbr: &mut Cbr, at_most: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_write_waits_for_its_time_and_keeps_it() {
+fn a_write_is_created_at_its_due_time() {
     let mut cbr = start(
         &options(|o| {
             o.rate = Some(Rate::from_bits_per_second(64_000));
@@ -44,7 +44,7 @@ fn a_write_waits_for_its_time_and_keeps_it() {
         "",
     );
     assert_eq!(cbr.poll(Instant::from_nanos(99_999_999)), None);
-    // The poll is late by 3 ms; the write is not.
+    // The poll is 3 ms late, but the write is created on time.
     assert_eq!(
         cbr.poll(Instant::from_millis(103)),
         Some(Write {
@@ -74,7 +74,7 @@ proptest! {
         prop_assert_eq!(u128::from(times[n - 1]), 1_000_000_000 + exact);
     }
 
-    /// Dithered or not, each interval is what the options promise, and so is the count.
+    /// Intervals and the number of writes are within the bounds of the options, with and without dither.
     #[test]
     fn intervals_stay_in_their_bounds(interval in 1u64..1_000_000, dither: bool, random_start: bool, seed: u64) {
         let o = options(|o| {
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn no_options_panic_or_stand_still(
+    fn no_options_panic_or_stall(
         rate: Option<u64>, interval: Option<u64>, size: Option<u64>, payload: Option<u64>,
         random_start: bool, dither: bool, stop_by_sum: bool, packets: Option<u64>, begin: u64,
     ) {
@@ -116,10 +116,10 @@ proptest! {
     }
 }
 
-/// ns-2 sends at 1, 1.25, 1.5 and 1.75 s if the source runs from 1 to 2 s with 0.25 s between packets (measured,
-/// ns-2.35: `stop` was scheduled earlier than the timer of 2 s and cancels it). Sums of 0.25 are exact.
+/// ns-2 sends at 1, 1.25, 1.5 and 1.75 s for a source from 1 to 2 s with 0.25 s between packets (measured, ns-2.35:
+/// `stop` is scheduled before the timer of 2 s and cancels it). Sums of 0.25 are exact.
 #[test]
-fn nothing_is_sent_at_the_stop_itself() {
+fn no_write_is_sent_at_the_stop() {
     for stop_by_sum in [false, true] {
         let mut o = every(250);
         o.stop_by_sum = stop_by_sum;
@@ -159,9 +159,9 @@ fn packets_are_counted() {
     assert_eq!(faster.writes_within(Duration::from_secs(10)), 101);
 }
 
-/// Sources with a random start spread evenly over one interval, then keep their phase.
+/// Random starts are uniform over an interval, and the phase stays constant.
 #[test]
-fn a_random_start_is_even_over_an_interval() {
+fn a_random_start_is_uniform_over_an_interval() {
     let mut o = every(8);
     o.random_start = true;
     let mut eighths = [0u32; 8];
@@ -176,7 +176,7 @@ fn a_random_start_is_even_over_an_interval() {
 }
 
 #[test]
-fn options_that_contradict_each_other_are_told_so() {
+fn contradictory_options_are_rejected() {
     let full = |rate: Option<u64>, interval: Option<u64>, size: Option<u64>, payload: Option<u64>| {
         options(|o| {
             o.rate = rate.map(Rate::from_bits_per_second);

@@ -16,7 +16,7 @@ fn start(options: &ConferenceOptions, seed: u64, begin: Instant, length: Duratio
 
 const RUN: Duration = Duration::from_secs(60);
 
-/// All writes of a minute, each polled when it is due.
+/// Returns all writes of a minute, polled when due.
 fn call(options: &ConferenceOptions, seed: u64) -> Vec<Write> {
     let mut call = start(options, seed, Instant::ZERO, RUN);
     std::iter::from_fn(|| {
@@ -38,7 +38,7 @@ fn of(kind: MediaKind, writes: &[Write]) -> Vec<Write> {
     writes.iter().filter(|write| write.kind == kind).copied().collect()
 }
 
-/// Instants and sizes of whole frames.
+/// Returns times in ns and sizes of whole frames.
 fn frames(writes: &[Write]) -> Vec<(u64, u64)> {
     let video = of(MediaKind::Video, writes);
     video
@@ -52,7 +52,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The SFDPS paper, section 4.1: 86 kb/s of audio (85.6), 289 of video (288.5), and 374 in all.
+/// The SFDPS paper, section 4.1: 86 kb/s of audio (85.6), 289 of video (288.5), and 374 in total.
 #[test]
 fn a_minute_has_the_papers_rates() {
     let rate = |writes: &[Write]| writes.iter().map(bytes).sum::<u64>() as f64 * 8.0 / 60.0;
@@ -66,7 +66,7 @@ fn a_minute_has_the_papers_rates() {
     assert!((all / 374_000.0 - 1.0).abs() < 0.01, "{all}");
 }
 
-/// Section 4.2: three patterns in 60 s, the first 3 s not counted.
+/// Section 4.2: three patterns in 60 s, without the first 3 s.
 #[test]
 fn a_minute_has_the_papers_counts() {
     let call = call(&options(|_| {}), 1);
@@ -79,7 +79,7 @@ fn a_minute_has_the_papers_counts() {
     assert_eq!(counts(3), (2850, 570));
 }
 
-/// Packets a frame and bytes a packet, over `runs` minutes.
+/// Returns packets per frame, with and without motion, and bytes per packet, over `runs` minutes.
 fn cutting(options: &ConferenceOptions, runs: u64) -> (f64, f64, f64) {
     let (mut packets, mut moved, mut still, mut sum) = (0, 0, 0, 0);
     for seed in 0..runs {
@@ -95,8 +95,8 @@ fn cutting(options: &ConferenceOptions, runs: u64) -> (f64, f64, f64) {
     (f64::from(moved) / (450.0 * runs), f64::from(still) / (150.0 * runs), sum as f64 / packets as f64)
 }
 
-/// Normal sizes cut at 1026 B, integrated numerically: 4.837 and 1.568 packets a frame and 518.9 B a packet where sizes
-/// below 1 B are drawn again; 4.837, 1.560 and 518.6 B where they become 1 B. The paper (section 5.2) has 519 B.
+/// Normal sizes split at 1026 B, integrated numerically: 4.837 and 1.568 packets per frame and 518.9 B per packet if
+/// sizes below 1 B are redrawn; 4.837, 1.560 and 518.6 B if they are raised to 1 B. The paper (section 5.2) has 519 B.
 #[test]
 fn packets_have_the_papers_mean_size() {
     for (smaller, still_expected, mean_expected) in
@@ -110,10 +110,10 @@ fn packets_have_the_papers_mean_size() {
     }
 }
 
-/// The mean of still frames: 1075 B plus what the cut tail weighs. Of a normal law with z = (1 - 1075) / 475 = -2.26 that is
-/// 475 phi(z) / Phi(-z) = 15 B where it is drawn again, and 475 (phi(z) + z Phi(z)) = 2 B where it becomes 1 B.
+/// Mean of still frames: 1075 B plus the effect of the cut tail. For a normal distribution with z = (1 - 1075) / 475 =
+/// -2.26 it is 475 phi(z) / Phi(-z) = 15 B with redraws, and 475 (phi(z) + z Phi(z)) = 2 B with sizes raised to 1 B.
 #[test]
-fn small_frames_are_drawn_again_or_raised() {
+fn small_frames_are_redrawn_or_raised() {
     let sizes = |smaller| -> Vec<u64> {
         let still = options(|o| {
             o.pattern = vec![Duration::ZERO, Duration::from_secs(1)];
@@ -135,15 +135,15 @@ fn small_frames_are_drawn_again_or_raised() {
 
 #[test]
 fn sizes_are_rounded_to_the_nearest_byte() {
-    let law = Law { mean: Bytes::new(1_000), deviation: Bytes::new(100) };
+    let distribution = SizeDistribution { mean: Bytes::new(1_000), deviation: Bytes::new(100) };
     for (z, size) in [(0.0, 1_000), (0.004, 1_000), (0.006, 1_001), (-0.006, 999), (-2.5, 750), (-11.0, 0)] {
-        assert_eq!(law.size(z), size, "{z}");
+        assert_eq!(distribution.size(z), size, "{z}");
     }
 }
 
-/// The laboratory that Linux's DCCP was measured in: sizes are payload, no frame below 50 B, random phases.
+/// Setup of the measurements of Linux's DCCP: payload sizes, frames of at least 50 B, random phases.
 #[test]
-fn a_call_over_the_kernel_can_be_written() {
+fn the_call_of_the_kernel_measurements_can_be_configured() {
     let kernel = options(|o| {
         o.sizes = Sizes::Payload;
         o.smallest_frame = Bytes::new(50);
@@ -169,9 +169,9 @@ fn a_call_over_the_kernel_can_be_written() {
     }
 }
 
-/// Each fifth audio packet is due with a frame; which goes first is an even chance, and a frame is never split.
+/// Every fifth audio packet is due with a frame. Both orders are equally likely, and a frame is never split.
 #[test]
-fn ties_go_either_way() {
+fn ties_are_broken_at_random() {
     let call = call(&options(|_| {}), 1);
     let mut audio_first = 0;
     for due in call.chunk_by(|a, b| a.created == b.created).filter(|due| due.len() > 1) {
@@ -179,12 +179,12 @@ fn ties_go_either_way() {
         assert!(place == 0 || place == due.len() - 1);
         audio_first += u32::from(place == 0);
     }
-    // Five standard deviations of 600 even chances.
+    // Five standard deviations of 600 fair draws.
     assert!((239..=361).contains(&audio_first), "{audio_first}");
 }
 
 #[test]
-fn writes_say_what_they_are() {
+fn writes_have_their_kind_priority_and_expiry() {
     let call = call(&options(|_| {}), 1);
     for write in &call {
         let priority = if write.kind == MediaKind::Audio { 0 } else { 1 };
@@ -192,15 +192,15 @@ fn writes_say_what_they_are() {
         assert_eq!(write.expires, Some(write.created + Duration::from_millis(200)));
         assert!(matches!(write.size, WriteSize::Wire(size) if size.count() <= 1026));
     }
-    // Sound is a frame a packet; of pictures only the last packet of each ends one.
+    // Each audio packet ends a frame; of a video frame, only the last packet does.
     let ends = |kind| call.iter().filter(|write| write.kind == kind && write.ends_frame(Bytes::new(0))).count();
     assert_eq!(ends(MediaKind::Audio), call.iter().filter(|write| write.kind == MediaKind::Audio).count());
     assert_eq!(ends(MediaKind::Video), frames(&call).len());
 }
 
-/// 10 s of motion, 5 s without, 5 s of motion: 4450 and 1075 B are more than three of either's deviations apart.
+/// 10 s of motion, 5 s without, 5 s of motion: 4450 and 1075 B are more than three deviations of either apart.
 #[test]
-fn the_pattern_starts_at_the_start_or_anywhere() {
+fn the_pattern_starts_at_the_beginning_or_at_random() {
     let shown = |options: &ConferenceOptions, seed| -> Vec<f64> {
         let mut call = start(options, seed, Instant::from_secs(7), RUN);
         let writes: Vec<Write> = std::iter::from_fn(|| call.poll(Instant::FAR_FUTURE)).collect();
@@ -217,11 +217,11 @@ fn the_pattern_starts_at_the_start_or_anywhere() {
         let still = seconds.iter().filter(|size| **size < 2500.0).count();
         assert!((12..=18).contains(&still));
     }
-    // A quarter of the time is still; five standard deviations of 200 chances.
+    // A quarter of the time is still; five standard deviations of 200 draws.
     assert!((20..=80).contains(&begins_still), "{begins_still}");
 }
 
-/// Conversational speech (ITU-T P.59): talk for 38.7 % of the time, 1.004 s and 1.587 s on average.
+/// Conversational speech (ITU-T P.59): talkspurts for 38.7 % of the time, of 1.004 s, and pauses of 1.587 s on average.
 #[test]
 fn pauses_are_not_sent() {
     let quiet = options(|o| o.silence_suppression = true);
@@ -237,12 +237,11 @@ fn pauses_are_not_sent() {
     let duty = packets as f64 / (300.0 * 3000.0);
     assert!((duty - 0.3875).abs() < 0.012, "{duty}");
     assert!((70..=165).contains(&loud), "{loud}");
-    // A spurt or pause shorter than a packet is not seen: those seen are longer by some 20 ms.
+    // Spurts and pauses shorter than a packet interval are invisible, so visible ones are longer by about 20 ms.
     let spurt = packets as f64 * 0.02 / spurts as f64;
     assert!((0.98..1.08).contains(&spurt), "{spurt}");
 }
 
-/// Other audio, the same pictures.
 #[test]
 fn audio_options_change_no_frame() {
     let plain = frames(&call(&options(|_| {}), 5));
@@ -256,7 +255,7 @@ fn audio_options_change_no_frame() {
 }
 
 #[test]
-fn a_late_poll_gets_all_that_is_due_with_its_own_times() {
+fn a_late_poll_returns_all_due_writes_with_their_times() {
     let mut call = start(&options(|_| {}), 1, Instant::from_secs(1), RUN);
     assert_eq!(call.poll(Instant::from_nanos(999_999_999)), None);
     let due: Vec<Write> = std::iter::from_fn(|| call.poll(Instant::from_millis(1_115))).collect();
@@ -266,7 +265,7 @@ fn a_late_poll_gets_all_that_is_due_with_its_own_times() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused() {
+fn invalid_options_are_rejected() {
     for (change, key, part) in [
         ((|o| o.audio_size = Bytes::new(0)) as fn(&mut ConferenceOptions), "audio_size", "from 1B to 16MiB"),
         (|o| o.video_packet = Bytes::new(0), "video_packet", "from 1B to 16MiB"),
@@ -294,7 +293,7 @@ fn what_cannot_be_sent_is_refused() {
     }
 }
 
-/// A motion frame may have 4450 + 8.6 * 1000 = 13050 B: 13 packets.
+/// A frame with motion has at most 4450 + 8.6 * 1000 = 13050 B: 13 packets.
 #[test]
 fn bounds_are_those_of_the_largest_draw() {
     let plain = options(|_| {});
@@ -333,9 +332,9 @@ prop_compose! {
 }
 
 proptest! {
-    /// In time order, within the bounds, on the grid, no byte lost.
+    /// Writes are in order, within the bounds, on the grid, and no byte is lost.
     #[test]
-    fn every_call_keeps_its_promises(o in any_options(), begin in 0u64..u64::MAX / 2, seed: u64, length in 1u64..2_000_000_000) {
+    fn every_call_is_within_its_bounds(o in any_options(), begin in 0u64..u64::MAX / 2, seed: u64, length in 1u64..2_000_000_000) {
         prop_assume!(o.check().is_ok());
         let (begin, length) = (Instant::from_nanos(begin), Duration::from_nanos(length));
         let mut call = start(&o, seed, begin, length);
@@ -375,7 +374,7 @@ proptest! {
     }
 
     #[test]
-    fn no_options_panic_or_stand_still(
+    fn no_options_panic(
         numbers in prop::array::uniform12(prop_oneof![1 => any::<u64>(), 6 => 1u64..10, 12 => any::<u64>().prop_map(|n| n >> 44)]),
         pattern in prop::collection::vec(any::<u64>(), 0..4), switches: u8, begin: u64,
     ) {

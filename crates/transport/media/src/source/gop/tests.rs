@@ -20,7 +20,7 @@ fn start(options: &GopOptions, seed: u64) -> Gop {
     Gop::new(options, context).unwrap()
 }
 
-/// A written frame: when after the start in ns, what, and of how many bytes.
+/// Returns written frames: time after the start in ns, kind, and size in bytes.
 fn frames(gop: &mut Gop, count: usize) -> Vec<(u64, MediaKind, u64)> {
     let mut frames: Vec<(u64, MediaKind, u64)> = Vec::new();
     while frames.len() < count || gop.packets.peek().is_some() {
@@ -46,9 +46,9 @@ fn letters(frames: &[(u64, MediaKind, u64)]) -> String {
     frames.iter().map(|frame| letter(frame.1)).collect()
 }
 
-/// B-frames follow the frame that is presented after them; those at the end of a GOP follow the next I-frame.
+/// B frames follow the frame presented after them. Those at the end of a GOP follow the next I frame.
 #[test]
-fn frames_are_written_in_the_order_of_coding() {
+fn frames_are_written_in_coding_order() {
     for (presented, coded) in [
         ("IBBPBBPBBPBB", "IPBBPBBPBBIBBPBBPBBPBBIBBPBB"),
         ("IBBPBBP", "IPBBPBBIPBBPBBIPBBPBB"),
@@ -63,7 +63,7 @@ fn frames_are_written_in_the_order_of_coding() {
 }
 
 #[test]
-fn frames_are_even_and_packets_say_what_they_are() {
+fn frames_are_evenly_spaced_and_packets_have_their_kind() {
     let mut gop = start(&options(|o| o.lifetime = Some(Duration::from_millis(150))), 1);
     let writes: Vec<Write> = std::iter::from_fn(|| gop.poll(Instant::from_millis(1_119))).collect();
     // 26000 = 18 * 1400 + 800, 5700 = 4 * 1400 + 100, 2100 = 1400 + 700.
@@ -110,8 +110,8 @@ fn without_variation_every_frame_has_its_mean() {
     }
 }
 
-/// A lognormal law of mean 10 kB and variation 0.5: s^2 = ln 1.25, the median is 10 kB / sqrt(1.25) = 8944 B, and 15.87 % lie
-/// above the median times exp(s) = 14 346 B.
+/// A lognormal distribution of mean 10 kB and variation 0.5: s^2 = ln 1.25, the median is 10 kB / sqrt(1.25) = 8944 B,
+/// and 15.87 % exceed the median times exp(s) = 14 346 B.
 #[test]
 fn sizes_are_lognormal() {
     let gop = options(|o| (o.pattern, o.i_mean, o.variation) = ("I".into(), Some(Bytes::new(10_000)), 0.5));
@@ -127,9 +127,9 @@ fn sizes_are_lognormal() {
     assert!((above(14_346.0) - 0.1587).abs() < 0.008, "{}", above(14_346.0));
 }
 
-/// I-frames of many flows are even over the GOP of 480 ms; sizes are the same with and without.
+/// The starts of many flows are uniform over the GOP of 480 ms. Sizes do not depend on the option.
 #[test]
-fn a_random_start_is_even_over_a_gop() {
+fn a_random_start_is_uniform_over_a_gop() {
     let random = options(|o| (o.random_start, o.variation) = (true, 0.3));
     let fixed = options(|o| o.variation = 0.3);
     let mut eighths = [0u32; 8];
@@ -146,18 +146,18 @@ fn a_random_start_is_even_over_a_gop() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused() {
+fn invalid_options_are_rejected() {
     for (change, key, part) in [
         ((|o| o.pattern.clear()) as fn(&mut GopOptions), "pattern", "begins with its I-frame"),
         (|o| o.pattern = "BBI".into(), "pattern", "begins with its I-frame"),
-        (|o| o.pattern = "IBXP".into(), "pattern", "'X' is no type of frame"),
+        (|o| o.pattern = "IBXP".into(), "pattern", "'X' is no frame type"),
         (|o| o.pattern = "I".repeat(1001), "pattern", "at most 1000"),
         (|o| o.i_mean = None, "i_mean", "the pattern has I-frames"),
         (|o| o.b_mean = None, "b_mean", "the pattern has B-frames"),
         (|o| o.p_mean = Some(Bytes::new(0)), "p_mean", "from 1B to 16MiB"),
         (|o| o.frame_interval = Duration::ZERO, "frame_interval", "at least 1ns"),
-        (|o| o.variation = -0.1, "variation", "write 0 to 2"),
-        (|o| o.variation = f64::NAN, "variation", "write 0 to 2"),
+        (|o| o.variation = -0.1, "variation", "variation is from 0 to 2"),
+        (|o| o.variation = f64::NAN, "variation", "variation is from 0 to 2"),
         (|o| o.video_packet = Bytes::new(0), "video_packet", "from 1B to 16MiB"),
         (|o| o.lifetime = Some(Duration::ZERO), "lifetime", "at least 1ns"),
     ] {
@@ -180,10 +180,10 @@ fn bounds_are_those_of_the_largest_draw() {
 }
 
 proptest! {
-    /// A decoder that holds back the last I- or P-frame until the next one, and shows B-frames at once, shows the pattern
-    /// again and again. Frames are even, packets no larger than allowed, and no more than promised.
+    /// A decoder that delays each I or P frame until the next one, and shows B frames immediately, shows the repeated
+    /// pattern. Frames are evenly spaced, and packets are within the size and number limits.
     #[test]
-    fn a_decoder_gets_the_pattern_back(
+    fn a_decoder_restores_the_pattern(
         rest in "[IPB]{0,15}", interval in 1u64..100_000_000, variation in 0.0..2.0, packet in 1u64..3_000, seed: u64,
     ) {
         let o = options(|o| {
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn no_options_panic_or_stand_still(
+    fn no_options_panic_or_stall(
         pattern in "[IPB\\PC]{0,4}", numbers in prop::array::uniform6(any::<u64>()), given in prop::array::uniform3(any::<bool>()),
         variation: f64, begin: u64,
     ) {

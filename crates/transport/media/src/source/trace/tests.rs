@@ -28,13 +28,13 @@ fn a_line_is_a_frame() {
             frame(46_500, 1200, MediaKind::VideoP),
         ]
     );
-    // The video would send its third frame 40 ms after its second.
+    // The third video frame would follow the second after 40 ms.
     assert_eq!(trace.period(), Duration::from_micros(86_500));
 }
 
-/// Captured at 0, 40, 80, 120 ms and sent as I P B B: P cannot leave before 120 ms, and the spacing stays.
+/// Captured at 0, 40, 80, 120 ms and sent as I P B B: P cannot be sent before 120 ms, and the spacing is kept.
 #[test]
-fn frames_leave_in_decoding_order_and_not_before_their_capture() {
+fn frames_are_sent_in_decoding_order_and_not_before_their_capture() {
     let trace = Trace::parse(
         "packet|codec_type=audio|pts_time=0.000000|dts_time=0.000000|size=80|flags=K_\n\
          packet|codec_type=video|pts_time=0.000000|dts_time=-0.040000|size=9000|flags=K_\n\
@@ -48,7 +48,7 @@ fn frames_leave_in_decoding_order_and_not_before_their_capture() {
 }
 
 #[test]
-fn frames_of_one_instant_keep_the_order_of_the_file() {
+fn simultaneous_frames_keep_the_order_of_the_file() {
     let text: String = (1..=50).map(|size| format!("packet|codec_type=data|dts_time=1.5|size={size}\n")).collect();
     let trace = Trace::parse(&text).unwrap();
     let sizes: Vec<u64> = trace.frames().iter().map(|frame| frame.bytes.count()).collect();
@@ -57,7 +57,7 @@ fn frames_of_one_instant_keep_the_order_of_the_file() {
 }
 
 #[test]
-fn without_flags_video_has_no_type_and_frames_of_no_bytes_are_none() {
+fn without_flags_video_has_no_type_and_empty_frames_are_skipped() {
     let trace = Trace::parse(
         "packet|codec_type=video|dts_time=0|size=10\npacket|codec_type=video|dts_time=1|size=0|flags=K_\n",
     )
@@ -67,7 +67,7 @@ fn without_flags_video_has_no_type_and_frames_of_no_bytes_are_none() {
 }
 
 #[test]
-fn streams_are_told_apart_and_fields_of_one_picture_are_not_reordered() {
+fn streams_are_separate_and_fields_of_one_picture_are_not_reordered() {
     let trace = Trace::parse(
         "\u{feff}packet|codec_type=video|stream_index=0|pts_time=9.0|size=1|flags=__\n\
          packet|codec_type=video|stream_index=0|pts_time=9.0|size=2|flags=__\n\
@@ -77,11 +77,12 @@ fn streams_are_told_apart_and_fields_of_one_picture_are_not_reordered() {
     .unwrap();
     let kinds: Vec<_> = trace.frames().iter().map(|frame| (frame.bytes.count(), frame.kind)).collect();
     let (p, b) = (MediaKind::VideoP, MediaKind::VideoB);
-    // Without a dts frames leave in the order of the file.
+    // Without dts, frames are sent in the order of the file.
     assert_eq!(kinds, [(3, p), (1, p), (2, p), (4, b)]);
 }
 
-/// 15 pictures a second, whose times ffprobe rounds to 1 us, in no order: the next is due a fifteenth later.
+/// 15 frames/s with times rounded to 1 us by ffprobe, in any order: the next frame is due a fifteenth of a second
+/// later.
 #[test]
 fn the_period_ends_at_the_mean_spacing() {
     let line = |time| format!("packet|codec_type=video|dts_time={time}|size=1\n");
@@ -101,7 +102,7 @@ fn the_largest_values_are_read() {
 }
 
 #[test]
-fn errors_name_the_line_and_what_would_be_right() {
+fn errors_include_the_line_and_the_expected_value() {
     for (text, part) in [
         ("", "no frame that holds a byte"),
         ("# only words\n\n", "no frame that holds a byte"),
@@ -166,7 +167,7 @@ proptest! {
         let _ = Trace::parse(&String::from_utf8_lossy(&bytes));
     }
 
-    /// Whatever the order and the times, sending is in order, begins at zero, and may be repeated after the period.
+    /// For any order and times, frames are sent in order from zero on, and the period is at least the last time.
     #[test]
     fn frames_are_in_order(lines in prop::collection::vec(any_line(), 1..60)) {
         let nonempty = lines.iter().filter(|line| !line.contains("size=0|")).count();
@@ -186,13 +187,14 @@ proptest! {
     }
 }
 
-/// When each frame is sent, in ms after the first, and its bytes.
+/// Returns the send time of each frame, in ms after the first, and its bytes.
 fn sent(text: &str) -> Vec<(u64, u64)> {
     let trace = Trace::parse(text).unwrap();
     trace.frames().iter().map(|frame| (frame.at.as_nanos() / 1_000_000, frame.bytes.count())).collect()
 }
 
-/// ffprobe 5.1.9 of x264 and x265 recordings with B-frames, in .mp4 and copied to .mkv, whose first packets have no dts: the schedules are the same.
+/// ffprobe 5.1.9 of x264 and x265 recordings with B frames, as .mp4 and copied to .mkv, whose first packets have no
+/// dts: the schedules are equal.
 #[test]
 fn a_missing_dts_of_matroska_gives_the_schedule_of_the_mp4() {
     let lines = |times: &[(&str, &str, u64)]| -> String {
@@ -212,13 +214,13 @@ fn a_missing_dts_of_matroska_gives_the_schedule_of_the_mp4() {
     let mkv = mp4.replace("-0.080000", "N/A").replace("-0.040000", "N/A");
     assert_eq!(sent(&mkv), [(0, 4989), (40, 2089), (80, 1074), (120, 923), (160, 2095), (200, 1218)]);
     assert_eq!(Trace::parse(&mkv), Trace::parse(&mp4));
-    // Without any dts the presentation times in order are the schedule.
+    // Without any dts, the schedule is the sorted presentation times.
     let none: String = mp4.lines().map(|line| format!("{}|flags=__\n", line.split("|dts").next().unwrap())).collect();
     assert_eq!(none.lines().count(), 6);
     let sized = none.replace("|flags", "|size=1|flags");
     let at: Vec<u64> = sent(&sized).iter().map(|(at, _)| *at).collect();
     assert_eq!(at, [0, 40, 80, 120, 160, 240], "the picture at 200 ms is not in these six");
-    // 30 pictures a second, which Matroska rounds to ms, x265 with four B-frames.
+    // 30 frames/s, rounded to ms by Matroska, x265 with four B frames.
     let hevc = lines(&[
         ("0.000000", "N/A", 2817),
         ("0.167000", "N/A", 310),
@@ -230,9 +232,9 @@ fn a_missing_dts_of_matroska_gives_the_schedule_of_the_mp4() {
     assert_eq!(sent(&hevc), [(0, 2817), (33, 310), (67, 39), (100, 32), (134, 50), (167, 27)]);
 }
 
-/// ffprobe 5.1.9 of a .vob: parts of frames without times between others.
+/// ffprobe 5.1.9 of a .vob: packets of partial frames have no times.
 #[test]
-fn a_packet_without_a_time_among_others_is_named_by_its_line() {
+fn an_untimed_packet_among_timed_ones_is_reported_with_its_line() {
     let text = "packet|codec_type=video|stream_index=0|pts_time=0.566667|dts_time=0.500000|size=330|flags=K_\n\
                 packet|codec_type=video|stream_index=0|pts_time=N/A|dts_time=N/A|size=2497|flags=__\n";
     assert_eq!(
