@@ -1,4 +1,4 @@
-//! Bytes of a controller's own: one option on data packets, and one in reports (RFC 4340 section 10.3).
+//! Controller-defined bytes: one option on data packets, and one in reports (RFC 4340 section 10.3).
 
 use crate::{DccpOption, OptionFault, OptionWriter, RawOption};
 use headway_rate::Own;
@@ -10,7 +10,7 @@ pub(super) fn read(number: u8, raw: RawOption<'_>) -> Result<Own, OptionFault> {
     Own::new(raw.data).ok_or(OptionFault::length(raw.data, "2 to 17"))
 }
 
-/// Where it finds no room it is lost, as a packet may be.
+/// Writes the option. If it does not fit, it is lost like a packet.
 pub(super) fn write(number: u8, own: &Own, writer: &mut OptionWriter<'_>) {
     let _ = writer.push(DccpOption::Ccid(RawOption { number, data: own.as_bytes() }));
 }

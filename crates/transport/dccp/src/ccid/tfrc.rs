@@ -1,6 +1,6 @@
-//! Reports of TFRC's receivers as options (RFC 4342 section 8, RFC 5622 section 8.7).
+//! TFRC receiver reports as options (RFC 4342 section 8, RFC 5622 section 8.7).
 
-use super::said::Said;
+use super::CcidFeedback;
 use crate::{
     Ccid, CcidOption, DroppedPackets, EncodeError, LossInterval, LossIntervals, OptionFault, OptionWriter, PacketType,
     RawOption,
@@ -9,8 +9,8 @@ use headway_rate::{Losses, TfrcReport};
 use headway_units::{Probability, Rate};
 use std::num::NonZeroU32;
 
-impl Said {
-    /// A feedback packet has a Receive Rate and says what was lost (RFC 4342 section 6).
+impl CcidFeedback {
+    /// Returns the report of a feedback packet, which has a Receive Rate and losses (RFC 4342 section 6).
     pub(super) fn report(&self) -> Option<TfrcReport<'_>> {
         let x_recv = Rate::from_bits_per_second(u64::from(self.receive_rate?) * 8);
         let losses = match (self.intervals(), self.loss_event_rate) {
@@ -25,40 +25,41 @@ impl Said {
     }
 }
 
-/// Reads an option. Controllers of experimental CCIDs that report as TFRC does use those of CCID 4.
+/// Reads an option. Experimental CCIDs with TFRC reports use the options of CCID 4.
 pub(super) fn read(
     drop_counts: bool,
     raw: RawOption<'_>,
     kind: PacketType,
-    said: &mut Said,
+    feedback: &mut CcidFeedback,
 ) -> Result<(), OptionFault> {
     match CcidOption::decode(if drop_counts { Ccid::TFRC_SP } else { Ccid::TFRC }, raw, kind)? {
-        CcidOption::LossEventRate(inverse) => said.loss_event_rate = Some(inverse),
-        CcidOption::ReceiveRate(rate) => said.receive_rate = Some(rate),
-        // A follow-up option goes on where the first one ended, so it skips nothing (RFC 4342 section 8.6).
-        CcidOption::LossIntervals(more) if said.skip.is_some() && more.skip_length() != 0 => {}
+        CcidOption::LossEventRate(inverse) => feedback.loss_event_rate = Some(inverse),
+        CcidOption::ReceiveRate(rate) => feedback.receive_rate = Some(rate),
+        // A follow-up option continues the first one, so that its Skip Length must be 0 (RFC 4342 section 8.6).
+        CcidOption::LossIntervals(more) if feedback.skip.is_some() && more.skip_length() != 0 => {}
         CcidOption::LossIntervals(more) => {
-            said.skip = said.skip.or(Some(more.skip_length()));
-            said.intervals.extend(more.iter().map(|interval| headway_rate::LossInterval {
+            feedback.skip = feedback.skip.or(Some(more.skip_length()));
+            feedback.intervals.extend(more.iter().map(|interval| headway_rate::LossInterval {
                 lossless: interval.lossless_length,
                 lossy: interval.loss_length,
                 data: interval.data_length,
                 dropped: interval.loss_length,
             }));
         }
-        CcidOption::DroppedPackets(dropped) => said.dropped_packets.extend(dropped.iter()),
+        CcidOption::DroppedPackets(dropped) => feedback.dropped_packets.extend(dropped.iter()),
     }
     Ok(())
 }
 
-/// Receive Rate and what was lost. `drop_counts`: with Dropped Packets, as CCID 4 does.
+/// Writes Receive Rate and losses; with `drop_counts` also Dropped Packets, as in CCID 4.
 pub(super) fn write(
     report: &TfrcReport<'_>,
     drop_counts: bool,
     writer: &mut OptionWriter<'_>,
 ) -> Result<(), EncodeError> {
     let bits = report.x_recv.bits_per_second();
-    // Zero is the first report's (RFC 5348 section 4.3): of later ones it would hold a sender of small packets at one in 64 s.
+    // Zero is reserved for the first report (RFC 5348 section 4.3): in later ones it would limit a
+    // sender of small packets to one in 64 s.
     let bytes = (bits / 8).max(bits.min(1));
     writer.push_ccid(CcidOption::ReceiveRate(u32::try_from(bytes).unwrap_or(u32::MAX)))?;
     match report.losses {
@@ -92,9 +93,9 @@ pub(super) fn write(
     }
 }
 
-/// 1/p, rounded up (RFC 4342 section 8.5).
+/// Returns 1/p, rounded up (RFC 4342 section 8.5).
 fn inverse(p: Probability) -> Option<NonZeroU32> {
-    // `as` saturates: the least p that can be told is 1 / 4294967294.
+    // `as` saturates: the smallest encodable p is 1 / 4294967294.
     let inverse = (1.0 / p.value()).ceil() as u32;
     (p > Probability::ZERO).then(|| NonZeroU32::new(inverse.min(u32::MAX - 1))).flatten()
 }
@@ -105,16 +106,16 @@ mod tests {
 
     /// RFC 4342 section 6: Receive Rate and Loss Event Rate or Loss Intervals; RFC 4342 section 8.5: p is the inverse.
     #[test]
-    fn what_makes_a_report() {
-        let said = Said { receive_rate: Some(1000), ..Said::default() };
-        assert_eq!(said.report(), None);
-        let lossless = Said { loss_event_rate: Some(None), ..said.clone() };
+    fn a_report_needs_a_receive_rate_and_losses() {
+        let feedback = CcidFeedback { receive_rate: Some(1000), ..CcidFeedback::default() };
+        assert_eq!(feedback.report(), None);
+        let lossless = CcidFeedback { loss_event_rate: Some(None), ..feedback.clone() };
         let report = lossless.report().unwrap();
         assert_eq!((report.x_recv.bits_per_second(), report.losses), (8000, Losses::EventRate(Probability::ZERO)));
-        let lossy = Said { loss_event_rate: Some(NonZeroU32::new(50)), ..said.clone() };
+        let lossy = CcidFeedback { loss_event_rate: Some(NonZeroU32::new(50)), ..feedback.clone() };
         assert_eq!(Some(lossy.report().unwrap().losses), Probability::new(0.02).map(Losses::EventRate));
-        assert_eq!(Said { receive_rate: None, ..lossless }.report(), None);
-        assert!(Said { skip: Some(0), ..said }.report().is_some());
+        assert_eq!(CcidFeedback { receive_rate: None, ..lossless }.report(), None);
+        assert!(CcidFeedback { skip: Some(0), ..feedback }.report().is_some());
     }
 
     /// RFC 4342 section 8.5: "the inverse of the loss event rate, rounded UP".
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(inverse(1e-300), Some(u32::MAX - 1));
     }
 
-    /// The example of RFC 4342 section 8.6.2.
+    /// Example of RFC 4342 section 8.6.2.
     #[test]
     fn the_rfcs_intervals() {
         let interval = |lossless, lossy, data| headway_rate::LossInterval { lossless, lossy, data, dropped: lossy };
@@ -149,8 +150,8 @@ mod tests {
         assert_eq!(bytes[..len], wanted);
     }
 
-    /// RFC 4342 section 8.6: a Lossless Length and a Data Length of 24 bits, a Loss Length of 23 below the nonce. Longer ones are said to be as
-    /// long as can be told.
+    /// RFC 4342 section 8.6: Lossless Length and Data Length have 24 bits, Loss Length has 23 below
+    /// the nonce. Longer values are saturated.
     #[test]
     fn intervals_that_are_too_long() {
         let longest = headway_rate::LossInterval { lossless: u32::MAX, lossy: u32::MAX, data: u32::MAX, dropped: 0 };

@@ -1,24 +1,24 @@
-//! Reports of arrivals with their times: option 192, in the form of RFC 8888 that headway-rate gives them.
+//! Reports of arrivals with times: option 192, in the RFC 8888 format of headway-rate.
 
-use super::{REPORT, Said};
+use super::{CcidFeedback, REPORT};
 use crate::{DccpOption, OptionFault, OptionWriter, RawOption};
 use headway_rate::{TimedArrival, TimedReport};
 use headway_units::Instant;
 
-impl Said {
+impl CcidFeedback {
     pub(super) fn timed(&self) -> Option<TimedReport<'_>> {
         self.clock.map(|clock| TimedReport { clock, arrivals: &self.arrivals })
     }
 }
 
-pub(super) fn read(raw: RawOption<'_>, said: &mut Said) -> Result<(), OptionFault> {
+pub(super) fn read(raw: RawOption<'_>, feedback: &mut CcidFeedback) -> Result<(), OptionFault> {
     if raw.number != REPORT {
         return Err(OptionFault::NotUnderstood);
     }
-    said.arrivals.clear();
-    let clock = TimedArrival::decode(raw.data, &mut said.arrivals);
-    let ticks = said.clocks.extend(clock.ok_or(OptionFault::length(raw.data, "6 to 246, and even"))?);
-    said.clock = Some(Instant::from_nanos((u128::from(ticks) * 1_000_000_000 / 65_536) as u64));
+    feedback.arrivals.clear();
+    let clock = TimedArrival::decode(raw.data, &mut feedback.arrivals);
+    let ticks = feedback.clocks.extend(clock.ok_or(OptionFault::length(raw.data, "6 to 246, and even"))?);
+    feedback.clock = Some(Instant::from_nanos((u128::from(ticks) * 1_000_000_000 / 65_536) as u64));
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! What the application and the driver of a connection call, apart from [`Connection::handle`], [`Connection::handle_timeout`] and
-//! [`Connection::poll_transmit`].
+//! Calls of the application and of the driver, except [`Connection::handle`],
+//! [`Connection::handle_timeout`] and [`Connection::poll_transmit`].
 
 use super::event::{Counters, Event, Status};
 use super::feature_slot::Side;
@@ -15,10 +15,11 @@ use headway_units::{Duration, Entropy, Instant, Seq48};
 use std::sync::Arc;
 
 impl Connection {
-    /// A client's end: the Request goes with the first [`Self::poll_transmit`].
+    /// Creates a client connection. The first [`Self::poll_transmit`] returns the Request.
     ///
-    /// From `random` come the initial sequence number (section 7.2), far from those before a boot (section 7.3), and the numbers
-    /// that are passed over (RFC 4342 section 9): where the network can be attacked, nobody can guess its bits.
+    /// `random` supplies the initial sequence number (section 7.2), unrelated to those before a
+    /// reboot (section 7.3), and the choice of skipped sequence numbers (RFC 4342 section 9). On a
+    /// network with attackers it must be unpredictable.
     #[must_use]
     pub fn connect(
         now: Instant,
@@ -40,15 +41,15 @@ impl Connection {
         let iss = Seq48::new(random.bits() >> 16);
         let mut client = Self::new(now, options, ports, service, random, iss, false);
         client.go(Cause::ActiveOpen);
-        client.pending.owe(Due::Request);
+        client.pending.schedule(Due::Request);
         client.pending.begin_wait(client.options.expert.request_timeout);
         let give_up = client.options.expert.request_give_up;
         client.timers.set(Timer::GiveUp, now + give_up);
         client
     }
 
-    /// The next thing that happened, if any. While nobody asks, 64 events are kept, the oldest, and of the later ones those that
-    /// happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`] always come.
+    /// Returns the next event, if any. Up to 64 events are queued; when the queue is full, newer ones are discarded,
+    /// except those that happen once: [`Event::Connected`], [`Event::PeerNotListening`] and [`Event::Closed`].
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
@@ -58,33 +59,35 @@ impl Connection {
         self.events.has_some()
     }
 
-    /// Its packets go this way: headers below DCCP leave them so much less room (section 14).
+    /// Sets the path of the connection's packets, whose lower-layer headers reduce the maximum
+    /// packet size (section 14).
     pub(crate) fn set_path(&mut self, path: Path) {
         self.settled = Instant::FAR_FUTURE;
-        self.mtu.leave(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
+        self.mtu.reserve_headers(path.lower_headers() + self.options.expert.secure_headers.count() as usize);
     }
 
-    /// The newest round trip measured since the last call, for statistics.
+    /// Returns the newest round-trip time measured since the last call, for statistics.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.forward.take_rtt_sample()
     }
 
-    /// Returns the one-way delay of the packet of data that was [handled](Self::handle) last; `None` unless this end
-    /// [measures it](ConnectionOptions::one_way_delays), the peer sends Timestamps, and a round trip is known.
+    /// Returns the one-way delay of the data packet that was [handled](Self::handle) last. `None` unless this endpoint
+    /// [measures it](ConnectionOptions::one_way_delays), the peer sends Timestamps, and a round-trip time is known.
     #[must_use]
     #[inline]
     pub fn one_way_delay(&self) -> Option<OneWayDelay> {
         self.delays.newest()
     }
 
-    /// What the packet that was [handled](Self::handle) last told of our packets, once; `None` if it had no Ack Vector that counts. The number
-    /// under which data went is in [`Outgoing::packet`](super::Outgoing::packet).
+    /// Returns, once, what the packet that was [handled](Self::handle) last reported about our packets. `None` if it
+    /// had no usable Ack Vector. [`Outgoing::packet`](super::Outgoing::packet) has the sequence number under which data
+    /// was sent.
     pub fn take_arrivals(&mut self) -> Option<Arrivals<'_>> {
         self.forward.take_arrivals()
     }
 
-    /// What the controller of the peer's data has made of losses since the last call, the oldest first, if it tells them apart. The numbers are the
-    /// peer's sequence numbers. Nobody has to ask.
+    /// Returns the next classification of a loss by the controller of the peer's data, the oldest first, if that
+    /// controller classifies losses. The numbers are the peer's sequence numbers. Calling this is optional.
     pub fn poll_judgement(&mut self) -> Option<Judgement> {
         let number = |number| self.windows.received_at(number).value();
         Some(match self.reverse.poll_judgement()? {
@@ -95,29 +98,31 @@ impl Connection {
         })
     }
 
-    /// Asks the peer whether it is there: the next packet that [`poll_transmit`](Self::poll_transmit) hands out is a Sync, and once its SyncAck
-    /// has come, [`Event::ProbeAnswered`] tells the number that this returns. `None` unless the connection is OPEN.
+    /// Probes the peer: the next packet from [`poll_transmit`](Self::poll_transmit) is a Sync, and its SyncAck causes
+    /// [`Event::ProbeAnswered`] with the number returned here. `None` unless the connection is OPEN.
     ///
-    /// A driver that wants to know whether the peer is at another address sends that one packet there, which [`Outgoing`](super::Outgoing) and
-    /// [`Transmit`](crate::Transmit) mark, and all others where they went before: an answer shows that who has the peer's numbers is there (section 7.5.5 on guessing them), without DTLS that is whoever can
-    /// see them. A new probe takes the place of one without an answer. Nothing is repeated, and nothing depends on the answer: who asks
-    /// sets a limit, and asks seldom.
+    /// To check whether the peer is reachable at another address, a driver sends that one packet, marked in
+    /// [`Outgoing`](super::Outgoing) and [`Transmit`](crate::Transmit), to the new address and all others to the old
+    /// one. An answer proves that the host at the new address knows the peer's sequence numbers (section 7.5.5 on
+    /// guessing them). Without DTLS any on-path observer knows them. A new probe replaces an unanswered one. Probes are
+    /// not retransmitted and the connection does not depend on the answer, so the driver should limit their rate and
+    /// set its own timeout.
     pub fn probe(&mut self) -> Option<u64> {
         if self.machine.state() != State::Open {
             return None;
         }
         self.pending.push_first(Control::Probe);
-        Some(self.asking.probe())
+        Some(self.sync_probes.probe())
     }
 
-    /// When [`Self::handle_timeout`] is to be called.
+    /// Returns when [`Self::handle_timeout`] must be called.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// The application closes (section 8.3): no more data goes. A client sends Close, a server CloseReq.
+    /// Closes the connection (section 8.3). No more data is sent. A client sends Close, a server CloseReq.
     pub fn close(&mut self, now: Instant) {
         let cause = if self.is_server && !self.options.server_time_wait {
             Cause::ServerActiveClose
@@ -132,32 +137,33 @@ impl Connection {
         }
     }
 
-    /// The application gives the connection up: a Reset goes with code 2, "Aborted".
+    /// Aborts the connection with a Reset of code 2, "Aborted".
     pub fn abort(&mut self, now: Instant) {
         self.reset(now, Reset { code: ResetCode::ABORTED, data: [0; 3] });
         self.refresh(now);
     }
 
-    /// Resets the connection with code 9, "Too Busy": a server has as many connections as its application accepts (section 8.1.3).
+    /// Aborts the connection with a Reset of code 9, "Too Busy": the server has reached its
+    /// connection limit (section 8.1.3).
     pub fn abort_busy(&mut self, now: Instant) {
         self.reset(now, Reset { code: ResetCode::TOO_BUSY, data: [0; 3] });
         self.refresh(now);
     }
 
-    /// The application no longer listens: data that comes is dropped, and the peer is told (Drop Code 1, section 11.7.2).
+    /// Stops delivering data. Data that arrives is dropped and reported to the peer (Drop Code 1, section 11.7.2).
     pub const fn stop_receiving(&mut self) {
         self.we_stopped = true;
     }
 
-    /// The application cannot keep up, or can again: acknowledgements say so (Slow Receiver, section 11.6).
+    /// Sets whether acknowledgements carry Slow Receiver: the application cannot keep up (section 11.6).
     pub const fn set_slow_receiver(&mut self, slow: bool) {
         self.acknowledge.slow_receiver = slow;
     }
 
-    /// The application dropped data that was delivered to it, and why: the peer is told (Data Dropped, section 11.7).
+    /// Reports to the peer that the application dropped delivered data, and why (Data Dropped, section 11.7).
     pub fn report_dropped(&mut self, now: Instant, seq: Seq48, code: DropCode) {
         let number = self.windows.number_received(seq);
-        if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.has_come(number) {
+        if seq.is_within(self.windows.swl(), self.windows.gsr()) && self.seen.contains(number) {
             self.acknowledge.on_dropped(seq, code);
             if code.counts_as_mark() {
                 self.reverse.on_corrupt(now, number);
@@ -166,36 +172,35 @@ impl Connection {
         }
     }
 
-    /// A router says that a packet was too big for the next hop of `mtu` bytes, 0 if it does not say (section 14.1; RFC
-    /// 6773 section 3.6 for ICMP about the UDP packet around it).
-    /// `quoted` is the sequence number in the quoted header: a message about a packet that was not sent recently may be
-    /// forged, and is ignored.
+    /// Handles a router's report that a packet was too big for a next hop of `mtu` bytes, 0 if unknown (section 14.1;
+    /// RFC 6773 section 3.6 for ICMP about the enclosing UDP packet). `quoted` is the sequence number in the quoted
+    /// header. A message that quotes a packet not sent recently may be forged, and is ignored.
     pub fn handle_too_big(&mut self, quoted: Seq48, mtu: usize) {
         self.settled = Instant::FAR_FUTURE;
         if self.windows.is_acknowledgement_valid(quoted) && self.mtu.on_too_big(mtu) {
-            // Nothing larger is tried for five minutes at least (RFC 1191 section 3): the search rests.
+            // Nothing larger is tried for at least five minutes (RFC 1191 section 3), so the search is suspended.
             self.timers.stop(Timer::MtuProbe);
             self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
         }
     }
 
-    /// Starts the search for the path MTU at 576 bytes, if this connection probes: whether the path carries 1280 is in doubt (RFC 8899 section
-    /// 5.2). Meant for a connection that has sent nothing.
+    /// Starts the search for the path MTU, if enabled, at 576 bytes because the path may not carry
+    /// 1280 (RFC 8899 section 5.2). To be called before anything is sent.
     pub fn start_with_least_mtu(&mut self) {
         self.settled = Instant::FAR_FUTURE;
         self.mtu.start_at_least();
     }
 
-    /// The smoothed round trip of the controller, if it has measured one.
+    /// Returns the smoothed round-trip time of the controller, if measured.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         self.forward.round_trip()
     }
 
-    /// What it holds now, and what it held last once it is over.
+    /// Returns a snapshot of the connection, or its last values once it is closed.
     #[must_use]
     pub fn status(&self) -> Status {
-        // The numbers before the handshake has ended may be nobody's.
+        // Before the handshake ends, the numbers may not be the peer's.
         let numbers = if self.running.is_some() { self.windows.number_received(self.windows.gsr()) + 1 } else { 0 };
         let missing_packets = numbers.saturating_sub(self.counters.received_packets);
         let missing_data_packets = missing_packets.saturating_sub(self.without_data.count());
@@ -215,33 +220,33 @@ impl Connection {
         }
     }
 
-    /// What has set the rate controller of this end's data back so far; nothing where none runs.
+    /// Returns what has reduced the rate of this endpoint's data so far; empty if no controller runs.
     #[must_use]
     pub fn setbacks(&self) -> Setbacks {
         self.forward.setbacks()
     }
 
-    /// The values of a feature that hold now: this end's, and the peer's (section 6); `None` for a feature that this crate
-    /// does not know.
+    /// Returns the current values of a feature: local, then remote (section 6). `None` for a
+    /// feature that this crate does not implement.
     #[must_use]
     pub fn feature_values(&self, feature: Feature) -> Option<[u64; 2]> {
         feature.initial()?;
         Some([Side::Local, Side::Remote].map(|side| self.negotiation.value(side, feature)))
     }
 
-    /// The service code that the client asked for.
+    /// Returns the service code that the client requested.
     #[must_use]
     pub const fn service(&self) -> ServiceCode {
         self.service
     }
 
-    /// The ports.
+    /// Returns the DCCP ports.
     #[must_use]
     pub const fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// The state.
+    /// Returns the current state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.machine.state()

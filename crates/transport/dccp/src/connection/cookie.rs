@@ -1,15 +1,16 @@
-//! Init Cookies: a connection in RESPOND, kept by its client (RFC 4340 section 8.1.4).
+//! Init Cookies: the state of a connection in RESPOND, stored by its client (RFC 4340 section 8.1.4).
 //!
-//! A cookie is bytes that only this listener can have made: the epoch of its key, the service code, when the Response went,
-//! the features that are not as at first, and a tag of 128 bits. The tag is SipHash-2-4 (Aumasson and Bernstein 2012), a
-//! keyed function for short messages, over all of it and what the cookie need not carry: who the peer is, and both initial
-//! sequence numbers. Nothing in a cookie is secret, so that nothing is encrypted.
+//! Only this listener can create its cookies. A cookie holds the epoch of the key, the service code, the time of the
+//! Response, the features that differ from their initial values, and a 128-bit tag. The tag is SipHash-2-4 (Aumasson
+//! and Bernstein 2012), a keyed hash for short messages, over these fields, the peer's address and both initial
+//! sequence numbers. Cookies contain no secrets and are not encrypted.
 //!
-//! A cookie that comes again within its life would open its connection again, and deliver the data beside it again. Section 8.1.4 is silent
-//! about that; here a cookie that has opened a connection opens no other, as long as it is among the last that did.
+//! A cookie replayed within its lifetime would open its connection again and deliver its data again. Section 8.1.4 does
+//! not address this. Here the most recently used cookies are remembered and rejected.
 //!
-//! The Response's own number is a keyed function of the peer plus the Request's number: repeated Requests get Responses whose
-//! numbers grow as theirs do, and a cookie's acknowledgement number says which Request it answered.
+//! The sequence number of a Response is a keyed hash of the peer plus the Request's number. Numbers of repeated
+//! Responses therefore increase with those of the Requests, and the acknowledgement number of an echoed cookie
+//! identifies the Request.
 
 use crate::path::Peer;
 use crate::{ServiceCode, Timestamp};
@@ -18,37 +19,33 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hasher;
 
-/// Epoch, service code, time.
+/// Size of epoch, service code and time, in bytes.
 const HEAD: usize = 9;
 const TAG: usize = 16;
-/// Cookies remembered that have opened a connection: 32 kB.
-const MOST_SPENT: usize = 4096;
+/// Maximum number of remembered used cookies: 32 kB.
+const MAX_SPENT: usize = 4096;
 
 type Key = [u64; 2];
 
-/// What is changed at once.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
-    /// For the Responses' numbers.
     numbers: Key,
     cookies: Key,
 }
 
-/// The keys of a listener.
 #[derive(Debug)]
 pub(crate) struct CookieKeys {
     random: Box<dyn Entropy>,
     current: Keys,
     previous: Keys,
-    /// How often the keys have been changed.
+    /// Number of key changes, modulo 256.
     epoch: u8,
     change_at: Instant,
     lifetime: Duration,
-    /// The tags' first halves, the oldest first.
+    /// First 64 bits of the tags of used cookies, the oldest first.
     spent: VecDeque<u64>,
 }
 
-/// What a good cookie says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Opened<'a> {
     pub(crate) isr: Seq48,
@@ -63,9 +60,9 @@ impl CookieKeys {
         Self { random, current, previous, epoch: 0, change_at: now + lifetime, lifetime, spent: VecDeque::new() }
     }
 
-    /// Changes the keys when they have served their time; those before stay good for as long again.
+    /// Replaces expired keys. The previous keys stay valid for one more lifetime.
     fn rotate(&mut self, now: Instant) {
-        // Two changes make every old cookie bad: more would make no difference.
+        // Two changes invalidate all old cookies; more would have no effect.
         for _ in 0..2 {
             if now < self.change_at {
                 return;
@@ -77,32 +74,29 @@ impl CookieKeys {
         self.change_at = now + self.lifetime;
     }
 
-    /// The first number of a connection that is kept: a clock of 4 us, which leaves earlier connections of the same peer
-    /// behind, begun anywhere for each peer (section 7.2). It begins anew with the keys, lest who once had the peer's address and port
-    /// know it; by then a number that recent packets of the same peer had is as likely as one guess among 2^48.
+    /// Returns the initial sequence number of a connection whose state is kept: a clock with a tick of 4 us, past the
+    /// numbers of earlier connections of the peer, plus a keyed offset for each peer (section 7.2). The offset changes
+    /// with the keys, so that a former owner of the peer's address and port cannot predict it. Reuse of a recent number
+    /// is then as likely as one guess among 2^48.
     pub(crate) fn initial_number(&mut self, now: Instant, peer: &Peer) -> Seq48 {
         self.rotate(now);
         Seq48::new(offset(self.current.numbers, peer)) + now.as_nanos() / 4000
     }
-    /// The number of the Response to a Request.
     pub(crate) fn response_number(&mut self, now: Instant, peer: &Peer, request: Seq48) -> Seq48 {
         self.rotate(now);
         request + offset(self.current.numbers, peer)
     }
 
-    /// A cookie has opened a connection.
     pub(crate) fn spend(&mut self, cookie: &[u8]) {
-        if self.spent.len() == MOST_SPENT {
+        if self.spent.len() == MAX_SPENT {
             self.spent.pop_front();
         }
         self.spent.extend(mark(cookie));
     }
-    /// Whether it had done so before.
     pub(crate) fn is_spent(&self, cookie: &[u8]) -> bool {
         mark(cookie).is_some_and(|mark| self.spent.contains(&mark))
     }
 
-    /// The cookie of a Response.
     pub(crate) fn seal(
         &mut self,
         now: Instant,
@@ -123,19 +117,20 @@ impl CookieKeys {
         cookie
     }
 
-    /// What a cookie says that came back with this acknowledgement number; `None` if it is too old, or not ours.
+    /// Returns the contents of a cookie echoed with this acknowledgement number; `None` if it has
+    /// expired or is not ours.
     pub(crate) fn open<'a>(&mut self, now: Instant, peer: &Peer, ack: Seq48, cookie: &'a [u8]) -> Option<Opened<'a>> {
         self.rotate(now);
-        let (said, found) = cookie.split_at_checked(cookie.len().checked_sub(TAG)?)?;
-        let (&[epoch, a, b, c, d, e, f, g, h], features) = said.split_first_chunk::<HEAD>()?;
+        let (payload, found) = cookie.split_at_checked(cookie.len().checked_sub(TAG)?)?;
+        let (&[epoch, a, b, c, d, e, f, g, h], features) = payload.split_first_chunk::<HEAD>()?;
         let keys = match self.epoch.wrapping_sub(epoch) {
             0 => self.current,
             1 => self.previous,
             _ => return None,
         };
         let isr = ack - offset(keys.numbers, peer);
-        let wanted = tag(keys.cookies, peer, ack, isr, said);
-        // In constant time, lest the answer's delay tell how much of a guess was right.
+        let wanted = tag(keys.cookies, peer, ack, isr, payload);
+        // Compare in constant time, so that the response time does not show how much of a guess was right.
         let difference = wanted.iter().zip(found).fold(0, |all, (a, b)| all | (a ^ b));
         if difference != 0 {
             return None;
@@ -151,7 +146,7 @@ fn keys(random: &mut dyn Entropy) -> Keys {
     Keys { numbers, cookies }
 }
 
-/// What is remembered of a cookie: 64 bits of its tag.
+/// Returns the first 64 bits of the cookie's tag, which identify it.
 fn mark(cookie: &[u8]) -> Option<u64> {
     let tag = cookie.len().checked_sub(TAG)?;
     cookie.get(tag..)?.first_chunk().map(|mark| u64::from_be_bytes(*mark))
@@ -167,13 +162,13 @@ fn hasher(key: Key) -> SipHasher24 {
     SipHasher24::new_with_keys(key[0], key[1])
 }
 
-fn tag(key: Key, peer: &Peer, iss: Seq48, isr: Seq48, said: &[u8]) -> [u8; TAG] {
+fn tag(key: Key, peer: &Peer, iss: Seq48, isr: Seq48, payload: &[u8]) -> [u8; TAG] {
     let mut hasher = hasher(key);
     for word in [iss.value(), isr.value()] {
         hasher.write(&word.to_be_bytes());
     }
     hasher.write(peer.as_bytes());
-    hasher.write(said);
+    hasher.write(payload);
     let hash = hasher.finish128();
     let mut tag = [0; TAG];
     tag[..8].copy_from_slice(&hash.h1.to_be_bytes());
@@ -202,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_comes_back() {
+    fn an_echoed_cookie_is_accepted() {
         let (mut keys, isr, sent) = (keys(), Seq48::new(5), Instant::from_secs(3));
         let iss = keys.response_number(sent, &peer(1), isr);
         let cookie = keys.seal(sent, &peer(1), iss, isr, SERVICE, &[1, 2, 3]);
@@ -213,10 +208,10 @@ mod tests {
         assert_eq!(keys.open(sent, &peer(1), iss + 1, &cookie), None);
     }
 
-    /// Section 7.2: "an implementation MUST provide each 4-tuple with an independent initial sequence number space", whose
-    /// numbers do not overlap with recent ones: a clock of 4 us leaves a connection at 250,000 packets a second behind.
+    /// Section 7.2: "an implementation MUST provide each 4-tuple with an independent initial sequence number space".
+    /// New numbers are past those of a recent connection at up to 250,000 packets per second (a clock of 4 us).
     #[test]
-    fn initial_numbers() {
+    fn initial_numbers_are_independent_for_each_peer() {
         let mut keys = keys();
         let (now, later) = (Instant::from_secs(3), Instant::from_secs(239));
         let first = keys.initial_number(now, &peer(1));
@@ -226,8 +221,8 @@ mod tests {
         assert_ne!(other_host.initial_number(now, &peer(1)), first);
     }
 
-    /// Section 7.2, sequence number attacks: whoever had the peer's address and port knows its numbers as long as the keys last, and no
-    /// longer. A cookie's Response keeps its own while the cookie is good.
+    /// Section 7.2, sequence number attacks: a former owner of the peer's address and port knows its numbers only until
+    /// the keys change. The initial number of a cookie's Response is recovered while the cookie is valid.
     #[test]
     fn initial_numbers_change_with_the_keys() {
         let (mut keys, isr) = (keys(), Seq48::new(5));
@@ -241,9 +236,8 @@ mod tests {
         assert_eq!(keys.open(after, &peer(1), iss, &cookie).map(|opened| opened.isr), Some(isr));
     }
 
-    /// So many are remembered, the last.
     #[test]
-    fn spent_cookies() {
+    fn the_last_spent_cookies_are_remembered() {
         let (mut keys, peers) = (keys(), 0..5000_u32);
         let cookie = |keys: &mut CookieKeys, host: u32| {
             keys.seal(Instant::ZERO, &peer(host), Seq48::new(1), Seq48::new(5), SERVICE, &[])
@@ -262,9 +256,9 @@ mod tests {
         assert!(!keys.is_spent(&[]));
     }
 
-    /// A key makes cookies for its lifetime, and they are good for one more.
+    /// Keys create cookies for one lifetime, and the cookies stay valid for one more.
     #[test]
-    fn cookies_age() {
+    fn cookies_expire_after_two_key_lifetimes() {
         for (made, back, good) in
             [(0, 239, true), (239, 479, true), (0, 480, false), (0, 100_000, false), (0, 61_440, false)]
         {
@@ -277,9 +271,9 @@ mod tests {
     }
 
     proptest! {
-        /// No other bytes pass.
+        /// Truncated or modified cookies are rejected.
         #[test]
-        fn tampering_shows(at in 0usize..28, also in 0usize..28, bit in 0u32..8, cut in 0usize..28) {
+        fn changed_cookies_are_rejected(at in 0usize..28, also in 0usize..28, bit in 0u32..8, cut in 0usize..28) {
             let (mut keys, isr) = (keys(), Seq48::new(5));
             let iss = keys.response_number(Instant::ZERO, &peer(1), isr);
             let mut cookie = keys.seal(Instant::ZERO, &peer(1), iss, isr, SERVICE, &[1, 2, 3]);

@@ -1,26 +1,24 @@
 //! One-way delays of the peer's data (RFC 4340 sections 13.1 and 13.3).
 //!
-//! This end puts a Timestamp on an acknowledgement. The peer echoes it, and from then on puts one on each packet of data. An Echo on such a packet
-//! ends a round trip.
+//! This endpoint puts a Timestamp on an acknowledgement. The peer echoes it, and from then on puts
+//! a Timestamp on each data packet. An Echo on such a packet completes a round trip.
 
 use crate::{DccpOption, OptionWriter, PacketType, Timestamp};
 use headway_rate::{ClockTracker, OneWayDelay, Wrapped};
 use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// From one Timestamp on an acknowledgement to the next: two for each stretch of time from which the tracker keeps the shortest round trip.
+/// Interval between Timestamps on acknowledgements: two in each window of the tracker's minimum filter.
 const GAP: Duration = Duration::from_millis(250);
-/// Timestamps that wait for their Echo: round trips of up to 4 s.
-const MOST_WAITING: usize = 16;
-/// The unit of a Timestamp.
+/// Maximum number of Timestamps without an Echo: round trips of up to 4 s.
+const MAX_WAITING: usize = 16;
 const UNIT: Duration = Duration::from_micros(10);
 
-/// The delays of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
-    /// `None`: this end does not measure delays.
+    /// Measurement state; `None` if this endpoint does not measure delays.
     measuring: Option<Box<Measuring>>,
-    /// The peer measures delays: data of this end carry Timestamps.
+    /// The peer measures delays, so that our data packets carry Timestamps.
     peer_measures: bool,
 }
 
@@ -28,11 +26,10 @@ pub(super) struct Delays {
 struct Measuring {
     tracker: ClockTracker,
     clock: Wrapped,
-    /// Timestamps of this end without an Echo so far, the newest last.
+    /// Our Timestamps without an Echo so far, the newest last.
     waiting: VecDeque<(Timestamp, Instant)>,
-    /// When the next acknowledgement carries a Timestamp; `None` before data has arrived.
+    /// Time from which an acknowledgement carries a Timestamp; `None` before data has arrived.
     next: Option<Instant>,
-    /// The delay of the newest packet of data.
     newest: Option<OneWayDelay>,
 }
 
@@ -49,7 +46,7 @@ impl Delays {
         self.measuring.is_some()
     }
 
-    /// When the newest packet of data was sent, by this end's clock.
+    /// Returns when the newest data packet was sent, by the local clock.
     pub(super) fn sent(&self, now: Instant) -> Option<Instant> {
         let delay = self.newest()?.estimate;
         Some(now.checked_sub(delay).unwrap_or(Instant::ZERO))
@@ -59,17 +56,16 @@ impl Delays {
         self.peer_measures = true;
     }
 
-    /// Whether data carries a Timestamp for the peer.
     pub(super) const fn stamps_data(&self) -> bool {
         self.peer_measures
     }
 
-    /// Whether the next acknowledgement carries a Timestamp.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.measuring.as_ref().and_then(|measuring| measuring.next).is_some_and(|next| now >= next)
     }
 
-    /// Writes a Timestamp on data, if the peer or their CCID needs it, and on an acknowledgement that begins a round trip. Handshakes have their own.
+    /// Writes a Timestamp on data if the peer or the CCID needs it, and on an acknowledgement that
+    /// starts a round trip. Handshake packets write theirs elsewhere.
     pub(super) fn write(&mut self, now: Instant, kind: PacketType, by_ccid: bool, writer: &mut OptionWriter<'_>) {
         let begins_trip = matches!(kind, PacketType::Ack | PacketType::DataAck) && self.is_due(now);
         let is_wanted = self.peer_measures && matches!(kind, PacketType::Data | PacketType::DataAck);
@@ -81,15 +77,15 @@ impl Delays {
             && let Some(measuring) = self.measuring.as_mut().filter(|_| begins_trip)
         {
             measuring.next = Some(now + GAP);
-            if measuring.waiting.len() == MOST_WAITING {
+            if measuring.waiting.len() == MAX_WAITING {
                 measuring.waiting.pop_front();
             }
             measuring.waiting.push_back((timestamp, now));
         }
     }
 
-    /// A packet of data has arrived, with the Timestamp of its sender and the Echo of one of this end, if it has them. `held`: how long the peer
-    /// kept that one.
+    /// Records a data packet with its sender's Timestamp and the Echo of one of ours, if present.
+    /// `held`: how long the peer held our Timestamp.
     pub(super) fn on_data(&mut self, now: Instant, sent: Option<Timestamp>, echo: Option<(Timestamp, Duration)>) {
         let Some(measuring) = &mut self.measuring else { return };
         measuring.next.get_or_insert(now);
@@ -109,7 +105,8 @@ impl Delays {
 }
 
 impl Measuring {
-    /// The round trip that an Echo ends. A peer that claims to have kept the Timestamp for longer than that has no round trip.
+    /// Returns the round-trip time that an Echo completes; `None` if the peer claims to have held
+    /// the Timestamp for longer.
     fn trip(&mut self, now: Instant, echo: Timestamp, held: Duration) -> Option<Duration> {
         let at = self.waiting.iter().position(|(timestamp, _)| *timestamp == echo)?;
         let (_, sent) = self.waiting.drain(..=at).next_back()?;
@@ -123,20 +120,20 @@ mod tests {
     use super::*;
     use headway_units::{Clock, Drift};
 
-    /// An end that has received data.
-    fn asking() -> Delays {
+    fn receiving() -> Delays {
         let mut delays = Delays::new(true);
         delays.on_data(Instant::ZERO, None, None);
         delays
     }
 
-    /// A delay-based controller gets the time at which a packet left by the receiver's own clock: the sender's is 5 hours ahead and 200 ppm
-    /// faster. Half of the round trip of 60 ms is 30 ms, and 500 ppm of 4 s are the most that a skew may add before it is known.
+    /// A delay-based controller gets the send time of a packet by the receiver's clock. The
+    /// sender's clock is 5 hours ahead and 200 ppm fast. Half of the round trip of 60 ms is 30 ms;
+    /// before the skew is known it adds at most 500 ppm of 4 s.
     #[test]
-    fn controllers_get_the_time_of_sending_without_skew() {
+    fn controllers_get_the_send_time_without_skew() {
         let sender = Clock::new("5h".parse().unwrap(), "200ppm".parse().unwrap(), Drift::default(), Duration::ZERO);
         let ms = |ms: u64| Instant::from_millis(100_000 + ms);
-        let mut delays = asking();
+        let mut delays = receiving();
         let (mut buffer, half) = ([0; 64], Duration::from_millis(30));
         for number in 0..1000 {
             let sent = ms(20 * number);
@@ -152,11 +149,11 @@ mod tests {
         assert!((delays.skew().unwrap() + 200e-6).abs() < 1e-6);
     }
 
-    /// An Echo of nothing, one that is older than 16 others, and one that claims a longer wait than there was end no round trip.
+    /// An Echo without a Timestamp, one older than 16 others and one that claims a longer hold time are ignored.
     #[test]
     fn other_echoes_end_no_round_trip() {
         let at = |ms| Instant::from_secs(1) + Duration::from_millis(ms);
-        let mut delays = asking();
+        let mut delays = receiving();
         let mut buffer = [0; 64];
         for number in 0..17 {
             delays.write(at(250 * number), PacketType::Ack, false, &mut OptionWriter::new(&mut buffer));
@@ -171,10 +168,10 @@ mod tests {
         assert_eq!(delays.newest().unwrap().estimate, Duration::from_millis(50));
     }
 
-    /// Section 13.1: a Timestamp wraps after 11.9 hours. The delay is 30 ms on both sides of that.
+    /// Section 13.1: a Timestamp wraps after 11.9 hours. The delay is 30 ms before and after the wrap.
     #[test]
     fn delays_survive_the_wrap_of_timestamps() {
-        let mut delays = asking();
+        let mut delays = receiving();
         let mut buffer = [0; 64];
         let start = Instant::from_nanos((10_000 << 32) - 1_000_000_000);
         for number in 0..200 {

@@ -1,4 +1,4 @@
-//! What a connection tells its driver.
+//! Events, status and counters that a connection reports to its driver.
 
 use super::state::State;
 use crate::{Ccid, Packet, PacketType, Reset};
@@ -7,43 +7,44 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// Events of the kinds that repeat themselves that wait at most.
-const MOST_EVENTS: usize = 64;
+const MAX_EVENTS: usize = 64;
 
-/// A packet that is to go now.
+/// Packet to be sent now.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// The packet. It borrows from the connection and from the outbox.
+    /// Packet, borrowed from the connection and the outbox.
     pub packet: Packet<'a>,
-    /// What its IP header says of ECN, under UDP too (RFC 6773 section 3.5).
+    /// ECN codepoint of the IP header, also under UDP (RFC 6773 section 3.5).
     pub ecn: Ecn,
-    /// Whether routers may not fragment it (section 14.2).
+    /// Whether routers must not fragment the packet (section 14.2).
     pub dont_fragment: bool,
-    /// It is the driver's [probe](crate::Connection::probe) of this number, which may go elsewhere than others.
+    /// Number of the driver's [probe](crate::Connection::probe) if this is its Sync, which may be
+    /// sent to another address.
     pub probe: Option<u64>,
 }
 
-/// What has happened.
+/// Event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A listener has made it (section 8.5 step 3): only an [`Endpoint`](crate::Endpoint) tells that. The handshake goes on.
+    /// A listener has created the connection (section 8.5 step 3); reported only by an
+    /// [`Endpoint`](crate::Endpoint). The handshake continues.
     Accepted,
-    /// Both ends know that they are connected: data goes both ways.
+    /// The handshake is complete: data may be sent in both directions.
     Connected,
-    /// The connection is over.
+    /// The connection is closed.
     Closed(Closed),
-    /// The largest datagram that can be sent has changed (section 14).
+    /// The maximum datagram size, in bytes, has changed (section 14).
     MaximumPacketSize(usize),
-    /// The peer has answered the [probe](crate::Connection::probe) of this number.
+    /// The peer has answered the [probe](crate::Connection::probe) with this number.
     ProbeAnswered(u64),
-    /// The peer's application no longer listens: no more data is sent (Drop Code 1, section 11.7.2).
+    /// The peer's application no longer listens, so that no more data is sent (Drop Code 1, section 11.7.2).
     PeerNotListening,
-    /// A datagram was larger than any packet can carry and has been thrown away.
+    /// A datagram of this size, in bytes, exceeds the maximum packet size and has been discarded.
     DatagramTooLarge(usize),
 }
 
 impl Event {
-    /// Whether it happens to a connection once at most.
+    /// Returns whether the event happens at most once for a connection.
     const fn is_single(&self) -> bool {
         match self {
             Self::Accepted | Self::Connected | Self::Closed(_) | Self::PeerNotListening => true,
@@ -52,11 +53,11 @@ impl Event {
     }
 }
 
-/// Events that nobody has asked for yet: the oldest stay, and what happens once is never dropped.
+/// Queue of events. When it is full, newer ones are discarded, except those that happen once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<Event>,
-    /// Why the connection is over, whether that has been asked for or not.
+    /// Why the connection is closed, even if the event has not been polled.
     closed: Option<Closed>,
 }
 
@@ -65,7 +66,7 @@ impl Events {
         if let Event::Closed(why) = event {
             self.closed = Some(why);
         }
-        if self.waiting.len() < MOST_EVENTS || event.is_single() {
+        if self.waiting.len() < MAX_EVENTS || event.is_single() {
             self.waiting.push_back(event);
         }
     }
@@ -80,54 +81,54 @@ impl Events {
     }
 }
 
-/// Why a connection is over.
+/// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// This Reset came.
+    /// The peer sent this Reset.
     ByPeer(Reset),
-    /// This Reset went: as the answer to a Close (code 1), to an error, or because the application wanted it.
+    /// We sent this Reset: in answer to a Close (code 1), because of an error, or by request of the application.
     ByUs(Reset),
-    /// The peer did not answer, in this state.
+    /// The peer did not answer in this state.
     NoAnswer(State),
 }
 
-/// What is to be done with a received packet's data.
+/// What the driver must do with a received packet's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is for the application.
+    /// Deliver it to the application.
     Data,
-    /// The packet is valid and carries none.
+    /// Nothing: the packet is valid and carries no data.
     Nothing,
-    /// The packet, or its data, goes no further.
+    /// Nothing: the packet, or its data, was dropped.
     Dropped(Ignored),
 }
 
-/// Goes on with the next step, or is done with the packet.
+/// Result of a processing step: continue with the next step, or stop with this outcome.
 pub(super) type Step<T> = ControlFlow<Delivery, T>;
 
 /// Why a packet, or its data, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// Its 24-bit numbers have not been allowed (step 6).
+    /// Short (24-bit) sequence numbers are not allowed (step 6).
     ShortNumbers,
-    /// No connection, or one in TIMEWAIT (step 2).
+    /// There is no connection, or it is in TIMEWAIT (step 2).
     NoConnection,
     /// Only a Response or Reset is valid in REQUEST (step 4).
     NotInRequest,
-    /// Its numbers are not in the windows (steps 5 and 6).
+    /// The sequence or acknowledgement number is outside its window (steps 5 and 6).
     SequenceInvalid,
-    /// Its type should not come now (step 7).
+    /// The packet type is not valid in this state (step 7).
     Unexpected(PacketType),
-    /// The network duplicated it.
+    /// The sequence number has already been received.
     Duplicate,
     /// One of its options reset the connection (step 8).
     OptionError,
-    /// Data that the protocol does not allow here: on a second Request, before features are agreed, with too little
-    /// checksum coverage (Drop Code 0).
+    /// The protocol does not allow data here: on a second Request, before features are agreed, or
+    /// with too little checksum coverage (Drop Code 0).
     ProtocolConstraints,
     /// Its Data Checksum is wrong (Drop Code 3).
     Corrupt,
-    /// The application has closed.
+    /// The application has closed the connection.
     NotListening,
 }
 
@@ -135,86 +136,88 @@ impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ShortNumbers => "short sequence numbers are not allowed",
-            Self::NoConnection => "there is no connection",
+            Self::NoConnection => "no connection",
             Self::NotInRequest => "only a Response or Reset is valid in REQUEST",
-            Self::SequenceInvalid => "its numbers are outside of the windows",
-            Self::Unexpected(kind) => return write!(f, "a {kind} should not come now"),
-            Self::Duplicate => "it has come already",
-            Self::OptionError => "an option reset the connection",
-            Self::ProtocolConstraints => "the protocol does not allow data here",
-            Self::Corrupt => "its Data Checksum is wrong",
-            Self::NotListening => "the application has closed",
+            Self::SequenceInvalid => "sequence or acknowledgement number outside its window",
+            Self::Unexpected(kind) => return write!(f, "unexpected packet type {kind}"),
+            Self::Duplicate => "sequence number already received",
+            Self::OptionError => "an option caused a Reset",
+            Self::ProtocolConstraints => "data is not allowed on this packet",
+            Self::Corrupt => "wrong Data Checksum",
+            Self::NotListening => "the application has closed the connection",
         })
     }
 }
 
-/// What a connection holds now.
+/// Snapshot of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Status {
-    /// Its state.
+    /// Current state.
     pub state: State,
-    /// MPS: the largest datagram that goes without fragmentation.
+    /// Maximum packet size (MPS): the largest datagram sent without fragmentation, in bytes.
     pub maximum_packet_size: usize,
-    /// Whether the path has been asked for more, or never will be. Until then larger datagrams may yet go, a round trip after the handshake mostly.
+    /// Whether the path MTU search has finished or is disabled. Until then the maximum may rise,
+    /// mostly within a round trip after the handshake.
     pub maximum_packet_size_is_known: bool,
-    /// The smoothed round trip, once something has measured it.
+    /// Smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
-    /// How much the clock of this end gains on that of the peer, as a ratio, once
-    /// [one-way delays](super::ConnectionOptions::one_way_delays) are measured.
+    /// Rate at which the local clock gains on the peer's, as a ratio, once [one-way
+    /// delays](super::ConnectionOptions::one_way_delays) are measured.
     pub clock_skew: Option<f64>,
-    /// The CCID of our data.
+    /// CCID of our data.
     pub send_ccid: Ccid,
-    /// The CCID of the peer's data.
+    /// CCID of the peer's data.
     pub receive_ccid: Ccid,
-    /// The controller of our data; what it held last, once no more data goes.
+    /// Status of our data's controller, or its last status once it has stopped.
     pub sender: Option<headway_rate::Status>,
-    /// Whether the peer has said within a round trip that it cannot keep up (Slow Receiver).
+    /// Whether the peer reported Slow Receiver within the last round trip.
     pub slow_receiver: bool,
-    /// What has been counted.
+    /// Packet and byte counts.
     pub counters: Counters,
-    /// Why it is over, if it is.
+    /// Why the connection is closed, if it is.
     pub closed: Option<Closed>,
 }
 
-/// Packets so far, and bytes. Packets of ours are those with this connection's numbers: a Reset that answers somebody else's is none.
+/// Packet and byte counts. Only packets with this connection's sequence numbers count as sent: a
+/// Reset in answer to an unrelated packet does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Sent, of every type.
+    /// Packets sent, of every type.
     pub sent_packets: u64,
-    /// Bytes of them, with their headers and options, without those below DCCP.
+    /// Bytes sent, with DCCP headers and options, without lower-layer headers.
     pub sent_bytes: u64,
-    /// Of them with data.
+    /// Packets sent with data.
     pub sent_data_packets: u64,
-    /// Bytes of their data.
+    /// Bytes of data sent.
     pub sent_data: u64,
-    /// Sent, and lost by what Ack Vectors say when three later ones have come, or by Loss Intervals, in whose lossy parts some may have
-    /// come or been marked (RFC 4342 section 8.6.1). Numbers that were passed over are among them. A peer that sends neither but a Loss
-    /// Event Rate, as Linux does, tells nothing of packets.
+    /// Packets sent and lost: those that an Ack Vector reports missing after three later ones
+    /// arrived, or those in lossy parts of Loss Intervals, where some may have arrived or been
+    /// marked (RFC 4342 section 8.6.1). Skipped sequence numbers are included. A peer that sends
+    /// only a Loss Event Rate, as Linux does, does not report single packets.
     pub lost_packets: u64,
-    /// Sent, and marked (Congestion Experienced) by what Ack Vectors say.
+    /// Packets sent and reported as marked (Congestion Experienced) by Ack Vectors.
     pub marked_packets: u64,
-    /// Of those sent, so many up to the greatest that the peer has named as acknowledged, lost ones among them (GAR).
+    /// Packets sent up to the greatest acknowledgement number received (GAR), including lost ones.
     pub acknowledged_packets: u64,
-    /// Received and valid, of every type.
+    /// Valid packets received, of every type.
     pub received_packets: u64,
-    /// Bytes of them, with their headers and options, without those below DCCP. Of a Request that an Init Cookie has kept nobody
-    /// knows how many it had.
+    /// Bytes received, with DCCP headers and options, without lower-layer headers. A Request that
+    /// was answered with an Init Cookie is not included, as its size is not stored.
     pub received_bytes: u64,
-    /// Of them marked (Congestion Experienced).
+    /// Packets received with a mark (Congestion Experienced).
     pub received_marked_packets: u64,
-    /// Numbers of the peer's packets, up to the greatest that has come, that have not, or not yet; those that it has passed over among
-    /// them.
+    /// Sequence numbers up to the greatest received that have not arrived (yet), including those that the peer skipped.
     pub missing_packets: u64,
-    /// Those of `missing_packets` that may have carried data: all without those that NDP Counts name (section 7.7).
+    /// Missing packets that may have carried data: `missing_packets` less those that NDP Counts cover (section 7.7).
     pub missing_data_packets: u64,
-    /// Of those received with data that was delivered.
+    /// Packets received whose data was delivered.
     pub delivered_packets: u64,
-    /// Bytes of their data.
+    /// Bytes of data delivered.
     pub delivered_data: u64,
-    /// Received and ignored, or with data that was not delivered.
+    /// Packets received that were ignored, or whose data was not delivered.
     pub dropped_packets: u64,
-    /// Syncs sent because of invalid packets.
+    /// Syncs sent in answer to invalid packets.
     pub syncs: u64,
-    /// Reports caught in a lie (RFC 4342 section 9).
+    /// Reports of the peer proven false (RFC 4342 section 9).
     pub lies: u64,
 }

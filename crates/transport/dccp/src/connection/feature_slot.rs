@@ -1,30 +1,29 @@
-//! One feature at one end: its value, what this end would have, and how far the negotiation is (RFC 4340 section 6.6.2).
+//! One feature at one location: its value, the local preferences and the state of its negotiation
+//! (RFC 4340 section 6.6.2).
 
 use super::feature_value::Value;
 use crate::feature::{Feature, FeatureAction, FeatureOption, Reconciliation};
 use crate::{DccpOption, EncodeError, OptionFault, OptionWriter};
 
-/// Where a feature is located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// At this end.
+    /// Local endpoint.
     Local,
-    /// At the other end.
+    /// Remote endpoint.
     Remote,
 }
 
-/// The state of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Both ends agree, as far as this one knows.
+    /// STABLE: both endpoints agree, as far as this one knows.
     Stable,
-    /// A Change has gone, and its Confirm has not come.
+    /// CHANGING: a Change has been sent and its Confirm has not arrived.
     Changing,
-    /// In CHANGING the wish changed, and the new Change has not gone yet.
+    /// UNSTABLE: the preferences changed in CHANGING, and the new Change has not been sent.
     Unstable,
 }
 
-/// One-byte values in order of preference: as many as Minimum Checksum Coverage has.
+/// One-byte values in order of preference; at most 16, the number of values of Minimum Checksum Coverage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     len: u8,
@@ -32,7 +31,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// The first 16 values.
+    /// Creates a list of the first 16 values.
     pub(crate) fn new(from: impl IntoIterator<Item = u8>) -> Self {
         let mut list = Self::default();
         for (place, value) in list.values.iter_mut().zip(from) {
@@ -49,7 +48,6 @@ impl List {
     }
 }
 
-/// The features that this end knows.
 const KNOWN: [Feature; 10] = [
     Feature::CCID,
     Feature::ALLOW_SHORT_SEQNOS,
@@ -62,57 +60,49 @@ const KNOWN: [Feature; 10] = [
     Feature::CHECK_DATA_CHECKSUM,
     Feature::SEND_LOSS_EVENT_RATE,
 ];
-/// Each of them at each end.
 pub(crate) const SLOTS: usize = KNOWN.len() * 2;
 
-/// Those of controllers whose halves agree on terms, in the order in which they are negotiated.
+/// Features that carry the terms of a controller, in the order of negotiation.
 const OF_TERMS: [Feature; 2] = [Feature::SCALES, Feature::SCALE_RULES];
 
-/// A feature at one end.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) feature: Feature,
     pub(crate) side: Side,
-    /// The value that holds.
     pub(crate) value: Value,
-    /// This end's preferences, the most preferred first; for features that are lists.
+    /// Local preferences, the most preferred first; for server-priority features.
     pub(crate) list: List,
-    /// The same of CCIDs that change too soon, for which `list` is the value that stays.
-    wish: List,
-    /// The order of the list means nothing to this end.
+    /// Preferences for a CCID. While the CCID is frozen, `list` holds only the current value.
+    preferences: List,
+    /// The local endpoint has no preference among the values of the list.
     pub(crate) indifferent: bool,
-    /// The value that this end's Change names; for features that are not.
+    /// Value in our Change; for non-negotiable features.
     pub(crate) proposed: Value,
     pub(crate) phase: Phase,
-    /// A Change is to begin.
     pub(crate) wanted: bool,
-    /// The present list has been reconciled with the peer's: asking again would give the same.
+    /// The current list has been reconciled with the peer's: another Change would give the same result.
     pub(crate) decided: bool,
-    /// A Change has gone, and one with another list before it.
+    /// A Change has been sent, and one with another list before it.
     asked: bool,
     asked_otherwise: bool,
-    /// Changes go with Mandatory.
     pub(crate) mandatory: bool,
-    pub(crate) owes_confirm: bool,
+    pub(crate) confirm_due: bool,
 }
 
-/// The server's first value that the client also names (section 6.3.1).
+/// Returns the first value of the server's list that is in the client's (section 6.3.1).
 fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
     server.iter().copied().find(|value| client.contains(value))
 }
 
-/// Whether the values of a feature are lists.
 fn is_list(feature: Feature) -> bool {
     feature.reconciliation() == Some(Reconciliation::ServerPriority)
 }
 
 impl Slot {
-    /// All of them before any negotiation.
     pub(crate) fn initial() -> [Self; SLOTS] {
         std::array::from_fn(|place| Self::at(KNOWN[place / 2], if place % 2 == 0 { Side::Local } else { Side::Remote }))
     }
 
-    /// Those of terms before any negotiation.
     pub(crate) fn of_terms() -> Vec<Self> {
         OF_TERMS
             .into_iter()
@@ -129,7 +119,7 @@ impl Slot {
             proposed: value.clone(),
             value,
             list,
-            wish: list,
+            preferences: list,
             indifferent: false,
             phase: Phase::Stable,
             wanted: false,
@@ -137,27 +127,26 @@ impl Slot {
             asked: false,
             asked_otherwise: false,
             mandatory: false,
-            owes_confirm: false,
+            confirm_due: false,
         }
     }
 
-    /// Whether its Change may go after the Response. Terms may, although they are Mandatory: data waits for them.
+    /// Returns whether its Change may follow the Response. Terms may, although they are Mandatory,
+    /// because data waits for them.
     pub(super) fn may_wait(&self) -> bool {
         !self.mandatory || self.feature.is_of_terms()
     }
 
-    /// This end accepts other values.
     pub(super) fn prefer(&mut self, list: List) {
-        (self.list, self.wish) = (list, list);
+        (self.list, self.preferences) = (list, list);
         self.decided = false;
         self.asked_otherwise |= self.asked;
-        // A Confirm of the old list says nothing about the new one (section 6.6.5).
+        // A Confirm of the old list does not apply to the new one (section 6.6.5).
         if self.phase == Phase::Changing {
             self.phase = Phase::Unstable;
         }
     }
 
-    /// This end proposes another value.
     pub(super) fn propose(&mut self, value: Value) {
         self.proposed = value;
         self.wanted = true;
@@ -167,15 +156,14 @@ impl Slot {
         }
     }
 
-    /// Its Change goes.
     pub(super) const fn on_change_sent(&mut self) {
         self.phase = Phase::Changing;
         self.wanted = false;
         self.asked = true;
     }
 
-    /// A Change has come, in order. A Change of this end that is under way ends here too: both ends know both lists
-    /// (section 6.6.6).
+    /// Handles a Change that arrived in order. It also ends an outstanding Change of ours, since
+    /// both endpoints now know both lists (section 6.6.6).
     pub(super) fn change(
         &mut self,
         values: &[u8],
@@ -185,10 +173,10 @@ impl Slot {
     ) -> Result<(), OptionFault> {
         if is_list(self.feature) {
             if self.feature == Feature::CCID {
-                self.list = if frozen { List::new([self.value.byte()]) } else { self.wish };
+                self.list = if frozen { List::new([self.value.byte()]) } else { self.preferences };
             }
             if is_server && self.indifferent {
-                // The server's order decides (section 6.3.1), and this server leaves it to the client.
+                // The server's order decides (section 6.3.1), and this server follows the client's.
                 let ours = self.list;
                 let ours = ours.as_slice().iter();
                 let shared = values.iter().filter(|value| self.list.as_slice().contains(value));
@@ -199,7 +187,8 @@ impl Slot {
                 Some(value) => self.value = Value::Number(value.into()),
                 // "If there is no shared entry, the feature's value MUST NOT change" (section 6.3.1).
                 None if mandatory => return Err(OptionFault::NotUnderstood),
-                // The CCID that stays will not do here, and asking with Mandatory would find the same lists (section 10).
+                // The current CCID is not acceptable here, and a Mandatory Change would find the
+                // same lists (section 10).
                 None if self.feature == Feature::CCID && !ours.contains(&self.value.byte()) => {
                     return Err(OptionFault::NothingInCommon);
                 }
@@ -212,16 +201,16 @@ impl Slot {
         self.phase = Phase::Stable;
         self.wanted = false;
         self.decided = true;
-        self.owes_confirm = true;
+        self.confirm_due = true;
         Ok(())
     }
 
-    /// A Confirm has come that may answer the latest Change. Its acknowledgement number may also name a packet behind that of
-    /// the Change, which was lost: then it answers an older Change, "does not appear to be part of a current negotiation"
-    /// (section 6.6.8), and the latest goes again.
+    /// Handles a Confirm that may answer the latest Change. If that Change was lost, the acknowledgement number may
+    /// name a later packet. The Confirm then answers an older Change, "does not appear to be part of a current
+    /// negotiation" (section 6.6.8), and the latest Change is retransmitted.
     pub(super) fn confirm(&mut self, values: &[u8], is_server: bool) -> Result<(), OptionFault> {
         match values.split_first() {
-            // Without terms that both ends know no data can go.
+            // No data can be sent without terms that both endpoints know.
             None if self.feature.is_required() || OF_TERMS.contains(&self.feature) => {
                 return Err(OptionFault::FeatureValue);
             }
@@ -246,21 +235,22 @@ impl Slot {
         Ok(())
     }
 
-    /// It selects a value that the latest Change does not lead to: invalid (section 6.6.8), unless it may answer another one.
+    /// Handles a Confirm of a value that the latest Change does not lead to: invalid (section
+    /// 6.6.8), unless it may answer another Change.
     const fn wrong_confirm(&self) -> Result<(), OptionFault> {
         if self.asked_otherwise { Ok(()) } else { Err(OptionFault::FeatureValue) }
     }
 
-    /// Bytes of its Change and Confirm on a Response.
+    /// Returns the size of its Change and Confirm on a Response, in bytes.
     pub(super) fn response_len(&self) -> usize {
         let (list, value) = (self.list.as_slice().len(), self.value.encode(self.feature).len());
         let proposed = self.proposed.encode(self.feature).len();
         let change = usize::from(self.mandatory) + 3 + if is_list(self.feature) { list } else { proposed };
         let changing = self.wanted || self.phase != Phase::Stable;
-        usize::from(changing) * change + usize::from(self.owes_confirm) * (3 + value + list)
+        usize::from(changing) * change + usize::from(self.confirm_due) * (3 + value + list)
     }
 
-    /// Change L or Change R; with Mandatory both or neither.
+    /// Writes Change L or Change R, with Mandatory if needed. Writes nothing if both do not fit.
     pub(super) fn write_change(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let action = if self.side == Side::Local { FeatureAction::ChangeL } else { FeatureAction::ChangeR };
         let proposed = self.proposed.encode(self.feature);
@@ -275,7 +265,6 @@ impl Slot {
         writer.push(DccpOption::Feature(FeatureOption { action, feature: self.feature, values }))
     }
 
-    /// Confirm L or Confirm R.
     pub(super) fn write_confirm(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let action = if self.side == Side::Local { FeatureAction::ConfirmL } else { FeatureAction::ConfirmR };
         let (mut bytes, value) = ([0; 17], self.value.encode(self.feature));
@@ -301,14 +290,15 @@ mod tests {
         Slot::initial().into_iter().find(|slot| slot.feature == feature).unwrap()
     }
 
-    /// Section 6.6.8: Confirms "that don't appear to be part of a current negotiation ... are ignored". Ack Ratio 3 was confirmed
-    /// twice, since its Change went twice; the Change to 2 was lost, and the second Confirm names the packet behind it.
+    /// Section 6.6.8: Confirms "that don't appear to be part of a current negotiation ... are
+    /// ignored". The Change to Ack Ratio 3 was sent twice and confirmed twice. The Change to 2 was
+    /// lost, and the second Confirm names a later packet.
     #[test]
-    fn a_confirm_of_an_older_value_is_no_error() {
+    fn a_confirm_of_an_older_value_is_ignored() {
         let mut slot = slot(Feature::ACK_RATIO);
         slot.propose(Value::Number(3));
         slot.on_change_sent();
-        assert_eq!(slot.confirm(&[0, 4], false), Err(OptionFault::FeatureValue), "nobody has ever asked for 4");
+        assert_eq!(slot.confirm(&[0, 4], false), Err(OptionFault::FeatureValue), "4 was never proposed");
         assert_eq!((slot.confirm(&[0, 3], false), slot.phase, slot.value.number()), (Ok(()), Phase::Stable, 3));
         slot.propose(Value::Number(2));
         slot.on_change_sent();
@@ -316,15 +306,15 @@ mod tests {
         assert_eq!((slot.confirm(&[0, 2], false), slot.phase, slot.value.number()), (Ok(()), Phase::Stable, 2));
     }
 
-    /// Section 6.6.8: a Confirm "that selects the wrong value, based on the two preference lists" is invalid, unless it may answer
-    /// another list.
+    /// Section 6.6.8: a Confirm "that selects the wrong value, based on the two preference lists"
+    /// is invalid, unless it may answer another list.
     #[test]
     fn a_confirm_that_selects_the_wrong_value_is_an_error() {
         let mut slot = slot(Feature::CCID);
         slot.prefer(List::new([3, 2]));
         slot.on_change_sent();
         assert_eq!(slot.confirm(&[2, 3, 2], false), Err(OptionFault::FeatureValue), "the server prefers 3");
-        assert_eq!(slot.confirm(&[4], false), Err(OptionFault::FeatureValue), "nobody asked for 4");
+        assert_eq!(slot.confirm(&[4], false), Err(OptionFault::FeatureValue), "4 was never proposed");
         slot.prefer(List::new([3]));
         slot.on_change_sent();
         assert_eq!((slot.confirm(&[2, 3, 2], false), slot.phase, slot.value.number()), (Ok(()), Phase::Changing, 2));

@@ -1,24 +1,21 @@
-//! The value of a feature, and its form on the wire (RFC 4340 section 6.4).
+//! Value of a feature, and its encoding (RFC 4340 section 6.4).
 
 use crate::feature::Feature;
 use headway_rate::Terms;
 
-/// A value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Number(u64),
-    /// At most 252 bytes: the value of [`Feature::SCALES`].
+    /// Value of [`Feature::SCALES`]: at most 252 bytes.
     Bytes(Box<[u8]>),
 }
 
-/// A value as it is on the wire.
 pub(crate) enum Encoded<'a> {
     Number([u8; 8], usize),
     Bytes(&'a [u8]),
 }
 
 impl Value {
-    /// The value before any negotiation.
     pub(crate) fn initial(feature: Feature) -> Self {
         match feature {
             Feature::SCALES => Self::Bytes(Terms::initial().scales.into()),
@@ -26,7 +23,6 @@ impl Value {
         }
     }
 
-    /// The value that an option with these bytes has.
     pub(crate) fn read(feature: Feature, bytes: &[u8]) -> Self {
         match feature {
             Feature::SCALES => Self::Bytes(bytes.into()),
@@ -34,7 +30,7 @@ impl Value {
         }
     }
 
-    /// The number, or 0 if the value is none.
+    /// Returns the number, or 0 for a byte string.
     pub(crate) const fn number(&self) -> u64 {
         match self {
             Self::Number(number) => *number,
@@ -42,7 +38,6 @@ impl Value {
         }
     }
 
-    /// The one-byte number of a list.
     pub(crate) const fn byte(&self) -> u8 {
         self.number() as u8
     }
@@ -54,7 +49,6 @@ impl Value {
         }
     }
 
-    /// Writes it into an Init Cookie.
     pub(crate) fn save(&self, feature: Feature, bytes: &mut Vec<u8>) {
         if let Self::Bytes(value) = self {
             bytes.push(value.len() as u8);
@@ -62,7 +56,7 @@ impl Value {
         bytes.extend_from_slice(self.encode(feature).as_ref());
     }
 
-    /// Reads what [`save`](Self::save) has written: the value and the rest; `None` if the bytes are too short.
+    /// Reads a value written by [`save`](Self::save). Returns it and the rest; `None` if the bytes are too short.
     pub(crate) fn restore(feature: Feature, bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (len, bytes) = match feature {
             Feature::SCALES => bytes.split_first().map(|(len, rest)| (usize::from(*len), rest))?,

@@ -1,22 +1,21 @@
-//! What the features that hold now make of the two half-connections.
+//! Effect of the current feature values on the two half-connections.
 
 use super::Connection;
 use super::feature_slot::Side;
-use super::wishes::{self, Agreed};
+use super::preferences::{self, Agreed};
 use crate::feature::{Ccid, Feature};
 use headway_rate::{ControllerOptions, LossForm, Receiver, ReceiverContext, Scale, Sender, SenderContext};
 use headway_units::{Bytes, Instant, Random};
 
 impl Connection {
-    /// Values have changed: everything that depends on one learns it.
     pub(super) fn apply_features(&mut self, now: Instant) {
         let value = |side, feature| self.negotiation.value(side, feature);
         self.windows.local_window = value(Side::Local, Feature::SEQUENCE_WINDOW).max(32);
         self.windows.remote_window = value(Side::Remote, Feature::SEQUENCE_WINDOW).max(32);
         let ratio = value(Side::Remote, Feature::ACK_RATIO) as u16;
-        self.forward.make_room(self.windows.local_window, self.windows.unacknowledged());
+        self.forward.reserve(self.windows.local_window, self.windows.unacknowledged());
         self.seen.widen(self.windows.remote_window / 4);
-        wishes::for_ccids(&mut self.negotiation, &self.options);
+        preferences::set_for_ccids(&mut self.negotiation, &self.options);
         self.agree();
         if self.running.is_some() {
             self.run_controllers(now);
@@ -24,24 +23,25 @@ impl Connection {
         self.reverse.set_ack_ratio(ratio);
     }
 
-    /// The controllers under the terms that hold now: of this end's data, and of the peer's. `None` where the CCID has no controller.
+    /// Returns the controllers under the current terms: of our data, then of the peer's. `None` if
+    /// the CCID has no controller.
     #[must_use]
     pub fn controllers(&self) -> [Option<ControllerOptions>; 2] {
         [Side::Local, Side::Remote].map(|side| self.controller(side))
     }
 
-    /// The scale that the peer has announced, under a controller with a ladder of rates.
+    /// Returns the scale that the peer has announced, under a controller with a ladder of rates.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.forward.scale()
     }
 
-    /// The controller of the data of one end, under the terms that hold now.
+    /// Returns the controller of the data sent by `side`, under the current terms.
     pub(super) fn controller(&self, side: Side) -> Option<ControllerOptions> {
         let ccid = if side == Side::Local { self.agreed.send_ccid } else { self.agreed.receive_ccid };
         let controller = &self.options.row(Ccid(ccid))?.controller;
         let terms = self.negotiation.terms(side).filter(|_| controller.has_terms());
-        // Options with other terms than these are refused when they arrive.
+        // Options with other terms were rejected on arrival.
         let agreed = terms.and_then(|terms| controller.with_terms(&terms).ok());
         Some(agreed.unwrap_or_else(|| controller.clone()))
     }
@@ -50,7 +50,7 @@ impl Connection {
         self.agreed = Agreed::of(&self.negotiation, &self.options);
     }
 
-    /// Starts the controllers of the CCIDs that hold now, unless they run.
+    /// Starts the controllers of the current CCIDs, unless they already run.
     pub(super) fn run_controllers(&mut self, now: Instant) {
         let (sending, receiving) = (self.agreed.send_ccid, self.agreed.receive_ccid);
         let before = self.running.replace(now, (sending, receiving));

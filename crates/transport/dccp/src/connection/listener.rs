@@ -1,9 +1,9 @@
-//! A server's port: RFC 4340 section 8.5 step 3, and refusals (section 8.1.3).
+//! Listening port of a server: RFC 4340 section 8.5 step 3, and refusals (section 8.1.3).
 //!
-//! Every client that follows the RFC echoes Init Cookies; Linux's does not know them. So by default a Request gets a
-//! connection in RESPOND as long as the backlog has room, which any client can finish, and an Init Cookie once it is full,
-//! which costs nothing until the handshake ends: under a flood of Requests the clients that follow the RFC are served, and
-//! the others once the flood is over. [`InitCookies`] chooses otherwise.
+//! Clients that follow the RFC echo Init Cookies; Linux clients do not. By default a Request therefore creates a
+//! connection in RESPOND while the backlog has room, which any client can complete. When the backlog is full, it is
+//! answered with an Init Cookie, which needs no memory until the handshake ends. During a flood of Requests, clients
+//! that follow the RFC are served, and the others after it. [`InitCookies`] changes this.
 
 use super::Connection;
 use super::cookie::CookieKeys;
@@ -19,43 +19,43 @@ use crate::{Body, DccpOption, Decoded, Packet, PacketType, Reset, ResetCode, Ser
 use headway_units::{Duration, Ecn, Entropy, Instant, Seq48};
 use std::sync::Arc;
 
-/// A Response that keeps nothing is at most this many times as long as its Request: a forged one gains little by it.
+/// Maximum ratio of a stateless Response to its Request, in bytes. It limits amplification by forged Requests.
 const AMPLIFICATION: usize = 3;
 
-/// How long a key makes cookies, which are valid for twice as long.
+/// How long a key creates cookies. They stay valid for one more lifetime.
 const COOKIE_LIFETIME: Duration = Duration::from_secs(240);
-/// Resets per second of a listener, at most (RFC 4340 section 8.1.3).
+/// Maximum number of Resets per second of a listener (RFC 4340 section 8.1.3).
 const REFUSALS_PER_SECOND: u32 = 1024;
 
-/// A port on which a server listens.
+/// Listening port of a server.
 #[derive(Debug)]
 pub struct Listener {
     options: Arc<ConnectionOptions>,
     services: Vec<ServiceCode>,
     random: Box<dyn Entropy>,
     keys: CookieKeys,
-    /// Each connection in RESPOND holds a copy.
+    /// Reference count of connections in RESPOND.
     backlog: Arc<()>,
     refusals: RateLimit,
-    /// The connection whose Response went last, if that went with a cookie.
+    /// Connection of the last Response, if it carried a cookie.
     stateless: Option<Box<Connection>>,
 }
 
-/// What a packet without a connection leads to.
+/// Result of a packet without a connection.
 #[derive(Debug)]
 pub enum Outcome<'a> {
-    /// Nothing.
+    /// The packet is ignored.
     Ignored(Ignored),
-    /// This goes back: a Reset, or a Response with an Init Cookie. Nothing is kept.
+    /// The driver sends this reply: a Reset, or a Response with an Init Cookie. No state is kept.
     Reply(Outgoing<'a>),
-    /// A connection in RESPOND or OPEN, which from now on gets the packets of this peer. It has processed this packet; the
-    /// delivery says what is to be done with its data.
+    /// A new connection in RESPOND or OPEN, which handles further packets of this peer. It has
+    /// processed this packet; the delivery describes its data.
     Accepted(Box<Connection>, Delivery),
 }
 
 impl Listener {
-    /// Listens for these service codes. From `random` come its keys of cookies and sequence numbers, and all that its connections
-    /// draw: where the network can be attacked, nobody can guess its bits.
+    /// Creates a listener for these service codes. `random` supplies the keys for cookies and sequence numbers, and the
+    /// random bits of its connections. On a network with attackers it must be unpredictable.
     #[must_use]
     pub fn new(
         now: Instant,
@@ -84,13 +84,13 @@ impl Listener {
         }
     }
 
-    /// Connections in RESPOND.
+    /// Returns the number of connections in RESPOND.
     #[must_use]
     pub fn half_open(&self) -> usize {
         Arc::strong_count(&self.backlog) - 1
     }
 
-    /// A packet has come this way for which there is no connection.
+    /// Handles a packet that belongs to no connection.
     pub fn handle(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
         let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
         let peer = &path.peer(Ports::of_receiver(long));
@@ -100,10 +100,10 @@ impl Listener {
         }
     }
 
-    /// Whether a packet from the peer of a connection in RESPOND, or of one that a Reset has ended there, is not the peer's of that
-    /// connection: it is another Request, or brings a cookie. Whoever knows a client's port can have sent the first Request in its
-    /// name, and a connection that nobody ends must not keep the client out: the packet goes to [`Self::contest`] instead of the
-    /// connection.
+    /// Returns whether the packet may be from a different client than the connection, which is in RESPOND or was reset
+    /// there. Such a packet is another Request, or carries a cookie. An attacker who knows a client's port may have
+    /// sent the first Request in its name, and the resulting connection must not block the client. The caller passes
+    /// such packets to [`Self::contest`] instead of the connection.
     #[must_use]
     #[inline]
     pub fn is_contested(&self, connection: &Connection, packet: &Decoded<'_>) -> bool {
@@ -113,13 +113,15 @@ impl Listener {
             && (packet.kind() == PacketType::Request || follows_response(&packet.body) && !cookie(packet).is_empty())
     }
 
-    /// As [`Self::handle`] for a packet that [contests](Self::is_contested) a connection. A Request is answered with a cookie, and
-    /// the connection stays. One that is accepted takes its place.
+    /// Handles a packet that [contests](Self::is_contested) a connection, like [`Self::handle`]. A Request is answered
+    /// with a cookie, and the connection remains. An accepted connection replaces it.
     pub fn contest(&mut self, now: Instant, path: Path, ecn: Ecn, packet: &Decoded<'_>) -> Outcome<'_> {
         let Decoded::Long(long) = packet else { return Outcome::Ignored(Ignored::ShortNumbers) };
         let peer = &path.peer(Ports::of_receiver(long));
         match long.body {
-            Body::Request { service } if self.serves(service) => self.bake(now, peer, ecn, packet, long, service),
+            Body::Request { service } if self.serves(service) => {
+                self.reply_statelessly(now, peer, ecn, packet, long, service)
+            }
             Body::Request { .. } => self.refuse(now, long, ResetCode::BAD_SERVICE_CODE),
             _ => self.completion(now, peer, ecn, packet, long),
         }
@@ -144,12 +146,12 @@ impl Listener {
         let full = self.half_open() >= self.options.backlog;
         match self.options.init_cookies {
             InitCookies::Never if full => self.refuse(now, long, ResetCode::TOO_BUSY),
-            InitCookies::WhenBusy if full => self.bake(now, peer, ecn, packet, long, service),
-            InitCookies::Always => self.bake(now, peer, ecn, packet, long, service),
+            InitCookies::WhenBusy if full => self.reply_statelessly(now, peer, ecn, packet, long, service),
+            InitCookies::Always => self.reply_statelessly(now, peer, ecn, packet, long, service),
             InitCookies::Never | InitCookies::WhenBusy => {
                 let iss = self.keys.initial_number(now, peer);
                 let mut server = Box::new(self.respond(now, peer, long, service, iss));
-                server.opening.take_place(&self.backlog);
+                server.opening.join_backlog(&self.backlog);
                 let delivery = server.handle(now, ecn, packet);
                 if server.state() == State::Closed && !self.refusals.permits(now) {
                     return Outcome::Ignored(Ignored::OptionError);
@@ -173,8 +175,7 @@ impl Listener {
         server
     }
 
-    /// Answers a Request without keeping anything.
-    fn bake(
+    fn reply_statelessly(
         &mut self,
         now: Instant,
         peer: &Peer,
@@ -192,25 +193,25 @@ impl Listener {
             let limit = long.encoded_len() * AMPLIFICATION;
             fits = self.add_cookie(now, peer, long, &mut server, limit);
             if !fits {
-                // What is not Mandatory is negotiated later.
+                // Optional features are negotiated later.
                 server.negotiation.put_off();
                 fits = self.add_cookie(now, peer, long, &mut server, limit);
             }
             server.opening.limit_response(limit);
             server.go(Cause::SndInitCookie);
         } else if !self.refusals.permits(now) {
-            // A Reset for an option's sake is a refusal as any other.
+            // A Reset because of an option counts against the limit of refusals.
             return Outcome::Ignored(Ignored::OptionError);
         }
         if !fits {
-            // A Request that is too short for what its answer must say.
+            // The Request is too short for the Response that it needs.
             return self.refuse(now, long, ResetCode::TOO_BUSY);
         }
-        let reply = self.stateless.insert(server).last_word(now);
+        let reply = self.stateless.insert(server).stateless_reply(now);
         reply.map_or(Outcome::Ignored(Ignored::NoConnection), Outcome::Reply)
     }
 
-    /// Puts a cookie on a Response, and says whether that keeps to its limit.
+    /// Adds a cookie to a Response. Returns whether the size stays within the limit.
     fn add_cookie(
         &mut self,
         now: Instant,
@@ -223,12 +224,12 @@ impl Listener {
         server.negotiation.save(&mut features);
         let iss = self.keys.response_number(now, peer, request.seq);
         let cookie = self.keys.seal(now, peer, iss, request.seq, server.service, &features);
-        let cookies = server.opening.bake(&cookie);
+        let cookies = server.opening.set_cookie(&cookie);
         let options = cookies + server.negotiation.response_len() + server.timing_len();
         PacketType::Response.header_len(true) + options.next_multiple_of(4) <= limit
     }
 
-    /// Not a Request: with a good cookie it completes a handshake.
+    /// Handles a packet other than a Request. It completes a handshake if it carries a valid cookie.
     fn completion(
         &mut self,
         now: Instant,
@@ -255,9 +256,9 @@ impl Listener {
             return self.refuse(now, long, ResetCode::BAD_INIT_COOKIE);
         };
         server.set_path(peer.path());
-        server.opening.take_place(&self.backlog);
+        server.opening.join_backlog(&self.backlog);
         let delivery = server.handle(now, ecn, packet);
-        // A packet that is not valid, or a CloseReq, does not end the handshake.
+        // An invalid packet, or a CloseReq, does not complete the handshake.
         if server.state() == State::Respond {
             if self.half_open() > self.options.backlog {
                 return Outcome::Ignored(Ignored::NoConnection);
@@ -277,18 +278,17 @@ impl Listener {
 }
 
 impl Connection {
-    /// Another connection has [taken its place](Listener::contest): it is over, and says nothing more.
-    pub(crate) fn give_way(&mut self, now: Instant) {
+    /// Closes the connection silently because another one has [replaced it](Listener::contest).
+    pub(crate) fn close_silently(&mut self, now: Instant) {
         if self.go(Cause::TimeWaitOver) {
             self.timers.stop_all();
         } else {
             self.give_up(now);
         }
-        self.pending.forget_answers();
+        self.pending.clear_answers();
     }
 }
 
-/// The packet's cookie, of one option or more.
 fn cookie(packet: &Packet<'_>) -> Vec<u8> {
     let mut cookie = Vec::new();
     for option in packet.options.iter().flatten() {

@@ -1,24 +1,25 @@
-//! One end of a connection, without I/O (RFC 4340).
+//! One endpoint of a connection, without I/O (RFC 4340).
 //!
-//! Its driver (a simulator, a socket) hands it what comes, and asks for what goes: in, drain, next deadline. After each
-//! [`Connection::handle`], [`Connection::handle_timeout`] or call of the application, ask [`Connection::poll_transmit`] until
-//! there is nothing, [`Connection::poll_event`] likewise, and then [`Connection::poll_timeout`] for when to come back.
+//! The driver (a simulator, a socket) passes received packets to [`Connection::handle`]. After each call of `handle`,
+//! [`Connection::handle_timeout`] or an application method, it calls [`Connection::poll_transmit`] until there is no
+//! packet, [`Connection::poll_event`] until there is no event, and then [`Connection::poll_timeout`] for the next
+//! deadline.
 //!
-//! The files are layers. A file uses only the layers below it, and files of its own layer without cycles:
+//! The files are layers. A file uses only lower layers, and other files of the same layer without cycles:
 //!
 //! 1. `listener` accepts connections, with `cookie` and `refusal`.
-//! 2. `steps` processes a received packet, a function for each step of section 8.5. `transmit` builds the next packet, `timing` handles
-//!    timeouts, `application` has the other calls of the application and the driver.
-//! 3. `handshake`, `features`, `feedback`, `unpacking` (received options) and `packing` (options of the next packet) change more than one
-//!    part.
+//! 2. `steps` processes a received packet, one function per step of section 8.5. `transmit` builds the next packet,
+//!    `timing` handles timeouts, `application` has the other calls of the application and the driver.
+//! 3. `handshake`, `features`, `feedback`, `unpacking` (received options) and `packing` (options of the next packet)
+//!    change more than one part.
 //! 4. This file: a [`Connection`] and its parts.
-//! 5. The parts, which know no connection: `transitions` is the table of states, `windows` those of sequence numbers, `negotiation` the
-//!    features, `wishes` the preferences of this end, `forward` the controller of our data, `reverse` that of the peer's, `acknowledge`
-//!    what is to be acknowledged, `pending` the packets that are due, `opening` what only a handshake needs.
+//! 5. The parts, which do not use `Connection`: `transitions` is the state table, `windows` tracks sequence numbers,
+//!    `negotiation` negotiates features, `preferences` holds the local preferences, `forward` the controller of our
+//!    data, `reverse` that of the peer's, `acknowledge` the pending acknowledgement options, `pending` the packets that
+//!    are due, `opening` the state of a handshake.
 
 mod acknowledge;
 mod application;
-mod asking;
 mod cookie;
 mod delays;
 mod event;
@@ -28,16 +29,18 @@ mod features;
 mod feedback;
 mod forward;
 mod handshake;
-mod heard;
 mod honesty;
 mod listener;
+mod loss_counter;
 mod mtu;
 mod negotiation;
 mod opening;
 mod options;
 mod outbox;
 mod packing;
+mod parsed_options;
 mod pending;
+mod preferences;
 mod presets;
 mod rate_limit;
 mod refusal;
@@ -46,14 +49,13 @@ mod running;
 mod seen;
 mod state;
 mod steps;
+mod sync_probes;
 mod timers;
 mod timing;
-mod told;
 mod transitions;
 mod transmit;
 mod unpacking;
 mod windows;
-mod wishes;
 mod without_data;
 
 pub use event::{Closed, Counters, Delivery, Event, Ignored, Outgoing, Status};
@@ -66,7 +68,6 @@ pub use state::State;
 
 use crate::{Ports, ServiceCode};
 use acknowledge::Acknowledge;
-use asking::Asking;
 use delays::Delays;
 use event::Events;
 use forward::Forward;
@@ -75,22 +76,22 @@ use mtu::PathMtu;
 use negotiation::Negotiation;
 use opening::Opening;
 use pending::Pending;
+use preferences::Agreed;
 use reverse::Reverse;
 use running::Running;
 use seen::Seen;
 use std::sync::Arc;
+use sync_probes::SyncProbes;
 use timers::Timers;
 use transitions::{Cause, Machine};
 use windows::SeqWindows;
-use wishes::Agreed;
 use without_data::WithoutData;
 
-/// The longest options: what Data Offset can say, less the shortest header (section 5.1).
+/// Maximum size of the options, in bytes: the limit of Data Offset less the shortest header (section 5.1).
 const BUFFER: usize = 1020;
-/// Timers are no finer.
-const LEAST_RTT: Duration = Duration::from_millis(1);
+const MIN_RTT: Duration = Duration::from_millis(1);
 
-/// One end of a connection.
+/// One endpoint of a connection.
 #[derive(Debug)]
 pub struct Connection {
     options: Arc<ConnectionOptions>,
@@ -107,31 +108,27 @@ pub struct Connection {
 
     forward: Forward,
     reverse: Reverse,
-    /// Under which CCIDs they run.
     running: Running,
 
     seen: Seen,
     without_data: WithoutData,
     acknowledge: Acknowledge,
     mtu: PathMtu,
-    asking: Asking,
+    sync_probes: SyncProbes,
     delays: Delays,
-    /// Our application no longer listens.
     we_stopped: bool,
-    /// Packets without data sent just before the next one.
+    /// Number of packets without data sent just before the next one.
     ndp_run: u64,
-    /// When the last valid packet came.
     last_valid: Option<Instant>,
     sync_limit: RateLimit,
 
     pending: Pending,
     opening: Opening,
-    /// When `refresh` ran last, unless a packet has gone since; else far in the future.
+    /// Time of the last `refresh`; far in the future if a packet has been sent since.
     settled: Instant,
 
     events: Events,
     counters: Counters,
-    /// The options of the last packet sent.
     buffer: Box<[u8; BUFFER]>,
 }
 
@@ -146,9 +143,9 @@ impl Connection {
         is_server: bool,
     ) -> Self {
         let mut negotiation = Negotiation::new(is_server, iss);
-        wishes::at_first(&mut negotiation, &options);
+        preferences::set_initial(&mut negotiation, &options);
         if !is_server {
-            wishes::for_ccids(&mut negotiation, &options);
+            preferences::set_for_ccids(&mut negotiation, &options);
         }
         let windows = SeqWindows::new(iss);
         let lower_headers = (options.expert.lower_headers.count() + options.expert.secure_headers.count()) as usize;
@@ -170,7 +167,7 @@ impl Connection {
             windows,
             acknowledge: Acknowledge::new(now),
             mtu,
-            asking: Asking::default(),
+            sync_probes: SyncProbes::default(),
             delays: Delays::new(options.one_way_delays),
             we_stopped: false,
             ndp_run: 0,
@@ -186,10 +183,10 @@ impl Connection {
         }
     }
 
-    /// What timers go by: a clock that stands still, or a peer's Elapsed Times, may leave nothing of the round trip, and twice
-    /// nothing is no wait.
+    /// Returns the round-trip time for timers. A stopped clock or a peer's Elapsed Times may reduce
+    /// the sample to zero, and twice zero would be no wait.
     fn rtt(&self) -> Duration {
-        self.forward.round_trip().unwrap_or(forward::DEFAULT_RTT).max(LEAST_RTT)
+        self.forward.round_trip().unwrap_or(forward::DEFAULT_RTT).max(MIN_RTT)
     }
 
     fn go(&mut self, cause: Cause) -> bool {

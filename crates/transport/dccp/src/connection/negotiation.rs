@@ -1,4 +1,5 @@
-//! Feature negotiation (RFC 4340 section 6): both ends come to one value of each feature, whatever is lost or reordered.
+//! Feature negotiation (RFC 4340 section 6): both endpoints agree on one value of each feature
+//! despite loss and reordering.
 
 use super::feature_slot::{List, Phase, SLOTS, Side, Slot};
 use super::feature_value::Value;
@@ -7,54 +8,43 @@ use crate::{DccpOption, OptionFault, OptionWriter};
 use headway_rate::Terms;
 use headway_units::Seq48;
 
-/// Empty Confirms that wait at most; the peer repeats the Changes of those that find no room.
+/// Maximum number of queued empty Confirms. The peer retransmits Changes that did not fit.
 const MAX_EMPTY: usize = 16;
 
-/// The features of both ends, and what of them is still being negotiated.
 #[derive(Clone, Debug)]
 pub(crate) struct Negotiation {
     slots: [Slot; SLOTS],
-    /// Those of terms, if a controller of this end has any.
     of_terms: Vec<Slot>,
-    /// Whether terms have changed since the controllers started: those of our data, and those of the peer's.
+    /// Whether terms have changed since the controllers started: those of our data, then those of the peer's.
     terms_changed: [bool; 2],
     is_server: bool,
-    /// FGSR, absent before the first negotiation option.
+    /// FGSR; absent before the first negotiation option.
     fgsr: Option<Seq48>,
-    /// FGSS.
     fgss: Seq48,
-    /// Changes of features that this end does not know.
     empty: Vec<(FeatureAction, Feature)>,
-    /// Changes are to be sent (again) now.
     changes_due: bool,
-    /// A Confirm is to be sent.
     confirms_due: bool,
 }
 
-/// The packet that a negotiation option came on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) seq: Seq48,
     pub(crate) ack: Option<Seq48>,
-    /// The CCIDs changed less than a minute ago, and must not change again (section 10.5).
+    /// The CCIDs changed less than a minute ago and must not change again (section 10.5).
     pub(crate) ccids_are_frozen: bool,
 }
 
-/// What [`Negotiation::write`] put on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// There is a Change.
     pub(crate) changes: bool,
-    /// There is a Change that is no repetition.
+    /// A Change was written that is not a retransmission.
     pub(crate) new_changes: bool,
-    /// There is a Confirm.
     pub(crate) confirms: bool,
-    /// Everything found room.
     pub(crate) complete: bool,
 }
 
 impl Negotiation {
-    /// Every feature has its initial value (section 6.4).
+    /// Creates a negotiation with initial values (section 6.4).
     pub(crate) fn new(is_server: bool, iss: Seq48) -> Self {
         Self {
             slots: Slot::initial(),
@@ -69,8 +59,7 @@ impl Negotiation {
         }
     }
 
-    /// From now on this end knows the features of terms.
-    pub(crate) fn know_terms(&mut self) {
+    pub(crate) fn enable_terms(&mut self) {
         if self.of_terms.is_empty() {
             self.of_terms = Slot::of_terms();
         }
@@ -88,35 +77,32 @@ impl Negotiation {
     fn slot_mut(&mut self, side: Side, feature: Feature) -> Option<&mut Slot> {
         self.slots_mut().find(|slot| slot.side == side && slot.feature == feature)
     }
-    /// The value that holds now; 0 for an unknown feature.
     pub(crate) fn value(&self, side: Side, feature: Feature) -> u64 {
         self.slot(side, feature).map_or(0, |slot| slot.value.number())
     }
 
-    /// The terms that hold now, if this end knows any.
     pub(crate) fn terms(&self, side: Side) -> Option<Terms> {
         let scales = self.slot(side, Feature::SCALES)?.value.encode(Feature::SCALES).as_ref().to_vec();
         Some(Terms { scales, rules: self.value(side, Feature::SCALE_RULES) as u8 })
     }
-    /// Returns whether the terms have changed since the last call.
     pub(crate) const fn take_terms_changed(&mut self, side: Side) -> bool {
         std::mem::replace(&mut self.terms_changed[side as usize], false)
     }
 
-    /// Accepts the values of `list`, the first one best.
+    /// Accepts the values of `list`, the first one preferred.
     pub(crate) fn accept(&mut self, side: Side, feature: Feature, list: List) {
         self.prefer(side, feature, list, false, false);
     }
-    /// Accepts the values of `list`, and leaves it to the peer which.
-    pub(crate) fn leave(&mut self, side: Side, feature: Feature, list: List) {
+    /// Accepts the values of `list` in the peer's order of preference.
+    pub(crate) fn accept_in_peer_order(&mut self, side: Side, feature: Feature, list: List) {
         self.prefer(side, feature, list, false, false);
         if let Some(slot) = self.slot_mut(side, feature) {
             slot.indifferent = true;
         }
     }
-    /// Wishes for the first value of `list`, and accepts the others. Opens a negotiation if the value is another and the
-    /// peer's wishes have not decided yet.
-    pub(crate) fn wish(&mut self, side: Side, feature: Feature, list: List, mandatory: bool) {
+    /// Requests the first value of `list`, and accepts the others. Starts a negotiation if the
+    /// current value differs and has not been reconciled with the peer's list.
+    pub(crate) fn request(&mut self, side: Side, feature: Feature, list: List, mandatory: bool) {
         self.prefer(side, feature, list, mandatory, true);
     }
 
@@ -126,7 +112,7 @@ impl Negotiation {
         if slot.list != list {
             slot.prefer(list);
         }
-        // CCIDs are always laid open where there is a choice: the other end may prefer another that is acceptable here.
+        // CCID lists are always sent if there is a choice: the peer may prefer another CCID that is acceptable here.
         let choice = feature == Feature::CCID && list.as_slice().len() > 1;
         let differs = choice || list.first().is_some_and(|first| first != slot.value.byte());
         let ask = ask && slot.phase == Phase::Stable && differs && !slot.decided;
@@ -134,11 +120,11 @@ impl Negotiation {
         self.changes_due |= slot.wanted;
     }
 
-    /// Proposes a value of a non-negotiable feature of this end.
+    /// Proposes a value of a local non-negotiable feature.
     pub(crate) fn propose(&mut self, feature: Feature, value: u64) {
         self.propose_value(feature, Value::Number(value), false);
     }
-    /// Proposes the scales of this end's data, which the peer cannot do without.
+    /// Proposes the scales of our data, which the peer requires.
     pub(crate) fn propose_scales(&mut self, scales: &[u8]) {
         self.propose_value(Feature::SCALES, Value::Bytes(scales.into()), true);
     }
@@ -154,16 +140,16 @@ impl Negotiation {
         self.changes_due = true;
     }
 
-    /// Whether a value is on its way, or is to be.
+    /// Returns whether a negotiation of the feature is in progress or due.
     pub(crate) fn is_changing(&self, side: Side, feature: Feature) -> bool {
         self.slot(side, feature).is_some_and(|slot| slot.wanted || slot.phase != Phase::Stable)
     }
 
-    /// Whether a packet's negotiation options come in order (section 6.6.4, first condition).
+    /// Returns whether a packet's negotiation options are in order (section 6.6.4, first condition).
     pub(crate) fn is_in_order(&self, seq: Seq48) -> bool {
         self.fgsr.is_none_or(|fgsr| seq.is_after(fgsr))
     }
-    /// Whether a bad Confirm belongs to a negotiation that is under way: only then is it an error (section 6.6.8).
+    /// Returns whether an invalid Confirm belongs to a current negotiation: only then is it an error (section 6.6.8).
     pub(crate) fn expects(&self, action: FeatureAction, feature: Feature, arrived: Arrived) -> bool {
         let changing = self.slot(side_of(action), feature).is_some_and(|slot| slot.phase == Phase::Changing);
         changing && self.is_in_order(arrived.seq) && self.answers_latest(arrived)
@@ -171,17 +157,18 @@ impl Negotiation {
     fn answers_latest(&self, arrived: Arrived) -> bool {
         arrived.ack.is_some_and(|ack| !ack.is_before(self.fgss))
     }
-    /// A valid packet with negotiation options has been processed: FGSR is the greatest of their numbers.
+    /// Updates FGSR after a valid packet with negotiation options.
     pub(crate) fn end_packet(&mut self, seq: Seq48) {
         if self.is_in_order(seq) {
             self.fgsr = Some(seq);
         }
     }
 
-    /// The pseudocode of section 6.6.2. Says whether a value may have changed. `is_meaningful`: false for a feature of another CCID.
+    /// Processes an option by the pseudocode of section 6.6.2. Returns whether a value may have
+    /// changed. `is_meaningful`: false for a feature of another CCID.
     ///
     /// # Errors
-    /// `NotUnderstood` for a Change that cannot be followed, `FeatureValue` for a Confirm of a wrong value.
+    /// `NotUnderstood` for a Change that cannot be accepted, `FeatureValue` for a Confirm of a wrong value.
     pub(crate) fn receive(
         &mut self,
         option: &FeatureOption<'_>,
@@ -216,33 +203,29 @@ impl Negotiation {
         Ok(changed)
     }
 
-    /// An invalid or unknown Change is answered by a Confirm without a value (sections 6.6.7 and 6.6.8).
-    pub(crate) fn owe_empty(&mut self, action: FeatureAction, feature: Feature) {
+    /// Queues an empty Confirm for an invalid or unknown Change (sections 6.6.7 and 6.6.8).
+    pub(crate) fn queue_empty_confirm(&mut self, action: FeatureAction, feature: Feature) {
         if self.empty.len() < MAX_EMPTY && !self.empty.contains(&(action, feature)) {
             self.empty.push((action, feature));
             self.confirms_due = true;
         }
     }
 
-    /// Whether Changes are to go.
     pub(crate) const fn changes_due(&self) -> bool {
         self.changes_due
     }
-    /// Whether Confirms are to go.
     pub(crate) const fn confirms_due(&self) -> bool {
         self.confirms_due
     }
-    /// The timer says that Changes without an answer go again.
     pub(crate) fn retransmit(&mut self) {
         self.changes_due = self.is_open();
     }
-    /// Whether some Change has no answer.
     pub(crate) fn is_open(&self) -> bool {
         self.slots().any(|slot| slot.wanted || slot.phase != Phase::Stable)
     }
 
-    /// Writes what is due: on Requests and Responses every open Change, since those repeat the negotiation. What finds no
-    /// room stays due.
+    /// Writes the options that are due; on Requests and Responses every open Change, since these
+    /// packets repeat the negotiation. Options that do not fit remain due.
     pub(crate) fn write(
         &mut self,
         writer: &mut OptionWriter<'_>,
@@ -266,7 +249,7 @@ impl Negotiation {
                 written.new_changes |= slot.phase != Phase::Changing;
                 slot.on_change_sent();
             }
-            if confirms && slot.owes_confirm {
+            if confirms && slot.confirm_due {
                 written.confirms = true;
                 written.complete &= slot.write_confirm(writer).is_ok();
             }
@@ -283,15 +266,15 @@ impl Negotiation {
         written
     }
 
-    /// The Confirms have gone. They are not repeated unless the Change is.
+    /// Records that the Confirms were sent. They are repeated only with the Change.
     pub(crate) fn confirms_are_sent(&mut self) {
         self.confirms_due = false;
         self.empty.clear();
-        self.slots_mut().for_each(|slot| slot.owes_confirm = false);
+        self.slots_mut().for_each(|slot| slot.confirm_due = false);
     }
 
-    /// What an Init Cookie has to keep: of each feature that is not as at the beginning, its place, whether it is being
-    /// changed, and its value.
+    /// Appends the state for an Init Cookie: for each feature that differs from its initial value,
+    /// its index, whether it is being changed, and its value.
     pub(crate) fn save(&self, bytes: &mut Vec<u8>) {
         for (place, slot) in self.slots().enumerate() {
             let changing = slot.wanted || slot.phase != Phase::Stable;
@@ -302,18 +285,18 @@ impl Negotiation {
         }
     }
 
-    /// Leaves what need not be on the Response for later.
+    /// Postpones Changes that need not be on the Response.
     pub(crate) fn put_off(&mut self) {
         self.slots_mut().for_each(|slot| slot.wanted &= !slot.may_wait());
     }
 
-    /// Bytes of the options that a Response has to have.
+    /// Returns the size of the options that a Response must have, in bytes.
     pub(crate) fn response_len(&self) -> usize {
         self.slots().map(Slot::response_len).sum::<usize>() + self.empty.len() * 3
     }
 
-    /// Takes the values from [`Self::save`]'s bytes, which the cookie's tag has proved to be ours. Answers which slots were
-    /// being changed, for [`Self::resume`]; `None` if the bytes say nothing.
+    /// Restores the values written by [`Self::save`], authenticated by the cookie's tag. Returns a bit set of the slots
+    /// that were changing, for [`Self::resume`]; `None` if the bytes are malformed.
     pub(crate) fn restore(&mut self, mut bytes: &[u8]) -> Option<u32> {
         let mut changing = 0;
         while let Some((&head, rest)) = bytes.split_first() {
@@ -326,11 +309,11 @@ impl Negotiation {
         Some(changing)
     }
 
-    /// Goes on where the Response with the cookie left off, once the wishes are known again.
+    /// Continues after the Response with the cookie, once the preferences are set again.
     pub(crate) fn resume(&mut self, changing: u32, isr: Seq48, iss: Seq48) {
         for (place, slot) in self.slots_mut().enumerate() {
             slot.phase = if changing >> place & 1 == 1 { Phase::Changing } else { Phase::Stable };
-            // What the Response had no room for is asked for now.
+            // Changes that did not fit on the Response are sent now.
             slot.wanted &= slot.phase == Phase::Stable && slot.may_wait() && slot.feature != Feature::CCID;
             slot.decided = !slot.wanted;
         }
@@ -339,7 +322,7 @@ impl Negotiation {
     }
 }
 
-/// Where the feature of an option that was received is located: L options come from the location.
+/// Returns the location of the feature of a received option: L options come from the feature location.
 const fn side_of(received: FeatureAction) -> Side {
     match received {
         FeatureAction::ChangeL | FeatureAction::ConfirmL => Side::Remote,

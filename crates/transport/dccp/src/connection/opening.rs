@@ -1,28 +1,28 @@
-//! What the first packets of a connection need, and nobody after them (RFC 4340 section 8.1).
+//! State of the first packets of a connection (RFC 4340 section 8.1).
 
 use crate::DccpOption;
 use crate::OptionWriter;
 use headway_units::Seq48;
 use std::sync::Arc;
 
-/// An Init Cookie option carries so much of a cookie.
-const LONGEST_OPTION: usize = 253;
+/// Maximum part of a cookie in one Init Cookie option, in bytes.
+const MAX_OPTION: usize = 253;
 
-/// What is kept of Request and Response until the handshake is over.
+/// State of Request and Response, kept until the handshake ends.
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// The last Response, of a server.
+    /// Sequence number of the last Response sent by a server.
     response: Seq48,
-    /// Data on the Request or Response, kept for its repetition.
+    /// Data on the Request or Response, kept for retransmissions.
     data: Vec<u8>,
-    /// A Request's or Response's data has been delivered or refused.
+    /// The data of a Request or Response has been delivered or refused.
     data_seen: bool,
-    /// Init Cookies: those of a Response to make, or those of a Response received to echo.
+    /// Init Cookies: those of our Response, or those of a received Response to be echoed.
     cookies: Vec<Vec<u8>>,
-    /// A Response with cookies must not be longer.
+    /// Maximum size of a Response with cookies, in bytes.
     response_limit: Option<usize>,
-    /// The listener's place for connections in RESPOND.
-    place_in_backlog: Option<Arc<()>>,
+    /// Share in the listener's count of connections in RESPOND.
+    backlog_entry: Option<Arc<()>>,
 }
 
 impl Opening {
@@ -33,51 +33,49 @@ impl Opening {
             data_seen: false,
             cookies: Vec::new(),
             response_limit: None,
-            place_in_backlog: None,
+            backlog_entry: None,
         }
     }
 
-    /// A Response goes, or has gone, under this number.
-    pub(super) const fn response_goes(&mut self, seq: Seq48) {
+    pub(super) const fn set_response(&mut self, seq: Seq48) {
         self.response = seq;
     }
-    /// Whether this acknowledges no more than the Response.
     pub(super) fn is_response(&self, ack: Option<Seq48>) -> bool {
         ack == Some(self.response)
     }
 
-    /// "Each new DCCP-Request ... MUST contain the same ... application data" (section 8.1.1), and so the Response.
+    /// Stores the data: "Each new DCCP-Request ... MUST contain the same ... application data"
+    /// (section 8.1.1). This also applies to the Response.
     pub(super) fn keep_data(&mut self, data: &[u8]) {
         self.data = data.to_vec();
     }
     pub(super) fn data(&self) -> &[u8] {
         &self.data
     }
-    /// Where nothing is kept, data cannot be kept either.
+    /// Refuses data, because a stateless server cannot keep it.
     pub(super) const fn refuse_data(&mut self) {
         self.data_seen = true;
     }
-    /// Data has come: whether it is the first.
-    pub(super) const fn takes_data(&mut self) -> bool {
+    /// Returns whether the data is the first to arrive.
+    pub(super) const fn accept_data(&mut self) -> bool {
         !std::mem::replace(&mut self.data_seen, true)
     }
 
-    /// A cookie for a Response, and the bytes of its options.
-    pub(super) fn bake(&mut self, cookie: &[u8]) -> usize {
-        self.cookies = cookie.chunks(LONGEST_OPTION).map(<[u8]>::to_vec).collect();
+    /// Sets the cookie of a Response. Returns the size of its options, in bytes.
+    pub(super) fn set_cookie(&mut self, cookie: &[u8]) -> usize {
+        self.cookies = cookie.chunks(MAX_OPTION).map(<[u8]>::to_vec).collect();
         self.cookies_len()
     }
-    /// An Init Cookie option of a Response is to be echoed until the handshake has ended (section 8.1.4), as far as there is `room` for all.
+    /// Stores an Init Cookie option of a Response, which is echoed until the handshake has ended
+    /// (section 8.1.4), unless all together exceed `room` bytes.
     pub(super) fn echo(&mut self, cookie: &[u8], room: usize) {
         if self.cookies_len() + cookie.len() + 2 <= room {
             self.cookies.push(cookie.to_vec());
         }
     }
-    /// A Response's cookies take the place of those of the Responses before.
     pub(super) fn forget_cookies(&mut self) {
         self.cookies.clear();
     }
-    /// Bytes of their options.
     pub(super) fn cookies_len(&self) -> usize {
         self.cookies.iter().map(|cookie| cookie.len() + 2).sum()
     }
@@ -87,7 +85,6 @@ impl Opening {
         }
     }
 
-    /// No packet may be longer.
     pub(super) const fn limit_response(&mut self, bytes: usize) {
         self.response_limit = Some(bytes);
     }
@@ -95,18 +92,15 @@ impl Opening {
         self.response_limit
     }
 
-    /// Takes a place in a listener's backlog.
-    pub(super) fn take_place(&mut self, place: &Arc<()>) {
-        self.place_in_backlog = Some(Arc::clone(place));
+    pub(super) fn join_backlog(&mut self, place: &Arc<()>) {
+        self.backlog_entry = Some(Arc::clone(place));
     }
-    /// Others may have it.
-    pub(super) fn leave_place(&mut self) {
-        self.place_in_backlog = None;
+    pub(super) fn leave_backlog(&mut self) {
+        self.backlog_entry = None;
     }
 
-    /// The handshake is over.
-    pub(super) fn is_over(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.forget_cookies();
-        self.leave_place();
+        self.leave_backlog();
     }
 }

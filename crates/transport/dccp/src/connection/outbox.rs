@@ -1,48 +1,49 @@
-//! Where a connection takes its data from.
+//! Source of a connection's data.
 
 use super::Connection;
 use headway_rate::Next;
 use headway_units::{Bytes, Instant, Seq48};
 
-/// The application's data, bound as late as possible: which datagram goes is decided at the instant at which the controller
-/// lets one go.
+/// Queue of the application's datagrams. The choice of a datagram is made as late as possible: when
+/// the controller permits the next transmission.
 pub trait Outbox {
-    /// Bytes of the datagram that would go now, or `None` if nothing waits. Zero bytes are a datagram too.
+    /// Returns the size of the next datagram, in bytes; `None` if the queue is empty. A datagram may be empty.
     fn next_len(&mut self, now: Instant) -> Option<usize>;
 
-    /// The same with what else a controller may ask: what waits behind it, for how long and until when. Who knows more than the length says
-    /// so here.
+    /// Returns the next datagram with details for the controller: what is queued after it, and its
+    /// age and expiry. The default knows only the length.
     fn next(&mut self, now: Instant) -> Option<Next> {
         self.next_len(now).map(|len| Next::new(Bytes::new(len as u64)))
     }
 
-    /// Takes that datagram out: the controller lets one go. What is longer than [`next_len`](Self::next_len) said is cut off.
-    /// `None` if what waited is thrown away instead, and the permission with it.
+    /// Removes and returns the next datagram when the controller permits its transmission. Bytes
+    /// beyond [`next_len`](Self::next_len) are cut off. `None` if the datagram was discarded
+    /// instead; the permission is then used up.
     fn take(&mut self, now: Instant) -> Option<&[u8]>;
 
-    /// Throws that datagram away if it is late and its discard uses up the permission to send. Returns whether it did. Asked before each
-    /// [`take`](Self::take).
+    /// Discards the next datagram if it is late and its discard uses up the permission to send.
+    /// Returns whether it did. Called before each [`take`](Self::take).
     fn discard(&mut self, _now: Instant) -> bool {
         false
     }
 
-    /// A packet of the connection went under this number, with what was [taken](Self::take) last or without data. Drivers say so once they
-    /// are done with the packet, an [`Endpoint`](crate::Endpoint) among them.
+    /// Records the sequence number of a packet that was sent, with the datagram [taken](Self::take) last or without
+    /// data. Drivers such as [`Endpoint`](crate::Endpoint) call this when they are done with the packet.
     fn sent(&mut self, _number: Seq48) {}
 
-    /// What was [taken](Self::take) last goes nowhere, for no packet can carry it.
+    /// Records that the datagram [taken](Self::take) last was discarded, because it exceeds any packet.
     fn too_large(&mut self) {}
 
-    /// The connection has [handled](Connection::handle) a packet: there may be a round trip to learn, or what has come. Drivers say so, an
-    /// [`Endpoint`](crate::Endpoint) among them.
-    fn heard(&mut self, _now: Instant, _connection: &mut Connection) {}
+    /// Called by drivers, such as [`Endpoint`](crate::Endpoint), after the connection has
+    /// [handled](Connection::handle) a packet. A round-trip sample or arrivals may be available.
+    fn packet_handled(&mut self, _now: Instant, _connection: &mut Connection) {}
 
-    /// A timer of the connection has [expired](Connection::handle_timeout): the allowed rate may have changed without a packet from the
-    /// peer. Drivers call it, an [`Endpoint`](crate::Endpoint) among them.
+    /// Called by drivers, such as [`Endpoint`](crate::Endpoint), after a timer of the connection has
+    /// [expired](Connection::handle_timeout). The allowed rate may have changed without a packet from the peer.
     fn timer_expired(&mut self, _now: Instant, _connection: &Connection) {}
 }
 
-/// Nothing until there is an outbox.
+/// An absent outbox is empty.
 impl<O: Outbox> Outbox for Option<O> {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.as_mut()?.next_len(now)
@@ -66,9 +67,9 @@ impl<O: Outbox> Outbox for Option<O> {
             outbox.too_large();
         }
     }
-    fn heard(&mut self, now: Instant, connection: &mut Connection) {
+    fn packet_handled(&mut self, now: Instant, connection: &mut Connection) {
         if let Some(outbox) = self {
-            outbox.heard(now, connection);
+            outbox.packet_handled(now, connection);
         }
     }
     fn timer_expired(&mut self, now: Instant, connection: &Connection) {
@@ -78,7 +79,7 @@ impl<O: Outbox> Outbox for Option<O> {
     }
 }
 
-/// An application without data.
+/// Outbox without data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoData;
 

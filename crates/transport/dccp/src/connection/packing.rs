@@ -1,4 +1,4 @@
-//! The options of the next packet (RFC 4340 section 5.8).
+//! Options of the next packet (RFC 4340 section 5.8).
 
 use super::mtu::OPTION_ALLOWANCE;
 use super::state::State;
@@ -9,27 +9,28 @@ use crate::{Body, DccpOption, Elapsed, OptionWriter, PacketType, Timestamp};
 use headway_rate::Stamp;
 use headway_units::Instant;
 
-/// Room for the options of a datagram that is larger than the maximum packet size, and goes in fragments.
+/// Space for the options of a datagram above the maximum packet size, which is sent in fragments, in bytes.
 const FRAGMENTED_OPTIONS: usize = 64;
-/// Options that stand before Init Cookies, and the padding: Data Checksum, NDP Count, Timestamp Echo.
+/// Size of options before Init Cookies and of the padding, in bytes: Data Checksum, NDP Count, Timestamp Echo.
 const BEFORE_COOKIES: usize = 6 + 8 + 10 + 3;
 
 impl Connection {
-    /// Bytes that options need at the cost of fragments: "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5).
+    /// Returns the size of options that must be sent even if the packet is fragmented, in bytes:
+    /// "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5).
     pub(super) fn least_options(&self) -> usize {
         let cookies = self.opening.cookies_len();
         if cookies > 0 { cookies + BEFORE_COOKIES } else { 0 }
     }
 
-    /// The largest packet with this header and datagram. A datagram of the maximum packet size leaves the usual options their room, so that no
-    /// option makes it larger than the path MTU.
+    /// Returns the maximum size of a packet with this header and datagram, in bytes. A datagram of the maximum packet
+    /// size leaves space for the usual options, so that no option makes the packet exceed the path MTU.
     fn packet_limit(&self, header: usize, data: usize) -> usize {
         let (whole, path, least) = (header + data, self.mtu.packet(), self.least_options());
         let is_fragmented = whole + OPTION_ALLOWANCE > path;
         path.max(whole + if is_fragmented { least.max(FRAGMENTED_OPTIONS) } else { least })
     }
 
-    /// Bytes that the options of an acknowledgement will need at most.
+    /// Returns the maximum size of an acknowledgement's options, in bytes.
     pub(super) fn options_needed(&self) -> usize {
         let vector = if self.agreed.we_send_vectors { self.acknowledge.vector_len() } else { 0 };
         self.reverse.report_len()
@@ -42,8 +43,8 @@ impl Connection {
             }
     }
 
-    /// Writes the options of the next packet into the buffer, and answers how long they are with their padding. Those
-    /// that matter most come first: what finds no room is left out, and what must be reliable comes again.
+    /// Writes the options of the next packet into the buffer, the most important first. Returns their size with
+    /// padding. Options that do not fit are omitted; reliable ones are repeated later.
     #[inline]
     pub(super) fn write_options(
         &mut self,
@@ -82,7 +83,7 @@ impl Connection {
         }
         let by_ccid = kind.is_data() && self.agreed.sending.stamps_data();
         self.delays.write(now, kind, by_ccid, &mut writer);
-        // A padded Sync has a size to keep to.
+        // A padded Sync must have an exact size.
         if kind == PacketType::Sync && data > 0 {
             return finish(writer);
         }
@@ -90,14 +91,14 @@ impl Connection {
         if matches!(kind, PacketType::Data | PacketType::Reset) {
             return finish(writer);
         }
-        // A Response makes cookies, and what comes back in PARTOPEN and behind echoes them (section 8.1.4).
+        // A Response carries our cookies; packets in PARTOPEN echo the peer's (section 8.1.4).
         self.opening.write_cookies(&mut writer);
         let confirms = kind.has_ack();
         let written = self.negotiation.write(&mut writer, seq, handshake, confirms);
         if let Some((rtt, longest)) = change_wait.filter(|_| written.changes) {
-            self.timers.set(Timer::Change, now + self.pending.changes_went(written.new_changes, rtt, longest));
+            self.timers.set(Timer::Change, now + self.pending.on_changes_sent(written.new_changes, rtt, longest));
         }
-        // In PARTOPEN every packet repeats them: a server may need them to leave RESPOND (Linux does).
+        // In PARTOPEN every packet repeats Confirms, since a server may need them to leave RESPOND (Linux does).
         if confirms && written.complete && state != State::PartOpen {
             self.negotiation.confirms_are_sent();
         }
@@ -109,7 +110,7 @@ impl Connection {
         }
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
             let elapsed = Elapsed::from_duration(self.reverse.held(now));
-            // RFC 4342 section 8.2 wants it on every feedback packet, be it zero.
+            // RFC 4342 section 8.2 requires it on every feedback packet, even if zero.
             let feedback = self.reverse.report_len() > 0;
             if feedback || self.acknowledge.unacknowledged && elapsed.0 > 0 {
                 let _ = writer.push(DccpOption::ElapsedTime(elapsed));
@@ -129,12 +130,12 @@ impl Connection {
         finish(writer)
     }
 
-    /// Returns whether a data packet without an acknowledgement has other options than a Data Checksum.
+    /// Returns whether a Data packet needs options other than a Data Checksum.
     fn has_options_for_data(&self) -> bool {
         self.agreed.we_count && self.ndp_run > 0
             || self.agreed.sending.is_experiment()
             || self.delays.stamps_data()
-            || self.acknowledge.owes_echo()
+            || self.acknowledge.has_pending_echo()
     }
 }
 
@@ -142,6 +143,6 @@ fn finish(writer: OptionWriter<'_>) -> usize {
     if writer.len() == 0 {
         return 0;
     }
-    // The room is a multiple of four, so that the padding always fits.
+    // The space is a multiple of four, so that the padding always fits.
     writer.finish().map_or(0, |area| area.as_bytes().len())
 }

@@ -1,8 +1,8 @@
-//! At most so many answers a second to packets that anybody can send (RFC 4340 sections 7.5.4 and 8.1.3).
+//! Limit of answers per second to packets that any host can send (RFC 4340 sections 7.5.4 and 8.1.3).
 
 use headway_units::{Duration, Instant};
 
-/// Counts within a second that begins with the first answer.
+/// Number of answers within the second that started with the first one.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     per_second: u32,
@@ -15,12 +15,11 @@ impl RateLimit {
         Self { per_second, since: None, count: 0 }
     }
 
-    /// Whether one more may go now.
     pub(crate) fn permits(&mut self, now: Instant) -> bool {
         self.permits_of(now, self.per_second)
     }
 
-    /// Whether one more may go now that leaves half of them, rounded down, to others.
+    /// Returns whether one more may be sent now if these use at most half, rounded up, of the limit.
     pub(crate) fn permits_half(&mut self, now: Instant) -> bool {
         self.permits_of(now, self.per_second.div_ceil(2))
     }
@@ -41,16 +40,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_a_second() {
+    fn the_limit_applies_per_second() {
         let mut limit = RateLimit::new(8);
         let permitted = (0..1000).filter(|n| limit.permits(Instant::from_millis(*n))).count();
         assert_eq!(permitted, 8);
         assert!(limit.permits(Instant::from_millis(1000)));
     }
 
-    /// However many of the lesser ones come first, four are left; and the lesser ones get none behind four others.
+    /// Limited answers use at most half of the limit, and none after four others.
     #[test]
-    fn half_is_left_to_others() {
+    fn half_of_the_limit_is_reserved() {
         let mut limit = RateLimit::new(8);
         let now = Instant::from_secs(1);
         assert_eq!((0..100).filter(|_| limit.permits_half(now)).count(), 4);

@@ -1,13 +1,14 @@
-//! Resets from where there is no connection (RFC 4340 section 8.3.1).
+//! Resets for packets without a connection (RFC 4340 section 8.3.1).
 
 use super::event::Outgoing;
 use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, Reset};
 use headway_units::{Ecn, Seq48};
 
-/// The Reset that answers a packet for which there is no connection: `None` for a Reset, which nothing answers.
+/// Returns the Reset for a packet without a connection; `None` for a Reset, which is never answered.
 ///
-/// The caller limits how many it sends (section 8.1.3). [`ResetCode::CONNECTION_REFUSED`](crate::ResetCode::CONNECTION_REFUSED)
-/// tells a Request that nobody listens; other packets get [`ResetCode::NO_CONNECTION`](crate::ResetCode::NO_CONNECTION).
+/// The caller limits their rate (section 8.1.3). Use
+/// [`ResetCode::CONNECTION_REFUSED`](crate::ResetCode::CONNECTION_REFUSED) for a Request to a port without a listener,
+/// and [`ResetCode::NO_CONNECTION`](crate::ResetCode::NO_CONNECTION) for other packets.
 #[must_use]
 pub fn refusal(packet: &Packet<'_>, reset: Reset) -> Option<Outgoing<'static>> {
     if matches!(packet.kind(), PacketType::Reset | PacketType::Listen) {
@@ -27,7 +28,7 @@ pub fn refusal(packet: &Packet<'_>, reset: Reset) -> Option<Outgoing<'static>> {
     Some(Outgoing { packet, ecn: Ecn::NotEct, dont_fragment: false, probe: None })
 }
 
-/// The sequence and acknowledgement number of such a Reset, taken from the packet.
+/// Returns the sequence and acknowledgement number of such a Reset, derived from the packet.
 pub(super) fn numbers(packet: &Packet<'_>) -> (Seq48, Seq48) {
     (packet.body.ack().map_or(Seq48::ZERO, |ack| ack + 1), packet.seq)
 }

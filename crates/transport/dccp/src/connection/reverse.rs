@@ -1,32 +1,28 @@
-//! The half-connection of the peer's data: its controller, the peer's clock, and the report that waits for its packet.
+//! Half-connection of the peer's data: its controller, the peer's clock, and the pending report.
 
-use crate::ccid::Room;
+use crate::ccid::CcidProfile;
 use crate::{OptionArea, OptionWriter, Timestamp};
 use headway_rate::{Due, Inbound, Judgement, Received, Receiver, ReceiverContext, Report, Timing, Wrapped};
 use headway_units::{Duration, Instant};
 
-/// The longest report.
-const LONGEST_REPORT: usize = 512;
+const MAX_REPORT: usize = 512;
 
-/// The peer's packets, with the controller of its data once its CCID is agreed.
+/// Received packets, and the controller of the peer's data once its CCID is agreed.
 #[derive(Debug)]
 pub(super) struct Reverse {
     controller: Inbound,
     clock: Wrapped,
-    /// The options of a report that waits for its packet.
-    /// Without room until there is one: who never receives data has none.
+    /// Options of the pending report. Allocated with the first report.
     report: Vec<u8>,
     report_len: usize,
-    /// The least time between two reports of rates, if they are thinned.
+    /// Minimum time between two rate reports, if they are thinned.
     gap: Option<Duration>,
-    /// When the controller was last asked and had a report.
     last: Option<Instant>,
-    /// Packets have come since, and the controller is asked then.
-    waits: Option<Instant>,
-    came: bool,
-    /// Something has happened since the controller said that it has no report.
+    /// Time until which reports are delayed, if packets have arrived since the last one.
+    delayed_until: Option<Instant>,
+    received_since: bool,
+    /// The controller may have a report: something has happened since it had none.
     may_report: bool,
-    /// Whether the deadline of the controller may have moved.
     moved: bool,
 }
 
@@ -39,14 +35,13 @@ impl Reverse {
             report_len: 0,
             gap,
             last: None,
-            waits: None,
-            came: false,
+            delayed_until: None,
+            received_since: false,
             may_report: false,
             moved: false,
         }
     }
 
-    /// A controller takes over, or none does.
     pub(super) fn start(&mut self, controller: Option<Receiver>) {
         self.change();
         match controller {
@@ -54,24 +49,20 @@ impl Reverse {
             None => self.controller.stop(),
         }
     }
-    /// Nothing is reported any more.
     pub(super) fn stop(&mut self) {
         self.controller.stop();
-        (self.report_len, self.waits, self.moved) = (0, None, true);
+        (self.report_len, self.delayed_until, self.moved) = (0, None, true);
     }
     /// Notes that the controller may have something to report, or another deadline.
     const fn change(&mut self) {
         (self.may_report, self.moved) = (true, true);
     }
-    /// Returns whether the deadline of the controller may have moved since the last call.
     pub(super) const fn take_moved(&mut self) -> bool {
         std::mem::replace(&mut self.moved, false)
     }
-    /// Whether a controller runs.
     pub(super) const fn runs(&self) -> bool {
         self.controller.runs()
     }
-    /// Something of what the controller started with has changed.
     pub(super) fn on_change(&mut self, context: &ReceiverContext) {
         self.change();
         self.controller.on_change(context);
@@ -81,62 +72,58 @@ impl Reverse {
         self.controller.set_ack_ratio(packets);
     }
 
-    /// When a packet went, by the peer's clock.
     pub(super) fn sent(&mut self, timestamp: Timestamp) -> Timing {
         Timing::new(timestamp.instant(&mut self.clock))
     }
-    /// An acknowledgeable packet has come.
     pub(super) fn on_packet(&mut self, now: Instant, packet: &Received) {
-        self.came = true;
+        self.received_since = true;
         self.change();
         self.controller.on_packet(now, packet);
     }
-    /// The data of a packet that has come turned out to be corrupt.
     pub(super) fn on_corrupt(&mut self, now: Instant, number: u64) {
         self.change();
         self.controller.on_corrupt(now, number);
     }
-    /// What the controller has made of losses.
     pub(super) fn poll_judgement(&mut self) -> Option<Judgement> {
         self.controller.poll_judgement()
     }
-    /// How long ago the newest packet came.
     pub(super) fn held(&self, now: Instant) -> Duration {
         self.controller.held(now)
     }
 
-    /// Returns whether a report waits. Asks the controller only if something has happened since its last answer, or if its timer is due. Writes the
-    /// options of its report at once, since the controller gives each report once.
+    /// Returns whether a report is pending. Polls the controller only if something has happened
+    /// since its last answer, or its timer is due. Writes the options of a report at once, because
+    /// the controller returns each report only once.
     #[inline]
-    pub(super) fn has_report(&mut self, now: Instant, room: Room, timer_is_due: bool) -> bool {
-        if self.may_report || timer_is_due { self.ask_for_report(now, room) } else { self.report_len > 0 }
+    pub(super) fn has_report(&mut self, now: Instant, profile: CcidProfile, timer_is_due: bool) -> bool {
+        if self.may_report || timer_is_due { self.ask_for_report(now, profile) } else { self.report_len > 0 }
     }
 
-    fn ask_for_report(&mut self, now: Instant, room: Room) -> bool {
+    fn ask_for_report(&mut self, now: Instant, profile: CcidProfile) -> bool {
         self.moved = true;
-        self.waits = self.thinned(room).filter(|until| self.came && *until > now);
-        if self.waits.is_some() {
+        self.delayed_until = self.thinned(profile).filter(|until| self.received_since && *until > now);
+        if self.delayed_until.is_some() {
             return self.report_len > 0;
         }
         if let Some(Due { report, .. }) = self.controller.poll_report(now) {
-            (self.last, self.came) = (Some(now), false);
-            self.report_len = write(&report, room, &mut self.report);
+            (self.last, self.received_since) = (Some(now), false);
+            self.report_len = write(&report, profile, &mut self.report);
             return true;
         }
         self.may_report = false;
         self.report_len > 0
     }
-    /// Until when no report of rates goes, a new loss event's neither: where the round trip is below the packets' gap each packet has one (RFC
-    /// 5348 section 6), which tells nothing new. Reports by which a window moves are not thinned.
-    fn thinned(&self, room: Room) -> Option<Instant> {
-        self.gap.zip(self.last).filter(|_| room.reports_rates()).map(|(gap, last)| last + gap)
+    /// Returns until when rate reports are delayed, including those of new loss events. If the
+    /// round trip is shorter than the gap between packets, each packet would cause a report without
+    /// new information (RFC 5348 section 6). Reports to window-based senders are not thinned.
+    fn thinned(&self, profile: CcidProfile) -> Option<Instant> {
+        self.gap.zip(self.last).filter(|_| profile.reports_rates()).map(|(gap, last)| last + gap)
     }
-    /// Bytes of the report that waits.
     pub(super) const fn report_len(&self) -> usize {
         self.report_len
     }
-    /// Writes the report, all of it or nothing: half a report would be none (RFC 4342 section 6). What finds no room is lost, as a packet
-    /// may be; the next report says more.
+    /// Writes the report, completely or not at all: a partial report is not feedback (RFC 4342
+    /// section 6). A report that does not fit is lost like a packet; the next one is more recent.
     pub(super) fn write_report(&mut self, writer: &mut OptionWriter<'_>) {
         let report = self.report.get(..std::mem::take(&mut self.report_len)).unwrap_or_default();
         if writer.remaining() >= report.len() {
@@ -147,23 +134,22 @@ impl Reverse {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        match (self.controller.poll_timeout(), self.waits) {
-            (Some(at), Some(waits)) => Some(at.min(waits)),
-            (at, waits) => at.or(waits),
+        match (self.controller.poll_timeout(), self.delayed_until) {
+            (Some(at), Some(delayed_until)) => Some(at.min(delayed_until)),
+            (at, delayed_until) => at.or(delayed_until),
         }
     }
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.change();
-        self.waits = self.waits.filter(|until| *until > now);
+        self.delayed_until = self.delayed_until.filter(|until| *until > now);
         self.controller.handle_timeout(now);
     }
 }
 
-/// Writes a report as options, and returns how long they are.
 #[inline(never)]
-fn write(report: &Report<'_>, room: Room, buffer: &mut Vec<u8>) -> usize {
-    buffer.resize(LONGEST_REPORT, 0);
+fn write(report: &Report<'_>, profile: CcidProfile, buffer: &mut Vec<u8>) -> usize {
+    buffer.resize(MAX_REPORT, 0);
     let mut writer = OptionWriter::new(buffer.as_mut_slice());
-    room.write(report, &mut writer);
+    profile.write(report, &mut writer);
     writer.len()
 }

@@ -1,35 +1,32 @@
-//! Which of the peer's packets have come: to tell duplicates, and to count acknowledgements that were lost.
+//! Record of received packets, which detects duplicates and counts lost acknowledgements.
 
-/// Received packets after which a missing one counts as lost (NUMDUPACK, RFC 4341 section 6.1.1).
+/// Number of later packets after which a missing one counts as lost (NUMDUPACK, RFC 4341 section 6.1.1).
 const LATER: usize = 3;
-/// Bits at most: beyond them a packet is too old to be told from a duplicate.
-const MOST: usize = 1 << 12;
+/// Maximum number of bits. Older packets count as duplicates.
+const MAX_BITS: usize = 1 << 12;
 
-/// A bit for each of the newest numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     bits: Vec<u64>,
-    /// The greatest numbers that have come, the greatest first.
     newest: [u64; LATER],
     lost: u64,
 }
 
 impl Seen {
-    /// For a window that reaches down so many numbers, the first of which is 0.
-    pub(crate) fn new(behind: u64) -> Self {
-        Self { bits: vec![0; Self::words(behind)], newest: [0; LATER], lost: 0 }
+    /// Creates a record of `depth` numbers below the greatest. The first number is 0.
+    pub(crate) fn new(depth: u64) -> Self {
+        Self { bits: vec![0; Self::words(depth)], newest: [0; LATER], lost: 0 }
     }
-    fn words(behind: u64) -> usize {
-        usize::try_from(behind).unwrap_or(MOST).clamp(128, MOST).next_power_of_two() / 64
+    fn words(depth: u64) -> usize {
+        usize::try_from(depth).unwrap_or(MAX_BITS).clamp(128, MAX_BITS).next_power_of_two() / 64
     }
 
-    /// Makes room for a wider window.
-    pub(crate) fn widen(&mut self, behind: u64) {
-        if Self::words(behind) > self.bits.len() {
-            let mut wider = Self { bits: vec![0; Self::words(behind)], ..*self };
+    pub(crate) fn widen(&mut self, depth: u64) {
+        if Self::words(depth) > self.bits.len() {
+            let mut wider = Self { bits: vec![0; Self::words(depth)], ..*self };
             for number in wider.oldest()..=self.newest[0] {
-                // What has no bit any more may have come, unless it is greater than the third greatest that has; it stays a duplicate.
-                // Of those above, the greatest are known.
+                // A number without a bit may have been received, unless it is greater than the
+                // third greatest received; it stays a duplicate. The greatest ones are known.
                 let forgotten = number < self.oldest();
                 let may_have_come = number <= self.newest[LATER - 1] || self.newest.contains(&number);
                 if if forgotten { may_have_come } else { self.get(number) } {
@@ -43,7 +40,6 @@ impl Seen {
     const fn span(&self) -> u64 {
         self.bits.len() as u64 * 64
     }
-    /// The oldest number that has a bit.
     pub(crate) const fn oldest(&self) -> u64 {
         self.newest[0].saturating_sub(self.span() - 1)
     }
@@ -62,16 +58,15 @@ impl Seen {
         self.bits[word] &= !(1 << (number % 64));
     }
 
-    /// Whether a packet has come, as far as that is still known.
-    pub(crate) fn has_come(&self, number: u64) -> bool {
+    pub(crate) fn contains(&self, number: u64) -> bool {
         (self.oldest()..=self.newest[0]).contains(&number) && self.get(number)
     }
 
-    /// A packet has come; whether it is the first with this number. Too old ones count as duplicates.
+    /// Records a packet. Returns whether it is the first with this number; unrecorded old numbers count as duplicates.
     #[inline]
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let [first, second, third] = self.newest;
-        // Most packets arrive in order, and none is missing.
+        // Fast path: most packets arrive in order without losses.
         if number.checked_sub(first) == Some(1) && first - third == 2 {
             self.set(number);
             self.newest = [number, first, second];
@@ -96,7 +91,7 @@ impl Seen {
         true
     }
 
-    /// Keeps the greatest numbers in order, and judges what fell behind the last of them.
+    /// Updates the greatest numbers, and counts missing packets below the last of them as lost.
     fn rank(&mut self, number: u64) {
         let [first, second, before] = self.newest;
         self.newest = match number {
@@ -113,7 +108,6 @@ impl Seen {
         }
     }
 
-    /// How many were found lost since the last question.
     pub(crate) fn take_lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
@@ -144,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_told() {
+    fn duplicates_are_detected() {
         let mut seen = Seen::new(25);
         assert!(seen.insert(0) && !seen.insert(0));
         assert!(seen.insert(5) && !seen.insert(5));
@@ -155,7 +149,7 @@ mod tests {
         assert!(!seen.insert(4));
     }
 
-    /// Packet 66 is the second greatest, and its bit is gone when 194 has come: it stays a duplicate in a wider window.
+    /// Packet 66 is the second greatest, and has no bit once 194 has arrived. It remains a duplicate in a wider window.
     #[test]
     fn the_greatest_stay_duplicates() {
         let mut seen = Seen::new(25);
@@ -165,33 +159,33 @@ mod tests {
         assert!(seen.insert(8) && seen.insert(65));
     }
 
-    /// A window of 100 packets is kept in 128 bits, one of 1000 in 1024, none in less than two words or more than 64.
+    /// A window of 100 packets uses 128 bits, one of 1000 uses 1024. The minimum is two words, the maximum 64.
     #[test]
-    fn how_far_back_it_reaches() {
-        for (behind, kept) in [(0, 128), (25, 128), (128, 128), (129, 256), (1000, 1024), (1 << 40, 4096)] {
+    fn the_record_is_as_long_as_the_window() {
+        for (depth, kept) in [(0, 128), (25, 128), (128, 128), (129, 256), (1000, 1024), (1 << 40, 4096)] {
             for widened in [false, true] {
-                let mut seen = Seen::new(if widened { 25 } else { behind });
+                let mut seen = Seen::new(if widened { 25 } else { depth });
                 assert!(seen.insert(9_999));
-                seen.widen(behind);
+                seen.widen(depth);
                 assert!(seen.insert(10_000));
-                assert!(!seen.insert(10_000 - kept), "{behind}: too old");
-                assert!(seen.insert(10_001 - kept), "{behind}: the oldest");
-                assert!(!seen.insert(10_001 - kept) && !seen.insert(9_999), "{behind}: again");
+                assert!(!seen.insert(10_000 - kept), "{depth}: too old");
+                assert!(seen.insert(10_001 - kept), "{depth}: the oldest");
+                assert!(!seen.insert(10_001 - kept) && !seen.insert(9_999), "{depth}: again");
             }
         }
     }
 
     proptest! {
-        /// Beside a set of all numbers that have come: what is a duplicate, and what was missing when a third later number
-        /// had come, in a window that is widened on the way.
+        /// Compared with a set of all received numbers: duplicates, and packets missing when a
+        /// third later one arrived, in a window that is widened in between.
         #[test]
-        fn as_a_set_says(numbers in prop::collection::vec((0u64..300, any::<bool>()), 1..200), widened_at: prop::sample::Index) {
+        fn agrees_with_a_set(numbers in prop::collection::vec((0u64..300, any::<bool>()), 1..200), widened_at: prop::sample::Index) {
             let (mut seen, mut all, mut judged, mut lost, mut kept) = (Seen::new(25), BTreeSet::new(), 0, 0, 128);
             let widened_at = widened_at.index(numbers.len());
             let mut base = 0;
             for (at, (number, moves_on)) in numbers.iter().enumerate() {
                 if at == widened_at {
-                    // What was forgotten before stays so.
+                    // Numbers that were forgotten before stay unknown.
                     let (newest, third) = (all.last().copied().unwrap_or(0), all.iter().rev().nth(2).copied().unwrap_or(0));
                     all.extend(0..(newest + 1_u64).saturating_sub(kept).min(third + 1));
                     seen.widen(512);
@@ -201,7 +195,7 @@ mod tests {
                 base += u64::from(*moves_on) * 7;
                 let newest = all.last().copied().unwrap_or(0);
                 let old = number + kept <= newest;
-                prop_assert_eq!(seen.has_come(number), !old && all.contains(&number), "{}", number);
+                prop_assert_eq!(seen.contains(number), !old && all.contains(&number), "{}", number);
                 prop_assert_eq!(seen.insert(number), !old && !all.contains(&number), "{}", number);
                 if !old {
                     all.insert(number);

@@ -1,11 +1,9 @@
-//! The nine states of a connection (RFC 4340 section 4.3).
-
 use std::fmt;
 
-/// A state. Their order is that of a connection's life, which section 8.5 compares them by (`S.state >= OPEN`).
+/// State of a connection (RFC 4340 section 4.3), ordered as in section 8.5 (`S.state >= OPEN`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// There is no connection, or no longer.
+    /// There is no connection.
     Closed,
     /// A server waits for clients.
     Listen,
@@ -13,20 +11,20 @@ pub enum State {
     Request,
     /// A server has received a Request.
     Respond,
-    /// A client has received the Response, and does not know yet whether the server knows.
+    /// A client has received the Response, but no confirmation that the server knows.
     PartOpen,
-    /// Data goes both ways.
+    /// Data may be sent in both directions.
     Open,
     /// A server has asked the client to close.
     CloseReq,
-    /// An end has closed, and waits for the Reset that says so.
+    /// An endpoint has sent Close and waits for the Reset.
     Closing,
-    /// The end that received the Reset keeps the ports for two segment lifetimes.
+    /// The endpoint that received the Reset keeps the ports for two maximum segment lifetimes.
     TimeWait,
 }
 
 impl State {
-    /// Every state, in order.
+    /// All states, in order.
     pub const ALL: [Self; 9] = [
         Self::Closed,
         Self::Listen,
@@ -39,13 +37,13 @@ impl State {
         Self::TimeWait,
     ];
 
-    /// Whether the handshake has ended and no Reset has: where packets of both kinds go to and fro.
+    /// Returns whether the handshake has ended and no Reset has been sent or received.
     pub(crate) const fn is_synchronized(self) -> bool {
         matches!(self, Self::PartOpen | Self::Open | Self::CloseReq | Self::Closing)
     }
 }
 
-/// As the RFC spells it.
+/// Formats the state as the RFC spells it.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,10 +1,10 @@
-//! What a received packet does: RFC 4340 section 8.5, a function for each step.
+//! Processing of a received packet: RFC 4340 section 8.5, one function per step.
 //!
-//! Step 1, the header's basics, is [`Packet::decode`]; step 3, LISTEN, is the [`Listener`](super::Listener).
+//! Step 1, header checks, is [`Packet::decode`]; step 3, LISTEN, is the [`Listener`](super::Listener).
 
 use super::Connection;
 use super::event::{Closed, Delivery, Event, Ignored, Step};
-use super::heard::Heard;
+use super::parsed_options::ParsedOptions;
 use super::pending::{Control, Due};
 use super::refusal;
 use super::state::State;
@@ -21,13 +21,13 @@ const fn drop_packet<T>(why: Ignored) -> Step<T> {
 const NEXT: Step<()> = ControlFlow::Continue(());
 
 impl Connection {
-    /// A packet for this connection has come, with this ECN field. Answers what is to be done with its data.
+    /// Handles a packet of this connection with this ECN codepoint. Returns what to do with its data.
     #[inline]
     pub fn handle(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
-        self.forward.forget_arrivals();
+        self.forward.clear_arrivals();
         let (ControlFlow::Break(delivery) | ControlFlow::Continue(delivery)) = match packet {
             Decoded::Long(packet) => self.process(now, ecn, packet),
-            // Step 6: this end never allows short sequence numbers.
+            // Step 6: this endpoint never allows short sequence numbers.
             Decoded::Short(_) => drop_packet(Ignored::ShortNumbers),
         };
         match delivery {
@@ -52,27 +52,27 @@ impl Connection {
         self.step_5_prepare_sync(now, packet)?;
         self.step_6_check_sequence_numbers(now, packet)?;
         self.step_7_check_type(now, packet)?;
-        // It acknowledges more than any before.
+        // The acknowledgement number is greater than any before.
         let advanced = self.windows.gar() != before || self.machine.state() < State::PartOpen;
-        let mut heard = Heard::default();
-        self.step_8_process_options(now, ecn, packet, advanced, &mut heard)?;
+        let mut parsed = ParsedOptions::default();
+        self.step_8_process_options(now, ecn, packet, advanced, &mut parsed)?;
         self.step_9_process_reset(now, packet)?;
         self.step_10_process_request(now);
         self.step_11_process_respond(now, packet);
-        self.step_12_process_partopen(now, packet, &heard);
+        self.step_12_process_partopen(now, packet, &parsed);
         self.answer_partopen(now, packet);
-        let intact = heard.data_checksum.is_none_or(|crc| crc == crc32c(packet.data));
-        self.measure_delay(now, packet, &heard);
-        self.tell_receiver(now, ecn, packet, &heard, intact);
+        let intact = parsed.data_checksum.is_none_or(|crc| crc == crc32c(packet.data));
+        self.measure_delay(now, packet, &parsed);
+        self.update_receiver(now, ecn, packet, &parsed, intact);
         self.step_13_process_close_req(now, packet);
         self.step_14_process_close(now, packet)?;
         self.step_15_process_sync(packet);
         ControlFlow::Continue(self.step_16_process_data(packet, intact))
     }
 
-    /// Step 2: in TIMEWAIT, and where there is no connection, anything but a Reset is answered by a Reset.
+    /// Step 2: without a connection, or in TIMEWAIT, answers every packet except a Reset with a Reset.
     fn step_2_check_state(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
-        // A client ignores Listens, which open ways through middleboxes (RFC 5596 section 2.2.1).
+        // A client ignores Listen packets, which open middlebox bindings (RFC 5596 section 2.2.1).
         if packet.kind() == PacketType::Listen {
             return drop_packet(Ignored::Unexpected(PacketType::Listen));
         }
@@ -83,7 +83,7 @@ impl Connection {
         NEXT
     }
 
-    /// Step 4: in REQUEST, a Response or Reset that acknowledges a Request of ours begins the peer's sequence numbers.
+    /// Step 4: in REQUEST, starts the peer's sequence numbers at a Response or Reset that acknowledges our Request.
     fn step_4_prepare_request(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         if self.machine.state() == State::Request { self.prepare_request(now, packet) } else { NEXT }
     }
@@ -94,14 +94,14 @@ impl Connection {
         let acknowledges = packet.body.ack().is_some_and(|ack| self.windows.is_acknowledgement_valid(ack));
         match packet.body {
             Body::Response { .. } if acknowledges => self.windows.start_receiving(packet.seq),
-            // "So P will pass the tests in Step 6", which want a Reset's number to be greater than GSR.
+            // "So P will pass the tests in Step 6", which require a Reset's number to be greater than GSR.
             Body::Reset { .. } if acknowledges => self.windows.start_receiving(packet.seq - 1),
             Body::Reset { .. } => return drop_packet(Ignored::NotInRequest),
             _ => {
                 if self.sync_limit.permits(now) && self.windows.upcoming_number() > 0 {
                     let reset = Reset { code: ResetCode::PACKET_ERROR, data: [packet.kind().number(), 0, 0] };
-                    // What names a packet that is not ours comes from a connection that this one follows, and that the
-                    // other end still believes in: only these numbers end it (section 7.5.4, section 8.3.1).
+                    // A packet that acknowledges an unknown number belongs to an earlier connection that the peer still
+                    // considers open. Only these numbers end it (section 7.5.4, section 8.3.1).
                     let (seq, ack) = refusal::numbers(packet);
                     let foreign = packet.body.ack().is_some() && !acknowledges;
                     self.pending.push(Control::Reset { reset, ack: Some(ack), seq: foreign.then_some(seq) });
@@ -112,7 +112,7 @@ impl Connection {
         NEXT
     }
 
-    /// Step 5: a valid Sync or SyncAck moves the windows, so that it passes step 6; an invalid one is ignored.
+    /// Step 5: updates the windows for a valid Sync or SyncAck, so that it passes step 6. Ignores an invalid one.
     fn step_5_prepare_sync(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let kind = packet.kind();
         if matches!(kind, PacketType::Sync | PacketType::SyncAck) { self.prepare_sync(now, packet, kind) } else { NEXT }
@@ -131,7 +131,7 @@ impl Connection {
         NEXT
     }
 
-    /// Step 6: what is not in the windows is answered by a Sync, at most so often.
+    /// Step 6: answers a packet outside the windows with a Sync, up to a rate limit.
     fn step_6_check_sequence_numbers(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let (kind, ack) = (packet.kind(), packet.body.ack());
         if self.windows.is_valid(kind, packet.seq, ack, true) {
@@ -144,8 +144,9 @@ impl Connection {
         drop_packet(Ignored::SequenceInvalid)
     }
 
-    /// Half of the Syncs are for packets whose numbers are near: after a burst of loss the peer's own are, and blind ones are
-    /// not, which would otherwise use up all (section 7.5.4).
+    /// Sends a Sync. Half of the limit is reserved for packets with near numbers: after a burst of
+    /// losses the peer's packets have such numbers, while blindly forged ones rarely do and would
+    /// otherwise use up the limit (section 7.5.4).
     #[cold]
     #[inline(never)]
     fn challenge(&mut self, now: Instant, ack: headway_units::Seq48, near: bool) {
@@ -156,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Step 7: types that should not come here, or not any more.
+    /// Step 7: answers unexpected packet types with a Sync.
     fn step_7_check_type(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         let (kind, state) = (packet.kind(), self.machine.state());
         let since_open = state >= State::Open && self.windows.osr.is_some_and(|osr| !packet.seq.is_before(osr));
@@ -174,14 +175,14 @@ impl Connection {
         NEXT
     }
 
-    /// Step 8: the options, in order; then the packet is acknowledgeable.
+    /// Step 8: processes the options in order; then the packet is acknowledgeable.
     fn step_8_process_options(
         &mut self,
         now: Instant,
         ecn: Ecn,
         packet: &Packet<'_>,
         advanced: bool,
-        heard: &mut Heard,
+        parsed: &mut ParsedOptions,
     ) -> Step<()> {
         let number = self.windows.number_received(packet.seq);
         if !self.seen.insert(number) {
@@ -192,18 +193,18 @@ impl Connection {
         self.counters.received_bytes += packet.encoded_len() as u64;
         self.counters.received_marked_packets += u64::from(ecn == Ecn::Ce);
         self.forget_cookies(packet);
-        self.process_options(now, packet, heard)?;
+        self.process_options(now, packet, parsed)?;
         if self.agreed.peer_counts {
-            self.without_data.on_packet(number, heard.ndp_count.unwrap_or(0), &self.seen);
+            self.without_data.on_packet(number, parsed.ndp_count.unwrap_or(0), &self.seen);
         }
         self.acknowledge.on_packet(packet.seq, ecn);
         match packet.body.ack() {
-            Some(seq) => self.on_acknowledgement(now, packet, seq, ecn, advanced, heard),
+            Some(seq) => self.on_acknowledgement(now, packet, seq, ecn, advanced, parsed),
             None => NEXT,
         }
     }
 
-    /// Step 9: a Reset ends the connection. This end holds TIMEWAIT.
+    /// Step 9: a Reset ends the connection. This endpoint holds TIMEWAIT.
     fn step_9_process_reset(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         if let Body::Reset { reset, .. } = packet.body {
             if self.go(Cause::RcvReset) {
@@ -214,20 +215,20 @@ impl Connection {
         NEXT
     }
 
-    /// Step 10: the Response has come, and step 12 acknowledges it.
+    /// Step 10: the Response has arrived. Step 12 acknowledges it.
     fn step_10_process_request(&mut self, now: Instant) {
         if self.machine.state() == State::Request && self.go(Cause::RcvResponse) {
             self.enter_partopen(now);
         }
     }
 
-    /// Step 11: each Request gets a Response; anything else shows that the client has one.
+    /// Step 11: answers each Request with a Response. Any other packet shows that the client has received one.
     fn step_11_process_respond(&mut self, now: Instant, packet: &Packet<'_>) {
         if self.machine.state() != State::Respond {
             return;
         }
         if packet.kind() == PacketType::Request {
-            // A client repeats its Request once a second at most; more of them may be forged, to make this end answer.
+            // A client retransmits its Request at most once per second. More of them may be forged to cause traffic.
             if self.windows.upcoming_number() == 0 || self.sync_limit.permits(now) {
                 self.prepare_response();
             }
@@ -236,17 +237,17 @@ impl Connection {
         }
     }
 
-    /// Step 12: each Response gets an Ack; anything else but a Sync shows that the server has one.
-    fn step_12_process_partopen(&mut self, now: Instant, packet: &Packet<'_>, heard: &Heard) {
+    /// Step 12: answers each Response with an Ack. Any other packet but a Sync shows that the server has received one.
+    fn step_12_process_partopen(&mut self, now: Instant, packet: &Packet<'_>, parsed: &ParsedOptions) {
         if self.machine.state() != State::PartOpen {
             return;
         }
         match packet.kind() {
-            PacketType::Response => self.pending.owe(Due::Ack),
+            PacketType::Response => self.pending.schedule(Due::Ack),
             PacketType::Sync => {}
             _ => {
                 if self.go(Cause::RcvPacket) {
-                    if !heard.negotiated {
+                    if !parsed.negotiated {
                         self.negotiation.confirms_are_sent();
                     }
                     self.enter_open(now, packet.seq);
@@ -255,56 +256,58 @@ impl Connection {
         }
     }
 
-    /// The controller of the peer's data learns of every acknowledgeable packet of the half-connection.
-    fn tell_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, heard: &Heard, intact: bool) {
+    /// Passes an acknowledgeable packet to the controller of the peer's data.
+    fn update_receiver(&mut self, now: Instant, ecn: Ecn, packet: &Packet<'_>, parsed: &ParsedOptions, intact: bool) {
         let data = matches!(packet.kind(), PacketType::Data | PacketType::DataAck);
-        let ndp_count = if self.agreed.peer_counts { Some(heard.ndp_count.unwrap_or(0)) } else { heard.ndp_count };
+        let ndp_count = if self.agreed.peer_counts { Some(parsed.ndp_count.unwrap_or(0)) } else { parsed.ndp_count };
         let size = data.then(|| Bytes::new(packet.data.len() as u64));
         let mut received = Received::new(self.windows.number_received(packet.seq), size);
-        // Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets were ECN marked" (section
-        // 11.7.2). Under CCID 3 it is the receiver that makes loss events of marks; under CCID 2 the sender reads the codes.
+        // Drop Codes 3 and 7 "MUST cause the relevant CCID to behave as if the relevant packets
+        // were ECN marked" (section 11.7.2). Under CCID 3 the receiver derives loss events from
+        // marks; under CCID 2 the sender reads the codes.
         received.ecn = if data && !intact { Ecn::Ce } else { ecn };
         (received.ccval, received.ndp_count) = (packet.ccval.value(), ndp_count);
-        (received.own, received.rtt) = (heard.on_data.own, heard.on_data.rtt);
-        received.timing = self.sender_clock(now, heard);
+        (received.own, received.rtt) = (parsed.on_data.own, parsed.on_data.rtt);
+        received.timing = self.sender_clock(now, parsed);
         self.reverse.on_packet(now, &received);
         if data {
             self.await_tail(now);
         }
     }
 
-    /// The sender's clock, where its CCID puts it on data. If this end measures one-way delays, it is this end's clock less the delay, without
-    /// skew and offset, from the first round trip on.
-    fn sender_clock(&mut self, now: Instant, heard: &Heard) -> Option<Timing> {
-        let timestamp = heard.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
+    /// Returns the send time of data whose CCID requires Timestamps. With one-way delay measurement, it is the local
+    /// clock less the delay, without skew and offset, from the first round trip on.
+    fn sender_clock(&mut self, now: Instant, parsed: &ParsedOptions) -> Option<Timing> {
+        let timestamp = parsed.timestamp.filter(|_| self.agreed.receiving.stamps_data())?;
         if self.delays.measures() {
             return self.delays.sent(now).map(Timing::new);
         }
         Some(self.reverse.sent(timestamp))
     }
 
-    /// Data has a one-way delay. A Timestamp on an acknowledgement asks for those of this end's data, unless its CCID needs it anyway.
-    fn measure_delay(&mut self, now: Instant, packet: &Packet<'_>, heard: &Heard) {
-        if heard.timestamp.is_none() && !self.delays.measures() {
+    /// Measures the one-way delay of data. A Timestamp on an acknowledgement requests Timestamps on
+    /// our data, unless the CCID requires it anyway.
+    fn measure_delay(&mut self, now: Instant, packet: &Packet<'_>, parsed: &ParsedOptions) {
+        if parsed.timestamp.is_none() && !self.delays.measures() {
             return;
         }
         let kind = packet.kind();
-        if heard.timestamp.is_some()
+        if parsed.timestamp.is_some()
             && matches!(kind, PacketType::Ack | PacketType::DataAck)
             && !self.agreed.receiving.stamps_data()
         {
             self.delays.on_peer_measures();
         }
         if matches!(kind, PacketType::Data | PacketType::DataAck) {
-            let echo = heard.echo.map(|(echo, elapsed)| (echo, elapsed.duration()));
-            self.delays.on_data(now, heard.timestamp, echo);
+            let echo = parsed.echo.map(|(echo, elapsed)| (echo, elapsed.duration()));
+            self.delays.on_data(now, parsed.timestamp, echo);
             if self.delays.is_due(now) && self.machine.state() == State::Open {
-                self.pending.owe(Due::Ack);
+                self.pending.schedule(Due::Ack);
             }
         }
     }
 
-    /// Step 13: the server asks the client to close.
+    /// Step 13: the server requests a Close.
     fn step_13_process_close_req(&mut self, now: Instant, packet: &Packet<'_>) {
         let asked = packet.kind() == PacketType::CloseReq && self.machine.state() < State::CloseReq;
         if asked && self.go(Cause::RcvCloseReq) {
@@ -312,7 +315,7 @@ impl Connection {
         }
     }
 
-    /// Step 14: a Close is answered by a Reset with code 1, and the connection is over.
+    /// Step 14: answers a Close with a Reset of code 1. The connection is closed.
     fn step_14_process_close(&mut self, now: Instant, packet: &Packet<'_>) -> Step<()> {
         if packet.kind() == PacketType::Close {
             let reset = Reset { code: ResetCode::CLOSED, data: [0; 3] };
@@ -322,19 +325,19 @@ impl Connection {
         NEXT
     }
 
-    /// Step 15: a Sync is answered by a SyncAck. The answer to a padded Sync of ours proves the path's MTU.
+    /// Step 15: answers a Sync with a SyncAck. The answer to our padded Sync confirms the path MTU.
     fn step_15_process_sync(&mut self, packet: &Packet<'_>) {
         match packet.body {
             Body::Sync { .. } => self.pending.push(Control::SyncAck { ack: packet.seq }),
             Body::SyncAck { ack } => match self.mtu.on_sync_ack(ack) {
-                Some(tells) => {
-                    if tells {
+                Some(changed) => {
+                    if changed {
                         self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
                     }
-                    self.timers.stop(Timer::MtuProbe); // `refresh` sets it again, for the next probe or a rest.
+                    self.timers.stop(Timer::MtuProbe); // `refresh` sets it for the next probe or search.
                 }
                 None => {
-                    if let Some(id) = self.asking.answered(ack) {
+                    if let Some(id) = self.sync_probes.answered(ack) {
                         self.events.push_back(Event::ProbeAnswered(id));
                     }
                 }
@@ -343,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// Step 16: data goes to the application, but never that of more than one Request or Response.
+    /// Step 16: delivers data to the application, but only from one Request or Response.
     fn step_16_process_data(&mut self, packet: &Packet<'_>, intact: bool) -> Delivery {
         let kind = packet.kind();
         let handshake = matches!(kind, PacketType::Request | PacketType::Response);
@@ -354,9 +357,9 @@ impl Connection {
             return Delivery::Nothing;
         }
         let allowed = if handshake {
-            self.options.accept_handshake_data && self.opening.takes_data()
+            self.options.accept_handshake_data && self.opening.accept_data()
         } else {
-            self.reverse.runs() && self.agreed.data_may_come
+            self.reverse.runs() && self.agreed.can_receive_data
         };
         let coverage = packet.cscov.number();
         let covered = coverage == 0 || self.agreed.minimum_coverage > 0 && coverage >= self.agreed.minimum_coverage;

@@ -1,4 +1,4 @@
-//! What happens when time passes.
+//! Timeouts of a connection.
 
 use super::Connection;
 use super::event::Event;
@@ -8,14 +8,14 @@ use super::timers::Timer;
 use super::transitions::Cause;
 use headway_units::{Duration, Instant};
 
-/// A padded Sync whose answer takes longer was too large, or lost.
-const LEAST_PROBE_WAIT: Duration = Duration::from_secs(1);
+/// Minimum wait for the answer to a padded Sync.
+const MIN_PROBE_WAIT: Duration = Duration::from_secs(1);
 
-/// How long Data Dropped waits for a packet to ride on (RFC 4340 section 11.3).
+/// Maximum delay of Data Dropped (RFC 4340 section 11.3).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
 
 impl Connection {
-    /// The instant of [`Self::poll_timeout`] has come.
+    /// Handles the timers that have expired; see [`Self::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         for timer in Timer::ALL {
             if self.timers.take(timer, now) {
@@ -27,27 +27,27 @@ impl Connection {
 
     fn fire(&mut self, now: Instant, timer: Timer) {
         match timer {
-            Timer::Request => self.pending.owe(Due::Request),
+            Timer::Request => self.pending.schedule(Due::Request),
             Timer::GiveUp => self.give_up(now),
             Timer::PartOpen => {
-                self.pending.owe(Due::Ack);
+                self.pending.schedule(Due::Ack);
                 self.pending.back_off();
             }
-            Timer::Close => self.pending.owe(Due::Close),
+            Timer::Close => self.pending.schedule(Due::Close),
             Timer::TimeWait => {
                 self.go(Cause::TimeWaitOver);
             }
             Timer::Change => {
                 self.negotiation.retransmit();
                 if self.negotiation.changes_due() {
-                    self.pending.owe(Due::Ack);
+                    self.pending.schedule(Due::Ack);
                 }
             }
-            Timer::DelayedAck => self.pending.owe(Due::Ack),
+            Timer::DelayedAck => self.pending.schedule(Due::Ack),
             Timer::TailAck => self.on_tail(now),
             Timer::Sender => {
                 if self.forward.handle_timeout(now) {
-                    // What is left of the window may be less than the ratio: then no acknowledgement would come.
+                    // The window may now be smaller than the ratio, so that no acknowledgement would be sent.
                     self.propose_ack_ratio();
                 }
             }
@@ -62,7 +62,6 @@ impl Connection {
         }
     }
 
-    /// Data has come: an acknowledgement will tell of it.
     pub(super) fn await_tail(&mut self, now: Instant) {
         self.acknowledge.on_data(now);
         let wanted = self.options.expert.tail_ack.filter(|_| self.agreed.we_send_vectors);
@@ -71,8 +70,8 @@ impl Connection {
         }
     }
 
-    /// Receivers of rates report when the next packet comes: behind the last one of a burst nobody would tell of it. The reports of a
-    /// round trip come first.
+    /// Returns the age at which the last data of a burst is acknowledged. Receivers of rates report when the next
+    /// packet arrives, so that the last data would stay unreported. Regular reports within a round trip have priority.
     fn tail(&self, longest: Duration) -> Duration {
         longest.max(self.rtt() * 2)
     }
@@ -83,36 +82,33 @@ impl Connection {
         if until > now {
             self.timers.set(Timer::TailAck, until);
         } else {
-            self.pending.owe(Due::Ack);
+            self.pending.schedule(Due::Ack);
         }
     }
 
-    /// So much time has passed since something came, or since that was asked last.
     fn on_idle(&mut self, now: Instant) {
         let Some(longest) = self.options.idle_give_up else { return };
-        match self.last_valid.map(|heard| heard + longest).filter(|until| *until > now) {
+        match self.last_valid.map(|last| last + longest).filter(|until| *until > now) {
             Some(until) => self.timers.set(Timer::Idle, until),
             None => self.give_up(now),
         }
     }
 
-    /// So much time has passed since something came, or since that was asked last. While packets come nothing is said.
     fn on_quiet(&mut self, now: Instant) {
         let Some(longest) = self.options.keep_alive else { return };
-        let wait = match self.last_valid.map(|heard| heard + longest).filter(|until| *until > now) {
+        let wait = match self.last_valid.map(|last| last + longest).filter(|until| *until > now) {
             Some(until) => {
-                self.asking.forget_wait();
+                self.sync_probes.reset_wait();
                 until.since(now)
             }
             None => {
                 self.pending.push(Control::Sync { ack: self.windows.gsr() });
-                self.asking.ask(longest, self.rtt())
+                self.sync_probes.next_wait(longest, self.rtt())
             }
         };
         self.timers.set(Timer::KeepAlive, now + wait);
     }
 
-    /// After anything that may have moved a deadline.
     pub(super) fn refresh(&mut self, now: Instant) {
         self.arm_controllers();
         self.settled = now;
@@ -120,18 +116,18 @@ impl Connection {
         if self.mtu.probes() && !self.timers.is_running(Timer::MtuProbe) {
             self.await_mtu_probe(now);
         }
-        self.owe_acknowledgement(now);
+        self.schedule_acknowledgement(now);
     }
 
     #[inline(never)]
     fn await_mtu_probe(&mut self, now: Instant) {
-        let answer = now + LEAST_PROBE_WAIT.max(self.rtt() * 2);
+        let answer = now + MIN_PROBE_WAIT.max(self.rtt() * 2);
         let at = if self.mtu.is_probing() { Some(answer) } else { self.mtu.resting(now) };
         self.timers.arm(Timer::MtuProbe, at.filter(|_| self.machine.state() == State::Open));
     }
 
-    /// Updates the timers after the last packet was sent, as [`refresh`](Self::refresh) does. If that ran at this time and no packet was sent since, only
-    /// the deadlines of the controllers can have moved.
+    /// Updates the timers after the last packet was sent, like [`refresh`](Self::refresh). If that ran at this time and
+    /// no packet was sent since, only the deadlines of the controllers can have changed.
     pub(super) fn settle(&mut self, now: Instant) {
         if self.settled != now || self.negotiation.changes_due() {
             self.refresh(now);
@@ -150,12 +146,12 @@ impl Connection {
         }
     }
 
-    /// Confirms, Changes and Data Dropped ride on packets that go anyway. If none does, an Ack goes: at most one a round
-    /// trip for negotiation's sake (section 6.6.1), and soon enough for Data Dropped (section 11.3).
-    fn owe_acknowledgement(&mut self, now: Instant) {
+    /// Schedules an Ack for Confirms, Changes and Data Dropped that no other packet has carried: at most one per round
+    /// trip for negotiation (section 6.6.1), and within the delay of section 11.3 for Data Dropped.
+    fn schedule_acknowledgement(&mut self, now: Instant) {
         let state = self.machine.state();
         if !matches!(state, State::PartOpen | State::Open)
-            || self.pending.owes(Due::Ack)
+            || self.pending.is_scheduled(Due::Ack)
             || self.timers.is_running(Timer::DelayedAck)
         {
             return;
@@ -163,16 +159,16 @@ impl Connection {
         // PARTOPEN repeats its Confirms by its own timer.
         let confirms = state == State::Open && self.negotiation.confirms_due();
         if confirms || self.negotiation.changes_due() {
-            // A Change can wait for the next data to ride on, unless that waits for the Change.
+            // A Change can wait for the next data packet, unless data waits for the Change.
             let rtt = self.rtt();
-            let patient = !confirms && state == State::Open && self.agreed.data_may_go;
+            let patient = !confirms && state == State::Open && self.agreed.can_send_data;
             let soonest = if patient { now + rtt } else { now };
             self.timers.set(Timer::DelayedAck, self.pending.negotiate(soonest, rtt));
-        } else if self.acknowledge.has_news_of_drops() {
+        } else if self.acknowledge.has_unreported_drops() {
             self.timers.set(Timer::DelayedAck, now + DELAYED_ACK);
         }
         if self.timers.take(Timer::DelayedAck, now) {
-            self.pending.owe(Due::Ack);
+            self.pending.schedule(Due::Ack);
         }
     }
 }

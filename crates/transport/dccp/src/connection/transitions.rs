@@ -1,45 +1,43 @@
-//! Which state follows which, and why: the diagram of RFC 4340 section 8.4 with the arcs that it leaves out.
+//! State transitions: the diagram of RFC 4340 section 8.4 with the arcs that it omits.
 
 use super::state::State;
 use std::fmt;
 
-/// What moves a connection from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The application opens a port.
+    /// The application listens on a port.
     PassiveOpen,
-    /// The application connects: a Request goes.
+    /// The application connects: a Request is sent.
     ActiveOpen,
-    /// A Request for this port (section 8.5 step 3).
+    /// A Request for this port arrives (section 8.5 step 3).
     RcvRequest,
-    /// A packet with a valid Init Cookie (step 3).
+    /// A packet with a valid Init Cookie arrives (step 3).
     RcvInitCookie,
-    /// A Response went with an Init Cookie, which keeps the state instead of us (step 11).
+    /// A Response with an Init Cookie is sent; the cookie holds the state (step 11).
     SndInitCookie,
-    /// The Response (steps 4 and 10).
+    /// The Response arrives (steps 4 and 10).
     RcvResponse,
-    /// RESPOND: anything but a Request; PARTOPEN: anything but a Response or Sync (steps 11 and 12).
+    /// In RESPOND anything but a Request arrives, in PARTOPEN anything but a Response or Sync (steps 11 and 12).
     RcvPacket,
-    /// The application closes: a Close goes.
+    /// The application closes: a Close is sent.
     ActiveClose,
-    /// The server's application closes: a CloseReq goes.
+    /// The server's application closes: a CloseReq is sent.
     ServerActiveClose,
-    /// The server wants the client to close: a Close goes (step 13).
+    /// A CloseReq arrives: a Close is sent (step 13).
     RcvCloseReq,
-    /// The peer closes: a Reset goes (step 14).
+    /// A Close arrives: a Reset is sent (step 14).
     RcvClose,
-    /// A Reset (step 9).
+    /// A Reset arrives (step 9).
     RcvReset,
-    /// A Reset goes: an error, no progress, or the application's abort (section 8.3.1).
+    /// A Reset is sent because of an error, missing progress, or the application's abort (section 8.3.1).
     SndReset,
-    /// TIMEWAIT has lasted two segment lifetimes.
+    /// TIMEWAIT has lasted two maximum segment lifetimes.
     TimeWaitOver,
 }
 
 use Cause as C;
 use State as S;
 
-/// Every transition there is.
 pub(crate) const TABLE: [(State, Cause, State); 28] = [
     (S::Closed, C::PassiveOpen, S::Listen),
     (S::Closed, C::ActiveOpen, S::Request),
@@ -71,20 +69,17 @@ pub(crate) const TABLE: [(State, Cause, State); 28] = [
     (S::TimeWait, C::TimeWaitOver, S::Closed),
 ];
 
-/// The state of one connection, which only the table can change.
+/// State of one connection, changed only through the table.
 #[derive(Debug)]
 pub(crate) struct Machine(State);
 
 impl Machine {
-    /// Before anything has happened.
     pub(crate) const fn new() -> Self {
         Self(State::Closed)
     }
-    /// The state.
     pub(crate) const fn state(&self) -> State {
         self.0
     }
-    /// Moves on if the table has a row for it, and says whether it has.
     pub(crate) fn go(&mut self, cause: Cause) -> bool {
         let row = TABLE.iter().find(|(from, on, _)| (*from, *on) == (self.0, cause));
         if let Some((_, _, to)) = row {
@@ -94,7 +89,7 @@ impl Machine {
     }
 }
 
-/// As the RFC's diagram names it.
+/// Formats the cause as in the RFC's diagram.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -121,9 +116,9 @@ mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// The diagram as it stands in the repository: a change of the table shows in a review.
+    /// The table matches the diagram in the repository, so that a review shows changes.
     #[test]
-    fn the_diagram() {
+    fn the_diagram_matches_the_table() {
         let mut diagram = String::from("stateDiagram-v2\n");
         for (from, cause, to) in TABLE {
             writeln!(diagram, "    {from} --> {to}: {cause}").unwrap();
@@ -138,8 +133,8 @@ mod tests {
         }
     }
 
-    /// Section 8.4: "there are arcs (not shown) from every state except CLOSED to TIMEWAIT, contingent on the receipt of a
-    /// valid DCCP-Reset". LISTEN has no sequence numbers by which a Reset could be valid.
+    /// Section 8.4: "there are arcs (not shown) from every state except CLOSED to TIMEWAIT, contingent on the receipt
+    /// of a valid DCCP-Reset". LISTEN has no sequence numbers to validate a Reset.
     #[test]
     fn a_reset_ends_every_connection() {
         for state in State::ALL {
@@ -150,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_table_does_not_happen() {
+    fn transitions_outside_the_table_are_ignored() {
         let mut machine = Machine::new();
         assert!(machine.go(Cause::ActiveOpen));
         assert!(!machine.go(Cause::ServerActiveClose));

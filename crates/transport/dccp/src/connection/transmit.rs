@@ -1,4 +1,4 @@
-//! What goes next, and the options on it (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
+//! Selection and construction of the next packet (RFC 4340 sections 8.1 to 8.3, 11.2, 14.2).
 
 use super::Connection;
 use super::event::{Event, Events, Outgoing};
@@ -11,24 +11,21 @@ use crate::{Body, CcVal, CsCov, OptionArea, Packet, PacketType, crc32c};
 use headway_rate::{Next, Stamp};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
-/// What fills a padded Sync.
 static PADDING: [u8; 9216] = [0; 9216];
-/// The longest datagram that any packet carries, with the longest header, below it UDP's and IPv4's.
-const LONGEST_DATAGRAM: Bytes = Bytes::new(65_535 - 28 - 1020);
-/// Datagrams at once that are too long for any packet.
-const MOST_THROWN_AWAY: usize = 64;
+/// Maximum size of a datagram: an IPv4 packet less the headers of IPv4 and UDP and the longest DCCP header.
+const MAX_DATAGRAM: Bytes = Bytes::new(65_535 - 28 - 1020);
+/// Maximum number of oversized datagrams discarded in one call.
+const MAX_DISCARDED: usize = 64;
 
-/// Where a packet's data comes from.
 enum Source {
     None,
     Outbox(usize),
     Handshake,
     Padding(usize),
-    /// The driver's question: none, under its number.
+    /// No data; the driver's probe with this number.
     Probe(u64),
 }
 
-/// The packet that goes next.
 struct Plan {
     body: Body,
     source: Source,
@@ -42,28 +39,28 @@ impl Plan {
 }
 
 impl Connection {
-    /// The next packet that is to go now, if any: ask until there is none, and then for [`Self::poll_timeout`].
+    /// Returns the next packet to be sent now, if any. Call it until it returns `None`, then [`Self::poll_timeout`].
     ///
-    /// Data is taken from the outbox at the instant at which the controller lets it go.
+    /// Data is taken from the outbox when the controller permits it.
     #[inline]
     pub fn poll_transmit<'a>(&'a mut self, now: Instant, outbox: &'a mut impl Outbox) -> Option<Outgoing<'a>> {
-        let mut plan = self.plan_or_rest(now, outbox);
+        let mut plan = self.plan_or_settle(now, outbox);
         while matches!(plan, Some(Plan { source: Source::Outbox(_), .. })) && outbox.discard(now) {
             self.forward.on_discard(now);
-            plan = self.plan_or_rest(now, outbox);
+            plan = self.plan_or_settle(now, outbox);
         }
         let mut data: &[u8] = &[];
         if let Some(Plan { source: Source::Outbox(len), .. }) = plan {
             match outbox.take(now) {
                 Some(taken) => data = taken.get(..len).unwrap_or(taken),
-                // As if nothing had waited: an acknowledgement that is due goes alone.
-                None => plan = self.plan_or_rest(now, &mut NoData),
+                // Without data, an acknowledgement that is due is sent alone.
+                None => plan = self.plan_or_settle(now, &mut NoData),
             }
         }
         Some(self.build(now, plan?, data))
     }
 
-    /// Makes the packet: options, number, and everything that follows from its going.
+    /// Builds the packet: options, number, and all effects of sending it.
     fn build<'a>(&'a mut self, now: Instant, plan: Plan, data: &'a [u8]) -> Outgoing<'a> {
         self.settled = Instant::FAR_FUTURE;
         let Plan { body, source, seq: foreign } = plan;
@@ -81,8 +78,8 @@ impl Connection {
             None => {
                 if is_datagram {
                     let rtt = self.rtt();
-                    for _ in 0..self.forward.passes_over(now, rtt, self.random.as_mut()) {
-                        self.pass_over(now);
+                    for _ in 0..self.forward.numbers_to_skip(now, rtt, self.random.as_mut()) {
+                        self.skip_number(now);
                     }
                 }
                 let payload = is_datagram.then_some(Bytes::new(len as u64));
@@ -119,28 +116,30 @@ impl Connection {
         Outgoing { packet, ecn: if ect { stamp.ecn } else { Ecn::NotEct }, dont_fragment, probe }
     }
 
-    /// What a server says that keeps nothing: its Response, or the Reset that an option asked for.
-    pub(super) fn last_word(&mut self, now: Instant) -> Option<Outgoing<'_>> {
+    /// Returns the reply of a stateless server: its Response, or the Reset caused by an option.
+    pub(super) fn stateless_reply(&mut self, now: Instant) -> Option<Outgoing<'_>> {
         let ack = self.windows.gsr();
         let plan = match self.pending.pop() {
             Some(control) => self.plan_control(control),
-            // The state no longer matters.
-            None if self.pending.owes(Due::Response) => Plan::bare(Body::Response { ack, service: self.service }),
+            // The state is no longer relevant.
+            None if self.pending.is_scheduled(Due::Response) => {
+                Plan::bare(Body::Response { ack, service: self.service })
+            }
             None => return None,
         };
         Some(self.build(now, plan, &[]))
     }
 
-    /// The next packet. When there is none, what packets that went have moved is looked at, once for all of them: then an acknowledgement may
-    /// be owed.
+    /// Returns the next packet. If there is none, the effects of sent packets are evaluated once
+    /// for all of them, and an acknowledgement may become due.
     #[inline(always)]
-    fn plan_or_rest(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
+    fn plan_or_settle(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
         let plan = self.plan(now, outbox);
         if plan.is_some() {
             return plan;
         }
         self.settle(now);
-        if self.pending.owes(Due::Ack) { self.plan(now, outbox) } else { None }
+        if self.pending.is_scheduled(Due::Ack) { self.plan(now, outbox) } else { None }
     }
 
     fn plan(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
@@ -149,18 +148,17 @@ impl Connection {
         }
         match self.machine.state() {
             State::PartOpen | State::Open => self.plan_open(now, outbox),
-            state => self.plan_apart(now, state, outbox),
+            state => self.plan_handshake_or_close(now, state, outbox),
         }
     }
 
-    /// Returns the next packet of a handshake or of a closing connection.
-    fn plan_apart(&mut self, now: Instant, state: State, outbox: &mut impl Outbox) -> Option<Plan> {
+    fn plan_handshake_or_close(&mut self, now: Instant, state: State, outbox: &mut impl Outbox) -> Option<Plan> {
         let ack = self.windows.gsr();
         match state {
-            State::Request if self.pending.owes(Due::Request) => Some(self.plan_request(now, outbox)),
-            State::Respond if self.pending.owes(Due::Response) => Some(self.plan_response(now, outbox)),
-            State::CloseReq | State::Closing if self.pending.owes(Due::Close) => {
-                self.pending.pay(Due::Close);
+            State::Request if self.pending.is_scheduled(Due::Request) => Some(self.plan_request(now, outbox)),
+            State::Respond if self.pending.is_scheduled(Due::Response) => Some(self.plan_response(now, outbox)),
+            State::CloseReq | State::Closing if self.pending.is_scheduled(Due::Close) => {
+                self.pending.unschedule(Due::Close);
                 self.arm_retransmission(now, Timer::Close);
                 let body = if state == State::CloseReq { Body::CloseReq { ack } } else { Body::Close { ack } };
                 Some(Plan::bare(body))
@@ -175,7 +173,7 @@ impl Connection {
             Control::SyncAck { ack } => Plan::bare(Body::SyncAck { ack }),
             Control::Probe => {
                 let plan = Plan::bare(Body::Sync { ack: self.windows.gsr() });
-                let id = self.asking.probe_sent(self.windows.upcoming());
+                let id = self.sync_probes.probe_sent(self.windows.upcoming());
                 Plan { source: id.map_or(Source::None, Source::Probe), ..plan }
             }
             Control::Reset { reset, ack, seq } => {
@@ -185,21 +183,20 @@ impl Connection {
     }
 
     fn plan_request(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
-        self.pending.pay(Due::Request);
+        self.pending.unschedule(Due::Request);
         self.arm_retransmission(now, Timer::Request);
         self.keep_handshake_data(now, outbox);
         Plan { body: Body::Request { service: self.service }, source: Source::Handshake, seq: None }
     }
 
     fn plan_response(&mut self, now: Instant, outbox: &mut impl Outbox) -> Plan {
-        self.pending.pay(Due::Response);
-        self.opening.response_goes(self.windows.upcoming());
+        self.pending.unschedule(Due::Response);
+        self.opening.set_response(self.windows.upcoming());
         self.keep_handshake_data(now, outbox);
         let body = Body::Response { ack: self.windows.gsr(), service: self.service };
         Plan { body, source: Source::Handshake, seq: None }
     }
 
-    /// What a Request or Response carries of the application, if anything.
     fn keep_handshake_data(&mut self, now: Instant, outbox: &mut impl Outbox) {
         let first = self.windows.upcoming_number() == 0;
         let fits = |len: &usize| (1..=self.mtu.mps()).contains(len);
@@ -208,16 +205,16 @@ impl Connection {
         }
     }
 
-    /// PARTOPEN and OPEN: data, an acknowledgement, or both in one.
+    /// Returns the next packet in PARTOPEN and OPEN: data, an acknowledgement, or both in one.
     fn plan_open(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<Plan> {
         let ack = self.windows.gsr();
-        let data = self.data_that_may_go(now, outbox);
-        // The controller is asked only once: what is due stays so until a packet takes it.
+        let data = self.sendable_datagram(now, outbox);
+        // The controller is polled only once: a due acknowledgement stays due until a packet carries it.
         let timer_is_due = self.timers.is_due(Timer::Receiver, now);
         if self.reverse.has_report(now, self.agreed.receiving, timer_is_due) {
-            self.pending.owe(Due::Ack);
+            self.pending.schedule(Due::Ack);
         }
-        let due = self.pending.owes(Due::Ack);
+        let due = self.pending.is_scheduled(Due::Ack);
         let Some(len) = data else {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));
@@ -226,17 +223,17 @@ impl Connection {
         };
         let source = Source::Outbox(len);
         let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
-        // A server that keeps nothing needs the cookies on every packet (section 8.1.5). Data beside which they find no room wait for
-        // the answer to the first Ack. Where that does not come, since a server with nothing to say need not answer, they go in
-        // fragments.
+        // A stateless server needs the cookies on every packet (section 8.1.5). If data does not
+        // fit next to them, it waits for the answer to the first Ack. If there is none, as a server
+        // without data need not answer, it is sent in fragments.
         if self.least_options() > room && self.pending.wait() <= PARTOPEN_TIMEOUT {
             return due.then_some(Plan::bare(Body::Ack { ack }));
         }
         if due && room < self.options_needed() {
             return Some(Plan::bare(Body::Ack { ack })); // "either send the options on a separate packet" (section 14)
         }
-        // Acks of acks: about one a round trip, where the peer repeats itself until then (section 11.1; RFC 4342 section 6.3 for
-        // CCIDs 3 and 4 with Ack Vectors or Data Dropped).
+        // Acknowledgements of acknowledgements: about one per round trip, if the peer repeats its reports until then
+        // (section 11.1; RFC 4342 section 6.3 for CCIDs 3 and 4 with Ack Vectors or Data Dropped).
         let acknowledges_acks = self.acknowledge.is_repeated(now, self.agreed.peer_sends_vectors, self.rtt());
         let negotiates = self.negotiation.changes_due() || self.negotiation.confirms_due();
         let more = (acknowledges_acks || negotiates) && room >= self.options_needed();
@@ -245,7 +242,7 @@ impl Connection {
         Some(Plan { body, source, seq: None })
     }
 
-    /// Whether packets of this size come through may have to be asked: then no search rests.
+    /// Tests the packet size if needed, which cancels the wait for the next search.
     fn watch_size(&mut self, now: Instant, seq: Seq48, packet: usize) {
         if self.mtu.on_data(now, self.rtt(), seq, packet) && !self.mtu.is_probing() {
             self.timers.stop(Timer::MtuProbe);
@@ -257,19 +254,18 @@ impl Connection {
             return None;
         }
         let size = self.mtu.next_probe()?;
-        // An NDP Count takes two words at most.
         let options = if self.agreed.we_count && self.ndp_run > 0 { ndp_words(self.ndp_run) * 4 } else { 0 };
         let data = size.saturating_sub(PacketType::Sync.header_len(true) + options);
         self.mtu.probe_sent(self.windows.upcoming(), size);
-        // Whose answer shows that it is the size, or that the probe is lost.
+        // Its answer shows whether the size is the cause or the probe is lost.
         self.pending.push(Control::Sync { ack });
         Some(Plan { body: Body::Sync { ack }, source: Source::Padding(data), seq: None })
     }
 
-    /// How long the next datagram is, if it may go now. Otherwise its timer says when to ask again.
-    fn data_that_may_go(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
-        self.widen_before_it_is_full();
-        if !self.agreed.data_may_go || !self.forward.is_open() || self.is_window_full() {
+    /// Returns the size of the next datagram if it may be sent now. Otherwise the controller's timer is set.
+    fn sendable_datagram(&mut self, now: Instant, outbox: &mut impl Outbox) -> Option<usize> {
+        self.widen_early();
+        if !self.agreed.can_send_data || !self.forward.is_open() || self.is_window_full() {
             self.forward.hold();
             return None;
         }
@@ -278,19 +274,19 @@ impl Connection {
         next.filter(|_| may_go).map(|next| next.size.count() as usize)
     }
 
-    /// The next number goes with no packet, as if it were one with data that is lost: otherwise the next NDP Count would name it
-    /// (section 7.7), and whoever believes that counts it among what has not been lost (RFC 4342 section 6.1).
+    /// Skips the next sequence number, as if a data packet with it was lost: otherwise the next NDP Count would cover
+    /// it (section 7.7), and the receiver would not count it as lost (RFC 4342 section 6.1).
     #[cold]
-    fn pass_over(&mut self, now: Instant) {
+    fn skip_number(&mut self, now: Instant) {
         self.ndp_run = 0;
         self.windows.next();
-        self.forward.pass_over(now);
+        self.forward.skip_number(now);
     }
 
-    /// The packet goes: it takes the next number, and everybody is told.
+    /// Assigns the next sequence number to the packet, and updates all parts of the connection.
     fn commit(&mut self, now: Instant, body: &Body, data: Option<Bytes>) -> Seq48 {
         let (kind, seq) = (body.kind(), self.windows.next());
-        self.forward.make_room(self.windows.local_window, self.windows.unacknowledged());
+        self.forward.reserve(self.windows.local_window, self.windows.unacknowledged());
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run.saturating_add(1) };
         self.counters.sent_packets += 1;
         if let Some(bytes) = data {
@@ -299,7 +295,7 @@ impl Connection {
         }
         if kind.has_ack() && body.ack() == Some(self.windows.gsr()) {
             self.acknowledge.on_sent(now, !matches!(kind, PacketType::Sync | PacketType::SyncAck));
-            self.pending.pay(Due::Ack);
+            self.pending.unschedule(Due::Ack);
             self.timers.stop(Timer::DelayedAck);
         }
         if self.machine.state() == State::PartOpen {
@@ -308,18 +304,17 @@ impl Connection {
         seq
     }
 
-    /// Sets a retransmission timer, which waits twice as long each time.
     fn arm_retransmission(&mut self, now: Instant, timer: Timer) {
         self.timers.set(timer, now + self.pending.wait());
         self.pending.back_off();
     }
 }
 
-/// The datagram at the head of the outbox; those that no packet can carry are thrown away.
+/// Returns the datagram at the head of the outbox. Datagrams that exceed any packet are discarded.
 fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) -> Option<Next> {
-    for _ in 0..MOST_THROWN_AWAY {
+    for _ in 0..MAX_DISCARDED {
         let next = outbox.next(now)?;
-        if next.size <= LONGEST_DATAGRAM {
+        if next.size <= MAX_DATAGRAM {
             return Some(next);
         }
         if outbox.take(now).is_some() {
@@ -330,7 +325,6 @@ fn next_datagram(now: Instant, outbox: &mut impl Outbox, events: &mut Events) ->
     None
 }
 
-/// Words of an NDP Count option with its padding.
 const fn ndp_words(count: u64) -> usize {
     if count < 1 << 16 { 1 } else { 2 }
 }

@@ -1,37 +1,34 @@
-//! Sequence numbers and the windows that make packets valid (RFC 4340 sections 7.1 and 7.5).
+//! Sequence number variables and validity windows (RFC 4340 sections 7.1 and 7.5).
 
 use crate::PacketType;
 use headway_units::Seq48;
 
-/// Packets in the longest burst of loss.
+/// Maximum length of a burst of losses, in packets.
 const NEAR: u64 = 1 << 24;
 
-/// The sequence number variables of section 7.1, both Sequence Window features, and what is derived of them.
+/// Sequence number variables of section 7.1, and both Sequence Window features.
 ///
-/// Beside the 48 bits of the wire, packets are counted in 64 bits from each side's first one, which is number 0: the
-/// controllers' numbers, and what tells the beginning of a connection from a wrap.
+/// In addition to 48-bit sequence numbers, packets are counted in 64 bits from the first of each direction, which is
+/// number 0. Controllers use these numbers; they also distinguish the start of a connection from a wrap.
 #[derive(Clone, Debug)]
 pub(crate) struct SeqWindows {
     iss: Seq48,
     gss: Seq48,
     gsr: Seq48,
     gar: Seq48,
-    /// The first sequence number received in OPEN; none where PARTOPEN was closed.
+    /// OSR, the first sequence number received in OPEN; absent if the connection was closed in PARTOPEN.
     pub(crate) osr: Option<Seq48>,
-    /// Packets sent.
     sent: u64,
-    /// The number of the packet whose acknowledgement ends the present round trip.
+    /// Number of the packet whose acknowledgement ends the current round trip.
     round_trip_began: u64,
-    /// GSR's number.
     gsr_number: u64,
-    /// W': this end's Sequence Window.
+    /// W', the local Sequence Window, in packets.
     pub(crate) local_window: u64,
-    /// W: the peer's Sequence Window.
+    /// W, the peer's Sequence Window, in packets.
     pub(crate) remote_window: u64,
 }
 
 impl SeqWindows {
-    /// Nothing is sent or received yet.
     pub(crate) const fn new(iss: Seq48) -> Self {
         Self {
             iss,
@@ -47,45 +44,42 @@ impl SeqWindows {
         }
     }
 
-    /// The peer's first packet (step 3 or 4). `gsr` is ISR, or the number before if that packet still has to pass
-    /// `GSR < seqno`.
+    /// Records the peer's first packet (step 3 or 4). `gsr` is ISR, or the number before if that
+    /// packet still has to pass `GSR < seqno`.
     pub(crate) fn start_receiving(&mut self, gsr: Seq48) {
         self.gsr = gsr;
-        // SWL never reaches below number 0, which is ISR or the one before.
+        // SWL is never below number 0, which is ISR or the number before.
         self.gsr_number = 0;
     }
 
-    /// The number of the next packet to send: GSS moves on.
     pub(crate) fn next(&mut self) -> Seq48 {
         self.gss = self.iss + self.sent;
         self.sent = self.sent.saturating_add(1);
         self.gss
     }
-    /// What [`Self::next`] will answer.
     pub(crate) fn upcoming(&self) -> Seq48 {
         self.iss + self.sent
     }
-    /// The 64-bit number of the next packet.
     pub(crate) const fn upcoming_number(&self) -> u64 {
         self.sent
     }
 
-    /// Packets sent behind the newest one that is acknowledged.
+    /// Returns the number of packets sent after the newest acknowledged one.
     pub(crate) const fn unacknowledged(&self) -> u64 {
         self.gss.distance_from(self.gar)
     }
 
-    /// Packets sent up to the newest one that is acknowledged; the first one counts as such.
+    /// Returns the number of packets sent up to the newest acknowledged one; the first counts as acknowledged.
     pub(crate) const fn acknowledged(&self) -> u64 {
         self.sent.saturating_sub(self.unacknowledged())
     }
 
-    /// Packets sent since the present round trip began.
+    /// Returns the number of packets sent since the current round trip began.
     pub(crate) const fn sent_in_this_round_trip(&self) -> u64 {
         self.sent.saturating_sub(self.round_trip_began)
     }
 
-    /// A packet of ours is acknowledged: how many went in the round trip that this ends, if it does.
+    /// Records an acknowledged packet. Returns the number of packets sent in the round trip that this ends, if it does.
     pub(crate) const fn end_of_round_trip(&mut self, acknowledged: u64) -> Option<u64> {
         if acknowledged < self.round_trip_began {
             return None;
@@ -103,35 +97,33 @@ impl SeqWindows {
     pub(crate) const fn gsr(&self) -> Seq48 {
         self.gsr
     }
-    /// SWL (section 7.5.1). A quarter of W, rounded down, reaches down from GSR, but not below ISR at the beginning.
+    /// Returns SWL (section 7.5.1): floor(W/4) packets up to GSR, but not below ISR at the start.
     pub(crate) fn swl(&self) -> Seq48 {
         self.gsr - (self.remote_window / 4).saturating_sub(1).min(self.gsr_number)
     }
-    /// SWH.
     pub(crate) fn swh(&self) -> Seq48 {
         self.gsr + (self.remote_window - self.remote_window / 4)
     }
-    /// AWL. W' packets reach down from GSS, but not below ISS at the beginning.
+    /// Returns AWL: W' packets up to GSS, but not below ISS at the start.
     pub(crate) fn awl(&self) -> Seq48 {
         self.gss - (self.local_window - 1).min(self.sent.saturating_sub(1))
     }
-    /// AWH.
     pub(crate) const fn awh(&self) -> Seq48 {
         self.gss
     }
 
-    /// Whether an acknowledgement number is one of a packet that was sent, and not too long ago.
+    /// Returns whether an acknowledgement number is that of a recently sent packet.
     pub(crate) fn is_acknowledgement_valid(&self, ack: Seq48) -> bool {
         self.sent > 0 && ack.is_within(self.awl(), self.awh())
     }
 
-    /// Whether a sequence number is as near as the peer's next ones are after any burst of loss. One in 2^23 guesses is.
+    /// Returns whether a sequence number is within any burst of losses from GSR. One in 2^23 guesses is.
     pub(crate) fn is_near(&self, seq: Seq48) -> bool {
         seq.is_within(self.gsr - NEAR, self.gsr + NEAR)
     }
 
-    /// The table of section 7.5.3. `active`: a valid packet has come within three round trips, so that the stricter check
-    /// of Syncs applies.
+    /// Returns whether a packet is valid by the table of section 7.5.3. `active`: a valid packet
+    /// has arrived within three round trips, so that the stricter check of Syncs applies.
     pub(crate) fn is_valid(&self, kind: PacketType, seq: Seq48, ack: Option<Seq48>, active: bool) -> bool {
         use PacketType as P;
         let ack_valid = |low| ack.is_none_or(|ack| self.sent > 0 && ack.is_within(low, self.awh()));
@@ -142,7 +134,7 @@ impl SeqWindows {
         }
     }
 
-    /// Steps 5 and 6: GSR and GAR move up to what a valid packet says. Answers how far GSR moved.
+    /// Updates GSR and GAR from a valid packet (steps 5 and 6). Returns the increase of GSR.
     pub(crate) fn update(&mut self, seq: Seq48, ack: Option<Seq48>, is_sync: bool) -> u64 {
         let mut steps = 0;
         if seq.is_after(self.gsr) {
@@ -156,15 +148,14 @@ impl SeqWindows {
         steps
     }
 
-    /// The 64-bit number of a received packet, of which GSR has been told.
+    /// Returns the 64-bit number of a received packet, after GSR was updated.
     pub(crate) const fn number_received(&self, seq: Seq48) -> u64 {
         self.gsr_number.saturating_sub(self.gsr.distance_from(seq))
     }
-    /// The sequence number of a packet that came, or was lost, under this 64-bit number.
+    /// Returns the sequence number of the peer's packet with this 64-bit number.
     pub(crate) fn received_at(&self, number: u64) -> Seq48 {
         self.gsr - self.gsr_number.saturating_sub(number)
     }
-    /// The 64-bit number of a sent packet.
     pub(crate) const fn number_sent(&self, seq: Seq48) -> u64 {
         self.sent.saturating_sub(1).saturating_sub(self.gss.distance_from(seq))
     }
@@ -187,8 +178,8 @@ mod tests {
         windows
     }
 
-    /// Worked by hand from the formulas of section 7.5.1: the middle of a connection, its beginning, and windows that
-    /// four does not divide.
+    /// Computed by hand from the formulas of section 7.5.1: the middle of a connection, its start,
+    /// and windows that are not multiples of four.
     #[test]
     fn worked_windows() {
         for ((iss, gss, isr, gsr, w, w_own), wanted) in [
@@ -202,9 +193,9 @@ mod tests {
         }
     }
 
-    /// Sections 6.4 and 7.5.2: before anybody has asked for others, both windows have 100 packets.
+    /// Sections 6.4 and 7.5.2: both windows are initially 100 packets.
     #[test]
-    fn windows_begin_with_a_hundred_packets() {
+    fn windows_are_initially_100_packets() {
         let mut windows = SeqWindows::new(Seq48::new(20));
         for _ in 20..=500 {
             windows.next();
@@ -227,9 +218,9 @@ mod tests {
         assert_eq!(windows.received_at(305), Seq48::new(4));
     }
 
-    /// Every row of the tables of section 7.5.3, at both ends of each window and one step beyond.
+    /// All rows of the tables of section 7.5.3, at both ends of each window and one number beyond.
     #[test]
-    fn every_row_of_the_validity_table() {
+    fn packets_are_valid_by_the_table_of_7_5_3() {
         let mut windows = windows(20, 500, 10, 1000, 100, 100);
         windows.update(Seq48::new(1000), Some(Seq48::new(450)), false);
         let gsr = 1000;
@@ -264,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Nobody can acknowledge what has not been sent.
+    /// Packets that were not sent cannot be acknowledged.
     #[test]
     fn nothing_is_valid_before_the_first_packet() {
         let windows = SeqWindows::new(Seq48::new(7));
@@ -273,8 +264,8 @@ mod tests {
     }
 
     proptest! {
-        /// "The Sequence and Acknowledgement Number windows always contain GSR and GSS, respectively", they are W and W'
-        /// wide once the connection is old enough, and never panic.
+        /// "The Sequence and Acknowledgement Number windows always contain GSR and GSS, respectively". They are W and
+        /// W' wide once the connection is old enough, and never panic.
         #[test]
         fn windows_contain_their_reference(
             iss: u64, isr: u64, steps in 0u64..1 << 46, w in 32u64..1 << 46, w_own in 32u64..1 << 46,

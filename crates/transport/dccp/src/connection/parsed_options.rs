@@ -1,33 +1,27 @@
-//! What one received packet said in its options.
+//! Parsed options of one received packet.
 
 use crate::ccid::OnData;
 use crate::{DataDropped, DropCode, DropRun, Elapsed, Timestamp};
 use headway_rate::{Arrival, Run};
 
-/// What one packet said.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ParsedOptions {
     pub(crate) elapsed: Option<Elapsed>,
     pub(crate) echo: Option<(Timestamp, Elapsed)>,
     pub(crate) ndp_count: Option<u64>,
     pub(crate) slow_receiver: bool,
     pub(crate) data_checksum: Option<u32>,
-    /// What the peer's controller has written on data.
     pub(crate) on_data: OnData,
-    /// The peer's clock.
     pub(crate) timestamp: Option<Timestamp>,
-    /// There was an Ack Vector.
     pub(crate) vector: bool,
     pub(crate) negotiated: bool,
     pub(crate) changed: bool,
 }
 
-/// The lists of a packet's options, kept to be used again.
+/// Lists of a packet's options, kept to reuse their memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// Ack Vectors.
     pub(crate) runs: Vec<Run>,
-    /// Data Dropped.
     pub(crate) drops: Vec<DropRun>,
 }
 
@@ -41,8 +35,8 @@ impl Scratch {
         self.drops.extend(dropped.runs());
     }
 
-    /// Whether Data Dropped names a packet of which the Ack Vector says that it has not come.
-    pub(crate) fn drops_what_has_not_come(&self) -> bool {
+    /// Returns whether Data Dropped lists a packet that the Ack Vector reports as not received.
+    pub(crate) fn drops_unreceived_packets(&self) -> bool {
         let mut runs = self.runs.iter().map(|run| (run.arrival, run.packets));
         let (mut arrival, mut left) = (Arrival::Received, 0);
         for drop in &self.drops {
@@ -63,7 +57,7 @@ impl Scratch {
         false
     }
 
-    /// Packets that are marked because their data was dropped: codes 3 to 7 count like ECN marks (section 11.7.2).
+    /// Marks packets whose data was dropped: codes 3 to 7 count like ECN marks (section 11.7.2).
     pub(crate) fn mark_dropped(&mut self) {
         let serious = |run: &DropRun| run.code.is_some_and(DropCode::counts_as_mark);
         if !self.drops.iter().any(serious) {
@@ -108,7 +102,8 @@ mod tests {
         scratch.runs.iter().map(|run| (run.arrival, run.packets)).collect()
     }
 
-    /// RFC 4340 section 11.7.2: codes 3 to 7 count like marks; 0, 1 and 2 do not; what has not come stays so.
+    /// RFC 4340 section 11.7.2: codes 3 to 7 count like marks, codes 0, 1 and 2 do not. Packets
+    /// that were not received remain so.
     #[test]
     fn corrupt_packets_count_as_marked() {
         use Arrival::{Marked, NotReceived, Received};
