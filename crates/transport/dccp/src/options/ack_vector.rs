@@ -1,42 +1,42 @@
-//! Ack Vector (RFC 4340 section 11.4): which packets arrived, in runs, newest first.
+//! Ack Vector (RFC 4340 section 11.4): state of received packets, in runs, newest first.
 
 use headway_units::Seq48;
 
-/// The data of an Ack Vector option. A vector that is longer than 253 bytes goes on in the next option of the packet.
+/// Data of an Ack Vector option. A vector above 253 bytes continues in the next option of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckVector<'a> {
     nonce: bool,
     vector: &'a [u8],
 }
 
-/// What became of a packet (Table 6).
+/// State of a packet (Table 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AckState {
-    /// Received, without a mark.
+    /// Received without a mark.
     Received = 0,
-    /// Received with ECN's CE.
+    /// Received with ECN Congestion Experienced.
     ReceivedEcnMarked = 1,
-    /// Has no meaning yet; not to be sent.
+    /// Reserved; never sent.
     Reserved = 2,
-    /// Not received so far.
+    /// Not yet received.
     NotYetReceived = 3,
 }
 
-/// Some packets in a row with one state: a byte of the vector.
+/// Consecutive packets with the same state: one byte of the vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AckRun {
-    /// The state of each.
+    /// State of each packet.
     pub state: AckState,
-    /// How many, 1 to 64.
+    /// Number of packets, 1 to 64.
     pub packets: u8,
 }
 
 impl AckRun {
-    /// The most packets of one run.
+    /// Maximum number of packets in a run.
     pub const MAX_PACKETS: u8 = 64;
 
-    /// Reads a byte of a vector.
+    /// Decodes a byte of a vector.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         let state = match byte >> 6 {
@@ -47,7 +47,7 @@ impl AckRun {
         };
         Self { state, packets: (byte & 63) + 1 }
     }
-    /// The byte of a vector; `None` unless 1 to 64 packets are meant.
+    /// Encodes the run; `None` unless it has 1 to 64 packets.
     #[must_use]
     pub const fn to_byte(self) -> Option<u8> {
         match self.packets {
@@ -58,27 +58,27 @@ impl AckRun {
 }
 
 impl<'a> AckVector<'a> {
-    /// A vector of bytes that [`AckRun::to_byte`] made. `nonce` is the ECN Nonce Echo, which is 0 since RFC 8311.
+    /// Creates a vector from bytes of [`AckRun::to_byte`]. `nonce` is the ECN Nonce Echo, which is 0 since RFC 8311.
     #[must_use]
     pub const fn new(nonce: bool, vector: &'a [u8]) -> Self {
         Self { nonce, vector }
     }
-    /// The ECN Nonce Echo: option 39 instead of 38.
+    /// Returns the ECN Nonce Echo: option 39 instead of 38.
     #[must_use]
     pub const fn nonce(&self) -> bool {
         self.nonce
     }
-    /// The vector's bytes.
+    /// Returns the bytes of the vector.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.vector
     }
-    /// The runs, newest first.
+    /// Returns the runs, newest first.
     pub fn runs(&self) -> impl Iterator<Item = AckRun> + use<'a> {
         self.vector.iter().map(|byte| AckRun::from_byte(*byte))
     }
-    /// Each packet with its state, from `newest` down to older ones: the packet's acknowledgement number for the first
-    /// Ack Vector option of a packet, the number below the last one's oldest for each that follows.
+    /// Returns each packet with its state, from `newest` down. `newest` is the packet's acknowledgement number for the
+    /// first Ack Vector option, and for each later option the number below the oldest of the one before.
     pub fn packets(&self, newest: Seq48) -> impl Iterator<Item = (Seq48, AckState)> + use<'a> {
         let states = self.runs().flat_map(|run| std::iter::repeat_n(run.state, run.packets.into()));
         states.scan(newest, |next, state| {
@@ -93,7 +93,7 @@ impl<'a> AckVector<'a> {
 mod tests {
     use super::*;
 
-    /// The example of RFC 4340 section 11.4: 0,192,3,64,5 at acknowledgement number 100.
+    /// Example of RFC 4340 section 11.4: 0,192,3,64,5 at acknowledgement number 100.
     #[test]
     fn the_rfcs_example() {
         let states: Vec<_> = AckVector::new(false, &[0, 192, 3, 64, 5])

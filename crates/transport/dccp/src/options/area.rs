@@ -1,45 +1,45 @@
-//! The bytes of the options, and where one option ends and the next begins (RFC 4340 section 5.8).
+//! Option area of a packet, and its division into options (RFC 4340 section 5.8).
 
 use super::number;
 use super::{DccpOption, OptionError, OptionFault};
 
-/// The options of a packet as bytes: a multiple of four.
+/// Encoded options of a packet, a multiple of four bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionArea<'a>(&'a [u8]);
 
-/// One option that has not been looked into.
+/// Option whose data is not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawOption<'a> {
-    /// The option's type.
+    /// Type of the option.
     pub number: u8,
-    /// Its data, without type and length; empty for the one-byte types 0 to 31.
+    /// Data without type and length; empty for the one-byte types 0 to 31.
     pub data: &'a [u8],
 }
 
 impl<'a> OptionArea<'a> {
-    /// No options.
+    /// Empty option area.
     pub const EMPTY: Self = Self(&[]);
 
-    /// Options that stand in `bytes`, padded; `None` if no header could hold them: it counts in words of four bytes, and has
-    /// 1020 bytes at most.
+    /// Creates an area from encoded and padded options; `None` if no header can hold them: the size
+    /// must be a multiple of four and at most 1008 bytes.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Option<Self> {
         if bytes.len().is_multiple_of(4) && bytes.len() <= 1020 - 12 { Some(Self(bytes)) } else { None }
     }
 
-    /// What stands in a header between its fixed part and Data Offset, which is a multiple of four.
+    /// Creates an area from the part of a header between its fixed part and Data Offset, which is a multiple of four.
     pub(crate) const fn of_header(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes, padding included.
+    /// Returns the bytes, padding included.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Every option in its order, Padding and Mandatory included, without the rules of [`OptionArea::process`]: for
-    /// display and for writing them again. Ends behind an option of nonsensical length.
+    /// Returns all options in order, with Padding and Mandatory, without the rules of [`OptionArea::process`]: for
+    /// display and re-encoding. Ends after an option with an invalid length.
     pub fn iter(&self) -> impl Iterator<Item = Result<DccpOption<'a>, OptionError>> + use<'a> {
         self.raw().map(|(offset, raw)| {
             let raw = raw?;
@@ -47,13 +47,11 @@ impl<'a> OptionArea<'a> {
         })
     }
 
-    /// Each option with the byte at which it begins.
     pub(super) fn raw(&self) -> RawOptions<'a> {
         RawOptions { area: self.0, at: 0 }
     }
 }
 
-/// Cuts options apart.
 #[derive(Clone)]
 pub(super) struct RawOptions<'a> {
     area: &'a [u8],

@@ -1,4 +1,4 @@
-//! The options of CCID 3 (RFC 4342 section 8) and CCID 4 (RFC 5622 section 8), which a data receiver sends.
+//! Options of CCID 3 (RFC 4342 section 8) and CCID 4 (RFC 5622 section 8), sent by the receiver of data.
 
 use super::decode::word;
 use super::number as n;
@@ -6,31 +6,31 @@ use super::{OptionFault, RawOption};
 use crate::{Ccid, PacketType};
 use std::num::NonZeroU32;
 
-/// An option whose meaning a CCID gives.
+/// Option of CCID 3 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcidOption<'a> {
-    /// Data packets a loss event, rounded up: the inverse of p; `None` (`ffffffff` on the wire) before the first loss
-    /// (RFC 4342 section 8.5). Zero, which is no inverse of a p, is invalid.
+    /// Inverse of the loss event rate p, rounded up, at least 1; `None` (`ffffffff` on the wire)
+    /// before the first loss (RFC 4342 section 8.5).
     LossEventRate(Option<NonZeroU32>),
-    /// The newest loss intervals (RFC 4342 section 8.6).
+    /// Newest loss intervals (RFC 4342 section 8.6).
     LossIntervals(LossIntervals<'a>),
-    /// What was received since the last of these options, in bytes per second (RFC 4342 section 8.3).
+    /// Rate of the data received since the last of these options, in bytes per second (RFC 4342 section 8.3).
     ReceiveRate(u32),
-    /// Packets lost or marked in each of those intervals; CCID 4 only (RFC 5622 section 8.7).
+    /// Packets lost or marked in each loss interval; CCID 4 only (RFC 5622 section 8.7).
     DroppedPackets(DroppedPackets<'a>),
 }
 
 impl<'a> CcidOption<'a> {
-    /// Reads an option that came on a packet of this kind, and that belongs to a half-connection under this CCID: types
-    /// 128 to 191 come from the half-connection's data sender, 192 to 255 from its data receiver (RFC 4340 section 10.3).
+    /// Decodes an option of a packet of this kind, for a half-connection under this CCID. Types 128 to 191 are from the
+    /// half-connection's data sender, 192 to 255 from its data receiver (RFC 4340 section 10.3).
     ///
-    /// A second Loss Intervals option on one packet must have Skip Length 0 (RFC 4342 section 8.6.1); the caller, who sees
-    /// both, ignores it if not.
+    /// A second Loss Intervals option on one packet must have Skip Length 0 (RFC 4342 section 8.6.1). The caller checks
+    /// this and ignores it otherwise.
     ///
     /// # Errors
     ///
-    /// If the CCID knows no such option, or its data is invalid, or it may not be on this packet.
-    /// [`ProcessedOption::error`](super::ProcessedOption::error) says what is to be done.
+    /// If the CCID has no such option, its data is invalid, or it is not allowed on this packet.
+    /// [`ProcessedOption::error`](super::ProcessedOption::error) gives the required reaction.
     pub fn decode(ccid: Ccid, raw: RawOption<'a>, kind: PacketType) -> Result<Self, OptionFault> {
         let needs_ack = matches!(raw.number, n::LOSS_INTERVALS | n::DROPPED_PACKETS);
         let known = match raw.number {
@@ -47,13 +47,12 @@ impl<'a> CcidOption<'a> {
         Self::read(raw)
     }
 
-    /// Reads the option's data, whatever the CCID.
     pub(crate) fn read(raw: RawOption<'a>) -> Result<Self, OptionFault> {
         Ok(match raw.number {
             n::LOSS_EVENT_RATE => match word(raw.data)? {
                 u32::MAX => Self::LossEventRate(None),
                 inverse => {
-                    let zero = OptionFault::Value { wanted: "1 or more data packets a loss event" };
+                    let zero = OptionFault::Value { wanted: "1 or more data packets per loss event" };
                     Self::LossEventRate(Some(NonZeroU32::new(inverse).ok_or(zero)?))
                 }
             },
@@ -65,28 +64,28 @@ impl<'a> CcidOption<'a> {
     }
 }
 
-/// Loss intervals, newest first, from Skip Length packets below the acknowledgement number on.
+/// Loss intervals, newest first, starting Skip Length packets below the acknowledgement number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossIntervals<'a> {
     skip_length: u8,
     intervals: &'a [[u8; 9]],
 }
 
-/// A loss interval: a lossy part, and the lossless part that followed it.
+/// Loss interval: a lossy part, and the lossless part that followed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LossInterval {
-    /// Packets of the lossless part, less than 2^24.
+    /// Number of packets in the lossless part, below 2^24.
     pub lossless_length: u32,
-    /// Packets of the lossy part, less than 2^23.
+    /// Number of packets in the lossy part, below 2^23.
     pub loss_length: u32,
-    /// The ECN Nonce Echo of the lossless part: 0 since RFC 8311.
+    /// ECN Nonce Echo of the lossless part, 0 since RFC 8311.
     pub nonce: bool,
-    /// Data packets of both parts, less than 2^24 (RFC 4342 section 6.1.1).
+    /// Number of data packets in both parts, below 2^24 (RFC 4342 section 6.1.1).
     pub data_length: u32,
 }
 
 impl LossInterval {
-    /// The nine bytes of the option.
+    /// Decodes the nine bytes of the option.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 9]) -> Self {
         let [a, b, c, d, e, f, g, h, i] = bytes;
@@ -97,7 +96,7 @@ impl LossInterval {
             data_length: u32::from_be_bytes([0, g, h, i]),
         }
     }
-    /// The nine bytes of the option; `None` if a length is too long for its field.
+    /// Encodes the nine bytes of the option; `None` if a length exceeds its field.
     #[must_use]
     pub const fn to_bytes(self) -> Option<[u8; 9]> {
         let Self { lossless_length, loss_length, nonce, data_length } = self;
@@ -109,7 +108,7 @@ impl LossInterval {
         let [_, g, h, i] = data_length.to_be_bytes();
         Some([a, b, c, d, e, f, g, h, i])
     }
-    /// Packets of both parts.
+    /// Returns the number of packets in both parts.
     #[must_use]
     pub const fn sequence_length(self) -> u32 {
         self.lossless_length + self.loss_length
@@ -117,12 +116,13 @@ impl LossInterval {
 }
 
 impl<'a> LossIntervals<'a> {
-    /// The most intervals of one option; more go on in the next one.
+    /// Maximum number of intervals in one option; more continue in the next one.
     pub const MAX: usize = 28;
-    /// The longest Skip Length: NDUPACK.
+    /// Maximum Skip Length: NDUPACK.
     pub const MAX_SKIP: u8 = 3;
 
-    /// 1 to 28 intervals as [`LossInterval::to_bytes`] makes them, behind a Skip Length of 0 to 3; `None` otherwise.
+    /// Creates the option from 1 to 28 intervals of [`LossInterval::to_bytes`] and a Skip Length of
+    /// 0 to 3; `None` otherwise.
     #[must_use]
     pub const fn new(skip_length: u8, intervals: &'a [[u8; 9]]) -> Option<Self> {
         if skip_length > Self::MAX_SKIP || intervals.is_empty() || intervals.len() > Self::MAX {
@@ -143,31 +143,31 @@ impl<'a> LossIntervals<'a> {
         }
     }
 
-    /// Packets up to and including the acknowledgement number that are in no interval, 0 to 3.
+    /// Returns the number of packets in no interval, down from the acknowledgement number, 0 to 3.
     #[must_use]
     pub const fn skip_length(&self) -> u8 {
         self.skip_length
     }
-    /// The intervals as bytes.
+    /// Returns the intervals as bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.intervals.as_flattened()
     }
-    /// The intervals, newest first.
+    /// Returns the intervals, newest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = LossInterval> + use<'a> {
         self.intervals.iter().map(|bytes| LossInterval::from_bytes(*bytes))
     }
 }
 
-/// How many packets of each loss interval were lost or marked, newest first.
+/// Number of packets lost or marked in each loss interval, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedPackets<'a>(&'a [[u8; 3]]);
 
 impl<'a> DroppedPackets<'a> {
-    /// The most counts of one option; more go on in the next one.
+    /// Maximum number of counts in one option; more continue in the next one.
     pub const MAX: usize = 84;
 
-    /// 1 to 84 counts of three bytes; `None` otherwise.
+    /// Creates the option from 1 to 84 counts of three bytes; `None` otherwise.
     #[must_use]
     pub const fn new(counts: &'a [[u8; 3]]) -> Option<Self> {
         if counts.is_empty() || counts.len() > Self::MAX { None } else { Some(Self(counts)) }
@@ -181,12 +181,12 @@ impl<'a> DroppedPackets<'a> {
         }
     }
 
-    /// The counts as bytes.
+    /// Returns the counts as bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0.as_flattened()
     }
-    /// The counts, newest first. One that exceeds its interval's Loss Length is to be taken as equal to that.
+    /// Returns the counts, newest first. A count above the Loss Length of its interval means the Loss Length.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.0.iter().map(|[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]))
     }
@@ -205,7 +205,7 @@ mod tests {
         CcidOption::decode(ccid, RawOption { number, data }, kind)
     }
 
-    /// The example of RFC 4342 section 8.6.2, field by field; and its packets, 0 to 44, counted.
+    /// Example of RFC 4342 section 8.6.2, field by field; its packets, 0 to 44, are counted.
     #[test]
     fn loss_intervals_of_the_rfc() {
         let option = decode(Ccid::TFRC, 193, &RFC_4342_EXAMPLE, PacketType::Ack);
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(LossIntervals::new(2, &bytes), Some(intervals));
     }
 
-    /// The example of RFC 5622 section 8.7.1.
+    /// Example of RFC 5622 section 8.7.1.
     #[test]
     fn dropped_packets_of_the_rfc() {
         let data = [0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0];
@@ -241,7 +241,8 @@ mod tests {
         assert_eq!(read(&[0; 4]), None);
     }
 
-    /// RFC 4342 sections 8, 8.3, 8.5, 8.6 and 8.6.1, RFC 5622 section 8: none on Data, Loss Intervals only beside an acknowledgement number.
+    /// RFC 4342 sections 8, 8.3, 8.5, 8.6 and 8.6.1, RFC 5622 section 8: none on Data; Loss
+    /// Intervals need an acknowledgement number.
     #[test]
     fn packets_that_may_not_carry_them() {
         let ignored = |kind| Err(OptionFault::NotOnThisPacket { kind });

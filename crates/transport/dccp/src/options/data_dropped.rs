@@ -1,39 +1,39 @@
-//! Data Dropped (RFC 4340 section 11.7): received packets whose data did not reach the application as usual.
+//! Data Dropped (RFC 4340 section 11.7): received packets whose data did not reach the application, or arrived corrupt.
 
 use headway_units::Seq48;
 use std::fmt;
 
-/// The data of a Data Dropped option. More blocks than 253 go on in the next option of the packet.
+/// Data of a Data Dropped option. More than 253 blocks continue in the next option of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataDropped<'a>(&'a [u8]);
 
-/// Why data was dropped (Table 7); 4 to 6 are reserved.
+/// Reason why data was dropped (Table 7), 0 to 7; 4 to 6 are reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DropCode(u8);
 
 impl DropCode {
-    /// Data was not allowed there, or too little of it was covered by the checksum.
+    /// Data was not allowed, or the checksum covered too little of it.
     pub const PROTOCOL_CONSTRAINTS: Self = Self(0);
-    /// The application no longer listens.
+    /// The application does not listen.
     pub const APPLICATION_NOT_LISTENING: Self = Self(1);
-    /// No room in a receive buffer.
+    /// A receive buffer was full.
     pub const RECEIVE_BUFFER: Self = Self(2);
     /// The data was corrupt.
     pub const CORRUPT: Self = Self(3);
-    /// The data was corrupt, and delivered all the same.
+    /// The data was corrupt and was delivered.
     pub const DELIVERED_CORRUPT: Self = Self(7);
 
-    /// The code with this number, 0 to 7.
+    /// Creates the code with this number; `None` above 7.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number < 8 { Some(Self(number)) } else { None }
     }
-    /// 0 to 7.
+    /// Returns the number, 0 to 7.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// Whether it counts like an ECN mark: 3 and 7, and those reserved (section 11.7.2).
+    /// Returns whether the code counts like an ECN mark: 3 to 7 (section 11.7.2).
     pub(crate) const fn counts_as_mark(self) -> bool {
         self.0 >= 3
     }
@@ -52,17 +52,17 @@ impl fmt::Display for DropCode {
     }
 }
 
-/// Some packets in a row: a block of the option.
+/// Consecutive packets: one block of the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DropRun {
-    /// Why the data was dropped, or `None` in a Normal Block: what was received was delivered.
+    /// Reason why the data was dropped; `None` in a Normal Block, whose received data was delivered.
     pub code: Option<DropCode>,
-    /// How many packets: 1 to 128 in a Normal Block, 1 to 16 in a Drop Block.
+    /// Number of packets: 1 to 128 in a Normal Block, 1 to 16 in a Drop Block.
     pub packets: u8,
 }
 
 impl DropRun {
-    /// Reads a block.
+    /// Decodes a block.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         if byte < 128 {
@@ -71,7 +71,7 @@ impl DropRun {
             Self { code: Some(DropCode(byte >> 4 & 7)), packets: (byte & 15) + 1 }
         }
     }
-    /// The block; `None` if it cannot hold so many packets, or holds none.
+    /// Encodes the block; `None` if `packets` is out of range.
     #[must_use]
     pub const fn to_byte(self) -> Option<u8> {
         match (self.code, self.packets) {
@@ -83,22 +83,23 @@ impl DropRun {
 }
 
 impl<'a> DataDropped<'a> {
-    /// Of bytes that [`DropRun::to_byte`] made.
+    /// Creates the option from bytes of [`DropRun::to_byte`].
     #[must_use]
     pub const fn new(blocks: &'a [u8]) -> Self {
         Self(blocks)
     }
-    /// The blocks as bytes.
+    /// Returns the blocks as bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
-    /// The blocks, newest first.
+    /// Returns the blocks, newest first.
     pub fn runs(&self) -> impl Iterator<Item = DropRun> + use<'a> {
         self.0.iter().map(|byte| DropRun::from_byte(*byte))
     }
-    /// The packets whose data was dropped, with the reason, from `newest` down: the packet's acknowledgement number for
-    /// the first Data Dropped option of a packet, the number below the last one's oldest for each that follows.
+    /// Returns the packets whose data was dropped, with the reason, from `newest` down. `newest` is
+    /// the packet's acknowledgement number for the first Data Dropped option, and for each later
+    /// option the number below the oldest of the one before.
     pub fn dropped(&self, newest: Seq48) -> impl Iterator<Item = (Seq48, DropCode)> + use<'a> {
         let codes = self.runs().flat_map(|run| std::iter::repeat_n(run.code, run.packets.into()));
         codes.enumerate().filter_map(move |(n, code)| Some((newest - n as u64, code?)))
@@ -109,8 +110,8 @@ impl<'a> DataDropped<'a> {
 mod tests {
     use super::*;
 
-    /// The example of RFC 4340 section 11.7: 0,160,3,162 at acknowledgement number 100. The text names packet 95 twice;
-    /// by the rules the last block covers 94, 93 and 92.
+    /// Example of RFC 4340 section 11.7: 0,160,3,162 at acknowledgement number 100. The text names
+    /// packet 95 twice; by the rules the last block covers 94, 93 and 92.
     #[test]
     fn the_rfcs_example() {
         let dropped: Vec<_> = DataDropped::new(&[0, 160, 3, 162]).dropped(Seq48::new(100)).collect();

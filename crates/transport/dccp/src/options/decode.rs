@@ -1,13 +1,13 @@
-//! What an option says.
+//! Decoding of options.
 
 use super::number as n;
 use super::{AckVector, DataDropped, Elapsed, OptionFault, RawOption, Timestamp};
 use crate::feature::{Feature, FeatureAction, FeatureOption};
 
-/// An option of RFC 4340.
+/// Option of RFC 4340.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DccpOption<'a> {
-    /// Fills up to a word (section 5.8.1).
+    /// Padding to a multiple of 32 bits (section 5.8.1).
     Padding,
     /// The next option must be understood (section 5.8.2).
     Mandatory,
@@ -15,30 +15,30 @@ pub enum DccpOption<'a> {
     SlowReceiver,
     /// Change L, Confirm L, Change R or Confirm R (sections 6.1 and 6.2).
     Feature(FeatureOption<'a>),
-    /// A server's state, kept by the client; at most 253 bytes (section 8.1.4).
+    /// Server state stored by the client, at most 253 bytes (section 8.1.4).
     InitCookie(&'a [u8]),
-    /// How many packets without data were sent just before this one, less than 2^48 (section 7.7).
+    /// Number of packets without data sent just before this one, below 2^48 (section 7.7).
     NdpCount(u64),
-    /// Which packets arrived (section 11.4).
+    /// State of received packets (section 11.4).
     AckVector(AckVector<'a>),
-    /// Whose data did not reach the application, and why (section 11.7).
+    /// Packets whose data did not reach the application, and why (section 11.7).
     DataDropped(DataDropped<'a>),
-    /// The sender's time (section 13.1).
+    /// Time of the sender (section 13.1).
     Timestamp(Timestamp),
-    /// A timestamp that came back (section 13.3).
+    /// Echo of a Timestamp (section 13.3).
     TimestampEcho {
-        /// The timestamp as it was received.
+        /// Timestamp as received.
         timestamp: Timestamp,
-        /// The time since then.
+        /// Time since its arrival.
         elapsed: Elapsed,
     },
-    /// The time since the acknowledged packet was received (section 13.2).
+    /// Time since the acknowledged packet arrived (section 13.2).
     ElapsedTime(Elapsed),
-    /// The [CRC-32c](crate::crc32c) of the application data area (section 9.3).
+    /// [CRC-32c](crate::crc32c) of the application data area (section 9.3).
     DataChecksum(u32),
-    /// An option that belongs to a CCID, see [`CcidOption`](super::CcidOption) (section 10.3).
+    /// CCID-specific option, see [`CcidOption`](super::CcidOption) (section 10.3).
     Ccid(RawOption<'a>),
-    /// An option that this crate does not know.
+    /// Option that this crate does not know.
     Unknown(RawOption<'a>),
 }
 

@@ -18,12 +18,12 @@ pub use process::{Answer, OptionError, OptionFault, ProcessedOption};
 pub use time::{Elapsed, Timestamp};
 pub use writer::OptionWriter;
 
-/// Types of options, Table 3 of section 5.8.
+/// Option types, Table 3 of section 5.8.
 mod number {
     pub(super) const PADDING: u8 = 0;
     pub(super) const MANDATORY: u8 = 1;
     pub(super) const SLOW_RECEIVER: u8 = 2;
-    /// Types below this are one byte long.
+    /// Lowest type with a length byte; lower types are one byte long.
     pub(super) const FIRST_LONG: u8 = 32;
     pub(super) const CHANGE_L: u8 = 32;
     pub(super) const CONFIRM_L: u8 = 33;
@@ -38,7 +38,7 @@ mod number {
     pub(super) const TIMESTAMP_ECHO: u8 = 42;
     pub(super) const ELAPSED_TIME: u8 = 43;
     pub(super) const DATA_CHECKSUM: u8 = 44;
-    /// From here on an option belongs to a CCID (section 10.3).
+    /// Lowest CCID-specific type (section 10.3).
     pub(super) const FIRST_CCID: u8 = 128;
     /// RFC 4342 section 8.5.
     pub(super) const LOSS_EVENT_RATE: u8 = 192;

@@ -1,4 +1,4 @@
-//! The rules by which received options are processed, and what is done about bad ones (RFC 4340 section 5.8).
+//! Rules for processing received options, and reactions to invalid ones (RFC 4340 section 5.8).
 
 use super::area::RawOptions;
 use super::number as n;
@@ -7,97 +7,98 @@ use crate::feature::{Feature, FeatureAction};
 use crate::{PacketType, Reset, ResetCode};
 use thiserror::Error;
 
-/// An option that is to be processed.
+/// Option to be processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessedOption<'a> {
-    /// The byte of the options at which it begins.
+    /// Offset in the option area, in bytes.
     pub offset: usize,
-    /// Whether Mandatory stands before it: who does not process it answers as [`ProcessedOption::error`] says.
+    /// Whether Mandatory precedes it. A receiver that does not process it must react as
+    /// [`ProcessedOption::error`] states.
     pub mandatory: bool,
-    /// The option; never Padding or Mandatory.
+    /// Option; never Padding or Mandatory.
     pub option: DccpOption<'a>,
     raw: RawOption<'a>,
 }
 
-/// A bad option.
+/// Invalid option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("option {option} at byte {offset} of the options: {fault}")]
 pub struct OptionError {
-    /// The byte of the options at which it begins.
+    /// Offset in the option area, in bytes.
     pub offset: usize,
-    /// Its type.
+    /// Type of the option.
     pub option: u8,
-    /// Its first two bytes of data, or zeros: what a Reset reports.
+    /// First two bytes of its data, zero if absent, as reported in a Reset.
     pub data: [u8; 2],
-    /// Whether Mandatory stands before it.
+    /// Whether Mandatory precedes it.
     pub mandatory: bool,
-    /// What is wrong with it.
+    /// Reason why it is invalid.
     pub fault: OptionFault,
 }
 
-/// What is wrong with an option.
+/// Reason why an option is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OptionFault {
-    /// The length cuts into the option's own head or goes beyond the options.
+    /// The length is below 2 or exceeds the option area.
     #[error("{} (RFC 4340 section 5.8)", match length {
-        Some(length) => format!("its length is {length}; it should be 2 to {left}, the bytes that are left"),
-        None => "there is no byte left for its length".to_owned(),
+        Some(length) => format!("length {length} is invalid; expected 2 to {left}, the remaining bytes"),
+        None => "the length byte is missing".to_owned(),
     })]
     NonsensicalLength {
-        /// The length byte, if there is one.
+        /// Length byte, if there is one.
         length: Option<u8>,
-        /// Bytes that are left from the option's type on.
+        /// Remaining bytes, from the type of the option on.
         left: usize,
     },
-    /// Options of this type have another length.
-    #[error("its length is {length}; it should be {wanted} (RFC 4340 section 5.8, Table 3)")]
+    /// The length is wrong for this type.
+    #[error("length {length} is invalid; expected {wanted} (RFC 4340 section 5.8, Table 3)")]
     Length {
-        /// The length byte.
+        /// Length of the option, in bytes.
         length: usize,
-        /// What would be right.
+        /// Valid lengths.
         wanted: &'static str,
     },
     /// The value is out of range.
-    #[error("its value should be {wanted}")]
+    #[error("invalid value; expected {wanted}")]
     Value {
-        /// What would be right.
+        /// Valid values.
         wanted: &'static str,
     },
     /// The feature cannot have this value, or not from this side.
-    #[error("the feature cannot have this value from this side (RFC 4340 section 6.6.8)")]
+    #[error("the feature cannot have this value, or not from this side (RFC 4340 section 6.6.8)")]
     FeatureValue,
-    /// Options of this type are ignored on packets of this kind.
-    #[error("it may not be on a {kind} packet (RFC 4340 section 5.8, Table 3)")]
+    /// The option is ignored on packets of this type.
+    #[error("not allowed on {kind} packets (RFC 4340 section 5.8, Table 3)")]
     NotOnThisPacket {
-        /// The packet's type.
+        /// Type of the packet.
         kind: PacketType,
     },
-    /// The receiver knows no such option, or will not do what it asks for.
-    #[error("it is not understood")]
+    /// The option is unknown, or the request in it is not acceptable.
+    #[error("not understood")]
     NotUnderstood,
-    /// No CCID that this end could work with is among the peer's.
-    #[error("no CCID is acceptable to both ends (RFC 4340 section 10)")]
+    /// None of the peer's CCIDs is acceptable.
+    #[error("no CCID is acceptable to both endpoints (RFC 4340 section 10)")]
     NothingInCommon,
     /// Mandatory is the last option.
-    #[error("Mandatory should have an option behind it (RFC 4340 section 5.8.2)")]
+    #[error("Mandatory is not followed by an option (RFC 4340 section 5.8.2)")]
     MandatoryLast,
-    /// Mandatory stands before Mandatory.
-    #[error("Mandatory should not stand before Mandatory (RFC 4340 section 5.8.2)")]
+    /// Mandatory follows Mandatory.
+    #[error("Mandatory is followed by Mandatory (RFC 4340 section 5.8.2)")]
     MandatoryTwice,
 }
 
-/// What the RFC wants done about a bad option. The packet that carries it stays valid unless it is answered by a Reset.
+/// Reaction that the RFC requires to an invalid option. The packet remains valid unless the reaction is a Reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Go on with the next option, as with everything that is not known (section 15).
+    /// Continue with the next option, as for anything unknown (section 15).
     IgnoreOption,
-    /// Ignore the rest of the options too (section 5.8).
+    /// Also ignore the remaining options (section 5.8).
     IgnoreRest,
-    /// Answer a Change by a Confirm without a value, and go on (sections 6.6.7 and 6.6.8).
+    /// Answer a Change with an empty Confirm, and continue (sections 6.6.7 and 6.6.8).
     EmptyConfirm {
         /// Confirm L or Confirm R.
         action: FeatureAction,
-        /// The feature.
+        /// Feature of the Change.
         feature: Feature,
     },
     /// Reset the connection.
@@ -116,7 +117,7 @@ impl OptionError {
         Self { offset, option: raw.number, data: [byte(0), byte(1)], mandatory, fault }
     }
 
-    /// What the RFC wants done.
+    /// Returns the reaction that the RFC requires.
     #[must_use]
     pub const fn answer(&self) -> Answer {
         // "Confirm options behave identically and have the same reset conditions whether or not they are Mandatory"
@@ -147,8 +148,8 @@ impl OptionError {
 }
 
 impl ProcessedOption<'_> {
-    /// The error that this option is after all, for a receiver that finds more wrong with it: `NotUnderstood` for an
-    /// [unknown](DccpOption::Unknown) option or feature, or for one that it will not follow.
+    /// Returns an error for this option if the receiver rejects it: `NotUnderstood` for an
+    /// [unknown](DccpOption::Unknown) option or feature, or for an unacceptable request.
     #[must_use]
     pub fn error(&self, fault: OptionFault) -> OptionError {
         OptionError::new(self.offset, self.raw, self.mandatory, fault)
@@ -156,9 +157,9 @@ impl ProcessedOption<'_> {
 }
 
 impl<'a> OptionArea<'a> {
-    /// The options of a packet of this kind in their order, as a receiver processes them: without Padding, with Mandatory
-    /// as a property of the next option, with every rule that can be checked without knowing the connection. Ends behind
-    /// an error that is answered by a Reset or by ignoring the rest.
+    /// Returns the options of a packet of this kind in order, as a receiver processes them: without
+    /// Padding, with Mandatory as a property of the next option, and with all checks that do not
+    /// depend on the connection. Ends after an error that requires a Reset or ignores the rest.
     pub fn process(
         &self,
         kind: PacketType,
@@ -172,7 +173,7 @@ impl<'a> OptionArea<'a> {
 struct Process<'a> {
     raw: RawOptions<'a>,
     kind: PacketType,
-    /// Where the Mandatory stands whose option comes next.
+    /// Offset of a Mandatory that applies to the next option.
     mandatory: Option<usize>,
     ended: bool,
 }
@@ -235,8 +236,8 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Table 3 of section 5.8; section 8.1.4 for Init Cookie; sections 6.6.1, 11.4, 11.7 and 13.2 for options that need an
-/// acknowledgement number beside them.
+/// Returns whether an option may be on a packet: Table 3 of section 5.8; section 8.1.4 for Init
+/// Cookie; sections 6.6.1, 11.4, 11.7 and 13.2 for options that need an acknowledgement number.
 const fn may_be_on(number: u8, kind: PacketType) -> bool {
     match number {
         n::CHANGE_L | n::CHANGE_R => !matches!(kind, PacketType::Data),

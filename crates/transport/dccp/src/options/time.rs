@@ -3,27 +3,27 @@
 use headway_rate::Wrapped;
 use headway_units::{Duration, Instant};
 
-/// Nanoseconds in a unit.
 const UNIT: u64 = 10_000;
 
-/// The value of a Timestamp option (section 13.1): 10 us a unit, wraps after 11.9 hours. Only its own sender knows what it
-/// means.
+/// Value of a Timestamp option (section 13.1), in units of 10 us; it wraps after 11.9 hours. Its
+/// epoch is known only to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamp(pub u32);
 
 impl Timestamp {
-    /// The sender's own time, in whole units.
+    /// Returns the Timestamp of a time of the sender's clock, rounded down.
     #[must_use]
     pub const fn at(now: Instant) -> Self {
         Self((now.as_nanos() / UNIT) as u32)
     }
-    /// The sender's own time, from wherever it counts, next to the one that was read before.
+    /// Returns the time of the sender's clock, from an unknown epoch, extended across wraps to be
+    /// nearest to the last one.
     #[must_use]
     pub fn instant(self, clock: &mut Wrapped) -> Instant {
         Instant::from_nanos(clock.extend(self.0).saturating_mul(UNIT))
     }
-    /// The time from this to `later`, an instant of the same clock; right if that is less than 11.9 hours. It is up to
-    /// 10 us too long, since the timestamp was rounded down.
+    /// Returns the time from this Timestamp to `later` on the same clock; correct below 11.9 hours.
+    /// It is up to 10 us too long, since the Timestamp is rounded down.
     #[must_use]
     pub const fn until(self, later: Instant) -> Duration {
         let turn = UNIT << 32;
@@ -33,28 +33,28 @@ impl Timestamp {
     }
 }
 
-/// The Elapsed Time of the options Elapsed Time and Timestamp Echo (sections 13.2 and 13.3), in units of 10 us: a lower
-/// bound of the time since a packet was received.
+/// Elapsed Time of the options Elapsed Time and Timestamp Echo (sections 13.2 and 13.3), in units
+/// of 10 us: a lower bound of the time since a packet was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elapsed(pub u32);
 
 impl Elapsed {
-    /// Any time of more than 42949.67294 s.
+    /// Any time above 42949.67294 s.
     pub const BEYOND: Self = Self(u32::MAX);
 
-    /// Whole units of `duration`: endpoints must not report more than the true time.
+    /// Rounds `duration` down to units: endpoints must not report more than the true time.
     #[must_use]
     pub const fn from_duration(duration: Duration) -> Self {
         let units = duration.as_nanos() / UNIT;
         if units < u32::MAX as u64 { Self(units as u32) } else { Self::BEYOND }
     }
-    /// The time; that of [`Elapsed::BEYOND`] is the longest that can be said.
+    /// Returns the time; for [`Elapsed::BEYOND`] the maximum that can be encoded.
     #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(self.0 as u64 * UNIT)
     }
 
-    /// From 0, 2 or 4 bytes; none are zero.
+    /// Decodes 0, 2 or 4 bytes; 0 bytes mean zero.
     pub(super) fn decode(data: &[u8]) -> Option<Self> {
         match *data {
             [] => Some(Self(0)),
@@ -63,7 +63,7 @@ impl Elapsed {
             _ => None,
         }
     }
-    /// The fewest bytes that hold it, at the end of `bytes`: 0, 2 or 4.
+    /// Returns the size of the shortest encoding: 0, 2 or 4 bytes.
     pub(super) const fn encoded_len(self) -> usize {
         match self.0 {
             0 => 0,
@@ -77,7 +77,7 @@ impl Elapsed {
 mod tests {
     use super::*;
 
-    /// RFC 4340 section 13.2: hundredths of milliseconds, 42949.67294 s at most.
+    /// RFC 4340 section 13.2: hundredths of milliseconds, at most 42949.67294 s.
     #[test]
     fn elapsed_time() {
         assert_eq!(Elapsed::from_duration(Duration::from_nanos(1_259_999)), Elapsed(125));
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(lens, [0, 2, 2, 4, 4]);
     }
 
-    /// Times next to each other, also where the count begins anew.
+    /// Consecutive times remain ordered across a wrap.
     #[test]
     fn times_of_the_sender() {
         let mut clock = Wrapped::default();

@@ -1,10 +1,10 @@
-//! Writes options into a buffer.
+//! Encoding of options into a buffer.
 
 use super::number as n;
 use super::{CcidOption, DccpOption, Elapsed, OptionArea, RawOption};
 use crate::EncodeError;
 
-/// Puts options behind each other, without allocating.
+/// Appends options to a buffer, without allocating.
 ///
 /// ```
 /// use headway_dccp::{DccpOption, OptionWriter};
@@ -22,29 +22,29 @@ pub struct OptionWriter<'b> {
 }
 
 impl<'b> OptionWriter<'b> {
-    /// Writes to `buffer`; 1008 bytes hold what the largest header has room for.
+    /// Creates a writer to `buffer`. 1008 bytes are enough for the largest header.
     pub const fn new(buffer: &'b mut [u8]) -> Self {
         Self { buffer, len: 0 }
     }
 
-    /// Bytes written so far, padding not counted.
+    /// Returns the number of bytes written, without padding.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "how much is used, not a collection")]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes that are left.
+    /// Returns the number of bytes left.
     #[must_use]
     pub const fn remaining(&self) -> usize {
         self.buffer.len() - self.len
     }
 
-    /// Appends an option, numbers in their smallest form (RFC 4340 sections 7.7, 13.2 and 13.3).
+    /// Appends an option, with numbers in their shortest form (RFC 4340 sections 7.7, 13.2 and 13.3).
     ///
     /// # Errors
     ///
-    /// If there is no room, or the option has no form on the wire. Nothing is then written.
+    /// If the buffer is too small, or the option cannot be encoded. Nothing is then written.
     pub fn push(&mut self, option: DccpOption<'_>) -> Result<(), EncodeError> {
         match option {
             DccpOption::Padding => self.short(n::PADDING),
@@ -78,7 +78,7 @@ impl<'b> OptionWriter<'b> {
     ///
     /// # Errors
     ///
-    /// As [`OptionWriter::push`].
+    /// Like [`OptionWriter::push`].
     pub fn push_ccid(&mut self, option: CcidOption<'_>) -> Result<(), EncodeError> {
         match option {
             CcidOption::LossEventRate(inverse) => {
@@ -93,11 +93,11 @@ impl<'b> OptionWriter<'b> {
         }
     }
 
-    /// Pads to a whole number of 32-bit words.
+    /// Pads to a multiple of 32 bits.
     ///
     /// # Errors
     ///
-    /// If there is no room for the padding.
+    /// If the buffer is too small for the padding.
     pub fn finish(mut self) -> Result<OptionArea<'b>, EncodeError> {
         let padded = self.len.next_multiple_of(4);
         self.room(padded - self.len)?.fill(n::PADDING);
@@ -117,9 +117,9 @@ impl<'b> OptionWriter<'b> {
         let (head, mut rest) = self.room(usize::from(length))?.split_at_mut(2);
         head.copy_from_slice(&[number, length]);
         for part in parts {
-            let (place, behind) = rest.split_at_mut(part.len());
+            let (place, after) = rest.split_at_mut(part.len());
             place.copy_from_slice(part);
-            rest = behind;
+            rest = after;
         }
         self.len += usize::from(length);
         Ok(())
