@@ -3,7 +3,7 @@
 use crate::clocks::Meter;
 use crate::network::unless_far;
 use crate::observe::RoundTrip;
-use headway_dccp::{next_of, told};
+use headway_dccp::{next_of, reported_packets};
 use headway_media::{Backlog, Framing, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
 use headway_rate::{Next, Run};
 use headway_units::{Bytes, Instant, MediaKind};
@@ -178,8 +178,8 @@ impl SendQueue {
                 Lost::Late(media) => (media.kind, false),
             });
         };
-        let told = told(acknowledged, runs);
-        self.waiting.report(now, told, &mut lost, &mut |unsent| self.unsent.push(unsent));
+        let reported = reported_packets(acknowledged, runs);
+        self.waiting.report(now, reported, &mut lost, &mut |unsent| self.unsent.push(unsent));
     }
 
     pub(crate) fn on_round_trip(&mut self, trip: &RoundTrip) {

@@ -1,6 +1,6 @@
-//! Writes a capture with every packet type, option, feature and Reset code that this crate knows, over IPv4 and IPv6, and
-//! prints what it wrote, a line a packet: its name, and then `field=value` behind tabs, as Wireshark names the fields.
-//! What an option says is written here a second time, by hand from the RFCs. `validation/tshark` compares the two.
+//! Writes a capture with every packet type, option, feature and Reset code of this crate, over IPv4 and IPv6, and
+//! prints one line per packet: its name and tab-separated `field=value` pairs with Wireshark's field names. The
+//! expected option values are written here by hand from the RFCs. `validation/tshark` compares both.
 //!
 //! usage: every_packet FILE.pcapng
 
@@ -22,7 +22,7 @@ const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2,
 const V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
 
-/// An option, and what it is to be shown as: its type, and the value.
+/// An option with its type and expected value.
 type Shown<'a> = (Opt<'a>, u8, String);
 
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ struct Capture {
     packets: u64,
 }
 
-/// A packet before its options are known.
+/// Returns a packet without options.
 fn packet<N>(seq: N, body: Body<N>, data: &[u8]) -> Packet<'_, N> {
     Packet {
         source_port: 50_000,
@@ -52,13 +52,13 @@ fn packet<N>(seq: N, body: Body<N>, data: &[u8]) -> Packet<'_, N> {
 }
 
 impl Capture {
-    /// Writes the packet twice, once over each IP, and says so. A bit of the data's byte `spoil` changes on the way.
-    fn spoilt<N: SequenceNumber>(
+    /// Writes the packet over IPv4 and IPv6, and prints its fields. One bit of the data byte `corrupt` is flipped.
+    fn corrupted<N: SequenceNumber>(
         &mut self,
         name: &str,
         packet: Packet<'_, N>,
         options: &[Shown<'_>],
-        spoil: Option<usize>,
+        corrupt: Option<usize>,
     ) -> Outcome {
         let mut space = [0; 1008];
         let mut writer = OptionWriter::new(&mut space);
@@ -84,7 +84,7 @@ impl Capture {
             let mut bytes = vec![0; packet.encoded_len()];
             packet.encode(&mut bytes, Network::Ip(addresses))?;
             let mut data = packet.data.to_vec();
-            if let Some(at) = spoil {
+            if let Some(at) = corrupt {
                 bytes[packet.header_len() + at] ^= 1;
                 data[at] ^= 1;
             }
@@ -108,13 +108,13 @@ impl Capture {
                 comment: name,
             })?;
             self.packets += 1;
-            self.say(name, matches!(addresses, Addresses::V4 { .. }), &packet, options, padding);
+            self.print(name, matches!(addresses, Addresses::V4 { .. }), &packet, options, padding);
             println!("\tdata={}", hex(&data));
         }
         Ok(())
     }
 
-    fn say<N: SequenceNumber>(
+    fn print<N: SequenceNumber>(
         &self,
         name: &str,
         v4: bool,
@@ -151,10 +151,10 @@ impl Capture {
     }
 
     fn add<N: SequenceNumber>(&mut self, name: &str, packet: Packet<'_, N>, options: &[Shown<'_>]) -> Outcome {
-        self.spoilt(name, packet, options, None)
+        self.corrupted(name, packet, options, None)
     }
 
-    /// An option alone, on an Ack.
+    /// Writes an option alone on an Ack.
     fn option(&mut self, name: &str, option: Shown<'_>) -> Outcome {
         self.add(name, packet(Seq48::new(8), Body::Ack { ack: Seq48::new(100) }, &[]), &[option])
     }
@@ -191,7 +191,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// RFC 4340 section 5.1, Table 1, and RFC 5596; with short sequence numbers where they are allowed.
+/// RFC 4340 section 5.1, Table 1, and RFC 5596; with short sequence numbers if allowed.
 fn types(capture: &mut Capture) -> Outcome {
     let (ack, service) = (Seq48::new(0x1234_5678_9abc), ServiceCode(0x5254_5056));
     let reset = Reset { code: ResetCode::CLOSED, data: [0; 3] };
@@ -232,7 +232,7 @@ fn types(capture: &mut Capture) -> Outcome {
     Ok(())
 }
 
-/// The other fields of the header.
+/// Other fields of the header.
 fn headers(capture: &mut Capture) -> Outcome {
     let data: Vec<u8> = (0..=255).collect();
     for number in 0..16 {
@@ -241,11 +241,11 @@ fn headers(capture: &mut Capture) -> Outcome {
         capture.add(&format!("CCVal and CsCov {number}"), packet(&data[..101]), &[])?;
         if let Some(beyond) = usize::from(number).checked_sub(1).map(|words| 4 * words) {
             capture.add(&format!("CsCov {number}, no more data than covered"), packet(&data[..beyond]), &[])?;
-            capture.spoilt(&format!("CsCov {number}, wrong bit behind"), packet(&data[..101]), &[], Some(beyond))?;
+            capture.corrupted(&format!("CsCov {number}, wrong bit beyond"), packet(&data[..101]), &[], Some(beyond))?;
         }
     }
     let ack = Seq48::MAX;
-    capture.spoilt("spoilt", packet(Seq48::new(7), Body::Ack { ack }, &data), &[], Some(7))?;
+    capture.corrupted("spoilt", packet(Seq48::new(7), Body::Ack { ack }, &data), &[], Some(7))?;
     for number in [Seq48::ZERO, Seq48::new(1), Seq48::new(1 << 32), Seq48::MAX] {
         capture.add(&format!("numbers {number}"), packet(number, Body::DataAck { ack: number }, &data), &[])?;
     }
@@ -261,7 +261,7 @@ fn headers(capture: &mut Capture) -> Outcome {
     Ok(())
 }
 
-/// RFC 4340 section 5.6, Table 2; RFC 6773 section 3.8; codes of CCIDs.
+/// RFC 4340 section 5.6, Table 2; RFC 6773 section 3.8; CCID-specific codes.
 fn resets(capture: &mut Capture) -> Outcome {
     for code in (0..=13).chain([127, 128, 191, 192, 255]).map(ResetCode) {
         let body = Body::Reset { ack: Seq48::new(9), reset: Reset { code, data: [1, 128, 255] } };
@@ -270,7 +270,7 @@ fn resets(capture: &mut Capture) -> Outcome {
     Ok(())
 }
 
-/// RFC 4340 section 5.8, Table 3, without features.
+/// RFC 4340 section 5.8, Table 3, except features.
 fn options(capture: &mut Capture) -> Outcome {
     capture.option("Padding", any(DccpOption::Padding, 0, "00"))?;
     capture.option("Slow Receiver", any(DccpOption::SlowReceiver, 2, "02"))?;
@@ -286,7 +286,7 @@ fn options(capture: &mut Capture) -> Outcome {
         capture.option(&format!("NDP Count of {bytes}"), any(DccpOption::NdpCount(count), 37, count))?;
     }
     for (nonce, number) in [(false, 38), (true, 39)] {
-        // The example of section 11.4; every state; the longest.
+        // Example of section 11.4; all states; the longest.
         for vector in [&[][..], &[0, 192, 3, 64, 5], &[0x3f, 0x7f, 0xbf, 0xff], &[0x3f; 253]] {
             let name = format!("Ack Vector {} of {}", u8::from(nonce), vector.len());
             capture.option(&name, any(DccpOption::AckVector(AckVector::new(nonce, vector)), number, hex(vector)))?;
@@ -294,7 +294,7 @@ fn options(capture: &mut Capture) -> Outcome {
     }
     let vector = |byte, of: &'static [u8]| any(DccpOption::AckVector(AckVector::new(false, of)), 38, byte);
     capture.add("two Ack Vectors", ack, &[vector(hex(&[1; 253]), &[1; 253]), vector(hex(&[2]), &[2])])?;
-    // The example of section 11.7; every Drop Code; the longest.
+    // Example of section 11.7; all Drop Codes; the longest.
     for blocks in [&[][..], &[0, 160, 3, 162], &[0x7f, 0x80, 0x90, 0xa0, 0xb0, 0xc0, 0xd0, 0xe0, 0xff], &[0xb0; 253]] {
         let name = format!("Data Dropped of {}", blocks.len());
         capture.option(&name, any(DccpOption::DataDropped(DataDropped::new(blocks)), 40, hex(blocks)))?;
@@ -329,7 +329,7 @@ fn options(capture: &mut Capture) -> Outcome {
         any(DccpOption::DataDropped(DataDropped::new(&[0x7f; 253])), 40, hex(&[0x7f; 253])),
         any(DccpOption::InitCookie(&[0xc0; 213]), 36, hex(&[0xc0; 213])),
     ];
-    let full = packet(Seq48::new(8), Body::DataAck { ack: Seq48::new(100) }, b"behind the longest header");
+    let full = packet(Seq48::new(8), Body::DataAck { ack: Seq48::new(100) }, b"after the longest header");
     capture.add("longest header", full, &all)
 }
 
@@ -338,7 +338,7 @@ fn ccid_options(capture: &mut Capture) -> Outcome {
     capture.option("Loss Event Rate", ccid(CcidOption::LossEventRate(NonZeroU32::new(100)), 192, 100))?;
     capture.option("Loss Event Rate, no loss", ccid(CcidOption::LossEventRate(None), 192, u32::MAX))?;
     capture.option("Receive Rate", ccid(CcidOption::ReceiveRate(125_000), 194, 125_000))?;
-    // The example of RFC 4342 section 8.6.2, its bytes as they stand there.
+    // Example of RFC 4342 section 8.6.2, with its bytes.
     let rows = [(10, 1, true, 10), (8, 5, false, 10), (8, 1, false, 8), (10, 0, true, 15)];
     let intervals: Vec<_> = rows
         .iter()
@@ -357,7 +357,7 @@ fn ccid_options(capture: &mut Capture) -> Outcome {
         let value = format!("00{}", "010203040506070809".repeat(count));
         capture.option(&format!("Loss Intervals, {count}"), ccid(CcidOption::LossIntervals(intervals), 193, value))?;
     }
-    // The example of RFC 5622 section 8.7.1, and the longest.
+    // Example of RFC 5622 section 8.7.1, and the longest.
     for (counts, value) in [
         (vec![[0, 0, 1], [0, 0, 4], [0, 0, 1], [0, 0, 0]], "000001000004000001000000".to_owned()),
         (vec![[1, 2, 3]; 84], "010203".repeat(84)),
@@ -372,7 +372,7 @@ fn ccid_options(capture: &mut Capture) -> Outcome {
     Ok(())
 }
 
-/// RFC 4340 section 6.4, Table 4, and RFC 4342 section 8.4, in each of the four options; features that nobody knows.
+/// RFC 4340 section 6.4, Table 4, and RFC 4342 section 8.4, in each of the four options; unknown features.
 fn features(capture: &mut Capture) -> Outcome {
     use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
     let flags =

@@ -1,7 +1,8 @@
-//! Two ends of a connection in one program: a hundred datagrams under CCID 3 over a path of 50 ms each way.
+//! Both endpoints of a connection in one program: a hundred datagrams under CCID 3 over a path of 50 ms each way.
 //!
-//! This is the whole loop that drives a connection: in, drain, next deadline. A program with sockets has `recv`, `send` and a
-//! sleep where this one has two queues of bytes and a clock of its own. `cargo run --package headway-dccp --example two_ends`
+//! This is the complete driver loop: handle received packets, poll packets and events, wait for the next deadline. A
+//! program with sockets uses `recv`, `send` and a sleep instead of the two queues and the simulated clock. Run it with
+//! `cargo run --package headway-dccp --example two_ends`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "an example stops where something is wrong")]
 
 use headway_dccp::{
@@ -18,7 +19,7 @@ const THERE: Path = Path::Ipv4 { local: CLIENT, remote: SERVER };
 const BACK: Path = Path::Ipv4 { local: SERVER, remote: CLIENT };
 const DELAY: Duration = Duration::from_millis(50);
 
-/// What the application wants to send. The connection asks for the next datagram when its controller lets one go.
+/// Datagrams of the application. The connection takes the next one when its controller permits.
 struct Datagrams {
     waiting: VecDeque<Vec<u8>>,
     taken: Vec<u8>,
@@ -34,19 +35,19 @@ impl Outbox for Datagrams {
     }
 }
 
-/// One direction of the path: when a packet arrives, with which ECN field.
-type UnderWay = VecDeque<(Instant, Ecn, Vec<u8>)>;
+/// Packets in flight in one direction: arrival time, ECN codepoint and bytes.
+type InFlight = VecDeque<(Instant, Ecn, Vec<u8>)>;
 
-fn arrived(under_way: &mut UnderWay, now: Instant) -> Option<(Ecn, Vec<u8>)> {
-    under_way.pop_front_if(|(at, ..)| *at <= now).map(|(_, ecn, bytes)| (ecn, bytes))
+fn arrived(in_flight: &mut InFlight, now: Instant) -> Option<(Ecn, Vec<u8>)> {
+    in_flight.pop_front_if(|(at, ..)| *at <= now).map(|(_, ecn, bytes)| (ecn, bytes))
 }
 
-/// Everything that an end has to say now, as bytes.
-fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, path: Path, under_way: &mut UnderWay) {
+/// Sends all packets that are due.
+fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, path: Path, in_flight: &mut InFlight) {
     while let Some(outgoing) = end.poll_transmit(now, outbox) {
         let mut bytes = vec![0; outgoing.packet.encoded_len()];
-        outgoing.packet.encode(&mut bytes, path.outgoing()).expect("what a connection sends has a form on the wire");
-        under_way.push_back((now + DELAY, outgoing.ecn, bytes));
+        outgoing.packet.encode(&mut bytes, path.outgoing()).expect("packets of a connection can be encoded");
+        in_flight.push_back((now + DELAY, outgoing.ecn, bytes));
     }
     while let Some(event) = end.poll_event() {
         println!("{:8.3} s  {event:?}", now.as_secs_f64());
@@ -55,23 +56,23 @@ fn drain(end: &mut Connection, now: Instant, outbox: &mut impl Outbox, path: Pat
 
 fn main() {
     let service = ServiceCode::from_ascii("RTPV").unwrap();
-    // The CCIDs of the data that each end sends, and of those that it receives.
+    // CCIDs of sent data, and of received data.
     let options =
         ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], ..ConnectionOptions::preset(Dialect::Rfc) };
     let mut now = Instant::ZERO;
     let ports = Ports { local: 50000, remote: 5004 };
-    // Where a network can be attacked, an `Entropy` of the operating system stands in the place of `Random`.
+    // On a network with attackers, use an `Entropy` of the operating system instead of `Random`.
     let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
     let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
     let mut server: Option<Box<Connection>> = None;
 
     let mut data = Datagrams { waiting: (0..100).map(|n| vec![n; 1000]).collect(), taken: Vec::new() };
-    let (mut there, mut back) = (UnderWay::new(), UnderWay::new());
+    let (mut there, mut back) = (InFlight::new(), InFlight::new());
     let mut delivered = 0;
     loop {
-        // In. Data for the application are those of the packet.
+        // Handle received packets. Application data is in the packet.
         while let Some((ecn, bytes)) = arrived(&mut there, now) {
-            let packet = Packet::decode(&bytes, BACK.incoming()).expect("the path spoils nothing");
+            let packet = Packet::decode(&bytes, BACK.incoming()).expect("the path does not corrupt packets");
             let delivery = match &mut server {
                 Some(server) => server.handle(now, ecn, &packet),
                 None => match listener.handle(now, BACK, ecn, &packet) {
@@ -91,19 +92,23 @@ fn main() {
             }
         }
         while let Some((ecn, bytes)) = arrived(&mut back, now) {
-            client.handle(now, ecn, &Packet::decode(&bytes, THERE.incoming()).expect("the path spoils nothing"));
+            client.handle(
+                now,
+                ecn,
+                &Packet::decode(&bytes, THERE.incoming()).expect("the path does not corrupt packets"),
+            );
         }
         for end in [Some(&mut client), server.as_deref_mut()].into_iter().flatten() {
             if end.poll_timeout().is_some_and(|at| at <= now) {
                 end.handle_timeout(now);
             }
         }
-        // Drain.
+        // Poll packets and events.
         drain(&mut client, now, &mut data, THERE, &mut there);
         if let Some(server) = &mut server {
             drain(server, now, &mut NoData, BACK, &mut back);
         }
-        // Next deadline. The client's last one is the end of TIMEWAIT, four minutes later.
+        // Wait for the next deadline. The client's last one is the end of TIMEWAIT, four minutes later.
         let deadlines = [client.poll_timeout(), server.as_ref().and_then(|server| server.poll_timeout())];
         let arrivals = [&there, &back].map(|path| path.front().map(|(at, ..)| *at));
         match deadlines.into_iter().chain(arrivals).flatten().min() {

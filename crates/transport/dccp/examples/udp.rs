@@ -1,10 +1,10 @@
-//! Two ends over UDP on this machine (RFC 6773): `cargo run --package headway-dccp --example udp`
+//! Both endpoints over UDP on this machine (RFC 6773): `cargo run --package headway-dccp --example udp`
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a program has a clock and sockets")]
 use headway_dccp::{ConnectionOptions, Endpoint, EndpointOptions, Outbox, Path, ServiceCode, State, Transmit};
 use headway_units::{Dialect, Ecn, Entropy, Instant, Options};
 use std::{error::Error, hash::BuildHasher, hash::RandomState, iter::from_fn, net::UdpSocket, time::Duration};
 
-/// A hash whose key the standard library has from the system.
+/// Random bits from the standard library, whose hash keys are seeded by the system.
 #[derive(Debug)]
 struct System;
 impl Entropy for System {
@@ -15,7 +15,7 @@ impl Entropy for System {
         Box::new(Self)
     }
 }
-/// So many datagrams of 1000 bytes.
+/// Number of datagrams of 1000 bytes to send.
 #[derive(Default)]
 struct Left(u32);
 impl Outbox for Left {
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let now = || Instant::from_nanos(start.elapsed().as_nanos() as u64);
     let sockets = [UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?];
     let path = Path::Udp { local: sockets[0].local_addr()?, remote: sockets[1].local_addr()? };
-    // The standard library's sockets know neither ECN nor segmentation.
+    // Sockets of the standard library support neither ECN nor segmentation offload.
     let options = ConnectionOptions { ecn: false, ..ConnectionOptions::preset(Dialect::Rfc) };
     let mut ends = [(); 2].map(|()| Endpoint::new(EndpointOptions { segments: 1, ..Default::default() }, System));
     ends[1].listen(now(), 5004, &options, &[ServiceCode(7)])?;
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             from_fn(|| end.poll_event()).for_each(|event| println!("{event:?}"));
         }
         if ends[0].outbox_mut(client).is_some_and(|left| left.0 == 0) {
-            ends[0].connection_mut(client).ok_or("it is over")?.close(now());
+            ends[0].connection_mut(client).ok_or("no connection")?.close(now());
         }
     }
     println!("{arrived} of 1000 datagrams arrived in {:.3} s", now().as_secs_f64());

@@ -1,34 +1,34 @@
-//! What an HC-Receiver keeps to write Ack Vectors (RFC 4340 sections 11.4.1 and 11.4.2, Appendix A).
+//! Ack Vector state of an HC-Receiver (RFC 4340 sections 11.4.1 and 11.4.2, Appendix A).
 //!
-//! The states of the packets in the Acknowledgement Window, in runs, newest first. An acknowledgement carries all of
-//! them. When the other end acknowledges a packet of ours that did, what that packet told is forgotten.
+//! The buffer holds the states of the packets in the Acknowledgement Window, in runs, newest first.
+//! An acknowledgement carries all of them. When the peer acknowledges one of our packets with a
+//! vector, the states that it reported are discarded.
 //!
-//! Departures from Appendix A: neighbouring runs of one state are always one run; no nonces are kept (RFC 8311); the
-//! newest packet is never forgotten, so that every acknowledgement can carry a vector.
+//! Departures from Appendix A: adjacent runs always have different states; nonces are not stored
+//! (RFC 8311); the newest packet is kept, so that every acknowledgement can carry a vector.
 
 use crate::{AckRun, AckState, AckVector, DccpOption, EncodeError, OptionWriter};
 use headway_units::{Ecn, Seq48};
 use std::collections::VecDeque;
 
-/// What an option has room for.
+/// Maximum size of an option's data, in bytes.
 const OPTION_BYTES: usize = 253;
-/// Two options: they leave half of the largest header to others.
+/// Maximum size of all vectors, in bytes: two options, which leave half of the largest header free.
 const MAX_BYTES: usize = 2 * OPTION_BYTES;
-/// What so many bytes tell of at most.
+/// Maximum number of packets in vectors of the maximum size.
 const MAX_PACKETS: u64 = (MAX_BYTES * AckRun::MAX_PACKETS as usize) as u64;
-/// Acknowledgements remembered.
+/// Maximum number of remembered acknowledgements.
 const MAX_RECORDS: usize = 512;
 
-/// The Ack Vector's store at a receiver of data.
+/// Buffer of Ack Vector state at a receiver of data.
 ///
-/// It holds what two Ack Vector options can tell: 506 bytes, 32384 packets at most. Beyond that the oldest states are
-/// forgotten; their packets were told of in as many acknowledgements as did not get through.
+/// Its limit is two Ack Vector options: 506 bytes or 32384 packets. The oldest states beyond it are
+/// discarded; many acknowledgements have reported them.
 #[derive(Clone, Debug, Default)]
 pub struct AckVectorBuffer {
     newest: Seq48,
-    /// Newest first, no two neighbours of one state.
+    /// Newest first; adjacent runs differ in state.
     runs: VecDeque<Run>,
-    /// How many packets they are.
     packets: u64,
     /// Oldest first.
     records: VecDeque<Record>,
@@ -46,30 +46,28 @@ impl Run {
     }
 }
 
-/// A packet of ours that carried a vector.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ours: Seq48,
-    /// It told the present state of this packet and of all older ones.
-    told: Seq48,
+    /// The vector reported the current state of this packet and of all older ones.
+    reported: Seq48,
 }
 
 impl AckVectorBuffer {
-    /// Of a connection that has received nothing.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An acknowledgeable packet has come: one whose options have been processed. Returns whether it is new; if not, it
-    /// is a duplicate, or so old that it cannot be told from one, and should be ignored (Appendix A.1.2).
+    /// Records an acknowledgeable packet, whose options have been processed. Returns whether it is new. Otherwise it is
+    /// a duplicate, or too old to be distinguished from one, and should be ignored (Appendix A.1.2).
     ///
-    /// A packet of which any copy was marked counts as marked: of the states that section 11.4.1 leaves open, that is
-    /// the one which hides no congestion.
+    /// A packet counts as marked if any copy was marked. Section 11.4.1 permits this; it never hides congestion.
     #[inline]
     pub fn received(&mut self, seq: Seq48, ecn: Ecn) -> bool {
         let state = if ecn == Ecn::Ce { AckState::ReceivedEcnMarked } else { AckState::Received };
-        // Most packets arrive in order, and none is marked.
+        // Fast path: most packets arrive in order and unmarked.
         if let Some(run) = self.runs.front_mut().filter(|run| run.state == state && seq == self.newest + 1) {
             run.packets += 1;
             self.packets += 1;
@@ -104,31 +102,31 @@ impl AckVectorBuffer {
         true
     }
 
-    /// The number that an acknowledgement with this vector acknowledges: the newest packet. `None` before the first.
+    /// Returns the acknowledgement number for this vector: the newest packet. `None` before the first.
     #[must_use]
     pub fn newest(&self) -> Option<Seq48> {
         (!self.runs.is_empty()).then_some(self.newest)
     }
 
-    /// What it holds as a controller reads it, from [`newest`](Self::newest) down: for carriers without options.
+    /// Returns the runs in a controller's form, from [`newest`](Self::newest) down, for carriers without options.
     pub fn runs(&self) -> impl Iterator<Item = headway_rate::Run> + '_ {
         self.runs
             .iter()
-            .map(|run| headway_rate::Run { arrival: crate::arrivals::fate(run.state), packets: run.packets })
+            .map(|run| headway_rate::Run { arrival: crate::arrivals::arrival_of(run.state), packets: run.packets })
     }
 
-    /// Bytes of the options that [`write`](Self::write) writes.
+    /// Returns the size of the options that [`write`](Self::write) writes, in bytes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         let bytes = self.bytes();
         bytes + 2 * bytes.div_ceil(OPTION_BYTES)
     }
 
-    /// Writes all of it as one Ack Vector option or two, for a packet that acknowledges [`newest`](Self::newest).
+    /// Writes the buffer as one or two Ack Vector options, for a packet that acknowledges [`newest`](Self::newest).
     ///
     /// # Errors
     ///
-    /// If there is no room; the writer may then hold the first option.
+    /// If the options do not fit; the first one may have been written.
     pub fn write(&self, writer: &mut OptionWriter<'_>) -> Result<(), EncodeError> {
         let (mut vector, mut len) = ([0; MAX_BYTES], 0);
         for run in &self.runs {
@@ -147,31 +145,31 @@ impl AckVectorBuffer {
             .try_for_each(|part| writer.push(DccpOption::AckVector(AckVector::new(false, part))))
     }
 
-    /// Our packet `ours` goes, with what was [written](Self::write) (Appendix A.2).
+    /// Records that our packet `ours` is sent with the [written](Self::write) vector (Appendix A.2).
     pub fn sent(&mut self, ours: Seq48) {
         if self.runs.is_empty() {
             return;
         }
         if self.records.len() >= MAX_RECORDS {
-            // Any of those on their way may be the next that the other end acknowledges: every other one will do, and
-            // none that told only what is forgotten anyway.
+            // Any outstanding packet may be acknowledged next, so every other record is kept,
+            // except those that reported only discarded states.
             let mut keep = false;
             self.records.retain(|record| {
                 keep = !keep;
-                keep && self.newest.distance_from(record.told) < self.packets
+                keep && self.newest.distance_from(record.reported) < self.packets
             });
         }
-        self.records.push_back(Record { ours, told: self.newest });
+        self.records.push_back(Record { ours, reported: self.newest });
     }
 
-    /// The other end acknowledges our packet `ours`: what it told need not be told again (Appendix A.3).
+    /// Discards the states that our packet `ours` reported, as the peer has acknowledged it (Appendix A.3).
     pub fn acknowledged(&mut self, ours: Seq48) {
         let Some(place) = self.records.iter().position(|record| record.ours == ours) else { return };
         let Some(record) = self.records.drain(..=place).next_back() else { return };
-        self.keep(self.newest.distance_from(record.told).max(1));
+        self.keep(self.newest.distance_from(record.reported).max(1));
     }
 
-    /// The run that holds the packet so far below the newest, and how many of its packets are newer.
+    /// Returns the run of the packet `depth` below the newest, and how many of its packets are newer.
     fn find(&self, depth: u64) -> Option<(usize, u64)> {
         let mut newer = 0;
         for (at, run) in self.runs.iter().enumerate() {
@@ -192,7 +190,6 @@ impl AckVectorBuffer {
         self.packets += packets;
     }
 
-    /// Gives the packet `seq` another state.
     fn change(&mut self, seq: Seq48, (at, newer): (usize, u64), state: AckState) {
         let old = self.runs[at];
         let older = old.packets - newer - 1;
@@ -207,15 +204,15 @@ impl AckVectorBuffer {
             self.join(at - 1);
         }
         self.trim();
-        // What was told of this packet before is not true any more (the end of Appendix A.3, to the packet).
+        // Earlier vectors reported another state of this packet (end of Appendix A.3, applied to single packets).
         for record in &mut self.records {
-            if !record.told.is_before(seq) {
-                record.told = seq - 1;
+            if !record.reported.is_before(seq) {
+                record.reported = seq - 1;
             }
         }
     }
 
-    /// Makes one run of this one and the next, if they are of one state.
+    /// Merges the run at `at` with the next older one if they have the same state.
     fn join(&mut self, at: usize) {
         if let Some(next) = self.runs.get(at + 1).copied()
             && next.state == self.runs[at].state
@@ -225,12 +222,11 @@ impl AckVectorBuffer {
         }
     }
 
-    /// Whether there may be too many: fewer bytes than this sum are needed. Most of the time it spares the exact one.
+    /// Returns whether the encoded size may exceed the limit. This upper bound is cheap.
     fn may_be_long(&self) -> bool {
         self.runs.len() + (self.packets / u64::from(AckRun::MAX_PACKETS)) as usize > MAX_BYTES
     }
 
-    /// Forgets the oldest that are too many.
     fn trim(&mut self) {
         self.keep(MAX_PACKETS);
         if self.may_be_long() {
@@ -238,13 +234,13 @@ impl AckVectorBuffer {
         }
     }
 
-    /// Forgets the oldest that do not fit into `room` bytes of options.
+    /// Discards the oldest states that do not fit into options of `room` bytes.
     pub(crate) fn shorten(&mut self, room: usize) {
         let options = if room > 2 + OPTION_BYTES { 2 } else { 1 };
         self.keep_bytes(room.saturating_sub(2 * options).max(1));
     }
 
-    /// Forgets the oldest of what takes more than so many bytes of vectors.
+    /// Discards the oldest states beyond `most` bytes of vectors.
     fn keep_bytes(&mut self, most: usize) {
         let mut bytes = self.bytes();
         while bytes > most
@@ -260,7 +256,7 @@ impl AckVectorBuffer {
         self.runs.iter().map(|run| run.bytes()).sum()
     }
 
-    /// Forgets all but the newest so many packets.
+    /// Discards all but the newest packets.
     fn keep(&mut self, packets: u64) {
         while self.packets > packets
             && let Some(run) = self.runs.back_mut()

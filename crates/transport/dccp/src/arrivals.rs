@@ -1,22 +1,23 @@
-//! What an HC-Sender is told of its packets, as its rate controller reads it.
+//! Reports of received packets, in the form of a rate controller.
 
 use crate::{AckState, AckVector, DropCode, DropRun};
 use headway_rate::{Arrival, Run};
 use headway_units::Seq48;
 
-/// What a packet has told of the packets that its receiver had sent: all runs go downwards from `newest`.
+/// Report about the packets of its receiver; all runs are from `newest` down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals<'a> {
-    /// The acknowledgement number.
+    /// Acknowledgement number.
     pub newest: Seq48,
-    /// Which have come (Ack Vectors, RFC 4340 section 11.4). One whose data was dropped has come.
+    /// Received packets (Ack Vectors, RFC 4340 section 11.4), including those whose data was dropped.
     pub runs: &'a [Run],
-    /// Whose data did not reach the program (Data Dropped, section 11.7).
+    /// Packets whose data did not reach the application (Data Dropped, section 11.7).
     pub dropped: &'a [DropRun],
 }
 
 impl Arrivals<'_> {
-    /// The packets whose data did not reach the program: the newest of each run, how many they are, and why.
+    /// Returns the packets whose data did not reach the application: the newest of each run, their
+    /// number, and the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (Seq48, u64, DropCode)> + '_ {
         let mut next = self.newest;
         self.dropped.iter().filter_map(move |run| {
@@ -28,15 +29,15 @@ impl Arrivals<'_> {
     }
 }
 
-/// Puts the Ack Vectors of a packet, which continue each other, into `runs`: from the packet's acknowledgement number
-/// downwards, neighbours of one fate in one run. The reserved state tells nothing, so its packets have not come yet.
+/// Merges the Ack Vectors of a packet, which continue each other, into `runs`, from the packet's
+/// acknowledgement number down. Adjacent runs differ. The reserved state counts as not received.
 ///
-/// A packet's options hold at most 1008 bytes, and so as many runs. Runs of several packets are combined as RFC 4340
-/// section 11.4.1 says by the controller, which alone knows what it was told before.
+/// The options of a packet have at most 1008 bytes, which bounds the number of runs. The controller
+/// combines the runs of several packets by RFC 4340 section 11.4.1, as it knows the earlier ones.
 pub fn arrivals<'a>(vectors: impl IntoIterator<Item = AckVector<'a>>, runs: &mut Vec<Run>) {
     runs.clear();
     for run in vectors.into_iter().flat_map(|vector| vector.runs()) {
-        let arrival = fate(run.state);
+        let arrival = arrival_of(run.state);
         match runs.last_mut() {
             Some(last) if last.arrival == arrival => last.packets += u64::from(run.packets),
             _ => runs.push(Run { arrival, packets: run.packets.into() }),
@@ -44,8 +45,7 @@ pub fn arrivals<'a>(vectors: impl IntoIterator<Item = AckVector<'a>>, runs: &mut
     }
 }
 
-/// What a state says to a controller.
-pub(crate) fn fate(state: AckState) -> Arrival {
+pub(crate) fn arrival_of(state: AckState) -> Arrival {
     match state {
         AckState::Received => Arrival::Received,
         AckState::ReceivedEcnMarked => Arrival::Marked,
@@ -63,7 +63,7 @@ mod tests {
         runs.iter().map(|run| (run.arrival, run.packets)).collect()
     }
 
-    /// The example of RFC 4340 section 11.4: 0,192,3,64,5.
+    /// Example of RFC 4340 section 11.4: 0,192,3,64,5.
     #[test]
     fn the_rfcs_example() {
         use Arrival::{Marked, NotReceived, Received};
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_are_one_and_the_reserved_state_is_nothing() {
+    fn runs_are_merged_and_the_reserved_state_is_not_received() {
         assert_eq!(read(&[&[63, 63, 0]]), [(Arrival::Received, 129)]);
         assert_eq!(read(&[&[0, 128 + 2, 192]]), [(Arrival::Received, 1), (Arrival::NotReceived, 4)]);
         assert_eq!(read(&[]), []);

@@ -1,58 +1,58 @@
-//! The Internet checksum over a pseudo-header and as much of the packet as CsCov says (RFC 4340 section 9).
+//! Internet checksum over a pseudo-header and the part of the packet that CsCov covers (RFC 4340 section 9).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where a packet comes from and goes to: what a pseudo-header is made of.
+/// Source and destination addresses of a packet, for its pseudo-header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {
-    /// Over IPv4.
+    /// IPv4 addresses.
     V4 {
-        /// The sender's address.
+        /// Address of the sender.
         source: Ipv4Addr,
-        /// The receiver's address.
+        /// Address of the receiver.
         destination: Ipv4Addr,
     },
-    /// Over IPv6.
+    /// IPv6 addresses.
     V6 {
-        /// The sender's address.
+        /// Address of the sender.
         source: Ipv6Addr,
-        /// The receiver's address.
+        /// Address of the receiver.
         destination: Ipv6Addr,
     },
 }
 
-/// What carries the packet, and so protects it.
+/// Protocol below DCCP, whose checksum may protect the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
-    /// IP, protocol 33: DCCP's own checksum counts.
+    /// IP, protocol 33: the DCCP checksum applies.
     Ip(Addresses),
-    /// UDP (RFC 6773 section 3.3): DCCP's checksum is sent as zero and ignored, UDP's protects everything.
+    /// UDP (RFC 6773 section 3.3): the DCCP checksum is sent as zero and ignored; the UDP checksum covers everything.
     Udp,
 }
 
-/// CsCov: how much of the application data the header's checksum covers (RFC 4340 section 9.2). The header and its
-/// options are always covered.
+/// Checksum coverage (CsCov) of the application data, 0 to 15 (RFC 4340 section 9.2). The header
+/// and its options are always covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CsCov(u8);
 
 impl CsCov {
-    /// All of the data.
+    /// Covers all data.
     pub const ALL: Self = Self(0);
-    /// None of the data.
+    /// Covers no data.
     pub const NONE: Self = Self(1);
 
-    /// The coverage with this number: 0 all, `n` from 1 to 15 the first `4 * (n - 1)` bytes.
+    /// Creates a coverage: 0 all, `n` from 1 to 15 the first `4 * (n - 1)` bytes; `None` above 15.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number < 16 { Some(Self(number)) } else { None }
     }
-    /// The four bits of the header, 0 to 15.
+    /// Returns the value of the header field, 0 to 15.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// How many of `data_len` bytes are covered; `None` if there are fewer than this coverage asks for, which makes
-    /// the packet invalid.
+    /// Returns how many of `data_len` bytes are covered; `None` if there are fewer than required,
+    /// which makes the packet invalid.
     #[must_use]
     pub const fn covered(self, data_len: usize) -> Option<usize> {
         match self.0 {
@@ -63,21 +63,18 @@ impl CsCov {
     }
 }
 
-/// The IP protocol number of DCCP.
 pub(crate) const DCCP: u8 = 33;
-/// The IP protocol number of UDP.
 pub(crate) const UDP: u8 = 17;
 
 impl Addresses {
-    /// The folded one's complement sum of the pseudo-header and of `covered`, in the byte order of the wire. `length`
-    /// is that of the whole packet, however much of it is covered. A packet whose checksum field is right sums up to
-    /// `0xffff`, in either byte order.
+    /// Returns the folded one's complement sum of the pseudo-header and of `covered`, in network byte order. `length`
+    /// is that of the whole packet, also with partial coverage. With a correct checksum field the sum is `0xffff`.
     pub(crate) fn sum(&self, protocol: u8, length: u32, covered: &[u8]) -> [u8; 2] {
         let pseudo = match self {
             Self::V4 { source, destination } => add(&source.octets()) + add(&destination.octets()),
             Self::V6 { source, destination } => add(&source.octets()) + add(&destination.octets()),
         };
-        // IPv4 has 16 bits of length behind the protocol, IPv6 32 bits before it: the sums are equal.
+        // IPv4 has a 16-bit length after the protocol, IPv6 a 32-bit length before it: the sums are equal.
         let mut sum = pseudo + add(&length.to_be_bytes()) + add(&[0, 0, 0, protocol]) + add(covered);
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
@@ -85,14 +82,14 @@ impl Addresses {
         (sum as u16).to_ne_bytes()
     }
 
-    /// What belongs into the checksum field, which is zero in `covered`.
+    /// Returns the value of the checksum field, which must be zero in `covered`.
     pub(crate) fn checksum(&self, protocol: u8, length: u32, covered: &[u8]) -> [u8; 2] {
         self.sum(protocol, length, covered).map(|byte| !byte)
     }
 }
 
-/// The sum of 32-bit words in the machine's own byte order, zeros behind: a one's complement sum does not care about
-/// the order until it is folded (RFC 1071 section 2).
+/// Returns the sum of 32-bit words in native byte order, padded with zeros. The byte order of a
+/// one's complement sum matters only when it is folded (RFC 1071 section 2).
 fn add(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
@@ -112,7 +109,7 @@ mod tests {
         destination: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2),
     };
 
-    /// The sum of RFC 1071 section 3: 0001 f203 f4f5 f6f7 is ddf2.
+    /// Sum of RFC 1071 section 3: 0001 f203 f4f5 f6f7 is ddf2.
     #[test]
     fn worked_example_of_rfc_1071() {
         let mut sum = add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
@@ -122,7 +119,7 @@ mod tests {
         assert_eq!((sum as u16).to_ne_bytes(), [0xdd, 0xf2]);
     }
 
-    /// By hand: the pseudo-header c000 0201 c000 0202 0021 0024 sums up to 1_8448, that is 8449.
+    /// By hand: the pseudo-header c000 0201 c000 0202 0021 0024 has the sum 1_8448, folded 8449.
     #[test]
     fn pseudo_header_of_ipv4() {
         assert_eq!(V4.sum(DCCP, 36, &[]), [0x84, 0x49]);
@@ -138,7 +135,7 @@ mod tests {
         assert_eq!(CsCov::new(16), None);
     }
 
-    /// The definition, 16 bits at a time.
+    /// Reference implementation with 16-bit words.
     fn slowly(addresses: &Addresses, protocol: u8, covered: &[u8]) -> u16 {
         let mut bytes = match addresses {
             Addresses::V4 { source, destination } => [source.octets(), destination.octets()].concat(),
@@ -159,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fast_is_slow(bytes in prop::collection::vec(any::<u8>(), 0..100), six: bool) {
+        fn the_checksum_matches_the_reference(bytes in prop::collection::vec(any::<u8>(), 0..100), six: bool) {
             let addresses = if six { V6 } else { V4 };
             let sum = addresses.sum(DCCP, bytes.len() as u32, &bytes);
             prop_assert_eq!(u16::from_be_bytes(sum), slowly(&addresses, DCCP, &bytes));

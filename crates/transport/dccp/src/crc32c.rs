@@ -1,12 +1,12 @@
-//! CRC-32c (Castagnoli), which the Data Checksum option holds (RFC 4340 section 9.3, RFC 3309).
+//! CRC-32c (Castagnoli) of the Data Checksum option (RFC 4340 section 9.3, RFC 3309).
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 
-/// Sixteen bytes at a time.
+/// Table for 16 bytes at a time.
 static CRC_32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
-/// The CRC-32c of a packet's application data area, as [`DataChecksum`](crate::DccpOption::DataChecksum) holds it;
-/// that of no data is 0 (RFC 4340 section 9.3).
+/// Returns the CRC-32c of a packet's application data area, as in
+/// [`DataChecksum`](crate::DccpOption::DataChecksum); 0 without data (RFC 4340 section 9.3).
 #[must_use]
 pub fn crc32c(data: &[u8]) -> u32 {
     CRC_32C.checksum(data)
@@ -16,7 +16,7 @@ pub fn crc32c(data: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The check value of the CRC's definition, the examples of RFC 3720 appendix B.4, and RFC 4340's rule for no data.
+    /// Check value of the CRC's definition, examples of RFC 3720 appendix B.4, and RFC 4340's value for no data.
     #[test]
     fn known_values() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

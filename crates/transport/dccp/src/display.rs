@@ -1,10 +1,10 @@
-//! Packets on one line, as in the info column of Wireshark and tshark, and their options behind it.
+//! One-line display of packets and their options, as in the info column of Wireshark and tshark.
 
 use crate::number::SequenceNumber;
 use crate::{AckState, Body, CcidOption, DccpOption, FeatureAction, FeatureOption, Packet, Reset};
 use std::fmt::{self, Display, Formatter};
 
-/// `50000 → 5004 [DataAck] Seq=12 (Ack=5) CCVal=3 Len=200 | Timestamp(488250) NDP(1)`: what is zero is left out.
+/// Formats `50000 → 5004 [DataAck] Seq=12 (Ack=5) CCVal=3 Len=200 | Timestamp(488250) NDP(1)`; zero fields are omitted.
 impl<N: SequenceNumber> Display for Packet<'_, N> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (source, destination) = (self.source_port, self.destination_port);
@@ -42,7 +42,7 @@ impl<N: SequenceNumber> Display for Packet<'_, N> {
     }
 }
 
-/// `code=Option Error`, and its data if there is any.
+/// Formats `code=Option Error`, and the data unless it is zero.
 impl Display for Reset {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "code={}", self.code)?;
@@ -54,8 +54,8 @@ impl Display for Reset {
     }
 }
 
-/// The option's name and value. Types 192 to 195 are taken for CCID 3's and 4's, as tshark does, since a packet does not
-/// tell its CCIDs.
+/// Formats the option's name and value. Types 192 to 195 are shown as those of CCID 3 and 4, as in
+/// tshark, because a packet does not identify its CCIDs.
 impl Display for DccpOption<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,7 +127,7 @@ impl Display for CcidOption<'_> {
     }
 }
 
-/// As the RFC writes it: `ChangeR(CCID 3,2)`.
+/// Formats the option as the RFC does: `ChangeR(CCID 3,2)`.
 impl Display for FeatureOption<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let action = match self.action {

@@ -1,156 +1,156 @@
-//! Why bytes are no packet, and why a packet cannot become bytes.
+//! Errors of decoding and encoding packets.
 
 use crate::PacketType;
 use thiserror::Error;
 
-/// Why bytes are not a DCCP packet.
+/// Reason why bytes are not a DCCP packet.
 ///
-/// Whatever it is, the packet is ignored: none of its options is processed, it is not acknowledged, and no Reset
-/// answers it (RFC 4340 section 8.5 step 1; sections 5.1, 9.1 and 9.2). The error only tells an operator why.
+/// Such a packet is ignored: its options are not processed, it is not acknowledged, and no Reset answers it (RFC 4340
+/// section 8.5 step 1; sections 5.1, 9.1 and 9.2). The error is only for diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PacketError {
-    /// Shorter than the shortest header.
+    /// The packet is shorter than the shortest header.
     #[error("the packet ends at byte {len}; the shortest DCCP header has 12 bytes (RFC 4340 section 5.1)")]
     TooShort {
-        /// Bytes there are.
+        /// Size of the packet, in bytes.
         len: usize,
     },
-    /// The type is one of the reserved numbers.
-    #[error("byte 8: packet type {number} is reserved; known are 0 (Request) to 10 (Listen) (RFC 4340 section 5.1)")]
+    /// The packet type is reserved.
+    #[error("byte 8: packet type {number} is reserved; expected 0 (Request) to 10 (Listen) (RFC 4340 section 5.1)")]
     UnknownType {
-        /// The type, 11 to 15.
+        /// Packet type, 11 to 15.
         number: u8,
     },
-    /// X = 0 on a type that must have 48-bit numbers.
-    #[error("byte 8: a {kind} has X = 0; only Data, Ack and DataAck may (RFC 4340 section 5.1)")]
+    /// X is 0 on a type that requires 48-bit sequence numbers.
+    #[error("byte 8: X is 0 on a {kind} packet; expected 1, except on Data, Ack and DataAck (RFC 4340 section 5.1)")]
     ShortNumbers {
-        /// The packet's type.
+        /// Packet type.
         kind: PacketType,
     },
-    /// The data would begin inside the header.
+    /// Data Offset points into the header.
     #[error(
-        "byte 4: Data Offset is {offset} words, but the header of this {kind} has {minimum} (RFC 4340 section 5.1)"
+        "byte 4: Data Offset is {offset} words; the header of a {kind} packet has {minimum} (RFC 4340 section 5.1)"
     )]
     DataOffsetTooSmall {
-        /// The packet's type.
+        /// Packet type.
         kind: PacketType,
         /// Data Offset, in 32-bit words.
         offset: u8,
-        /// The words that this type needs.
+        /// Header length of this type, in 32-bit words.
         minimum: usize,
     },
-    /// The data would begin behind the packet.
-    #[error("byte 4: Data Offset is {offset} words, but the packet ends at byte {len} (RFC 4340 section 5.1)")]
+    /// Data Offset points beyond the packet.
+    #[error("byte 4: Data Offset is {offset} words; the packet ends at byte {len} (RFC 4340 section 5.1)")]
     DataOffsetTooLarge {
         /// Data Offset, in 32-bit words.
         offset: u8,
-        /// Bytes of the packet.
+        /// Size of the packet, in bytes.
         len: usize,
     },
-    /// More data is to be covered than there is.
-    #[error("byte 5: CsCov {cscov} covers {} bytes of data, but there are {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
+    /// The checksum coverage exceeds the data.
+    #[error("byte 5: CsCov {cscov} covers {} bytes of data; the packet has {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
     Coverage {
         /// CsCov, 2 to 15.
         cscov: u8,
-        /// Bytes of application data.
+        /// Size of the application data, in bytes.
         data_len: usize,
     },
     /// The checksum is wrong.
-    #[error("byte 6: the checksum is {found:#06x}; it should be {wanted:#06x} (RFC 4340 section 9.1)")]
+    #[error("byte 6: the checksum is {found:#06x}; expected {wanted:#06x} (RFC 4340 section 9.1)")]
     Checksum {
-        /// What the packet says.
+        /// Checksum in the packet.
         found: u16,
-        /// What its bytes and addresses give.
+        /// Checksum of its bytes and addresses.
         wanted: u16,
     },
 }
 
-/// Why a UDP datagram does not carry a DCCP packet. It is dropped (RFC 6773 section 3.3).
+/// Reason why a UDP datagram carries no DCCP packet. It is dropped (RFC 6773 section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DatagramError {
-    /// Too short for both headers.
+    /// The datagram is shorter than both headers.
     #[error("the datagram ends at byte {len}; UDP and the shortest DCCP header have 20 bytes (RFC 6773 section 3.3)")]
     TooShort {
-        /// Bytes there are.
+        /// Size of the datagram, in bytes.
         len: usize,
     },
-    /// The UDP length does not fit.
-    #[error("byte 4: the UDP length is {length}; it should be 20 to {available} (RFC 6773 section 3.3)")]
+    /// The UDP length is invalid.
+    #[error("byte 4: the UDP length is {length}; expected 20 to {available} (RFC 6773 section 3.3)")]
     Length {
-        /// What the UDP header says.
+        /// Length in the UDP header, in bytes.
         length: u16,
-        /// Bytes there are, with the UDP header.
+        /// Size of the datagram with its UDP header, in bytes.
         available: usize,
     },
     /// The UDP checksum is missing.
-    #[error("byte 6: the UDP checksum is zero, which UDP that carries DCCP must not have (RFC 6773 section 3.3)")]
+    #[error("byte 6: the UDP checksum is zero; DCCP over UDP requires one (RFC 6773 section 3.3)")]
     NoChecksum,
     /// The UDP checksum is wrong.
-    #[error("byte 6: the UDP checksum is {found:#06x}; it should be {wanted:#06x} (RFC 6773 section 3.3)")]
+    #[error("byte 6: the UDP checksum is {found:#06x}; expected {wanted:#06x} (RFC 6773 section 3.3)")]
     Checksum {
-        /// What the datagram says.
+        /// Checksum in the datagram.
         found: u16,
-        /// What its bytes and addresses give.
+        /// Checksum of its bytes and addresses.
         wanted: u16,
     },
-    /// What it carries is no packet.
-    #[error("behind the UDP header: {0}")]
+    /// The payload is not a DCCP packet.
+    #[error("after the UDP header: {0}")]
     Packet(#[from] PacketError),
 }
 
-/// Why a packet or an option cannot be written: the caller's mistake, or a buffer that is too small.
+/// Reason why a packet or an option cannot be encoded: an invalid value, or a small buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// The buffer is too small.
     #[error("{needed} bytes are needed, but the buffer has {available}")]
     NoRoom {
-        /// Bytes needed.
+        /// Number of bytes needed.
         needed: usize,
-        /// Bytes there are.
+        /// Size of the buffer, in bytes.
         available: usize,
     },
-    /// Data Offset cannot say where the data begins.
-    #[error("the header would have {len} bytes; with all options it has 1020 at most (RFC 4340 section 5.1)")]
+    /// The header exceeds the range of Data Offset.
+    #[error("the header needs {len} bytes with its options; the maximum is 1020 (RFC 4340 section 5.1)")]
     HeaderTooLong {
-        /// Bytes of the header with its options.
+        /// Size of the header with its options, in bytes.
         len: usize,
     },
-    /// The packet is longer than a datagram can be.
-    #[error("the packet would have {len} bytes; the length in checksums and in UDP has 16 bits: {most} at most")]
+    /// The packet exceeds the maximum size of a datagram.
+    #[error("the packet needs {len} bytes; the maximum is {most}, since lengths in checksums and UDP have 16 bits")]
     PacketTooLong {
-        /// Bytes of the packet.
+        /// Size of the packet, in bytes.
         len: usize,
-        /// The most that are allowed.
+        /// Maximum size, in bytes.
         most: usize,
     },
-    /// A short sequence number on a type that must have a long one.
-    #[error("a {kind} must have 48-bit sequence numbers (RFC 4340 section 5.1)")]
+    /// The sequence number is short on a type that requires a long one.
+    #[error("{kind} packets need 48-bit sequence numbers (RFC 4340 section 5.1)")]
     ShortNumbers {
-        /// The packet's type.
+        /// Packet type.
         kind: PacketType,
     },
-    /// More data is to be covered than there is.
-    #[error("CsCov {cscov} covers {} bytes of data, but there are {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
+    /// The checksum coverage exceeds the data.
+    #[error("CsCov {cscov} covers {} bytes of data; the packet has {data_len} (RFC 4340 section 9.2)", (cscov - 1) * 4)]
     Coverage {
         /// CsCov, 2 to 15.
         cscov: u8,
-        /// Bytes of application data.
+        /// Size of the application data, in bytes.
         data_len: usize,
     },
-    /// The option's data is too long for its length byte.
-    #[error("option {option} would have {len} bytes of data; an option has 253 at most (RFC 4340 section 5.8)")]
+    /// The data of an option exceeds its maximum.
+    #[error("option {option} needs {len} bytes of data; the maximum is 253 (RFC 4340 section 5.8)")]
     OptionTooLong {
-        /// The option's type.
+        /// Option type.
         option: u8,
-        /// Bytes of data.
+        /// Size of the data, in bytes.
         len: usize,
     },
-    /// The option's value has no form on the wire.
-    #[error("option {option} cannot hold this: it should be {wanted}")]
+    /// The value of an option cannot be encoded.
+    #[error("option {option} cannot encode the value; expected {wanted}")]
     OptionValue {
-        /// The option's type.
+        /// Option type.
         option: u8,
-        /// What would be right.
+        /// Valid values.
         wanted: &'static str,
     },
 }

@@ -3,67 +3,67 @@
 use headway_rate::Terms;
 use std::fmt;
 
-/// A feature's number (RFC 4340 section 6.4, Table 4).
+/// Feature number (RFC 4340 section 6.4, Table 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Feature(pub u8);
 
-/// A congestion control identifier (RFC 4340 section 10): the value of [`Feature::CCID`].
+/// Congestion control identifier (RFC 4340 section 10): the value of [`Feature::CCID`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ccid(pub u8);
 
 impl Ccid {
-    /// TCP-like (RFC 4341), with which every connection begins.
+    /// TCP-like (RFC 4341), the initial CCID of every connection.
     pub const TCP_LIKE: Self = Self(2);
     /// TFRC (RFC 4342).
     pub const TFRC: Self = Self(3);
     /// TFRC for small packets (RFC 5622).
     pub const TFRC_SP: Self = Self(4);
 
-    /// Whether this number is for experiments: 248 to 254 (RFC 4340 section 19.5).
+    /// Returns whether the number is experimental: 248 to 254 (RFC 4340 section 19.5).
     #[must_use]
     pub const fn is_experimental(self) -> bool {
         matches!(self.0, 248..=254)
     }
 }
 
-/// How the two ends come to one value (RFC 4340 section 6.3).
+/// Rule by which both endpoints agree on a value (RFC 4340 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconciliation {
-    /// Each option holds a list of one-byte values; the server's first that the client also names is taken.
+    /// Each option holds a list of one-byte values; the result is the server's first value that the client also lists.
     ServerPriority,
-    /// Each option holds one value, which the feature's location alone decides.
+    /// Each option holds one value, which the feature location decides.
     NonNegotiable,
 }
 
 impl Feature {
-    /// Which CCID the half-connection uses.
+    /// CCID of the half-connection.
     pub const CCID: Self = Self(1);
-    /// Whether short sequence numbers may be sent (section 7.6.1). This endpoint declines: what they save is not worth the
-    /// easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
+    /// Whether short sequence numbers may be sent (section 7.6.1). This implementation declines: the savings do not
+    /// justify easier attacks (section 7.5.5), and fast connections should not use them (section 7.6.2).
     pub const ALLOW_SHORT_SEQNOS: Self = Self(2);
-    /// W, six bytes, 32 to 2^46 - 1 (section 7.5.2).
+    /// Sequence Window W, six bytes, 32 to 2^46 - 1 (section 7.5.2).
     pub const SEQUENCE_WINDOW: Self = Self(3);
-    /// Whether the feature's location cannot read ECN marks (section 12.1).
+    /// Whether the feature location cannot read ECN marks (section 12.1).
     pub const ECN_INCAPABLE: Self = Self(4);
-    /// Data packets an acknowledgement, two bytes (section 11.3).
+    /// Data packets per acknowledgement, two bytes (section 11.3).
     pub const ACK_RATIO: Self = Self(5);
     /// Whether Ack Vectors are sent (section 11.5).
     pub const SEND_ACK_VECTOR: Self = Self(6);
     /// Whether NDP Counts are sent (section 7.7.2).
     pub const SEND_NDP_COUNT: Self = Self(7);
-    /// The least checksum coverage that is accepted (section 9.2.1).
+    /// Minimum accepted checksum coverage (section 9.2.1).
     pub const MINIMUM_CHECKSUM_COVERAGE: Self = Self(8);
-    /// Whether Data Checksums are checked (section 9.3.1).
+    /// Whether Data Checksums are verified (section 9.3.1).
     pub const CHECK_DATA_CHECKSUM: Self = Self(9);
-    /// The rate of each scale, of an experimental CCID whose halves agree on [terms](headway_rate::Terms): up to 252 bytes, located at the
-    /// HC-Sender (section 10.3).
+    /// Rate of each scale, up to 252 bytes, for an experimental CCID whose halves agree on
+    /// [terms](headway_rate::Terms); located at the HC-Sender (section 10.3).
     pub const SCALES: Self = Self(128);
-    /// The rules by which the HC-Receiver of such a CCID chooses a scale, also located at the HC-Sender.
+    /// Rules by which the HC-Receiver of such a CCID chooses a scale, also located at the HC-Sender.
     pub const SCALE_RULES: Self = Self(129);
-    /// Whether CCID 3's receiver sends Loss Event Rates (RFC 4342 section 8.4).
+    /// Whether the receiver of CCID 3 sends Loss Event Rates (RFC 4342 section 8.4).
     pub const SEND_LOSS_EVENT_RATE: Self = Self(192);
 
-    /// The rule by which values are reconciled; `None` for a feature that this crate does not know.
+    /// Returns the reconciliation rule; `None` for an unknown feature.
     #[must_use]
     pub const fn reconciliation(self) -> Option<Reconciliation> {
         match self {
@@ -72,8 +72,8 @@ impl Feature {
             _ => None,
         }
     }
-    /// The value before any negotiation; `None` for a feature that this crate does not know, and for [`SCALES`](Self::SCALES), whose value is
-    /// no number.
+    /// Returns the value before any negotiation; `None` for an unknown feature, and for
+    /// [`SCALES`](Self::SCALES), whose value is not a number.
     #[must_use]
     pub const fn initial(self) -> Option<u64> {
         match self {
@@ -83,24 +83,25 @@ impl Feature {
             _ => None,
         }
     }
-    /// Whether every DCCP must understand it: an empty Confirm for it is an Option Error (section 6.6.7).
+    /// Returns whether every implementation must support it: an empty Confirm for it is an Option
+    /// Error (section 6.6.7).
     #[must_use]
     pub const fn is_required(self) -> bool {
         matches!(self, Self::CCID | Self::ALLOW_SHORT_SEQNOS | Self::SEQUENCE_WINDOW)
     }
-    /// Whether its meaning depends on a CCID (128 to 255, section 10.3).
+    /// Returns whether its meaning depends on a CCID (128 to 255, section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128
     }
 
-    /// Whether it is one of the [terms](headway_rate::Terms) of a controller.
+    /// Returns whether it is one of the [terms](headway_rate::Terms) of a controller.
     pub(crate) const fn is_of_terms(self) -> bool {
         matches!(self, Self::SCALES | Self::SCALE_RULES)
     }
 
-    /// Whether `value` is one value that a non-negotiable feature may have. Ack Ratio 0 is accepted: section 6.6.8 calls
-    /// it invalid, but section 11.3 gives it the meaning "unused", and Linux sends it.
+    /// Returns whether a non-negotiable feature may have this value. Ack Ratio 0 is accepted:
+    /// section 6.6.8 calls it invalid, but section 11.3 defines it as "unused", and Linux sends it.
     fn allows(self, value: &[u8]) -> bool {
         match (self, value) {
             (Self::SEQUENCE_WINDOW, [a, b, c, d, e, f]) => {
@@ -114,7 +115,7 @@ impl Feature {
     }
 }
 
-/// As the RFC's table names it, in one word.
+/// Formats the name of the RFC's table, in one word.
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
@@ -135,22 +136,22 @@ impl fmt::Display for Feature {
     }
 }
 
-/// Which of the four negotiation options it is. L options come from the feature's location, R options from the other end.
+/// Type of a negotiation option. L options are from the feature location, R options from the feature remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FeatureAction {
-    /// The location asks for a value of its own feature.
+    /// The feature location requests a value.
     ChangeL = 32,
-    /// The location confirms.
+    /// The feature location confirms a value.
     ConfirmL = 33,
-    /// The other end asks for a value.
+    /// The feature remote requests a value.
     ChangeR = 34,
-    /// The other end confirms.
+    /// The feature remote confirms a value.
     ConfirmR = 35,
 }
 
 impl FeatureAction {
-    /// The Confirm that answers this Change; `None` for a Confirm.
+    /// Returns the Confirm that answers this Change; `None` for a Confirm.
     #[must_use]
     pub const fn confirm(self) -> Option<Self> {
         match self {
@@ -159,32 +160,32 @@ impl FeatureAction {
             Self::ConfirmL | Self::ConfirmR => None,
         }
     }
-    /// Whether this is Change L or Change R.
+    /// Returns whether this is Change L or Change R.
     #[must_use]
     pub const fn is_change(self) -> bool {
         matches!(self, Self::ChangeL | Self::ChangeR)
     }
-    /// The option's type on the wire, 32 to 35.
+    /// Returns the option type on the wire, 32 to 35.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
     }
 }
 
-/// A Change or Confirm option (RFC 4340 sections 6.1 and 6.2).
+/// Change or Confirm option (RFC 4340 sections 6.1 and 6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureOption<'a> {
-    /// Which of the four.
+    /// Type of the option.
     pub action: FeatureAction,
-    /// The feature it is about.
+    /// Feature that is negotiated.
     pub feature: Feature,
-    /// A Change's preferences; a Confirm's value and then its sender's preferences; for a non-negotiable feature one
-    /// value in its whole length. Empty on a Confirm: the feature or its value was not understood.
+    /// Preferences of a Change; value and preferences of a Confirm; the complete value of a
+    /// non-negotiable feature. Empty on a Confirm: the feature or value was not understood.
     pub values: &'a [u8],
 }
 
 impl FeatureOption<'_> {
-    /// The value of a non-negotiable feature, as a number.
+    /// Returns the value of a non-negotiable feature as a number.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let known = self.feature.reconciliation() == Some(Reconciliation::NonNegotiable);
@@ -192,8 +193,8 @@ impl FeatureOption<'_> {
             .then(|| self.values.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// Whether the option's form is one that its feature can have (section 6.6.8). An unknown feature can have any
-    /// value; a Change needs one.
+    /// Returns whether the option is valid for its feature (section 6.6.8). An unknown feature may
+    /// have any value; a Change must have one.
     pub(crate) fn is_well_formed(&self) -> bool {
         let from_location = matches!(self.action, FeatureAction::ChangeL | FeatureAction::ConfirmR);
         match (self.values, self.feature.reconciliation()) {

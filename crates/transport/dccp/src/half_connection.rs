@@ -1,19 +1,19 @@
-//! To which half-connection, and so to which CCID, a CCID-specific number belongs (RFC 4340 section 10.3).
+//! Half-connection, and thus CCID, of a CCID-specific number (RFC 4340 section 10.3).
 
 use crate::{Feature, FeatureAction, ResetCode};
 
-/// One direction of a connection, as seen from a packet: its data flows along with the packet, or against it.
+/// Direction of data relative to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HalfConnection {
-    /// The packet's sender is the half-connection's data sender (HC-Sender).
+    /// The packet's sender is the data sender (HC-Sender).
     Forward,
-    /// The packet's sender is the half-connection's data receiver (HC-Receiver).
+    /// The packet's sender is the data receiver (HC-Receiver).
     Reverse,
 }
 
 impl HalfConnection {
-    /// That of an option: types 128 to 191 are sent by an HC-Sender, 192 to 255 by an HC-Receiver. `None` for the options
-    /// of every CCID.
+    /// Returns the half-connection of an option: types 128 to 191 are sent by an HC-Sender, 192 to
+    /// 255 by an HC-Receiver. `None` for options of all CCIDs.
     #[must_use]
     pub const fn of_option(number: u8) -> Option<Self> {
         match number {
@@ -22,13 +22,14 @@ impl HalfConnection {
             _ => None,
         }
     }
-    /// That of a Reset: codes 128 to 191 are sent by an HC-Sender, 192 to 255 by an HC-Receiver. `None` for other codes.
+    /// Returns the half-connection of a Reset: codes 128 to 191 are sent by an HC-Sender, 192 to
+    /// 255 by an HC-Receiver. `None` for other codes.
     #[must_use]
     pub const fn of_reset(code: ResetCode) -> Option<Self> {
         Self::of_option(code.0)
     }
-    /// That of a negotiation: features 128 to 191 are located at an HC-Sender, 192 to 255 at an HC-Receiver, and L options
-    /// are sent by the location. `None` for the features of every CCID.
+    /// Returns the half-connection of a negotiation: features 128 to 191 are located at an HC-Sender, 192 to 255 at an
+    /// HC-Receiver, and L options are sent by the location. `None` for features of all CCIDs.
     #[must_use]
     pub const fn of_feature(action: FeatureAction, feature: Feature) -> Option<Self> {
         let by_location = matches!(action, FeatureAction::ChangeL | FeatureAction::ConfirmL);
@@ -46,7 +47,7 @@ mod tests {
     use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
     use HalfConnection::{Forward, Reverse};
 
-    /// The table of RFC 4340 section 10.3: for packets A > B the half-connection A-to-B is the forward one.
+    /// Table of RFC 4340 section 10.3: for packets A > B, the half-connection A-to-B is the forward one.
     #[test]
     fn the_rfcs_table() {
         assert_eq!([128, 192, 127].map(HalfConnection::of_option), [Some(Forward), Some(Reverse), None]);

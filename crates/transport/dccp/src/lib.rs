@@ -2,19 +2,19 @@
 //!
 //! # The wire
 //!
-//! - [`Packet`]: every type of RFC 4340 and the Listen of RFC 5596, taken from bytes by [`Packet::decode`] and turned into
-//!   bytes by [`Packet::encode`]. What is no packet is a [`PacketError`], and always ignored.
-//! - [`OptionArea`]: a packet's options. [`OptionArea::process`] applies the rules of RFC 4340 section 5.8, those of
-//!   Mandatory included, and says of each bad option what is to be done; [`OptionWriter`] writes them.
-//! - [`CcidOption`]: the options of CCID 3 and 4, whose numbers mean something only under those CCIDs.
-//! - [`AckVectorBuffer`] and [`arrivals`]: what has come, kept by a receiver of data, and read by its sender.
+//! - [`Packet`]: all types of RFC 4340 and the Listen of RFC 5596, decoded by [`Packet::decode`] and encoded by
+//!   [`Packet::encode`]. Invalid packets cause a [`PacketError`] and are always ignored.
+//! - [`OptionArea`]: options of a packet. [`OptionArea::process`] applies the rules of RFC 4340 section 5.8, including
+//!   Mandatory, and returns the reaction to each invalid option; [`OptionWriter`] encodes them.
+//! - [`CcidOption`]: options of CCID 3 and 4, whose numbers depend on the CCID.
+//! - [`AckVectorBuffer`] and [`arrivals`]: received packets, as stored by a receiver of data and read by its sender.
 //! - [`UdpPorts`]: DCCP inside UDP (RFC 6773).
 //!
 //! # Connections
 //!
-//! [`Connection`] is one end of a connection, [`Listener`] a server's port. Whoever drives them, a simulator or a socket, runs
-//! the same loop: in, drain, next deadline. Data comes from an [`Outbox`]: one's own, or a [`MediaOutbox`], which knows priority and
-//! expiry.
+//! [`Connection`] is one endpoint of a connection, [`Listener`] a listening port. Their driver, a simulator or a
+//! socket, runs a loop: handle received packets, poll packets and events, wait for the next deadline. Data is read from
+//! an [`Outbox`]: an application's own, or a [`MediaOutbox`] with priority and expiry.
 //!
 //! ```
 //! use headway_dccp::{Connection, ConnectionExpert, ConnectionOptions, Decoded, Listener, NoData, Outcome, Path, Ports, ServiceCode, State};
@@ -27,7 +27,7 @@
 //! let mut client = Connection::connect(now, &options, ports, service, Random::new(1, "client"));
 //! let mut listener = Listener::new(now, &options, &[service], Random::new(2, "server"));
 //!
-//! // The Request reaches the server; from then on the client's packets are the connection's.
+//! // The Request creates the server's connection, which handles further packets of the client.
 //! let mut outbox = NoData;
 //! let request = client.poll_transmit(now, &mut outbox).map(|out| Decoded::Long(out.packet));
 //! let Some(Outcome::Accepted(mut server, _)) =
@@ -35,7 +35,7 @@
 //! else {
 //!     return;
 //! };
-//! // In: handle what comes. Drain: ask both for packets until there are none. Next deadline: poll_timeout().
+//! // Exchange packets until there are none. A driver then waits until poll_timeout().
 //! while server.state() != State::Open {
 //!     while let Some(out) = server.poll_transmit(now, &mut NoData) {
 //!         client.handle(now, out.ecn, &Decoded::Long(out.packet));
@@ -48,9 +48,9 @@
 //!
 //! # Endpoints
 //!
-//! [`Endpoint`] is what a program with sockets wants: all connections and listeners behind them, by the addresses ([`Path`]) and ports
-//! of their packets, with an [`Outbox`] each. Datagrams go in and come out as bytes; what comes for the application is handed over
-//! where it lies. It is driven by the same loop, and `examples/udp.rs` is the whole of it.
+//! [`Endpoint`] is for programs with sockets: it holds all connections and listeners by the addresses ([`Path`]) and
+//! ports of their packets, with an [`Outbox`] each. Datagrams are passed as bytes, and received data is returned
+//! without a copy. Its driver runs the same loop; `examples/udp.rs` is a complete one.
 #![forbid(unsafe_code)]
 
 mod ack_vector_buffer;
@@ -89,7 +89,7 @@ pub use endpoint::{
 pub use error::{DatagramError, EncodeError, PacketError};
 pub use feature::{Ccid, Feature, FeatureAction, FeatureOption, Reconciliation};
 pub use half_connection::HalfConnection;
-pub use media_outbox::{Fate, GivenUp, MediaOutbox, Pushed, next_of, told};
+pub use media_outbox::{Fate, GivenUp, MediaOutbox, Pushed, next_of, reported_packets};
 pub use number::SequenceNumber;
 pub use options::{
     AckRun, AckState, AckVector, Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets,

@@ -1,10 +1,10 @@
-//! Sequence numbers in headers: long (X = 1) or short (X = 0), always at the end of their field.
+//! Sequence numbers in headers: long (X = 1) or short (X = 0), at the end of their field.
 
 use headway_units::{Circular, Seq24, Seq48};
 
-/// A sequence number as headers carry it: [`Seq48`] or [`Seq24`], and nothing else.
+/// Sequence number in a header: [`Seq48`] or [`Seq24`].
 pub trait SequenceNumber: Copy + std::fmt::Display + sealed::Sealed {
-    /// The header's X bit.
+    /// Value of the X bit.
     const EXTENDED: bool;
 
     /// Reads the number from the end of `field`.

@@ -1,37 +1,37 @@
-//! Packets: from bytes and back (RFC 4340 section 5).
+//! Decoding and encoding of packets (RFC 4340 section 5).
 
 use crate::checksum::{CsCov, DCCP, Network};
 use crate::number::SequenceNumber;
 use crate::{EncodeError, OptionArea, PacketError, PacketType, Reset, ServiceCode};
 use headway_units::{Seq24, Seq48};
 
-/// The longest header: Data Offset is 8 bits of 32-bit words.
+/// Maximum size of a header, in bytes: Data Offset is 8 bits of 32-bit words.
 pub(crate) const MAX_HEADER: usize = 255 * 4;
-/// What fits into IPv4's pseudo-header.
+/// Maximum size of a packet, in bytes: the 16-bit length of IPv4's pseudo-header.
 const MAX_PACKET: usize = u16::MAX as usize;
 
-/// A DCCP packet. `N` is how long its sequence numbers are: [`Seq48`], or [`Seq24`] for a [short](Decoded::Short) one.
+/// DCCP packet with sequence numbers of type `N`: [`Seq48`], or [`Seq24`] for a [short](Decoded::Short) one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a, N = Seq48> {
-    /// The DCCP port of the sender.
+    /// DCCP port of the sender.
     pub source_port: u16,
-    /// The DCCP port of the receiver.
+    /// DCCP port of the receiver.
     pub destination_port: u16,
-    /// Four bits for the CCID of the half-connection whose sender this packet's sender is.
+    /// CCVal, four bits for the CCID of the sender's half-connection.
     pub ccval: CcVal,
-    /// How much of the data the checksum covers.
+    /// Checksum coverage of the data.
     pub cscov: CsCov,
-    /// The packet's own sequence number.
+    /// Sequence number.
     pub seq: N,
-    /// The type, and what packets of this type carry.
+    /// Type, and fields of this type.
     pub body: Body<N>,
-    /// The options, padded.
+    /// Options with padding.
     pub options: OptionArea<'a>,
-    /// The application data area; error text on a Reset, ignored on most other packets without application data.
+    /// Application data area; error text on a Reset, ignored on most other packets without application data.
     pub data: &'a [u8],
 }
 
-/// The fields that depend on the packet's type.
+/// Fields that depend on the packet type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the types are those of PacketType, the fields: acknowledgement number, service code")]
 pub enum Body<N = Seq48> {
@@ -48,42 +48,42 @@ pub enum Body<N = Seq48> {
     Listen { service: ServiceCode },
 }
 
-/// CCVal: four bits that the sender's CCID may use (RFC 4340 section 5.1), such as CCID 3's window counter.
+/// CCVal: four bits for the sender's CCID (RFC 4340 section 5.1), such as CCID 3's window counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CcVal(u8);
 
 impl CcVal {
-    /// Zero, as it is sent unless the CCID says otherwise.
+    /// Zero, the default unless the CCID defines another value.
     pub const ZERO: Self = Self(0);
 
-    /// The value, if it is less than 16.
+    /// Creates a value; `None` above 15.
     #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         if value < 16 { Some(Self(value)) } else { None }
     }
-    /// 0 to 15.
+    /// Returns the value, 0 to 15.
     #[must_use]
     pub const fn value(self) -> u8 {
         self.0
     }
 }
 
-/// What bytes turned out to be.
+/// Decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded<'a> {
-    /// A packet with whole sequence numbers (X = 1).
+    /// Packet with 48-bit sequence numbers (X = 1).
     Long(Packet<'a>),
-    /// A Data, Ack or DataAck packet with the low halves only (X = 0). It is ignored unless Allow Short Seqnos has been
-    /// negotiated (RFC 4340 section 8.5 step 6); [`Packet::extend`] makes it whole.
+    /// Data, Ack or DataAck packet with the low 24 bits only (X = 0). It is ignored unless Allow Short Seqnos has been
+    /// negotiated (RFC 4340 section 8.5 step 6); [`Packet::extend`] extends its numbers.
     Short(Packet<'a, Seq24>),
 }
 
 impl<'a> Packet<'a> {
-    /// Takes bytes apart: the whole payload of an IP packet or of a UDP datagram, checksum and all.
+    /// Decodes the complete payload of an IP packet or of a UDP datagram, and verifies its checksum.
     ///
     /// # Errors
     ///
-    /// Says what makes these bytes no packet. Whatever it is, they are to be ignored, see [`PacketError`].
+    /// The reason why the bytes are not a packet. They must be ignored; see [`PacketError`].
     pub fn decode(bytes: &'a [u8], network: Network) -> Result<Decoded<'a>, PacketError> {
         let len = bytes.len();
         let generic = bytes.first_chunk::<12>().ok_or(PacketError::TooShort { len })?;
@@ -120,7 +120,7 @@ impl<'a> Packet<'a> {
 #[cold]
 fn wrong_checksum(addresses: crate::Addresses, len: usize, covered: &[u8]) -> PacketError {
     let found = u16::from_be_bytes([covered[6], covered[7]]);
-    // Taking the wrong checksum out of the sum of everything leaves the right one.
+    // The sum without the wrong checksum gives the right one.
     let all = u16::from_be_bytes(addresses.sum(DCCP, len as u32, covered));
     let (sum, carry) = all.overflowing_add(!found);
     PacketError::Checksum { found, wanted: !(sum + u16::from(carry)) }
@@ -162,31 +162,29 @@ impl<'a, N: SequenceNumber> Packet<'a, N> {
         }
     }
 
-    /// The packet's type.
+    /// Returns the packet type.
     #[must_use]
     pub const fn kind(&self) -> PacketType {
         self.body.kind()
     }
 
-    /// Bytes of the header with its options.
+    /// Returns the size of the header with its options, in bytes.
     #[must_use]
     pub const fn header_len(&self) -> usize {
         self.kind().header_len(N::EXTENDED) + self.options.as_bytes().len()
     }
 
-    /// Bytes of the whole packet.
+    /// Returns the size of the packet, in bytes.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
         self.header_len() + self.data.len()
     }
 
-    /// Writes the packet with its checksum to the start of `buffer`, and returns how long it is. Reserved bits are
-    /// zero.
+    /// Encodes the packet with its checksum at the start of `buffer`, and returns its size. Reserved bits are zero.
     ///
     /// # Errors
     ///
-    /// If the buffer is too small or the packet has no form on the wire, see [`EncodeError`]. The buffer is then as
-    /// it was.
+    /// If the buffer is too small or the packet cannot be encoded; see [`EncodeError`]. The buffer is then unchanged.
     pub fn encode(&self, buffer: &mut [u8], network: Network) -> Result<usize, EncodeError> {
         let kind = self.kind();
         let (header_len, len) = (self.header_len(), self.encoded_len());
@@ -214,7 +212,7 @@ impl<'a, N: SequenceNumber> Packet<'a, N> {
         Ok(len)
     }
 
-    /// Fills all of a header but the checksum, which stays zero.
+    /// Fills a header except the checksum, which is zero.
     fn write_header(&self, header: &mut [u8]) {
         let kind = self.kind();
         let (own, options) = header.split_at_mut(kind.header_len(N::EXTENDED));
@@ -228,9 +226,9 @@ impl<'a, N: SequenceNumber> Packet<'a, N> {
         let (generic, mut rest) = own.split_at_mut(PacketType::Data.header_len(N::EXTENDED));
         self.seq.write(generic);
         if let Some(ack) = self.body.ack() {
-            let (subheader, behind) = rest.split_at_mut(if N::EXTENDED { 8 } else { 4 });
+            let (subheader, after) = rest.split_at_mut(if N::EXTENDED { 8 } else { 4 });
             ack.write(subheader);
-            rest = behind;
+            rest = after;
         }
         match self.body {
             Body::Request { service } | Body::Response { service, .. } | Body::Listen { service } => {
@@ -243,8 +241,8 @@ impl<'a, N: SequenceNumber> Packet<'a, N> {
 }
 
 impl<'a> Packet<'a, Seq24> {
-    /// The same packet with whole sequence numbers (RFC 4340 section 7.6): `gsr` is the greatest sequence number
-    /// received, `gss` the greatest sent.
+    /// Extends the sequence numbers to 48 bits (RFC 4340 section 7.6): `gsr` is the greatest
+    /// sequence number received, `gss` the greatest sent.
     #[must_use]
     pub fn extend(self, gsr: Seq48, gss: Seq48) -> Packet<'a> {
         let Self { source_port, destination_port, ccval, cscov, seq, body, options, data } = self;
@@ -255,7 +253,7 @@ impl<'a> Packet<'a, Seq24> {
 }
 
 impl<N: Copy> Body<N> {
-    /// The packet's type.
+    /// Returns the packet type.
     #[must_use]
     pub const fn kind(&self) -> PacketType {
         match self {
@@ -273,7 +271,7 @@ impl<N: Copy> Body<N> {
         }
     }
 
-    /// The acknowledgement number, on the types that have one.
+    /// Returns the acknowledgement number, if the type has one.
     #[must_use]
     pub const fn ack(&self) -> Option<N> {
         match *self {

@@ -1,60 +1,61 @@
-//! Where packets come from and go to below DCCP.
+//! Addresses of a connection below DCCP.
 
 use crate::checksum::{Addresses, Network};
 use crate::{Packet, UDP_HEADER_LEN};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A kind, two addresses with ports and scopes, two DCCP ports.
+/// Size of a peer's identification, in bytes: a protocol, two addresses with ports and scopes, two DCCP ports.
 const PEER: usize = 1 + 2 * (16 + 2 + 4) + 4;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 
-/// The DCCP ports of a connection.
+/// DCCP ports of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
-    /// This end's.
+    /// Local port.
     pub local: u16,
-    /// The other end's.
+    /// Port of the peer.
     pub remote: u16,
 }
 
 impl Ports {
-    /// Those of the end that a packet comes to.
+    /// Returns the ports of a packet from its receiver's view.
     pub(crate) const fn of_receiver<N>(packet: &Packet<'_, N>) -> Self {
         Self { local: packet.destination_port, remote: packet.source_port }
     }
 }
 
-/// Both ends' addresses below DCCP. With the DCCP ports they tell a connection from all others: the four-tuple of RFC 4340
-/// section 4.4, in UDP the six-tuple of RFC 6773 section 3.8, by which one pair of UDP ports carries any number of connections.
+/// Local and remote addresses below DCCP. With the DCCP ports they identify a connection: the
+/// four-tuple of RFC 4340 section 4.4, or over UDP the six-tuple of RFC 6773 section 3.8, so that
+/// one pair of UDP ports carries any number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Path {
     /// DCCP in IPv4, protocol 33.
     Ipv4 {
-        /// This end's address.
+        /// Local address.
         local: Ipv4Addr,
-        /// The other end's.
+        /// Address of the peer.
         remote: Ipv4Addr,
     },
     /// DCCP in IPv6, protocol 33.
     Ipv6 {
-        /// This end's address.
+        /// Local address.
         local: Ipv6Addr,
-        /// The other end's.
+        /// Address of the peer.
         remote: Ipv6Addr,
     },
     /// DCCP in UDP (RFC 6773).
     Udp {
-        /// This end's address and UDP port. A socket that is bound to all addresses, and does not learn to which of them a
-        /// datagram came, has the unspecified one here, always.
+        /// Local address and UDP port. For a socket that is bound to all addresses and does not
+        /// learn a datagram's destination, this is always the unspecified address.
         local: SocketAddr,
-        /// The other end's.
+        /// Address and UDP port of the peer.
         remote: SocketAddr,
     },
 }
 
 impl Path {
-    /// What protects a packet that comes this way.
+    /// Returns the protocol that protects received packets.
     #[must_use]
     pub const fn incoming(&self) -> Network {
         match *self {
@@ -64,7 +65,7 @@ impl Path {
         }
     }
 
-    /// What protects a packet that goes this way.
+    /// Returns the protocol that protects sent packets.
     #[must_use]
     pub const fn outgoing(&self) -> Network {
         match *self {
@@ -74,19 +75,19 @@ impl Path {
         }
     }
 
-    /// Bytes of the headers below DCCP: IP's without options, and UDP's.
+    /// Returns the size of the headers of IP, without options, and UDP, in bytes.
     #[must_use]
     pub const fn lower_headers(&self) -> usize {
         match self {
             Self::Ipv4 { .. } => IPV4_HEADER,
             Self::Ipv6 { .. } => IPV6_HEADER,
-            // An IPv4 address may be mapped into one of IPv6: it is what goes over the wire that counts.
+            // An IPv4 address may be mapped to IPv6; the header on the wire is IPv4.
             Self::Udp { remote, .. } if remote.ip().to_canonical().is_ipv4() => IPV4_HEADER + UDP_HEADER_LEN,
             Self::Udp { .. } => IPV6_HEADER + UDP_HEADER_LEN,
         }
     }
 
-    /// The same without flow labels, which are no part of an address.
+    /// Clears flow labels, which are not part of an address.
     pub(crate) fn without_flow(mut self) -> Self {
         if let Self::Udp { local, remote } = &mut self {
             for end in [local, remote] {
@@ -98,7 +99,7 @@ impl Path {
         self
     }
 
-    /// Bytes that tell this peer from all others, the same on every machine, to be hashed with a key.
+    /// Returns bytes that identify this peer, independent of the machine, as input of a keyed hash.
     pub(crate) fn peer(&self, ports: Ports) -> Peer {
         let (kind, ends) = match *self {
             Self::Ipv4 { local, remote } => (4, [IpAddr::V4(local), IpAddr::V4(remote)].map(|ip| (ip, 0, 0))),
@@ -128,7 +129,6 @@ impl Path {
     }
 }
 
-/// The interface of a link-local address.
 const fn scope(end: &SocketAddr) -> u32 {
     match end {
         SocketAddr::V4(_) => 0,
@@ -136,7 +136,6 @@ const fn scope(end: &SocketAddr) -> u32 {
     }
 }
 
-/// See [`Path::peer`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     path: Path,
@@ -158,7 +157,7 @@ mod tests {
 
     const PORTS: Ports = Ports { local: 0x1394, remote: 0xc350 };
 
-    /// RFC 6773 section 3.8: six numbers name a connection, and each of them counts; and what carries it.
+    /// RFC 6773 section 3.8: six numbers identify a connection. Each of them and the protocol count.
     #[test]
     fn peers_differ_by_each_number() {
         let udp =
@@ -185,7 +184,6 @@ mod tests {
         assert_eq!(all[0].bytes[45..], [0x13, 0x94, 0xc3, 0x50], "to the last byte");
     }
 
-    /// A flow label is no part of an address.
     #[test]
     fn flow_labels_do_not_matter() {
         let end = |flow| SocketAddr::V6(std::net::SocketAddrV6::new(Ipv6Addr::LOCALHOST, 6511, flow, 0));

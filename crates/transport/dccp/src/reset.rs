@@ -1,17 +1,17 @@
-//! Why a connection was reset (RFC 4340 section 5.6).
+//! Reset codes (RFC 4340 section 5.6).
 
 use std::fmt;
 
-/// A reset code with its three bytes of detail.
+/// Reset code with its three data bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reset {
-    /// Why.
+    /// Reason of the Reset.
     pub code: ResetCode,
-    /// Data 1 to 3; zero unless the code gives them a meaning.
+    /// Data 1 to 3; zero unless the code defines them.
     pub data: [u8; 3],
 }
 
-/// A reset code, RFC 4340 section 5.6, Table 2.
+/// Reset code, RFC 4340 section 5.6, Table 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ResetCode(pub u8);
 
@@ -32,40 +32,40 @@ const NAMES: [&str; 13] = [
 ];
 
 impl ResetCode {
-    /// No meaningful code; unknown codes are treated like it.
+    /// Unspecified; unknown codes are treated like it.
     pub const UNSPECIFIED: Self = Self(0);
-    /// A normal close.
+    /// Normal close.
     pub const CLOSED: Self = Self(1);
     /// The sender gave up for lack of progress.
     pub const ABORTED: Self = Self(2);
-    /// There is no such connection.
+    /// No such connection exists.
     pub const NO_CONNECTION: Self = Self(3);
-    /// A valid packet of an unexpected type; Data 1 is that type.
+    /// A valid packet of an unexpected type arrived; Data 1 is the type.
     pub const PACKET_ERROR: Self = Self(4);
-    /// A bad option; Data 1 is its type, Data 2 and 3 its first two bytes of data.
+    /// An option is invalid; Data 1 is its type, Data 2 and 3 are its first two bytes of data.
     pub const OPTION_ERROR: Self = Self(5);
-    /// An option behind Mandatory could not be processed; Data as for [`Self::OPTION_ERROR`].
+    /// An option after Mandatory could not be processed; Data as for [`Self::OPTION_ERROR`].
     pub const MANDATORY_ERROR: Self = Self(6);
-    /// Nobody listens on this port.
+    /// The port has no listener.
     pub const CONNECTION_REFUSED: Self = Self(7);
-    /// The port serves another service code.
+    /// The port does not serve the service code.
     pub const BAD_SERVICE_CODE: Self = Self(8);
-    /// The server takes no more connections.
+    /// The server accepts no more connections.
     pub const TOO_BUSY: Self = Self(9);
-    /// The echoed Init Cookie is wrong or missing.
+    /// The echoed Init Cookie is invalid or missing.
     pub const BAD_INIT_COOKIE: Self = Self(10);
     /// The peer evades congestion control.
     pub const AGGRESSION_PENALTY: Self = Self(11);
-    /// The UDP ports carry another connection already (RFC 6773 section 3.8); Data 1 is the type of the rejected
-    /// packet, Data 2 and 3 its UDP source port.
+    /// The UDP ports already carry another connection (RFC 6773 section 3.8); Data 1 is the type of
+    /// the rejected packet, Data 2 and 3 are its UDP source port.
     pub const ENCAPSULATED_PORT_REUSE: Self = Self(12);
 
-    /// The name in the RFC's table; `None` for reserved and CCID-specific codes.
+    /// Returns the name in the RFC's table; `None` for reserved and CCID-specific codes.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(usize::from(self.0)).copied()
     }
-    /// Whether the meaning depends on a CCID (128 to 255, section 10.3).
+    /// Returns whether the meaning depends on a CCID (128 to 255, section 10.3).
     #[must_use]
     pub const fn is_ccid_specific(self) -> bool {
         self.0 >= 128
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_where_their_numbers_are() {
+    fn names_match_their_numbers() {
         assert_eq!(ResetCode::CLOSED.to_string(), "Closed");
         assert_eq!(ResetCode::AGGRESSION_PENALTY.to_string(), "Aggression Penalty");
         assert_eq!(ResetCode::ENCAPSULATED_PORT_REUSE.to_string(), "Encapsulated Port Reuse");

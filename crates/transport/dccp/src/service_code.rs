@@ -1,19 +1,19 @@
-//! Service codes (RFC 4340 section 8.1.2, RFC 5595): what a client wants to talk about.
+//! Service codes (RFC 4340 section 8.1.2, RFC 5595), which identify the application of a connection.
 
 use std::fmt;
 
-/// A 32-bit service code.
+/// 32-bit service code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ServiceCode(pub u32);
 
 impl ServiceCode {
-    /// No meaningful code.
+    /// No service.
     pub const NONE: Self = Self(0);
-    /// Never valid: a Request with it is answered by Reset 8, "Bad Service Code".
+    /// Invalid code: a Request with it is answered with Reset 8, "Bad Service Code".
     pub const INVALID: Self = Self(u32::MAX);
 
-    /// The code that the RFC writes as `SC:text`: one to four ASCII characters, padded on the right with spaces.
-    /// `None` if `text` is empty, longer, or has other characters than letters, digits and `-_+.*/?@`.
+    /// Creates the code that the RFC writes as `SC:text`: one to four ASCII characters, padded on the right with
+    /// spaces. `None` if `text` is empty, longer, or has characters other than letters, digits and `-_+.*/?@`.
     #[must_use]
     pub fn from_ascii(text: &str) -> Option<Self> {
         let mut bytes = *b"    ";
@@ -26,7 +26,7 @@ fn is_code_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_+.*/?@".contains(&byte)
 }
 
-/// As the RFC writes it: `SC:RTPV`, or `SC=17` where that is no text.
+/// Formats the code as the RFC does: `SC:RTPV`, or `SC=17` if it is not text.
 impl fmt::Display for ServiceCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0.to_be_bytes();
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_as_in_the_rfc() {
+    fn formats_as_in_the_rfc() {
         assert_eq!(ServiceCode(1_717_858_426).to_string(), "SC:fdpz");
         assert_eq!(ServiceCode(0x6664_2020).to_string(), "SC:fd");
         assert_eq!(ServiceCode(17).to_string(), "SC=17");

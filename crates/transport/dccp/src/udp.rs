@@ -4,30 +4,30 @@ use crate::checksum::{Addresses, Network, UDP};
 use crate::number::SequenceNumber;
 use crate::{DatagramError, Decoded, EncodeError, Packet};
 
-/// The UDP port on which a system's DCCP server listens (RFC 6773 section 3.8). An application of its own should listen
-/// on another, and announce it by other means.
+/// UDP port of a system's DCCP server (RFC 6773 section 3.8). An application-specific server should
+/// listen on another and announce it by other means.
 pub const UDP_PORT: u16 = 6511;
 
-/// Bytes of the UDP header, by which the encapsulation shrinks what a packet can carry (RFC 6773 section 3.7).
+/// Size of the UDP header, in bytes, which reduces the payload of a packet (RFC 6773 section 3.7).
 pub const UDP_HEADER_LEN: usize = 8;
 
-/// The UDP ports of an encapsulated packet. With the addresses and the DCCP ports they name its connection (RFC 6773
-/// section 3.8).
+/// UDP ports of an encapsulated packet. With the addresses and the DCCP ports they identify its
+/// connection (RFC 6773 section 3.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UdpPorts {
-    /// The sender's UDP port.
+    /// UDP port of the sender.
     pub source: u16,
-    /// The receiver's UDP port.
+    /// UDP port of the receiver.
     pub destination: u16,
 }
 
 impl UdpPorts {
-    /// Takes a whole UDP datagram apart, its header included. Where a socket has done that already, its payload is
-    /// given to [`Packet::decode`] with [`Network::Udp`].
+    /// Decodes a UDP datagram with its header. A payload received from a socket is decoded by
+    /// [`Packet::decode`] with [`Network::Udp`].
     ///
     /// # Errors
     ///
-    /// Says why the datagram must be dropped (RFC 6773 section 3.3).
+    /// The reason why the datagram must be dropped (RFC 6773 section 3.3).
     pub fn decode(datagram: &[u8], addresses: Addresses) -> Result<(Self, Decoded<'_>), DatagramError> {
         let available = datagram.len();
         let header = datagram.first_chunk::<8>().ok_or(DatagramError::TooShort { len: available })?;
@@ -38,7 +38,7 @@ impl UdpPorts {
         }
         let datagram = datagram.get(..usize::from(length)).filter(|_| length >= 20);
         let datagram = datagram.ok_or(DatagramError::Length { length, available })?;
-        // DCCP has no checksum of its own in UDP: it must have UDP's (RFC 6773 section 3.1).
+        // DCCP has no checksum inside UDP, so UDP must have one (RFC 6773 section 3.1).
         if found == 0 {
             return Err(DatagramError::NoChecksum);
         }
@@ -50,11 +50,11 @@ impl UdpPorts {
         Ok((Self { source, destination }, Packet::decode(&datagram[UDP_HEADER_LEN..], Network::Udp)?))
     }
 
-    /// Writes a UDP datagram that carries `packet` to the start of `buffer`, and returns how long it is.
+    /// Encodes a UDP datagram with `packet` at the start of `buffer`, and returns its size.
     ///
     /// # Errors
     ///
-    /// As [`Packet::encode`].
+    /// Like [`Packet::encode`].
     pub fn encode<N: SequenceNumber>(
         &self,
         packet: &Packet<'_, N>,
@@ -75,7 +75,7 @@ impl UdpPorts {
     }
 }
 
-/// Zero would say that there is no checksum; all ones are the same number in one's complement (RFC 768).
+/// Maps zero, which would mean no checksum, to all ones, the same number in one's complement (RFC 768).
 const fn never_zero(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }
 }

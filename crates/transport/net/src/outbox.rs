@@ -135,8 +135,8 @@ impl Outbox for LineOutbox {
         self.queue.too_large();
         self.tell_fates();
     }
-    fn heard(&mut self, now: Instant, connection: &mut Connection) {
-        self.queue.heard(now, connection);
+    fn packet_handled(&mut self, now: Instant, connection: &mut Connection) {
+        self.queue.packet_handled(now, connection);
         self.timer_expired(now, connection);
     }
     /// Reports what changes without a packet from the peer: datagrams that expired, and the rate during an outage.

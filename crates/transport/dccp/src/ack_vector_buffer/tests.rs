@@ -7,7 +7,6 @@ fn seq(number: u64) -> Seq48 {
     Seq48::new(number)
 }
 
-/// The bytes of the options' vectors.
 fn options(buffer: &AckVectorBuffer) -> Vec<Vec<u8>> {
     let mut bytes = [0; 1008];
     let mut writer = OptionWriter::new(&mut bytes);
@@ -22,7 +21,7 @@ fn options(buffer: &AckVectorBuffer) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The states as the RFC draws them, one digit a packet, the newest first.
+/// Returns the states as the RFC draws them, one digit per packet, newest first.
 fn states(buffer: &AckVectorBuffer) -> String {
     options(buffer)
         .iter()
@@ -34,8 +33,8 @@ fn states(buffer: &AckVectorBuffer) -> String {
         .collect()
 }
 
-/// The Example Buffer of Appendix A: 10 received; 9, 8, 7 not; 6 to 2 received; 1 marked; 0 received. Two packets were
-/// sent: 59 when packet 3 was the newest, 60 now.
+/// Example Buffer of Appendix A: 10 received; 9, 8, 7 not; 6 to 2 received; 1 marked; 0 received.
+/// Two packets were sent: 59 when packet 3 was the newest, and 60 now.
 fn example() -> AckVectorBuffer {
     let mut buffer = AckVectorBuffer::new();
     for number in [0, 1, 2, 3, 4, 5, 6, 10] {
@@ -49,15 +48,15 @@ fn example() -> AckVectorBuffer {
     buffer
 }
 
-/// The same as a controller reads it.
+/// The example in the form of a controller.
 #[test]
-fn the_example_as_runs() {
+fn the_example_in_controller_form() {
     use headway_rate::Arrival::{Marked, NotReceived, Received};
     let runs: Vec<_> = example().runs().map(|run| (run.arrival, run.packets)).collect();
     assert_eq!(runs, [(Received, 1), (NotReceived, 3), (Received, 5), (Marked, 1), (Received, 1)]);
 }
 
-/// Appendix A.1.1: "if HC-Sender packet 11 arrived ECN marked", without, and "if HC-Sender packet 12 arrived".
+/// Appendix A.1.1: "if HC-Sender packet 11 arrived ECN marked", unmarked, and "if HC-Sender packet 12 arrived".
 #[test]
 fn appendix_a_1_1_new_packets() {
     let arrived = |number, ecn| {
@@ -82,7 +81,7 @@ fn appendix_a_1_2_old_packets() {
     assert_eq!(options(&buffer).concat(), [8, 0x40, 0]);
 }
 
-/// The receiver's table of section 11.4.1, with 1 in both its free cells.
+/// Receiver's table of section 11.4.1, with 1 in both free cells.
 #[test]
 fn section_11_4_1_duplicates() {
     for (stored, copy, state) in [
@@ -98,7 +97,7 @@ fn section_11_4_1_duplicates() {
         assert_eq!(states(&buffer), state, "{stored:?}, {copy:?}");
     }
     let mut buffer = example();
-    assert!(!buffer.received(Seq48::MAX, Ecn::NotEct), "older than all that is known");
+    assert!(!buffer.received(Seq48::MAX, Ecn::NotEct), "older than all stored packets");
     assert_eq!(states(&buffer), states(&example()));
 }
 
@@ -110,7 +109,7 @@ fn appendix_a_3_clearing_state() {
     assert_eq!(states(&buffer), "03330000010");
     buffer.acknowledged(seq(59));
     assert_eq!(options(&buffer), [[0, 0xc2, 2]]);
-    // 59 is forgotten; the newest packet stays.
+    // The record of 59 is gone; the newest packet remains.
     buffer.acknowledged(seq(59));
     assert_eq!(states(&buffer), "0333000");
     buffer.acknowledged(seq(60));
@@ -118,9 +117,9 @@ fn appendix_a_3_clearing_state() {
     assert!(!buffer.received(seq(9), Ecn::NotEct));
 }
 
-/// Appendix A.3, "reasonable robustness to reordering": packet 9 arrives after packet 60 of ours told that it had not.
+/// Appendix A.3, "reasonable robustness to reordering": packet 9 arrives after our packet 60 reported it as missing.
 #[test]
-fn appendix_a_3_what_changed_since_is_told_again() {
+fn appendix_a_3_changed_states_are_reported_again() {
     let mut buffer = example();
     assert!(buffer.received(seq(9), Ecn::NotEct));
     buffer.acknowledged(seq(60));
@@ -130,17 +129,17 @@ fn appendix_a_3_what_changed_since_is_told_again() {
     assert_eq!(states(&buffer), "0");
 }
 
-/// A mark on a copy is news as well.
+/// A mark on a duplicate is also reported again.
 #[test]
-fn a_mark_seen_later_is_told_again() {
+fn a_mark_on_a_duplicate_is_reported() {
     let mut buffer = example();
     assert!(!buffer.received(seq(5), Ecn::Ce));
     buffer.acknowledged(seq(60));
     assert_eq!(states(&buffer), "033301");
 }
 
-/// "Should more packets need to be acknowledged than can fit in 253 bytes of Ack Vector" (section 11.4): alternating
-/// packets take a byte each.
+/// "Should more packets need to be acknowledged than can fit in 253 bytes of Ack Vector" (section
+/// 11.4): alternating packets use one byte each.
 #[test]
 fn section_11_4_several_options() {
     let mut buffer = AckVectorBuffer::new();
@@ -149,7 +148,7 @@ fn section_11_4_several_options() {
     }
     let lens: Vec<_> = options(&buffer).iter().map(Vec::len).collect();
     assert_eq!(lens, [253, 299 - 253]);
-    // Beyond two options the oldest are forgotten.
+    // The oldest states beyond two options are discarded.
     for number in 150..1000 {
         assert!(buffer.received(seq(2 * number), Ecn::NotEct));
     }
@@ -158,7 +157,7 @@ fn section_11_4_several_options() {
     assert!(buffer.received(seq(2 * 999 - 505), Ecn::NotEct));
 }
 
-/// Twice 16192 packets, numbers that wrap, and a gap beyond everything.
+/// Twice 16192 packets, a wrap of numbers, and a gap beyond all limits.
 #[test]
 fn the_longest_runs() {
     let mut buffer = AckVectorBuffer::new();
@@ -168,11 +167,11 @@ fn the_longest_runs() {
     }
     assert_eq!(options(&buffer), [[63; 253], [63; 253]]);
     assert!(buffer.received(first + 40_000 + (1 << 46), Ecn::Ce));
-    assert_eq!(buffer.packets, 32_384 - 63, "a byte for the mark, the others full");
+    assert_eq!(buffer.packets, 32_384 - 63, "one byte for the mark, the others full");
     assert!(states(&buffer).starts_with("13333"));
 }
 
-/// However many acknowledgements are on their way, those that are remembered still clear.
+/// With many outstanding acknowledgements, the remembered ones still clear state.
 #[test]
 fn records_are_bounded() {
     let mut buffer = AckVectorBuffer::new();
@@ -188,9 +187,9 @@ fn records_are_bounded() {
     assert_eq!(buffer.packets, seq(99_999).distance_from(some));
 }
 
-/// What is written fails without room.
+/// Writing fails if the vector does not fit.
 #[test]
-fn no_room() {
+fn writing_fails_if_the_buffer_is_too_small() {
     let mut bytes = [0; 6];
     assert!(matches!(example().write(&mut OptionWriter::new(&mut bytes)), Err(EncodeError::NoRoom { .. })));
     AckVectorBuffer::new().write(&mut OptionWriter::new(&mut [])).unwrap();
@@ -198,12 +197,12 @@ fn no_room() {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A packet so far ahead of the newest, or so far behind.
+    /// A packet ahead of the newest, or behind it.
     Ahead(u64, bool),
     Behind(u64, bool),
-    /// We send an acknowledgement.
+    /// An acknowledgement is sent.
     Sent,
-    /// The other end acknowledges one of ours, counted back from the last.
+    /// The peer acknowledges one of our packets, counted back from the last.
     Acknowledged(u64),
 }
 
@@ -219,45 +218,45 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Beside a map of packets (appendix A.2): each acknowledgement tells the state of every packet of which the other end cannot yet
-    /// know it, nothing that is not so, and without a byte too many.
+    /// Compared with a map of packets (Appendix A.2): each acknowledgement reports the state of
+    /// every packet that the peer may not know, correctly and in the fewest bytes.
     #[test]
-    fn tells_what_is_not_yet_known(steps in prop::collection::vec(step(), 1..300), first: u64) {
+    fn each_acknowledgement_reports_all_unknown_states(steps in prop::collection::vec(step(), 1..300), first: u64) {
         let mut buffer = AckVectorBuffer::new();
         let first = seq(first);
-        // By distance from the first packet.
-        let mut come: BTreeMap<u64, bool> = BTreeMap::new();
-        // What the other end knows, and what each acknowledgement on its way tells.
+        // Key: distance from the first packet.
+        let mut arrived: BTreeMap<u64, bool> = BTreeMap::new();
+        // States that the peer knows, and those that each outstanding acknowledgement reports.
         let mut known: BTreeMap<u64, bool> = BTreeMap::new();
-        let mut told: Vec<BTreeMap<u64, bool>> = vec![];
+        let mut reported: Vec<BTreeMap<u64, bool>> = vec![];
         let mut newest = 0;
         buffer.received(first, Ecn::NotEct);
-        come.insert(0, false);
+        arrived.insert(0, false);
         for step in steps {
             match step {
                 Step::Ahead(by, marked) => {
                     newest += by;
                     let new = buffer.received(first + newest, if marked { Ecn::Ce } else { Ecn::Ect0 });
                     prop_assert!(new);
-                    come.insert(newest, marked);
+                    arrived.insert(newest, marked);
                 }
                 Step::Behind(by, marked) if by <= newest => {
                     let place = newest - by;
                     let was_there = buffer.find(by).is_some();
                     let new = buffer.received(first + place, if marked { Ecn::Ce } else { Ecn::Ect0 });
-                    prop_assert_eq!(new, was_there && !come.contains_key(&place));
+                    prop_assert_eq!(new, was_there && !arrived.contains_key(&place));
                     if was_there {
-                        *come.entry(place).or_default() |= marked;
+                        *arrived.entry(place).or_default() |= marked;
                     }
                 }
                 Step::Sent => {
-                    buffer.sent(seq(told.len() as u64));
-                    told.push(come.clone());
+                    buffer.sent(seq(reported.len() as u64));
+                    reported.push(arrived.clone());
                 }
-                Step::Acknowledged(back) if back < told.len() as u64 => {
-                    let ours = told.len() - 1 - back as usize;
+                Step::Acknowledged(back) if back < reported.len() as u64 => {
+                    let ours = reported.len() - 1 - back as usize;
                     buffer.acknowledged(seq(ours as u64));
-                    for (place, marked) in &told[ours] {
+                    for (place, marked) in &reported[ours] {
                         *known.entry(*place).or_default() |= marked;
                     }
                 }
@@ -265,17 +264,17 @@ proptest! {
             }
             let states = states(&buffer);
             for (depth, state) in states.bytes().enumerate() {
-                let wanted = match newest.checked_sub(depth as u64).and_then(|place| come.get(&place)) {
+                let wanted = match newest.checked_sub(depth as u64).and_then(|place| arrived.get(&place)) {
                     Some(false) => b'0',
                     Some(true) => b'1',
                     None => b'3',
                 };
                 prop_assert_eq!(state, wanted);
             }
-            for (place, marked) in &come {
+            for (place, marked) in &arrived {
                 prop_assert!(newest - place < states.len() as u64 || known.get(place) == Some(marked));
             }
-            // Runs are as long as they can be.
+            // Runs are as long as possible.
             for pair in options(&buffer).concat().windows(2) {
                 prop_assert!(pair[0] >> 6 != pair[1] >> 6 || pair[0] & 63 == 63);
             }

@@ -1,16 +1,13 @@
-//! When each connection is to be called: a heap that knows where each one stands, so that a deadline moves without a search and
-//! without a new place.
+//! Deadlines of connections: an indexed binary heap, which updates a deadline without a search or an allocation.
 
 use headway_units::Instant;
 
-/// No place.
 const NOWHERE: u32 = u32::MAX;
 
-/// The least is at the front; equal ones go by their index.
+/// Heap with the earliest deadline first; equal deadlines are ordered by index.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     heap: Vec<(Instant, u32)>,
-    /// By index: where in the heap.
     places: Vec<u32>,
 }
 
@@ -19,14 +16,14 @@ impl Deadlines {
         self.heap.first().map(|(at, _)| *at)
     }
 
-    /// One whose instant has come; its deadline is gone.
+    /// Removes a deadline that has passed, and returns its index.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<u32> {
         let (_, index) = *self.heap.first().filter(|(at, _)| *at <= now)?;
         self.set(index, None);
         Some(index)
     }
 
-    /// `at`, or never, instead of what was set before.
+    /// Sets, replaces or removes the deadline of an index.
     pub(super) fn set(&mut self, index: u32, at: Option<Instant>) {
         if self.places.len() <= index as usize {
             self.places.resize(index as usize + 1, NOWHERE);
@@ -89,9 +86,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Beside an ordered set of all deadlines.
+        /// Compared with an ordered set of all deadlines.
         #[test]
-        fn as_a_set_says(steps in prop::collection::vec((0u32..12, prop::option::of(0u64..20), any::<bool>()), 1..300)) {
+        fn agrees_with_a_set(steps in prop::collection::vec((0u32..12, prop::option::of(0u64..20), any::<bool>()), 1..300)) {
             let (mut deadlines, mut set) = (Deadlines::default(), BTreeSet::new());
             for (index, at, due) in steps {
                 let at = at.map(Instant::from_millis);

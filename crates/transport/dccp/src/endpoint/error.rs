@@ -1,53 +1,53 @@
-//! Why an endpoint does not do what was wanted.
+//! Errors of an endpoint.
 
 use crate::{Ignored, PacketError};
 use headway_units::OptionError;
 use thiserror::Error;
 
-/// Why there is no new connection.
+/// Reason why a connection cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConnectError {
-    /// There are as many as the endpoint may have.
-    #[error("there are {connections} connections, as many as this endpoint may have")]
+    /// The endpoint has reached its connection limit.
+    #[error("the endpoint has {connections} connections, its maximum (EndpointOptions::connections)")]
     Full {
-        /// So many.
+        /// Number of connections.
         connections: usize,
     },
-    /// All dynamic ports are in use.
+    /// All dynamic ports are in use with this peer.
     #[error("all {ports} dynamic ports are in use with this peer")]
     NoPort {
-        /// So many.
+        /// Number of dynamic ports.
         ports: u16,
     },
-    /// The connection's options are wrong.
+    /// The connection options are invalid.
     #[error("{}: {}", .0.key, .0.message)]
     Options(#[from] OptionError),
 }
 
-/// Why nobody listens.
+/// Reason why a listener cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ListenError {
-    /// There is a listener already.
-    #[error("there is a listener on DCCP port {port} already")]
+    /// The port already has a listener.
+    #[error("DCCP port {port} already has a listener")]
     PortInUse {
-        /// This port.
+        /// DCCP port.
         port: u16,
     },
-    /// The connections' options are wrong.
+    /// The connection options are invalid.
     #[error("{}: {}", .0.key, .0.message)]
     Options(#[from] OptionError),
 }
 
-/// Why nothing comes of a datagram.
+/// Reason why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Dropped {
-    /// It is no packet.
+    /// It is not a DCCP packet.
     #[error("{0}")]
     Packet(#[from] PacketError),
-    /// Its connection, or the listener, ignores it or its data. It may have been answered all the same.
+    /// Its connection, or the listener, ignored it or its data. An answer may still be sent.
     #[error("{0}")]
     Ignored(Ignored),
-    /// It asks for a connection, and there are as many as the endpoint may have.
-    #[error("there are as many connections as this endpoint may have")]
+    /// It requests a connection, and the endpoint has reached its connection limit.
+    #[error("the endpoint has its maximum number of connections")]
     Full,
 }

@@ -1,10 +1,10 @@
-//! All connections and listeners behind one socket, or any number of them, without I/O.
+//! All connections and listeners of any number of sockets, without I/O.
 //!
-//! An [`Endpoint`] finds the connection of each datagram that comes, makes connections for listeners, lets connections take turns
-//! to send, knows who is to be called next, and forgets connections that are over. Its driver runs the same loop as that of a
-//! [`Connection`]: in, drain, events, next deadline.
+//! An [`Endpoint`] finds the connection of each received datagram, creates connections for listeners, schedules
+//! connections for sending, tracks deadlines, and removes closed connections. Its driver runs the same loop as that of
+//! a [`Connection`].
 //!
-//! - What comes is in `receive`, what goes in `transmit`; `deadlines` says who is called when, `slots` names connections.
+//! - `receive` and `transmit` handle datagrams, `deadlines` the timeouts, `slots` the connection handles.
 
 mod deadlines;
 mod error;
@@ -27,28 +27,31 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use transmit::Waiting;
 
-/// Ports that nobody has registered (RFC 4340 section 19.9).
+/// Lowest dynamic port (RFC 4340 section 19.9).
 const FIRST_DYNAMIC: u16 = 49_152;
 const DYNAMIC: u16 = u16::MAX - FIRST_DYNAMIC + 1;
 
-/// The bounds of an endpoint.
+/// Limits of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointOptions {
-    /// Connections at most, of which each has some 10 kB, those in RESPOND and in TIMEWAIT included, and those whose end the program
-    /// has not heard of. Who is in TIMEWAIT gives way to another, the first one first: else peers that come and go, or who opens connections in the
-    /// name of one that refuses them, would keep all others out for minutes. More than the listeners' backlogs together, lest Requests of which nothing comes keep others out.
+    /// Maximum number of connections, about 10 kB each. Those in RESPOND and TIMEWAIT, and those
+    /// with unread closing events, are included. At the limit, the oldest connection in TIMEWAIT is
+    /// removed for a new one; otherwise short connections, or an attacker who opens connections in
+    /// the name of a host that refuses them, could block the endpoint for minutes. The limit should
+    /// exceed the sum of the listeners' backlogs, so that unfinished handshakes do not block it.
     pub connections: usize,
-    /// Datagrams of one size that go at once, in one buffer, at most; 1 where the system cannot take them apart.
+    /// Maximum number of datagrams of one size that are sent in one buffer; 1 if the system does
+    /// not support segmentation offload.
     pub segments: usize,
-    /// A connection whose peer has vanished, and that has heard nothing for so long, is given up, unless its own options say when. `None`:
-    /// never; then it is kept until the program closes it.
+    /// Time without valid packets after which a connection is closed, unless its options set another; `None`: never, so
+    /// that a connection with a vanished peer remains until the program closes it.
     pub idle_give_up: Option<Duration>,
-    /// Resets a second at most to packets that belong to no connection and no listener (RFC 4340 section 8.1.3).
+    /// Maximum number of Resets per second to packets without a connection and a listener (RFC 4340 section 8.1.3).
     pub refusals_per_second: u32,
 }
 
 impl Default for EndpointOptions {
-    /// 4096 connections, 64 segments as Linux has them, ten minutes of silence, 1024 refusals a second.
+    /// Returns 4096 connections, 64 segments (the limit of Linux), ten minutes of silence and 1024 refusals per second.
     fn default() -> Self {
         Self {
             connections: 4096,
@@ -61,51 +64,42 @@ impl Default for EndpointOptions {
 
 /// Connections, listeners, and an [`Outbox`] for each connection.
 ///
-/// A connection that a listener accepts begins with `O::default()`. Where an outbox cannot be made of nothing, `O` is an [`Option`]
-/// of it, which has no data until the program puts one there.
+/// A connection that a listener accepts starts with `O::default()`. If an outbox has no default,
+/// `O` can be an [`Option`] of it, which has no data until the program sets it.
 #[derive(Debug)]
 pub struct Endpoint<O> {
     options: EndpointOptions,
     random: Box<dyn Entropy>,
-    /// Those of the newest connection from here.
     recent: Option<Arc<ConnectionOptions>>,
-    /// By their DCCP ports.
     listeners: BTreeMap<u16, Listener>,
     slots: Slots<Entry<O>>,
-    /// Whose packets they are.
+    /// Slot of the connection with this path and these ports.
     names: BTreeMap<(Path, Ports), u32>,
     deadlines: Deadlines,
-    /// Who may have something to say, in turn.
     ready: VecDeque<u32>,
-    /// Of whom something may have to be told.
     eventful: VecDeque<u32>,
-    /// Who waits for nothing but old packets, in TIMEWAIT; the first is there still.
-    parted: VecDeque<ConnectionHandle>,
+    /// Queue of connections in TIMEWAIT; the first one still exists.
+    in_time_wait: VecDeque<ConnectionHandle>,
     waiting: Waiting,
     refusals: RateLimit,
-    /// The newest peer whose Request a listener answered by a Reset.
     refused: Option<(Path, Reset)>,
 }
 
-/// A connection and what the endpoint knows of it.
 #[derive(Debug)]
 struct Entry<O> {
     connection: Box<Connection>,
     outbox: O,
     path: Path,
-    /// In the queue of this name.
     ready: bool,
-    /// In the queue of this name.
     eventful: bool,
-    /// In the queue of this name.
-    parted: bool,
-    /// The program knows that it is there.
+    in_time_wait: bool,
+    /// The program has received its first event.
     announced: bool,
 }
 
 impl<O> Entry<O> {
     const fn new(connection: Box<Connection>, outbox: O, path: Path) -> Self {
-        Self { connection, outbox, path, ready: false, eventful: false, parted: false, announced: true }
+        Self { connection, outbox, path, ready: false, eventful: false, in_time_wait: false, announced: true }
     }
     fn has_events(&self) -> bool {
         !self.announced || self.connection.has_events()
@@ -113,8 +107,8 @@ impl<O> Entry<O> {
 }
 
 impl<O: Outbox + Default> Endpoint<O> {
-    /// An endpoint without connections. From `random` come its ports, and what its connections and listeners draw: where the network
-    /// can be attacked, its bits must be unguessable.
+    /// Creates an endpoint without connections. `random` supplies its ports, and the random bits of
+    /// its connections and listeners. On a network with attackers it must be unpredictable.
     #[must_use]
     pub fn new(options: EndpointOptions, random: impl Entropy + 'static) -> Self {
         Self {
@@ -127,19 +121,19 @@ impl<O: Outbox + Default> Endpoint<O> {
             deadlines: Deadlines::default(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
-            parted: VecDeque::new(),
+            in_time_wait: VecDeque::new(),
             waiting: Waiting::default(),
             refusals: RateLimit::new(options.refusals_per_second),
             refused: None,
         }
     }
 
-    /// Listens on a DCCP port for these service codes, whatever path Requests come by.
+    /// Listens on a DCCP port for these service codes, on all paths.
     ///
     /// # Errors
     ///
-    /// If somebody listens there already, or no connection can work with the options. They need not know how long the headers below
-    /// DCCP are: the path says that.
+    /// If the port has a listener, or the options are invalid. The option `lower_headers` is not
+    /// needed: the path determines it.
     pub fn listen(
         &mut self,
         now: Instant,
@@ -156,19 +150,20 @@ impl<O: Outbox + Default> Endpoint<O> {
         Ok(())
     }
 
-    /// Nobody listens there any more; connections go on. Returns whether somebody did.
+    /// Removes the listener of a port; its connections continue. Returns whether there was one.
     pub fn stop_listening(&mut self, port: u16) -> bool {
         self.listeners.remove(&port).is_some()
     }
 
-    /// Opens a connection to this DCCP port of the peer, from a dynamic port drawn at random. Its Request goes with the next
-    /// [`poll_transmit`](Self::poll_transmit).
+    /// Opens a connection to this DCCP port of the peer, from a random dynamic port. The next
+    /// [`poll_transmit`](Self::poll_transmit) returns its Request.
     ///
-    /// Over UDP a client should give each connection a UDP port of its own, by which middleboxes tell flows apart (RFC 6773 section 3.8).
+    /// Over UDP a client should use a separate UDP port for each connection, so that middleboxes
+    /// can distinguish flows (RFC 6773 section 3.8).
     ///
     /// # Errors
     ///
-    /// See [`ConnectError`]. The options need not know how long the headers below DCCP are: the path says that.
+    /// See [`ConnectError`]. The option `lower_headers` is not needed: the path determines it.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -195,16 +190,18 @@ impl<O: Outbox + Default> Endpoint<O> {
         Ok(self.slots.handle(index))
     }
 
-    /// Returns the newest peer whose Request a listener answered by a Reset for its options, and that Reset. There is no connection, and no event.
+    /// Returns the latest peer whose Request a listener answered with a Reset because of its
+    /// options, and that Reset. Such a Request creates no connection and no event.
     pub const fn take_refused(&mut self) -> Option<(Path, Reset)> {
         self.refused.take()
     }
 
-    /// The next thing that happened to a connection: ask until there is nothing, once nothing is left
-    /// [to transmit](Self::poll_transmit). A connection of a listener begins with [`Event::Accepted`].
+    /// Returns the next event of a connection. Call it until it returns `None`, after
+    /// [`poll_transmit`](Self::poll_transmit) has returned `None`. The first event of a listener's
+    /// connection is [`Event::Accepted`].
     ///
-    /// A connection is forgotten once its [`Event::Closed`] has been told and TIMEWAIT is behind it, but not before the next call of
-    /// this: its status is there to be read until then.
+    /// A connection is removed by this method, once its [`Event::Closed`] was returned and TIMEWAIT
+    /// has ended. Its status can be read until then.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, Event)> {
         while let Some(index) = self.eventful.front().copied() {
             let handle = self.slots.handle(index);
@@ -222,13 +219,14 @@ impl<O: Outbox + Default> Endpoint<O> {
         None
     }
 
-    /// When [`Self::handle_timeout`] is to be called, once nothing is left [to transmit](Self::poll_transmit).
+    /// Returns when [`Self::handle_timeout`] must be called, after
+    /// [`poll_transmit`](Self::poll_transmit) has returned `None`.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadlines.first()
     }
 
-    /// The instant of [`poll_timeout`](Self::poll_timeout) has come, or is past.
+    /// Handles all expired timers; see [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(index) = self.deadlines.take_due(now) {
             if let Some(entry) = self.slots.get_mut(index) {
@@ -239,39 +237,39 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
     }
 
-    /// A connection, until it is [forgotten](Self::poll_event).
+    /// Returns a connection, until it is [removed](Self::poll_event).
     #[must_use]
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
         Some(&*self.slots.get(self.slots.index(handle)?)?.connection)
     }
 
-    /// A connection, to be closed or told something. Whatever that is takes effect with the next [`poll_transmit`](Self::poll_transmit).
+    /// Returns a connection for changes, which take effect with the next [`poll_transmit`](Self::poll_transmit).
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         let index = self.slots.index(handle)?;
         self.touch(index);
         Some(&mut *self.slots.get_mut(index)?.connection)
     }
 
-    /// A connection's outbox.
+    /// Returns the outbox of a connection.
     #[must_use]
     pub fn outbox(&self, handle: ConnectionHandle) -> Option<&O> {
         Some(&self.slots.get(self.slots.index(handle)?)?.outbox)
     }
 
-    /// A connection's outbox, which may have something to send from now on.
+    /// Returns the outbox of a connection for changes, and schedules the connection for sending.
     pub fn outbox_mut(&mut self, handle: ConnectionHandle) -> Option<&mut O> {
         let index = self.slots.index(handle)?;
         self.touch(index);
         Some(&mut self.slots.get_mut(index)?.outbox)
     }
 
-    /// The addresses of a connection.
+    /// Returns the addresses of a connection.
     #[must_use]
     pub fn path(&self, handle: ConnectionHandle) -> Option<Path> {
         Some(self.slots.get(self.slots.index(handle)?)?.path)
     }
 
-    /// Connections, those that are over and not yet forgotten included.
+    /// Returns the number of connections, including closed ones that are not yet removed.
     #[must_use]
     pub const fn connections(&self) -> usize {
         self.slots.len()
@@ -281,7 +279,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         ConnectionOptions { idle_give_up: options.idle_give_up.or(self.options.idle_give_up), ..options.clone() }
     }
 
-    /// The same for all connections that have the same.
+    /// Returns the options, shared with the previous connection if they are equal.
     fn shared(&mut self, options: &ConnectionOptions) -> Arc<ConnectionOptions> {
         let options = self.with_idle(options);
         let known = self.recent.as_ref().filter(|known| ***known == options).map(Arc::clone);
@@ -291,12 +289,12 @@ impl<O: Outbox + Default> Endpoint<O> {
     }
 
     fn is_full(&self) -> bool {
-        self.slots.len() >= self.options.connections && self.parted.is_empty()
+        self.slots.len() >= self.options.connections && self.in_time_wait.is_empty()
     }
 
     fn insert(&mut self, entry: Entry<O>) -> u32 {
         if self.slots.len() >= self.options.connections
-            && let Some(index) = self.parted.front().and_then(|first| self.slots.index(*first))
+            && let Some(index) = self.in_time_wait.front().and_then(|first| self.slots.index(*first))
         {
             self.forget(index);
         }
@@ -307,7 +305,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         index
     }
 
-    /// Something has happened to a connection: it may have something to say, and something to tell.
+    /// Schedules a connection after a change: it may have packets to send, and events.
     fn touch(&mut self, index: u32) {
         let Some(entry) = self.slots.get_mut(index) else { return };
         if !std::mem::replace(&mut entry.ready, true) {
@@ -323,7 +321,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         }
     }
 
-    /// A connection has nothing to say until its deadline, or until something happens to it.
+    /// Updates the deadline of a connection without packets to send.
     fn rest(&mut self, index: u32) {
         let deadline = self.slots.get(index).and_then(|entry| entry.connection.poll_timeout());
         self.deadlines.set(index, deadline);
@@ -331,13 +329,13 @@ impl<O: Outbox + Default> Endpoint<O> {
         self.forget_if_over(index);
     }
 
-    /// Nothing is left to say and to tell, and no timer runs, but perhaps that of TIMEWAIT.
+    /// Removes a closed connection without packets and events, or queues one in TIMEWAIT for removal.
     fn forget_if_over(&mut self, index: u32) {
         let handle = self.slots.handle(index);
         let Some(entry) = self.slots.get_mut(index).filter(|entry| !entry.ready && !entry.eventful) else { return };
         match entry.connection.state() {
             State::Closed => self.forget(index),
-            State::TimeWait if !std::mem::replace(&mut entry.parted, true) => self.parted.push_back(handle),
+            State::TimeWait if !std::mem::replace(&mut entry.in_time_wait, true) => self.in_time_wait.push_back(handle),
             _ => {}
         }
     }
@@ -346,12 +344,12 @@ impl<O: Outbox + Default> Endpoint<O> {
         let Some(entry) = self.slots.remove(index) else { return };
         self.deadlines.set(index, None);
         let name = (entry.path, entry.connection.ports());
-        // Another may have taken its place.
+        // A new connection may already use the name.
         if self.names.get(&name) == Some(&index) {
             self.names.remove(&name);
         }
-        while self.parted.front().is_some_and(|first| self.slots.index(*first).is_none()) {
-            self.parted.pop_front();
+        while self.in_time_wait.front().is_some_and(|first| self.slots.index(*first).is_none()) {
+            self.in_time_wait.pop_front();
         }
     }
 }

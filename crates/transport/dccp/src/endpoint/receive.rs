@@ -1,4 +1,5 @@
-//! What comes: to its connection, or to the listener of its port (RFC 4340 section 8.5 steps 1 to 3; RFC 6773 section 3.8).
+//! Received datagrams: delivery to a connection, or to the listener of the port (RFC 4340 section
+//! 8.5 steps 1 to 3; RFC 6773 section 3.8).
 
 use super::{Dropped, Endpoint, Entry};
 use crate::connection::refusal;
@@ -10,27 +11,28 @@ use crate::{
 use headway_rate::OneWayDelay;
 use headway_units::{Ecn, Instant, Seq48};
 
-/// A datagram for the application.
+/// Datagram for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// On which connection it has come.
+    /// Connection that received it.
     pub handle: ConnectionHandle,
-    /// Its packet's number, by which [`Connection::report_dropped`] names it.
+    /// Sequence number of its packet, for [`Connection::report_dropped`].
     pub seq: Seq48,
-    /// Its one-way delay, where the connection measures it ([`Connection::one_way_delay`]).
+    /// One-way delay, if the connection measures it ([`Connection::one_way_delay`]).
     pub one_way_delay: Option<OneWayDelay>,
-    /// What it says: a part of the bytes that came.
+    /// Data: a part of the received bytes.
     pub data: &'a [u8],
 }
 
 impl<O: Outbox + Default> Endpoint<O> {
-    /// Bytes have come this way with this ECN field: the payload of a UDP datagram, whose checksum the system has found right and not
-    /// zero (RFC 6773 section 3.3), or of an IP packet. Returns the application's data on them, if any; nothing is copied or kept.
+    /// Handles a received datagram with this path and ECN codepoint: the payload of a UDP datagram
+    /// whose checksum is present and was verified (RFC 6773 section 3.3), or of an IP packet.
+    /// Returns its application data, if any, without a copy.
     ///
     /// # Errors
     ///
-    /// Says why they go no further. That is never the caller's fault, and needs no answer but those that
-    /// [`poll_transmit`](Self::poll_transmit) has.
+    /// The reason why the datagram was dropped. The caller is not at fault; answers, if any, are
+    /// returned by [`poll_transmit`](Self::poll_transmit).
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
@@ -58,12 +60,11 @@ impl<O: Outbox + Default> Endpoint<O> {
                 let one_way_delay = self.slots.get(index).and_then(|entry| entry.connection.one_way_delay());
                 Some(Datagram { handle: self.slots.handle(index), seq, one_way_delay, data })
             }
-            // No connection takes one.
+            // Connections never accept short packets.
             Decoded::Short(_) => None,
         })
     }
 
-    /// A packet of a connection that there is: its own, or one that contests it.
     fn known(&mut self, now: Instant, index: u32, ecn: Ecn, packet: &Decoded<'_>) -> Result<(u32, Delivery), Dropped> {
         let is_full = self.is_full();
         let entry = self.slots.get_mut(index).ok_or(Dropped::Ignored(Ignored::NoConnection))?;
@@ -71,7 +72,7 @@ impl<O: Outbox + Default> Endpoint<O> {
         let contested = self.listeners.get_mut(&ports.local).filter(|one| one.is_contested(&entry.connection, packet));
         let Some(listener) = contested else {
             let delivery = entry.connection.handle(now, ecn, packet);
-            entry.outbox.heard(now, &mut entry.connection);
+            entry.outbox.packet_handled(now, &mut entry.connection);
             self.touch(index);
             return Ok((index, delivery));
         };
@@ -85,14 +86,13 @@ impl<O: Outbox + Default> Endpoint<O> {
                 Err(Dropped::Ignored(Ignored::NoConnection))
             }
             Outcome::Accepted(accepted, delivery) => {
-                entry.connection.give_way(now);
+                entry.connection.close_silently(now);
                 self.touch(index);
                 self.admit(now, path, accepted, delivery)
             }
         }
     }
 
-    /// A packet without a connection.
     fn unknown(
         &mut self,
         now: Instant,
@@ -110,7 +110,7 @@ impl<O: Outbox + Default> Endpoint<O> {
             return Err(Dropped::Ignored(Ignored::NoConnection));
         };
         if is_full {
-            // A client in PARTOPEN asks again, and may then be served; one in REQUEST may look elsewhere.
+            // A client in PARTOPEN retries and may then be accepted; one in REQUEST may try another server.
             if is_request {
                 self.refuse(now, path, long, ResetCode::TOO_BUSY);
             }
@@ -120,14 +120,13 @@ impl<O: Outbox + Default> Endpoint<O> {
             Outcome::Ignored(why) => Err(Dropped::Ignored(why)),
             Outcome::Reply(out) => {
                 self.waiting.answer(path, &out);
-                // Nothing is kept.
+                // No state is kept.
                 Err(Dropped::Ignored(Ignored::NoConnection))
             }
             Outcome::Accepted(accepted, delivery) => self.admit(now, path, accepted, delivery),
         }
     }
 
-    /// A listener has made a connection.
     fn admit(
         &mut self,
         now: Instant,
@@ -136,13 +135,13 @@ impl<O: Outbox + Default> Endpoint<O> {
         delivery: Delivery,
     ) -> Result<(u32, Delivery), Dropped> {
         if accepted.state() == State::Closed {
-            // An option has ended it before it began: there is no connection, and the program may ask why.
+            // An option has reset it: there is no connection, and the program may query the reason.
             while let Some(event) = accepted.poll_event() {
                 if let Event::Closed(Closed::ByUs(reset)) = event {
                     self.refused = Some((path, reset));
                 }
             }
-            self.waiting.last_words(now, path, &mut accepted);
+            self.waiting.queue_final_packets(now, path, &mut accepted);
             return Err(Dropped::Ignored(Ignored::OptionError));
         }
         let index = self.insert(Entry { announced: false, ..Entry::new(accepted, O::default(), path) });

@@ -1,14 +1,13 @@
-//! Places for connections, and names for them that do not come again.
+//! Slots for connections, and unique handles to them.
 
-/// Names a connection of an [`Endpoint`](crate::Endpoint). Once the connection is forgotten, its handle names no other.
+/// Handle of a connection of an [`Endpoint`](crate::Endpoint). The handle of a removed connection is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionHandle {
     index: u32,
-    /// How many have had this place before.
     generation: u32,
 }
 
-/// Entries by their index. The place of one that is gone is the next one's.
+/// Entries by index. The slot of a removed entry is reused.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
@@ -28,7 +27,6 @@ impl<T> Slots<T> {
     pub(super) const fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
-    /// The index of a new place.
     pub(super) fn insert(&mut self, entry: T) -> u32 {
         let reused = self.free.pop();
         if let Some(index) = reused
@@ -53,11 +51,9 @@ impl<T> Slots<T> {
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.slots.get_mut(index as usize)?.entry.as_mut()
     }
-    /// The name of who has this place now.
     pub(super) fn handle(&self, index: u32) -> ConnectionHandle {
         ConnectionHandle { index, generation: self.slots.get(index as usize).map_or(0, |slot| slot.generation) }
     }
-    /// The place of who has this name, as long as it is there.
     pub(super) fn index(&self, handle: ConnectionHandle) -> Option<u32> {
         let slot = self.slots.get(handle.index as usize)?;
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(handle.index)
@@ -69,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_does_not_come_again() {
+    fn handles_are_not_reused() {
         let mut slots = Slots::new();
         let [a, b] = ['a', 'b'].map(|entry| slots.insert(entry));
         let [first, second] = [a, b].map(|index| slots.handle(index));
         assert_eq!((slots.index(first), slots.remove(a), slots.index(first)), (Some(a), Some('a'), None));
         let c = slots.insert('c');
-        assert_eq!((c, slots.len()), (a, 2), "the place is used again");
+        assert_eq!((c, slots.len()), (a, 2), "the slot is reused");
         assert_eq!(
             (slots.index(first), slots.get(c).copied(), slots.get_mut(b).copied()),
             (None, Some('c'), Some('b'))

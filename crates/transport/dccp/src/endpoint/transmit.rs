@@ -1,4 +1,4 @@
-//! What goes: round robin among the connections that may have something to say, as many datagrams at once as the system takes.
+//! Transmission: round robin among connections with packets to send, in batches for segmentation offload.
 
 use super::{Endpoint, Entry};
 use crate::connection::Outgoing;
@@ -6,47 +6,44 @@ use crate::{NoData, Outbox, Path};
 use headway_units::{Ecn, Instant};
 use std::collections::VecDeque;
 
-/// Answers without a connection that wait at most: what is beyond them is lost, as it may be on a path.
-const MOST_WAITING: usize = 64;
-/// What one UDP datagram over IPv4 may have: more segments do not go at once.
-const LONGEST_BATCH: usize = 65_535 - 28;
+/// Maximum number of queued answers without a connection; more are lost, as on a path.
+const MAX_WAITING: usize = 64;
+/// Maximum size of a batch, in bytes: the payload of one UDP datagram over IPv4.
+const MAX_BATCH: usize = 65_535 - 28;
 
-/// Datagrams that are to go now to one peer, one behind another in the buffer.
+/// Datagrams to be sent now to one peer, consecutive in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// From where to where.
+    /// Source and destination.
     pub path: Path,
-    /// What the IP header says of ECN.
+    /// ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// Bytes of all of them.
+    /// Size of all datagrams, in bytes.
     pub len: usize,
-    /// Bytes of each but the last, which may be shorter; as many as [`len`](Self::len) if there is one. What generic segmentation
-    /// offload is told (`UDP_SEGMENT`).
+    /// Size of each datagram, in bytes, except the last, which may be shorter; equal to [`len`](Self::len) for a single
+    /// one. This is the segment size of generic segmentation offload (`UDP_SEGMENT`).
     pub segment_size: usize,
-    /// Whether routers may not fragment them (RFC 4340 section 14.2).
+    /// Whether routers must not fragment them (RFC 4340 section 14.2).
     pub dont_fragment: bool,
-    /// It is a connection's [probe](crate::Connection::probe) of this number, alone: the driver may send it to another address, to find out
-    /// whether the peer is there.
+    /// Number of a connection's [probe](crate::Connection::probe) if this is its only packet. The
+    /// driver may send it to another address, to test whether the peer is reachable there.
     pub probe: Option<u64>,
 }
 
-/// Packets as bytes that wait for the next call: answers without a connection, and one packet that did not fit its batch.
+/// Encoded packets for the next call: answers without a connection, and one packet that did not fit its batch.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     packets: VecDeque<(Transmit, Vec<u8>)>,
-    /// Used again.
     spare: Vec<Vec<u8>>,
 }
 
 impl Waiting {
-    /// An answer without a connection.
     pub(super) fn answer(&mut self, path: Path, out: &Outgoing<'_>) {
-        if self.packets.len() < MOST_WAITING {
+        if self.packets.len() < MAX_WAITING {
             self.keep(path, out);
         }
     }
-    /// The last that a connection has to say, which is kept no longer.
-    pub(super) fn last_words(&mut self, now: Instant, path: Path, connection: &mut crate::Connection) {
+    pub(super) fn queue_final_packets(&mut self, now: Instant, path: Path, connection: &mut crate::Connection) {
         while let Some(out) = connection.poll_transmit(now, &mut NoData) {
             self.answer(path, &out);
         }
@@ -67,23 +64,25 @@ impl Waiting {
     }
 }
 
-/// Writes a packet behind the first `at` bytes of a buffer, which grows where it must.
+/// Writes a packet after the first `at` bytes of a buffer, which grows as needed.
 fn write(path: Path, out: &Outgoing<'_>, buffer: &mut Vec<u8>, at: usize) -> Option<Transmit> {
     let end = at + out.packet.encoded_len();
     if buffer.len() < end {
         buffer.resize(end, 0);
     }
-    // What an end sends has a form on the wire.
+    // Own packets can always be encoded.
     let len = out.packet.encode(buffer.get_mut(at..)?, path.outgoing()).ok()?;
     Some(Transmit { path, ecn: out.ecn, len, segment_size: len, dont_fragment: out.dont_fragment, probe: out.probe })
 }
 
 impl<O: Outbox + Default> Endpoint<O> {
-    /// What is to go now, if anything: ask until there is nothing. Datagrams are in the first [`len`](Transmit::len) bytes of the
-    /// buffer, which grows as far as it must, to 64 kB at most, and keeps its length for the next call.
+    /// Returns the next datagrams to be sent now, if any. Call it until it returns `None`. The
+    /// datagrams are in the first [`len`](Transmit::len) bytes of the buffer, which grows as
+    /// needed, to at most 64 kB, and keeps its length for the next call.
     ///
-    /// Connections take turns. In its turn one sends as many datagrams as its controller lets go at this instant, of one size and
-    /// [so many](super::EndpointOptions::segments) at most. Where the system takes no more for now, nothing is lost by asking later.
+    /// Connections take turns. In its turn a connection sends the datagrams that its controller
+    /// permits now, of one size and at most [`segments`](super::EndpointOptions::segments). If the
+    /// system cannot send more, call it again later; nothing is lost.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if let Some(transmit) = self.waiting.next(buffer) {
             return Some(transmit);
@@ -106,7 +105,6 @@ impl<O: Outbox + Default> Endpoint<O> {
 }
 
 impl<O: Outbox> Entry<O> {
-    /// A batch of datagrams, and whether there may be more.
     fn fill(
         &mut self,
         now: Instant,
@@ -119,10 +117,10 @@ impl<O: Outbox> Entry<O> {
         let (written, number) = (write(path, &out, buffer, 0), out.packet.seq);
         self.outbox.sent(number);
         let Some(mut batch) = written else { return (None, true) };
-        // IP has no such offload.
+        // Raw IP has no segmentation offload.
         let segments = if matches!(path, Path::Udp { .. }) { segments } else { 1 };
         for _ in 1..segments {
-            if batch.len + batch.segment_size > LONGEST_BATCH {
+            if batch.len + batch.segment_size > MAX_BATCH {
                 break;
             }
             let Some(out) = self.connection.poll_transmit(now, &mut self.outbox) else { return (Some(batch), false) };
