@@ -1,4 +1,5 @@
-//! The protocol's tests in one program: each file is a module, and what they share is compiled once. `cargo test -p headway-dccp --test all MODULE` runs one.
+//! Integration tests in one program, with shared helpers; each file is a module. `cargo test -p
+//! headway-dccp --test all MODULE` runs one.
 
 mod anything;
 mod arrivals;

@@ -1,4 +1,4 @@
-//! Every CCID that has a controller carries data over a path of a fixed rate, and its reports come back.
+//! Every CCID with a controller carries data over a path, and its reports arrive.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -9,14 +9,13 @@ use headway_dccp::{Ccid, ConnectionOptions, NoData, State};
 use headway_units::{Bytes, Dialect, Duration, Instant, Options};
 use pipe::{Fate, Pipe, options};
 
-/// The rules of a dialect under one CCID, data both ways.
 fn rules(dialect: Dialect, ccid: Ccid) -> ConnectionOptions {
     let preset = ConnectionOptions::preset(dialect);
     let controllers = [preset.controllers.clone(), options().controllers].concat();
     ConnectionOptions { send_ccids: vec![ccid.0], receive_ccids: vec![ccid.0], controllers, ..preset }
 }
 
-/// 20 ms each way; loses every so many-th packet once the handshake is over, or none.
+/// Returns a path of 20 ms each way that loses every `lost`-th packet after the handshake, or none.
 fn path(lost: u64) -> impl FnMut(u64) -> Fate {
     let mut sent = 0;
     move |_| {
@@ -53,8 +52,8 @@ fn every_ccid_carries_data() {
     }
 }
 
-/// One way only: the acknowledgements of CCID 2 are acknowledged, so that Ack Vectors stay short (RFC 4340 section 11.1,
-/// RFC 4341 section 6.2), and so are those of CCID 3 if they have Ack Vectors (RFC 4342 section 6.3).
+/// With data in one direction, acknowledgements of CCID 2 are acknowledged, so that Ack Vectors stay short (RFC 4340
+/// section 11.1, RFC 4341 section 6.2), and so are those of CCID 3 with Ack Vectors (RFC 4342 section 6.3).
 #[test]
 fn one_way_data_keeps_its_vectors_short() {
     let ccids = rules(Dialect::Rfc, Ccid(0)).controllers;
@@ -99,10 +98,10 @@ fn one_way_data_keeps_its_vectors_short() {
     }
 }
 
-/// RFC 4340 section 11.1: "there is no need for acks-of-acks-of-acks". Where everything is marked, over a round trip longer than the 0.2 s
-/// within which marks are reported once (section 11.3), an idle connection falls silent all the same.
+/// RFC 4340 section 11.1: "there is no need for acks-of-acks-of-acks". With all packets marked, and a round trip longer
+/// than the 0.2 s within which marks are reported once (section 11.3), an idle connection becomes silent.
 #[test]
-fn marked_acknowledgements_are_not_acknowledged_without_end() {
+fn marked_acknowledgements_are_not_acknowledged_endlessly() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
         let rules = rules(Dialect::Rfc, ccid);
         let mut pipe =
@@ -113,7 +112,7 @@ fn marked_acknowledgements_are_not_acknowledged_without_end() {
             pipe.server.outbox.push(&[n; 100]);
             pipe.run(Duration::from_millis(20));
         }
-        // Each marked packet is a loss event of its own: under TFRC the last ones are seconds apart.
+        // Each marked packet is a separate loss event: the last ones under TFRC are seconds apart.
         pipe.run(Duration::from_secs(600));
         assert_eq!((pipe.server.delivered.len(), pipe.client.delivered.len()), (20, 20), "{ccid:?}");
         let before = pipe.log.len();
@@ -122,8 +121,8 @@ fn marked_acknowledgements_are_not_acknowledged_without_end() {
     }
 }
 
-/// Two machines sleep for eight hours in the middle of 50 packets a second: nobody takes that for a round trip, and within ten seconds all
-/// goes on as before.
+/// Both machines sleep for eight hours while sending 50 packets per second. This is not taken as a
+/// round trip, and the rate recovers within ten seconds.
 #[test]
 fn a_sleep_is_no_round_trip() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
@@ -142,17 +141,17 @@ fn a_sleep_is_no_round_trip() {
         pipe.drain();
         pipe.sleep(Duration::from_secs(8 * 3600));
         talk(10, &mut pipe);
-        let said = talk(10, &mut pipe);
-        assert!((490..=510).contains(&said), "{ccid:?}: {said}");
+        let output = talk(10, &mut pipe);
+        assert!((490..=510).contains(&output), "{ccid:?}: {output}");
         let status = pipe.client.connection.as_ref().unwrap().status();
         assert!(status.rtt < Some(Duration::from_secs(1)), "{ccid:?}: {:?}", status.rtt);
     }
 }
 
-/// RFC 4342 sections 6, 8.2, 8.3, 8.4 and 8.6: feedback tells the receive rate, how long it waited, and the loss intervals, or
-/// the loss event rate if the sender asked for that.
+/// RFC 4342 sections 6, 8.2, 8.3, 8.4 and 8.6: feedback contains the receive rate, its delay, and
+/// the loss intervals, or the loss event rate if the sender has requested it.
 #[test]
-fn what_the_feedback_of_tfrc_tells() {
+fn tfrc_feedback_has_rate_delay_and_losses() {
     for (loss_event_rate, there, absent) in
         [(false, "LossIntervals", "LossEventRate"), (true, "LossEventRate", "LossIntervals")]
     {
@@ -171,10 +170,11 @@ fn what_the_feedback_of_tfrc_tells() {
     }
 }
 
-/// RFC 4340 section 11.4.2. An Ack has room for 500 bytes of options on the smallest path, IPv6 and UDP below: of a longer vector the newest
-/// part goes. Otherwise whoever takes every other packet away for a while, and what acknowledges the vectors, would silence a receiver for good.
+/// RFC 4340 section 11.4.2. On the smallest path, with IPv6 and UDP, an Ack has 500 bytes of options. Only the newest
+/// part of a longer vector is sent. Otherwise an attacker who drops every other packet for a while, and the
+/// acknowledgements of vectors, could silence a receiver permanently.
 #[test]
-fn a_vector_too_long_for_the_path_is_cut() {
+fn a_vector_too_long_for_the_path_is_shortened() {
     let rules = rules(Dialect::Rfc, Ccid::TCP_LIKE);
     let mut rules = ConnectionOptions { mtu: Bytes::new(576), ..rules };
     rules.expert.lower_headers = Bytes::new(48);
@@ -183,16 +183,16 @@ fn a_vector_too_long_for_the_path_is_cut() {
     server.send(10, "Ack 1001 (0)", &[], b"");
     let mut seq = 1002;
     for (packets, step) in [(700, 2), (700, 1)] {
-        server.drain_said(1000 * step);
+        server.drain_output(1000 * step);
         for ms in 0..packets {
             seq += step;
             server.send(5000 / step + ms, &format!("Data {seq}"), &[], b"x");
         }
-        let said = server.drain_said(5000 / step + 900);
-        assert!(said.len() >= 350, "{}", said.len());
-        for said in said {
-            let vectors: Vec<_> = said.split("AckVector0[").skip(1).collect();
-            assert!(vectors.first().is_some_and(|vector| vector.starts_with('R')), "{said}");
+        let output = server.drain_output(5000 / step + 900);
+        assert!(output.len() >= 350, "{}", output.len());
+        for output in output {
+            let vectors: Vec<_> = output.split("AckVector0[").skip(1).collect();
+            assert!(vectors.first().is_some_and(|vector| vector.starts_with('R')), "{output}");
         }
     }
 }

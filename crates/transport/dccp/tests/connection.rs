@@ -1,4 +1,4 @@
-//! Two ends of a connection over a pipe: they connect, deliver and close (RFC 4340 section 8).
+//! Both endpoints of a connection over a pipe connect, deliver and close (RFC 4340 section 8).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::pipe;
@@ -11,7 +11,7 @@ use headway_units::{Duration, Ecn, Instant, Random};
 use pipe::{PATH, PORTS, Pipe, SERVICE, options, perfect};
 
 #[test]
-fn connect_talk_close() {
+fn connect_exchange_data_close() {
     let mut pipe = Pipe::new(&options(), &options(), perfect);
     pipe.run(Duration::from_millis(100));
     assert_eq!(pipe.client.state(), State::Open, "{:#?}", pipe.log);
@@ -33,8 +33,8 @@ fn connect_talk_close() {
     assert_eq!(pipe.server.events, [Event::Connected, Event::Closed(Closed::ByUs(closed))]);
 }
 
-/// The last example of section 7.5.6: the client crashed and begins anew, the server still believes in the connection of
-/// before. The second Sync tells the client which numbers end it.
+/// Last example of section 7.5.6: the client crashed and restarts, while the server still has the
+/// earlier connection. The second Sync gives the client the numbers that end it.
 #[test]
 fn a_half_open_connection_is_cleaned_up() {
     let mut pipe = Pipe::new(&options(), &options(), perfect);
@@ -46,7 +46,7 @@ fn a_half_open_connection_is_cleaned_up() {
     assert_eq!(pipe.server.events.last(), Some(&Event::Closed(Closed::ByPeer(error))));
 }
 
-/// A flood of Requests costs a listener no more than its backlog, and a client that echoes cookies is served all the same.
+/// A flood of Requests uses only the backlog of a listener, and a client that echoes cookies is still accepted.
 #[test]
 fn a_flood_of_requests() {
     let now = Instant::from_secs(1);
@@ -73,7 +73,7 @@ fn a_flood_of_requests() {
     let len = response.packet.encode(&mut bytes, Network::Udp).unwrap();
     client.handle(now, Ecn::NotEct, &Packet::decode(&bytes[..len], Network::Udp).unwrap());
     let ack = client.poll_transmit(now, &mut no_data).unwrap().packet;
-    // From another peer the cookie is worth nothing.
+    // From another peer the cookie is invalid.
     let Outcome::Reply(reset) = listener.handle(now, pipe::peer(10_001), Ecn::NotEct, &Decoded::Long(ack)) else {
         panic!("accepted")
     };
@@ -87,23 +87,23 @@ fn a_flood_of_requests() {
     assert_eq!((status.send_ccid.0, status.receive_ccid.0), (248, 248));
     assert_eq!((server.service(), server.ports().remote), (SERVICE, PORTS.local));
 
-    // A place in the backlog is free again once its handshake has ended.
+    // A backlog entry is free again once its handshake has ended.
     drop(kept.pop());
     assert_eq!(listener.half_open(), 9);
 }
 
-/// Somebody who knows a client's port sends a Request in its name, just before its own: the client is served all the same, and the
-/// forged connection is gone.
+/// An attacker who knows a client's port sends a Request in its name just before the client's. The
+/// client is accepted, and the forged connection is replaced.
 #[test]
-fn a_forged_request_does_not_keep_its_peer_out() {
+fn a_forged_request_does_not_block_its_peer() {
     let now = Instant::from_secs(1);
     let mut listener = Listener::new(now, &options(), &[SERVICE], Random::new(1, "listener"));
     let connect = |name| Connection::connect(now, &options(), PORTS, SERVICE, Random::new(7, name));
-    let (mut thief, mut client, mut other) = (connect("thief"), connect("client"), connect("other"));
+    let (mut attacker, mut client, mut other) = (connect("thief"), connect("client"), connect("other"));
     let (mut no_data, mut nothing) = (NoData, NoData);
-    let first = Decoded::Long(thief.poll_transmit(now, &mut no_data).unwrap().packet);
+    let first = Decoded::Long(attacker.poll_transmit(now, &mut no_data).unwrap().packet);
     let Outcome::Accepted(forged, _) = listener.handle(now, PATH, Ecn::NotEct, &first) else { panic!() };
-    assert!(!listener.is_contested(&forged, &first), "the same Request again");
+    assert!(!listener.is_contested(&forged, &first), "a retransmitted Request");
 
     let request = Decoded::Long(client.poll_transmit(now, &mut nothing).unwrap().packet);
     assert!(listener.is_contested(&forged, &request));
@@ -113,9 +113,9 @@ fn a_forged_request_does_not_keep_its_peer_out() {
     assert!(listener.is_contested(&forged, &ack));
     let Outcome::Accepted(server, _) = listener.contest(now, PATH, Ecn::NotEct, &ack) else { panic!() };
     assert_eq!((server.state(), client.state()), (State::Open, State::PartOpen));
-    assert!(!listener.is_contested(&server, &first), "no more, once it is open");
+    assert!(!listener.is_contested(&server, &first), "an open connection cannot be contested");
 
-    // Without cookies there is nothing else to answer.
+    // Without cookies the connection is not contested.
     let never = ConnectionOptions { init_cookies: InitCookies::Never, ..options() };
     let listener = Listener::new(now, &never, &[SERVICE], Random::new(1, "listener"));
     let mut no_data = NoData;
@@ -123,10 +123,10 @@ fn a_forged_request_does_not_keep_its_peer_out() {
     assert!(!listener.is_contested(&forged, &second));
 }
 
-/// The client hears of the forged connection first, which its Reset then ends (section 8.5 step 4): TIMEWAIT, four minutes long, does not
-/// keep it out. Of a connection that was open it does.
+/// The client first receives the Response of the forged connection, which it resets (section 8.5
+/// step 4). TIMEWAIT of four minutes must not block it, unless the connection was open.
 #[test]
-fn timewait_does_not_keep_out_who_has_reset_a_forged_request() {
+fn timewait_of_a_forged_connection_does_not_block_its_peer() {
     let now = Instant::from_secs(1);
     let say = |end: &mut Connection| {
         let mut bytes = vec![0; 1500];
@@ -156,7 +156,7 @@ fn timewait_does_not_keep_out_who_has_reset_a_forged_request() {
     }
 }
 
-/// Always: no Request is kept, and neither what it asks for nor the round trip is forgotten.
+/// With cookies always enabled, a Request creates no state, but its features and the round trip are not lost.
 #[test]
 fn nothing_is_kept_before_the_handshake_ends() {
     let rules = ConnectionOptions { init_cookies: InitCookies::Always, ..options() };
@@ -167,13 +167,17 @@ fn nothing_is_kept_before_the_handshake_ends() {
     assert_eq!((pipe.client.state(), pipe.server.state()), (State::Open, State::Open), "{:#?}", pipe.log);
     let status = pipe.server.connection.as_ref().unwrap().status();
     assert_eq!(status.rtt, Some(Duration::from_millis(20)));
-    assert!(!pipe.log.iter().skip(2).any(|line| line.contains("Change")), "all is agreed: {:#?}", pipe.log);
+    assert!(
+        !pipe.log.iter().skip(2).any(|line| line.contains("Change")),
+        "no Changes after the handshake: {:#?}",
+        pipe.log
+    );
 }
 
-/// Section 6.6.3: a Change without an answer goes again after a round trip at least, then less and less often. So does one that
-/// the listener sent with a cookie, to a client that brings the cookie back and never confirms.
+/// Section 6.6.3: an unanswered Change is retransmitted after at least a round trip, then with back-off. This also
+/// applies to a Change that the listener sent with a cookie, if the client echoes the cookie and never confirms.
 #[test]
-fn a_client_that_never_confirms() {
+fn unanswered_changes_are_retransmitted_with_back_off() {
     let mut now = Instant::from_secs(1);
     let rules = ConnectionOptions { init_cookies: InitCookies::Always, sequence_window: 1000, ..options() };
     let mut listener = Listener::new(now, &rules, &[SERVICE], Random::new(1, "listener"));
@@ -205,9 +209,9 @@ fn a_client_that_never_confirms() {
     assert!((4..=6).contains(&sent), "{sent} packets in ten seconds");
 }
 
-/// Section 8.1.3: Resets are few, be it for want of a place or for an option that the listener must and cannot follow.
+/// Section 8.1.3: Resets are limited, whether because of the backlog or of an unacceptable Mandatory option.
 #[test]
-fn refusals_for_options_are_few_too() {
+fn refusals_for_options_are_limited() {
     let now = Instant::from_secs(1);
     for init_cookies in [InitCookies::Always, InitCookies::WhenBusy] {
         let rules = ConnectionOptions { init_cookies, ..options() };
@@ -217,7 +221,7 @@ fn refusals_for_options_are_few_too() {
             let mut client = Connection::connect(now, &options(), PORTS, SERVICE, Random::new(peer.into(), "client"));
             let mut no_data = NoData;
             let request = client.poll_transmit(now, &mut no_data).unwrap().packet;
-            // Mandatory Change L of a feature that nobody knows.
+            // Mandatory Change L of an unknown feature.
             let request = Packet { options: OptionArea::new(&[1, 32, 4, 99, 1, 0, 0, 0]).unwrap(), ..request };
             let outcome = listener.handle(now, pipe::peer(peer), Ecn::NotEct, &Decoded::Long(request));
             answered += u32::from(!matches!(outcome, Outcome::Ignored(_)));

@@ -1,4 +1,4 @@
-//! Replays the corpora of the fuzz targets for DCCP: what once went wrong, and seeds for the fuzzer.
+//! Replays the corpora of the DCCP fuzz targets: earlier failures, and seeds.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check_ccid_options.rs"]
@@ -33,7 +33,7 @@ fn packets() {
     replay(&packets, 3, check_dccp::packet);
 }
 
-/// "source destination hex", as opposed to the line that a packet is shown as.
+/// Returns the bytes of a line "source destination hex"; `None` for the formatted packet.
 fn hex_of_packet(line: &str) -> Option<String> {
     let hex = line.rsplit(' ').next()?;
     (hex.len() >= 24 && hex.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| format!("{hex}\n"))

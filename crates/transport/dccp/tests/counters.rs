@@ -1,4 +1,4 @@
-//! What a connection counts, beside what its path has done, and what it holds once it is over.
+//! Counters of a connection compared with its path, and the status of a closed connection.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -11,7 +11,7 @@ use pipe::{End, Fate, Pipe, options, perfect};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The rules of the RFC with this CCID for both directions.
+/// Returns RFC 4340's options with one CCID in both directions.
 fn rules(ccid: Ccid) -> ConnectionOptions {
     ConnectionOptions {
         send_ccids: vec![ccid.0],
@@ -24,7 +24,7 @@ fn status(end: &End) -> Status {
     end.connection.as_ref().unwrap().status()
 }
 
-/// A datagram each 5 ms both ways for three seconds.
+/// Sends a datagram every 5 ms in both directions for three seconds.
 fn talk<F: FnMut(u64) -> Fate>(pipe: &mut Pipe<F>) {
     pipe.run(Duration::from_secs(1));
     for _ in 0..600 {
@@ -37,8 +37,8 @@ fn talk<F: FnMut(u64) -> Fate>(pipe: &mut Pipe<F>) {
     }
 }
 
-/// By hand: sections 5.1 to 5.3 and 5.8 of RFC 4340. A Request has 20 bytes and a Response 28, both here with 10 of options and 2 of
-/// padding; an Ack has 24, Data 16 and its data; a Reset has 28.
+/// By hand from sections 5.1 to 5.3 and 5.8 of RFC 4340. A Request has 20 bytes and a Response 28,
+/// here with 10 bytes of options and 2 of padding; an Ack has 24, Data 16 and its data, a Reset 28.
 #[test]
 fn bytes() {
     let mut client = Dialogue::open_client(&options());
@@ -53,9 +53,9 @@ fn bytes() {
     assert_eq!((counters.received_bytes, counters.delivered_data), (40 + 24 + 17 + 19 + 28, 4));
 }
 
-/// Where nothing is lost, what one end has sent is what the other has received.
+/// Without losses, the packets sent by one endpoint are those received by the other.
 #[test]
-fn nothing_is_lost() {
+fn counters_agree_without_losses() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
         let mut pipe = Pipe::new(&rules(ccid), &rules(ccid), perfect);
         talk(&mut pipe);
@@ -70,7 +70,8 @@ fn nothing_is_lost() {
     }
 }
 
-/// The path loses packets far apart, so that each is a loss event: the peer tells of each, and who misses it counts it too.
+/// Losses are far apart, so that each is a loss event. The sender counts each from the peer's
+/// reports, and the receiver counts each as missing.
 #[test]
 fn losses() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
@@ -97,7 +98,8 @@ fn losses() {
     }
 }
 
-/// All that can be marked is: CCID 2's receiver says so of each packet, and its sender counts them but for the last.
+/// All ECN-capable packets are marked. The receiver of CCID 2 reports each, and the sender counts
+/// all but the last ones.
 #[test]
 fn marks() {
     let mut pipe = Pipe::new(&rules(Ccid::TCP_LIKE), &rules(Ccid::TCP_LIKE), perfect);
@@ -105,16 +107,16 @@ fn marks() {
     talk(&mut pipe);
     pipe.run(Duration::from_secs(1));
     let [client, server] = [&pipe.client, &pipe.server].map(|end| status(end).counters);
-    // The Request and the Response are not capable of it (section 12).
+    // Request and Response are not ECN-capable (section 12).
     assert_eq!((server.received_marked_packets, server.missing_packets), (client.sent_packets - 1, 0));
     assert_eq!((client.received_marked_packets, client.lost_packets), (server.sent_packets - 1, 0));
     let untold = server.received_marked_packets - client.marked_packets;
     assert!(untold <= 5 && client.marked_packets > 30, "{client:?}");
 }
 
-/// A connection that comes out of an Init Cookie misses nothing: its Request had come.
+/// A connection restored from an Init Cookie counts its Request as received.
 #[test]
-fn behind_a_cookie() {
+fn a_restored_connection_misses_nothing() {
     let always = ConnectionOptions { init_cookies: InitCookies::Always, ..rules(Ccid::TFRC) };
     let mut pipe = Pipe::new(&always, &always, perfect);
     talk(&mut pipe);
@@ -124,9 +126,9 @@ fn behind_a_cookie() {
     assert_eq!((client.missing_packets, server.delivered_packets), (0, 600));
 }
 
-/// What a connection held, and why it is over, stays to be read.
+/// Counters and the reason remain available after the end of a connection.
 #[test]
-fn over() {
+fn a_closed_connection_keeps_its_status() {
     let mut pipe = Pipe::new(&rules(Ccid::TFRC), &rules(Ccid::TFRC), perfect);
     talk(&mut pipe);
     let before = status(&pipe.client);
@@ -145,7 +147,7 @@ fn over() {
     assert_eq!(client.counters.sent_packets, before.counters.sent_packets + 1, "the Close");
 }
 
-/// A Request that is refused has no numbers to miss.
+/// A refused Request leaves no missing packets.
 #[test]
 fn refused() {
     let mut client = Dialogue::client(&options());

@@ -1,4 +1,5 @@
-//! Endpoints back to back (RFC 4340 section 8; RFC 6773 section 3.8): many connections through one pair of sockets.
+//! Endpoints connected to each other (RFC 4340 section 8; RFC 6773 section 3.8): many connections
+//! through one pair of sockets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::network;
@@ -21,9 +22,10 @@ fn world() -> World {
     World::new(EndpointOptions::default(), &options(), perfect())
 }
 
-/// They connect, talk both ways, close, and are forgotten: the server's end at once, the client's after TIMEWAIT (section 8.3).
+/// Connections open, carry data in both directions, close, and are removed: the server's at once,
+/// the client's after TIMEWAIT (section 8.3).
 #[test]
-fn connect_talk_close() {
+fn connect_exchange_data_close() {
     let mut world = world();
     let client = world.connect(there(4000), &options(), vec![b"question".to_vec()]);
     world.run(SECOND);
@@ -37,9 +39,9 @@ fn connect_talk_close() {
     world.close(CLIENT, client);
     world.run(SECOND);
     let closed = Reset { code: ResetCode::CLOSED, data: [0; 3] };
-    assert_eq!(world.ends[CLIENT].told(client), [Event::Connected, Event::Closed(Closed::ByPeer(closed))]);
+    assert_eq!(world.ends[CLIENT].events_of(client), [Event::Connected, Event::Closed(Closed::ByPeer(closed))]);
     let ended = Event::Closed(Closed::ByUs(closed));
-    assert_eq!(world.ends[SERVER].told(server), [Event::Accepted, Event::Connected, ended]);
+    assert_eq!(world.ends[SERVER].events_of(server), [Event::Accepted, Event::Connected, ended]);
     assert_eq!((world.ends[CLIENT].state(client), world.ends[SERVER].state(server)), (Some(State::TimeWait), None));
     world.run(SECOND * 240);
     assert_eq!(world.ends[CLIENT].state(client), None);
@@ -49,9 +51,9 @@ fn connect_talk_close() {
     }
 }
 
-/// Whoever has heard that a connection is over may read its status until the next event.
+/// The status of a closed connection can be read until the next event.
 #[test]
-fn the_end_can_be_looked_at() {
+fn the_status_of_a_closed_connection_can_be_read() {
     let mut world = world();
     let client = world.connect(there(4000), &options(), vec![vec![1; 100]]);
     world.run(SECOND);
@@ -60,7 +62,7 @@ fn the_end_can_be_looked_at() {
     let [(path, ecn, reset)] = &world.ends[CLIENT].drain(world.now)[..] else { panic!("a Reset") };
     let server = &mut world.ends[SERVER].endpoint;
     server.handle_datagram(world.now, back(*path), *ecn, reset).unwrap();
-    // It is drained as late as it can be.
+    // The events are polled as late as possible.
     assert!(matches!(server.poll_event(), Some((of, Event::Closed(_))) if of == handle));
     assert_eq!(server.connection(handle).unwrap().status().counters.delivered_packets, 1);
     assert!(server.poll_transmit(world.now, &mut vec![]).is_none());
@@ -70,20 +72,21 @@ fn the_end_can_be_looked_at() {
     assert!(server.connection(handle).is_none());
 }
 
-/// RFC 6773 section 3.8: six numbers name a connection. The same DCCP ports behind two UDP ports, and two DCCP ports behind one.
+/// RFC 6773 section 3.8: six numbers identify a connection. Tested with the same DCCP ports on two
+/// UDP ports, and two DCCP ports on one.
 #[test]
-fn six_numbers_name_a_connection() {
+fn six_numbers_identify_a_connection() {
     let mut world = world();
     let handles: Vec<_> = [4000, 4000, 4001]
         .map(|port| world.connect(there(port), &options(), vec![vec![port as u8; 10], vec![port as u8; 20]]))
         .into();
-    // As two hosts behind two address translators would: the same DCCP ports.
+    // Two hosts behind address translators may use the same DCCP ports.
     let mut other = End::new(EndpointOptions::default(), "client");
     let twin = other.endpoint.connect(world.now, there(5000), PORT, SERVICE, &options(), Queue::default()).unwrap();
     let ports = |end: &End, handle| end.endpoint.connection(handle).unwrap().ports();
     assert_eq!(ports(&other, twin), ports(&world.ends[CLIENT], handles[0]));
     for (path, ecn, bytes) in other.drain(world.now) {
-        assert_eq!(world.ends[SERVER].hear(world.now, back(path), ecn, &bytes), Ok(false));
+        assert_eq!(world.ends[SERVER].receive(world.now, back(path), ecn, &bytes), Ok(false));
     }
     world.run(SECOND);
     let accepted = world.ends[SERVER].accepted();
@@ -95,13 +98,12 @@ fn six_numbers_name_a_connection() {
     }
 }
 
-/// What is wrong with a listener or a connection is told where it is made.
 #[test]
-fn mistakes_are_told() {
+fn invalid_options_are_rejected() {
     let (now, mut end) = (Instant::ZERO, End::new(EndpointOptions::default(), "end"));
     let wrong = ConnectionOptions { mtu: Bytes::new(100), ..options() };
     let listened = end.endpoint.listen(now, PORT, &wrong, &[SERVICE]);
-    assert_eq!(listened.unwrap_err().to_string(), "mtu: an MTU is from 576B to 9216B");
+    assert_eq!(listened.unwrap_err().to_string(), "mtu: 100B is out of range: from 576B to 9216B");
     assert_eq!(end.endpoint.listen(now, PORT, &options(), &[SERVICE]), Ok(()));
     let again = end.endpoint.listen(now, PORT, &options(), &[ServiceCode(1)]);
     assert_eq!(again, Err(ListenError::PortInUse { port: PORT }));
@@ -110,8 +112,8 @@ fn mistakes_are_told() {
     assert!(matches!(connected, Err(ConnectError::Options(error)) if error.key == "mtu"));
 }
 
-/// A client's port is a dynamic one (RFC 4340 section 19.9), drawn at random, on which nobody listens and which no connection with this
-/// peer has. With another peer it may be the same.
+/// A client's port is a random dynamic port (RFC 4340 section 19.9) without a listener or a
+/// connection to the same peer. Connections to different peers may share a port.
 #[test]
 fn ports_are_dynamic() {
     let (now, mut end) = (Instant::ZERO, End::new(EndpointOptions::default(), "end"));
@@ -121,7 +123,7 @@ fn ports_are_dynamic() {
     drawn.sort_by_key(|handle| port(&end, *handle));
     let ports: BTreeSet<_> = drawn.iter().map(|handle| port(&end, *handle)).collect();
     assert!(ports.len() == 100 && ports.first() >= Some(&49_152));
-    assert!(ports.first() < Some(&52_000) && ports.last() > Some(&62_000), "all over: {ports:?}");
+    assert!(ports.first() < Some(&52_000) && ports.last() > Some(&62_000), "whole range: {ports:?}");
     for taken in (49_152..=u16::MAX).filter(|port| !ports.contains(port)) {
         end.endpoint.listen(now, taken, &options(), &[SERVICE]).unwrap();
     }
@@ -134,7 +136,7 @@ fn ports_are_dynamic() {
     assert_eq!(port(&end, last), free);
 }
 
-/// A flow label is no part of an address: it may differ from packet to packet (RFC 6437 section 3).
+/// A flow label is not part of an address: it may differ between packets (RFC 6437 section 3).
 #[test]
 fn flow_labels_do_not_matter() {
     let mut world = world();
@@ -144,13 +146,14 @@ fn flow_labels_do_not_matter() {
         for (path, ecn, bytes) in world.ends[from].drain(world.now) {
             assert!(matches!(path, Path::Udp { remote: SocketAddr::V6(remote), .. } if remote.flowinfo() == 0));
             let (local, remote) = if to == SERVER { (end(2, 0), end(1, 9)) } else { (end(1, 0), end(2, 10)) };
-            assert_eq!(world.ends[to].hear(world.now, Path::Udp { local, remote }, ecn, &bytes), Ok(false));
+            assert_eq!(world.ends[to].receive(world.now, Path::Udp { local, remote }, ecn, &bytes), Ok(false));
         }
     }
     assert_eq!(world.ends[CLIENT].state(client), Some(State::Open));
 }
 
-/// RFC 6773 section 3.7 and section 14: what a packet can carry is less by the headers below it, whatever the options say.
+/// RFC 6773 section 3.7 and section 14: the headers of the path reduce the maximum packet size,
+/// independent of the options.
 #[test]
 fn headers_below() {
     let mapped = Path::Udp {
@@ -177,14 +180,14 @@ fn headers_below() {
     }
 }
 
-/// Datagrams of one size go at once where the system can take them apart: as many as it takes, and the last may be shorter. What is
-/// longer begins the next batch. Nothing changes its order.
+/// With segmentation offload, datagrams of one size are sent in batches up to the limit; the last
+/// may be shorter. A longer one starts the next batch. The order is preserved.
 #[test]
 fn batches() {
     let sizes = |sizes: &[usize]| sizes.iter().enumerate().map(|(n, len)| vec![n as u8; *len]).collect::<Vec<_>>();
     let runs = [&[1000; 10][..], &[500, 1200, 1200, 0, 1200], &[1400; 100]].concat();
-    // 16 bytes of header each. One that waited behind a batch of shorter ones goes alone; 46 packets of 1416 B are what a UDP
-    // datagram holds.
+    // 16 bytes of header each. A packet that is longer than the others of a batch is sent alone.
+    // One UDP datagram holds 46 packets of 1416 B.
     let batched = [(10 * 1016 + 516, 1016), (2 * 1216 + 16, 1216), (1216, 1216)];
     let full = [(1416, 1416), (46 * 1416, 1416), (46 * 1416, 1416), (7 * 1416, 1416)];
     for (segments, wanted) in
@@ -201,7 +204,7 @@ fn batches() {
         let delivered = world.ends[SERVER].delivered.iter().map(|(_, data)| data.clone());
         assert_eq!(delivered.collect::<Vec<_>>(), sizes(&runs));
     }
-    // What may be fragmented, since it is longer than the path's packets, does not go with what may not.
+    // Packets above the path MTU may be fragmented and are not batched with others.
     let mut mixed = world();
     let client = mixed.connect(there(4000), &options(), Queue::default());
     mixed.run(SECOND);
@@ -210,7 +213,7 @@ fn batches() {
     mixed.run(SECOND);
     let sent = mixed.ends[CLIENT].sent.iter().map(|sent| (sent.len, sent.dont_fragment)).collect::<Vec<_>>();
     assert_eq!(sent, [(2016, false), (1016, true), (1016, true)]);
-    // In IP there is nobody to take them apart.
+    // Raw IP has no segmentation offload.
     let mut world = world();
     let four = Path::Ipv4 { local: [192, 0, 2, 1].into(), remote: [192, 0, 2, 2].into() };
     let client = world.connect(four, &options(), sizes(&runs));
@@ -219,9 +222,9 @@ fn batches() {
     assert_eq!((world.ends[CLIENT].state(client), world.ends[SERVER].delivered.len()), (Some(State::Open), runs.len()));
 }
 
-/// Those with something to send take turns, a batch each; the others are not even asked.
+/// Connections with data take turns, one batch each; the others are not polled.
 #[test]
-fn turns() {
+fn connections_take_turns() {
     let mut world = World::new(EndpointOptions { segments: 4, ..EndpointOptions::default() }, &options(), perfect());
     let handles: Vec<_> = (0..100).map(|n| world.connect(there(4000 + n), &options(), Queue::default())).collect();
     world.run(SECOND);
@@ -229,7 +232,7 @@ fn turns() {
     let asked = |world: &mut World| -> Vec<u64> {
         handles.iter().map(|handle| world.ends[CLIENT].endpoint.outbox_mut(*handle).unwrap().asked).collect()
     };
-    // To look at an outbox may mean that there is something in it: all are asked once.
+    // Access to an outbox schedules its connection: all are polled once.
     let before = asked(&mut world);
     world.drain();
     for (n, handle) in handles.iter().enumerate().filter(|(n, _)| n % 10 == 0) {
@@ -244,9 +247,9 @@ fn turns() {
     }
 }
 
-/// Without an outbox there is no data, and with one there is.
+/// A connection may start without an outbox and get one later.
 #[test]
-fn an_outbox_may_come_later() {
+fn an_outbox_may_be_set_later() {
     let now = Instant::from_secs(1);
     let mut endpoint: Endpoint<Option<Queue>> = Endpoint::new(EndpointOptions::default(), Random::new(1, "late"));
     let rules = ConnectionOptions { handshake_data: true, ..options() };
@@ -260,7 +263,7 @@ fn an_outbox_may_come_later() {
     assert_ne!(endpoint.connection(with).map(Connection::ports), endpoint.connection(handle).map(Connection::ports));
 }
 
-/// A rule of the RFC with this CCID for both directions.
+/// Returns RFC 4340's options with one CCID in both directions.
 fn rules(ccid: u8) -> ConnectionOptions {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
     let controllers = [preset.controllers.clone(), options().controllers].concat();
@@ -270,9 +273,9 @@ fn rules(ccid: u8) -> ConnectionOptions {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Ten connections through one pair of UDP ports that loses, repeats and reorders: each connects, or says that nobody answered (with
-    /// a third of the tries lost, none of a Request's may come back: RFC 4340, 8.1.1); nothing comes twice or on another connection,
-    /// most comes, and all are closed and forgotten.
+    /// Ten connections through one pair of UDP ports with losses, duplicates and reordering. Each connects or reports
+    /// no answer, since all Requests may be lost (RFC 4340, 8.1.1). No datagram is delivered twice or on another
+    /// connection, most are delivered, and all connections are closed and removed.
     #[test]
     fn over_a_bad_path(seed: u64, ccid in prop::sample::select(vec![2, 3, 4, 248]), lost in 0u64..20, twice in 0u64..20, late in 0u64..30) {
         let rules = rules(ccid);
@@ -293,7 +296,7 @@ proptest! {
             }
             prop_assert!(seen.len() > 150 && seen.len() <= 300, "{} datagrams of 300", seen.len());
         }
-        // The first data of a connection say whose they are: then all the others are too.
+        // The first data of a connection identifies its sender; all other data must match.
         for server in servers {
             let of: BTreeSet<_> = world.ends[SERVER].delivered.iter().filter(|(of, _)| *of == server).map(|(_, data)| data[0]).collect();
             prop_assert!(of.len() <= 1);
@@ -302,7 +305,7 @@ proptest! {
             if world.ends[CLIENT].endpoint.connection(client).is_some() {
                 world.close(CLIENT, client);
             } else {
-                prop_assert_eq!(world.ends[CLIENT].told(client), [Event::Closed(Closed::NoAnswer(State::Request))]);
+                prop_assert_eq!(world.ends[CLIENT].events_of(client), [Event::Closed(Closed::NoAnswer(State::Request))]);
             }
         }
         world.run(SECOND * 1000);

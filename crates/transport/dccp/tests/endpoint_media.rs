@@ -1,4 +1,5 @@
-//! Media through two endpoints: an endpoint tells each outbox what went and what has come, and a peer that vanishes is given up.
+//! Media through two endpoints: each outbox is notified of sent packets and of arrivals, and
+//! vanished peers are given up.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::network;
@@ -13,14 +14,15 @@ use std::collections::BTreeMap;
 
 type MediaEndpoint = Endpoint<Option<MediaOutbox<Vec<u8>>>>;
 
-/// Datagrams on their way, by when they arrive: at which end, by which path.
-type UnderWay = BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>;
+/// Datagrams in flight by arrival time: receiving endpoint and path.
+type InFlight = BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>;
 
-fn arrived(under_way: &mut UnderWay, now: Instant) -> Option<(usize, Path, Vec<u8>)> {
-    under_way.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove())
+fn arrived(in_flight: &mut InFlight, now: Instant) -> Option<(usize, Path, Vec<u8>)> {
+    in_flight.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove())
 }
 
-/// 500 datagrams, one each 10 ms and of use for a second, under TCP-like control over 20 ms each way; every 25th packet with data is lost. How many came, and how many were given up.
+/// Sends 500 datagrams, one every 10 ms with a lifetime of 1 s, under CCID 2 over 20 ms each way.
+/// Every 25th packet with data is lost. Returns the numbers of datagrams received and given up.
 fn call(resend: bool) -> (usize, usize) {
     let mut rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
     rules.rules.resend = resend;
@@ -31,7 +33,7 @@ fn call(resend: bool) -> (usize, usize) {
     ends[SERVER].listen(now, PORT, &connection, &[SERVICE]).unwrap();
     let outbox = Some(MediaOutbox::new(&rules));
     let client = ends[CLIENT].connect(now, there(4000), PORT, SERVICE, &connection, outbox).unwrap();
-    let (mut under_way, mut came, mut given_up, mut data_sent, mut gone) = (UnderWay::new(), 0, 0, 0u64, 0u64);
+    let (mut in_flight, mut received, mut given_up, mut data_sent, mut sent) = (InFlight::new(), 0, 0, 0u64, 0u64);
     for tick in 0..12_000u64 {
         now = Instant::from_millis(1000 + tick);
         let outbox = ends[CLIENT].outbox_mut(client).and_then(Option::as_mut).unwrap();
@@ -40,9 +42,10 @@ fn call(resend: bool) -> (usize, usize) {
             outbox.push(now, Media { expires, ..Media::new(now, vec![7; 500]) });
         }
         given_up += std::iter::from_fn(|| outbox.poll_given_up()).count();
-        while let Some((end, path, bytes)) = arrived(&mut under_way, now) {
-            let heard: Option<Datagram<'_>> = ends[end].handle_datagram(now, path, Ecn::NotEct, &bytes).ok().flatten();
-            came += usize::from(heard.is_some());
+        while let Some((end, path, bytes)) = arrived(&mut in_flight, now) {
+            let handled: Option<Datagram<'_>> =
+                ends[end].handle_datagram(now, path, Ecn::NotEct, &bytes).ok().flatten();
+            received += usize::from(handled.is_some());
         }
         for end in [CLIENT, SERVER] {
             ends[end].handle_timeout(now);
@@ -54,29 +57,32 @@ fn call(resend: bool) -> (usize, usize) {
                     if data && data_sent % 25 == 0 {
                         continue;
                     }
-                    gone += 1;
-                    let arrives = (now + Duration::from_millis(20), gone);
-                    under_way.insert(arrives, (1 - end, back(transmit.path), bytes.to_vec()));
+                    sent += 1;
+                    let arrives = (now + Duration::from_millis(20), sent);
+                    in_flight.insert(arrives, (1 - end, back(transmit.path), bytes.to_vec()));
                 }
             }
             while ends[end].poll_event().is_some() {}
         }
     }
-    (came, given_up)
+    (received, given_up)
 }
 
-/// Of what is lost nobody hears again, and with `resend` each datagram comes or is given up: the queue knows under which numbers packets went, and what has come.
+/// Without `resend`, lost datagrams are not reported; with it each datagram is received or given up.
 #[test]
-fn what_is_lost_is_sent_again() {
-    let [(came, given_up), (came_again, given_up_again)] = [false, true].map(call);
-    println!("{came} and {given_up}, {came_again} and {given_up_again}");
-    assert!(came + given_up <= 490, "{came} came, {given_up} given up");
-    assert!(came_again + given_up_again == 500 && came_again > came, "{came_again} came, {given_up_again} given up");
+fn lost_datagrams_are_resent() {
+    let [(received, given_up), (received_again, given_up_again)] = [false, true].map(call);
+    println!("{received} and {given_up}, {received_again} and {given_up_again}");
+    assert!(received + given_up <= 490, "{received} received, {given_up} given up");
+    assert!(
+        received_again + given_up_again == 500 && received_again > received,
+        "{received_again} received, {given_up_again} given up"
+    );
 }
 
-/// What waits when a connection ends comes back.
+/// Datagrams that are queued when a connection ends are returned.
 #[test]
-fn what_waits_at_the_end_comes_back() {
+fn queued_datagrams_are_returned_at_the_end() {
     let rules = SendQueueOptions::preset("fifo", Dialect::Rfc).unwrap();
     let mut outbox = MediaOutbox::new(&rules);
     let now = Instant::from_secs(1);
@@ -88,9 +94,9 @@ fn what_waits_at_the_end_comes_back() {
     assert!(outbox.queue().is_empty() && outbox.poll_given_up().is_none());
 }
 
-/// A client that says nothing more is given up after ten minutes, and so is a server; until then silence is no fault.
+/// A silent client or server is closed after ten minutes; silence before that is accepted.
 #[test]
-fn who_has_vanished_is_given_up() {
+fn vanished_peers_are_given_up() {
     let mut world = World::new(EndpointOptions::default(), &options(), perfect());
     let handle = world.connect(there(4000), &options(), vec![vec![1]]);
     world.run(Duration::from_secs(1));
@@ -106,9 +112,9 @@ fn who_has_vanished_is_given_up() {
     }
 }
 
-/// What comes now and then keeps a connection, whichever way it goes; without the rule nothing ends it.
+/// Occasional packets in either direction keep a connection open; without the option nothing closes it.
 #[test]
-fn who_speaks_now_and_then_is_kept() {
+fn occasional_packets_keep_a_connection() {
     for idle_give_up in [Some(Duration::from_secs(600)), None] {
         let rules = ConnectionOptions::preset(Dialect::Rfc);
         let bounds = EndpointOptions { idle_give_up, ..EndpointOptions::default() };

@@ -1,5 +1,5 @@
-//! What an endpoint takes from the allocator: nothing for a packet of a connection that is there, and nothing that stays for packets
-//! of strangers.
+//! Allocations of an endpoint: none for a packet of an existing connection, and none that persist
+//! for packets of strangers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::counting;
@@ -11,7 +11,6 @@ use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random};
 use network::{PORT, SERVICE, back, there};
 use pipe::options;
 
-/// So many datagrams.
 #[derive(Debug, Default)]
 struct Left(u32);
 
@@ -25,20 +24,20 @@ impl Outbox for Left {
     }
 }
 
-/// What one end has to say now, to the other at once.
+/// Passes all packets that are due to the other endpoint.
 fn pass(now: Instant, from: &mut Endpoint<Left>, to: &mut Endpoint<Left>, buffer: &mut Vec<u8>) -> u32 {
     let mut delivered = 0;
     while let Some(out) = from.poll_transmit(now, buffer) {
         for bytes in buffer[..out.len].chunks(out.segment_size) {
-            let heard = to.handle_datagram(now, back(out.path), out.ecn, bytes);
-            delivered += u32::from(heard.is_ok_and(|datagram| datagram.is_some()));
+            let handled = to.handle_datagram(now, back(out.path), out.ecn, bytes);
+            delivered += u32::from(handled.is_ok_and(|datagram| datagram.is_some()));
         }
     }
     while from.poll_event().is_some() {}
     delivered
 }
 
-/// Bytes of a connection that has shaken hands, and of its peer's end.
+/// Returns the memory of both endpoints of an open connection, in bytes.
 fn bytes_of_a_connection(rules: &ConnectionOptions) -> usize {
     let [mut client, mut server] =
         ["client", "server"].map(|name| Endpoint::<Left>::new(EndpointOptions::default(), Random::new(1, name)));
@@ -57,10 +56,9 @@ fn bytes_of_a_connection(rules: &ConnectionOptions) -> usize {
     (counting::held() - before) / usize::from(many)
 }
 
-/// No allocation on the path of a packet; what is kept of a hundred thousand Requests that nobody follows is what
-/// is kept of a thousand.
+/// Packets cause no allocation. A hundred thousand unanswered Requests use no more memory than a thousand.
 #[test]
-fn packets_cost_no_memory() {
+fn packets_cause_no_allocation() {
     let rules = |ccid: u8| {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
         let controllers = [preset.controllers.clone(), options().controllers].concat();
@@ -84,7 +82,7 @@ fn packets_cost_no_memory() {
             server.handle_timeout(now);
         }
         assert!(delivered > 900, "CCID {ccid}: {delivered}");
-        // A report of CCID 3 or 4, once a round trip, has two lists of its own; here that is one for two datagrams.
+        // A report of CCID 3 or 4, once per round trip, allocates two lists; here that is one per two datagrams.
         let lists = if [3, 4].contains(&ccid) { 2 * 10_000 } else { 0 };
         let taken = counting::taken() - steady;
         assert!(taken <= lists, "CCID {ccid}: {taken} for {delivered} datagrams");
@@ -104,7 +102,7 @@ fn packets_cost_no_memory() {
                 (held, connections) = (counting::held(), server.connections());
             }
             let now = Instant::from_micros(n);
-            // Another number, from somebody else.
+            // Another number, from another host.
             let path = Path::Udp {
                 local: ([192, 0, 2, 2], 6511).into(),
                 remote: ([198, 51, 100, (n >> 16) as u8], n as u16).into(),
@@ -118,7 +116,7 @@ fn packets_cost_no_memory() {
         assert_eq!((counting::held(), server.connections()), (held, connections), "{init_cookies:?}");
     }
 
-    // A wide window costs what is on its way, and not what might be: 65,536 packets would take 1.5 MB.
+    // A wide window uses memory for packets in flight only: 65,536 packets would need 1.5 MB.
     for (rules, most) in [(rules(3), 40), (ConnectionOptions::real(), 60), (ConnectionOptions::under_dtls(), 60)] {
         let each = bytes_of_a_connection(&rules);
         println!("a Sequence Window of {}: {each} B for both ends", rules.sequence_window);

@@ -1,5 +1,5 @@
-//! Dialogues with one end whose connection is open or closes.
-//! Times are in milliseconds, this end's numbers steps from its first.
+//! Dialogues with an endpoint whose connection is open or closing. Times are in milliseconds; the
+//! endpoint's numbers are relative to its first.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -17,7 +17,7 @@ const INVALID: Delivery = Delivery::Dropped(Ignored::SequenceInvalid);
 mod open {
     use super::*;
 
-    /// The first example of section 7.5.6: after a burst of loss the ends find together again.
+    /// First example of section 7.5.6: after a burst of losses the endpoints resynchronize.
     #[test]
     fn a_burst_of_loss() {
         let mut server = Dialogue::open_server(&options());
@@ -27,8 +27,8 @@ mod open {
         assert_eq!(server.send(1030, "Data 1103", &[], b"x"), Delivery::Data);
     }
 
-    /// The same after a clock that jumped by eight hours between a packet and its acknowledgement, as that of a machine that slept: they are no
-    /// round trip, three of which the peer counts as active (section 7.5.3).
+    /// The same after a clock jump of eight hours between a packet and its acknowledgement, as on a machine that slept.
+    /// It is not a round trip, three of which would count as active (section 7.5.3).
     #[test]
     fn a_burst_of_loss_after_a_long_sleep() {
         let mut client = Dialogue::open_client(&options());
@@ -44,8 +44,8 @@ mod open {
         assert_eq!(client.send(hours + 5 * minutes + 20, "Data 1103", &[], b"x"), Delivery::Data);
     }
 
-    /// The same from the other end: the Sync names a packet that this end did send. Sections 5.7 and 8.2: a SyncAck at once,
-    /// whose Acknowledgement Number is the Sync's own.
+    /// Resynchronization at the other endpoint: the Sync acknowledges a packet that was sent. Sections 5.7 and 8.2: a
+    /// SyncAck follows at once, whose acknowledgement number is the Sync's sequence number.
     #[test]
     fn a_sync_is_answered() {
         let mut client = Dialogue::open_client(&options());
@@ -56,44 +56,44 @@ mod open {
         assert_eq!(client.send(5001, "Data 9001", &[], b"x"), Delivery::Data, "GSR has moved");
     }
 
-    /// Section 11.4.2: what an Ack Vector told is let go once a packet that carried it is known to have come, also where only the peer's
-    /// own vector says so: the packet that it acknowledges carried none.
+    /// Section 11.4.2: state reported by an Ack Vector is discarded once a packet that carried it is acknowledged, also
+    /// if only the peer's vector reports that: the packet in the acknowledgement number carried none.
     #[test]
-    fn vectors_that_have_come_are_not_told_again() {
+    fn acknowledged_vectors_are_not_repeated() {
         let preset = <ConnectionOptions as headway_units::Options>::preset(headway_units::Dialect::Rfc);
         let rules = ConnectionOptions { send_ccids: vec![2], receive_ccids: vec![2], ..preset };
-        let told = |vector: &[u8]| {
+        let reported = |vector: &[u8]| {
             let mut client = Dialogue::client(&rules);
             client.next(0);
-            // Both ends send Ack Vectors.
+            // Both endpoints send Ack Vectors.
             let both = [&confirms(&rules)[..], &[33, 5, 6, 1, 1, 34, 4, 6, 1]].concat();
             client.send(10, "Response 1000 (0)", &both, b"");
             client.next(10);
             client.send(20, "Ack 1001 (1)", &[35, 5, 6, 1, 1], b"");
-            // Every other packet is lost: a byte of the vector each.
+            // Every other packet is lost: one byte of the vector each.
             for packet in 0..10 {
                 client.send(30, &format!("Data {}", 1002 + 2 * packet), &[], b"data");
             }
-            let said = client.drain_said(31);
+            let output = client.drain_output(31);
             assert!(
-                said.last().is_some_and(|said| said.starts_with("Ack 7 (1020) | AckVector0[R1 N1 R1 N1 ")),
-                "{said:?}"
+                output.last().is_some_and(|output| output.starts_with("Ack 7 (1020) | AckVector0[R1 N1 R1 N1 ")),
+                "{output:?}"
             );
             client.push(40, b"x");
             client.recv(40, "Data 8 Len=1");
             client.send(50, "Ack 1022 (8)", vector, b"");
             client.send(50, "Data 1023", &[], b"data");
             client.send(50, "Data 1024", &[], b"data");
-            client.drain_said(300).concat()
+            client.drain_output(300).concat()
         };
-        // Packet 8 alone has come, then all but 7, then 8 and 7.
+        // Packet 8 alone was received, then all but 7, then 8 and 7.
         for vector in [&[38, 3, 0][..], &[38, 5, 0, 0xc0, 0]] {
-            assert!(told(vector).contains("N1 R1 N1 R"), "{vector:?}: {}", told(vector));
+            assert!(reported(vector).contains("N1 R1 N1 R"), "{vector:?}: {}", reported(vector));
         }
-        assert_eq!(told(&[38, 3, 1]), "Ack 9 (1024) | AckVector0[R3 N1]");
+        assert_eq!(reported(&[38, 3, 1]), "Ack 9 (1024) | AckVector0[R3 N1]");
     }
 
-    /// Section 7.4: the Acknowledgement Number is the greatest number received, whatever came last.
+    /// Section 7.4: the acknowledgement number is the greatest number received, not the latest.
     #[test]
     fn the_greatest_number_is_acknowledged() {
         let mut client = Dialogue::open_client(&options());
@@ -104,7 +104,7 @@ mod open {
         client.recv(22, "Close 2 (1004)");
     }
 
-    /// The second example of section 7.5.6: a blind attack.
+    /// Second example of section 7.5.6: a blind attack.
     #[test]
     fn a_blind_attack() {
         let mut client = Dialogue::open_client(&options());
@@ -114,17 +114,17 @@ mod open {
         client.recv(30, "Sync 2 (1000000)");
     }
 
-    /// Section 7.5.3: a connection that is active checks Syncs strictly.
+    /// Section 7.5.3: an active connection checks Syncs strictly.
     #[test]
-    fn syncs_far_away_are_not_believed_while_packets_come() {
+    fn active_connections_check_syncs_strictly() {
         let mut client = Dialogue::open_client(&options());
         assert_eq!(client.send(25, "Sync 5000 (1)", &[], b""), INVALID);
-        // Active is who has heard in the last three round trips, of 10 ms here.
+        // A connection is active if it received packets in the last three round trips, of 10 ms here.
         assert_eq!(client.send(50, "Sync 5000 (1)", &[], b""), INVALID);
         assert_eq!(client.send(51, "Sync 5000 (1)", &[], b""), Delivery::Nothing);
     }
 
-    /// Answers that wait are sixteen at most, however much comes before the driver asks; and so with 64 events.
+    /// At most sixteen answers and 64 events are queued before the driver polls.
     #[test]
     fn answers_are_bounded() {
         let mut client = Dialogue::open_client(&options());
@@ -135,8 +135,8 @@ mod open {
             let now = client.now();
             client.connection().handle(now, headway_units::Ecn::NotEct, &packet);
         }
-        let said = client.drain_said(20);
-        assert_eq!(said.iter().filter(|said| said.starts_with("SyncAck")).count(), 16);
+        let output = client.drain_output(20);
+        assert_eq!(output.iter().filter(|output| output.starts_with("SyncAck")).count(), 16);
         other.events();
         let (now, iss) = (other.now(), other.iss());
         for mtu in (600..1400).rev() {
@@ -146,7 +146,7 @@ mod open {
         other.connection().handle_timeout(now);
     }
 
-    /// Section 7.5.4: eight Syncs a second at most.
+    /// Section 7.5.4: at most eight Syncs per second.
     #[test]
     fn syncs_are_limited() {
         let mut client = Dialogue::open_client(&options());
@@ -158,8 +158,8 @@ mod open {
         assert_eq!(client.connection().status().counters.syncs, 8);
     }
 
-    /// Section 7.5.4's limit is meant against blind packets, and must not serve them: however many come, the peer's own packets,
-    /// which after a burst of loss are far nearer than a guess, are answered.
+    /// The limit of section 7.5.4 is meant against blind packets and must not help them: the peer's packets, whose
+    /// numbers after a burst of losses are far nearer than a guess, are still answered.
     #[test]
     fn blind_packets_do_not_hinder_recovery() {
         let mut server = Dialogue::open_server(&options());
@@ -175,8 +175,8 @@ mod open {
         assert_eq!(server.connection().status().counters.syncs, 5);
     }
 
-    /// Sections 7.5.3 and 7.5.4: a Reset must be new and acknowledge enough; otherwise a Sync with GSR asks whether it is
-    /// meant.
+    /// Sections 7.5.3 and 7.5.4: a Reset must be new and acknowledge a recent packet; otherwise a
+    /// Sync with GSR is sent to verify it.
     #[test]
     fn blind_resets_are_challenged() {
         let mut client = Dialogue::open_client(&options());
@@ -209,7 +209,7 @@ mod open {
         assert_eq!((client.state(), server.state()), (State::Open, State::Open));
     }
 
-    /// A Request or Response from before the connection opened is no surprise: it was overtaken.
+    /// A reordered Request or Response from before the connection opened is not answered with a Sync.
     #[test]
     fn late_handshake_packets_are_not_challenged() {
         let mut server = Dialogue::server(&options());
@@ -223,7 +223,7 @@ mod open {
 
     /// Zero-length Data is a datagram (section 5.4); data on an Ack is padding.
     #[test]
-    fn what_is_delivered() {
+    fn data_and_data_acks_are_delivered() {
         let mut client = Dialogue::open_client(&options());
         assert_eq!(client.send(21, "Data 1002", &[], b""), Delivery::Data);
         assert_eq!(client.send(22, "DataAck 1003 (1)", &[], b"x"), Delivery::Data);
@@ -237,11 +237,11 @@ mod open {
         let mut client = Dialogue::open_client(&options());
         let short = [19, 140, 195, 80, 3, 0, 0, 0, 4, 0, 3, 234];
         client.wait(30);
-        assert_eq!(client.hear(&short, headway_units::Ecn::NotEct), Delivery::Dropped(Ignored::ShortNumbers));
+        assert_eq!(client.receive(&short, headway_units::Ecn::NotEct), Delivery::Dropped(Ignored::ShortNumbers));
     }
 
-    /// Section 11.7: the application dropped what had been delivered, and says so in time; of a packet that has not come it
-    /// has nothing to say.
+    /// Section 11.7: the application reports that it dropped delivered data. Reports about packets
+    /// that have not arrived are ignored.
     #[test]
     fn the_application_drops_data() {
         let mut client = Dialogue::open_client(&options());
@@ -255,39 +255,39 @@ mod open {
         client.silence(10_000);
     }
 
-    /// What is a sample of the round trip: the first acknowledgement of what is answered at once. One repeated, or that of an
-    /// Ack, which its receiver holds back, tells nothing, nor does an Elapsed Time that is longer than all of it.
+    /// The first acknowledgement of a packet that is answered at once is a round-trip sample. A repeated one, that of
+    /// an Ack, which its receiver may delay, and one with an Elapsed Time above the whole time are not.
     #[test]
     fn round_trip_samples() {
         let mut client = Dialogue::open_client(&options());
         let rtt = |client: &mut Dialogue| client.connection().status().rtt.map(|rtt| rtt.as_nanos() / 1_000_000);
         assert_eq!(rtt(&mut client), Some(10));
         client.send(5000, "Ack 1002 (1)", &[32, 5, 5, 0, 1], b"");
-        assert_eq!(rtt(&mut client), Some(10), "again");
+        assert_eq!(rtt(&mut client), Some(10), "a repeated acknowledgement");
         client.recv(5000, "Ack 2 (1002) | ConfirmR(AckRatio 1)");
         client.send(8000, "Ack 1003 (2)", &[], b"");
-        assert_eq!(rtt(&mut client), Some(10), "of an Ack");
+        assert_eq!(rtt(&mut client), Some(10), "acknowledgement of an Ack");
         client.push(9000, b"x");
         client.send(9050, "Ack 1004 (3)", &[], b"");
-        assert_eq!(rtt(&mut client), Some(15), "an eighth of the way to 50 ms");
+        assert_eq!(rtt(&mut client), Some(15), "moves by an eighth towards 50 ms");
         client.send(9900, "Ack 1005 (3)", &[], b"");
-        assert_eq!(rtt(&mut client), Some(15), "again");
-        // With Elapsed Time (section 13.2) any acknowledgement is one: 81 ms, of which 50 were waited.
+        assert_eq!(rtt(&mut client), Some(15), "a repeated acknowledgement");
+        // With Elapsed Time (section 13.2) any acknowledgement is a sample: 81 ms, less 50 ms of delay.
         client.push(10_000, b"x");
         client.send(10_081, "Ack 1006 (4)", &[43, 4, 19, 136], b"");
         assert_eq!(rtt(&mut client), Some(17));
         client.send(10_082, "Ack 1007 (4)", &[43, 4, 39, 16], b"");
-        assert_eq!(rtt(&mut client), Some(17), "it waited for 100 ms of 82");
+        assert_eq!(rtt(&mut client), Some(17), "100 ms of delay within 82 ms");
     }
 
-    /// Section 13.3: the Echo of our Timestamp tells the round trip, less the time that it was held; any other Echo nothing.
+    /// Section 13.3: the Echo of our Timestamp gives the round trip less the hold time; other Echoes are ignored.
     #[test]
-    fn an_echo_tells_the_round_trip() {
+    fn an_echo_gives_the_round_trip() {
         let options = ConnectionOptions { timestamps: true, ..options() };
         for (echoed, wanted) in [(0, Some(6)), (1, None)] {
             let mut client = Dialogue::client(&options);
-            let said = client.next(0);
-            let timestamp = said.split("Timestamp(").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+            let output = client.next(0);
+            let timestamp = output.split("Timestamp(").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
             let timestamp = timestamp.parse::<u32>().unwrap() + echoed;
             // It was held for 4 ms, 400 units of 10 us.
             let echo = [&[42, 8][..], &timestamp.to_be_bytes(), &[1, 144]].concat();
@@ -307,7 +307,8 @@ mod open {
         client.recv(25, "Data 2 Len=1 | TimestampEcho(99, elapsed 400)");
     }
 
-    /// Section 11.7.2: Drop Code 1 ends our data, and theirs if we say it; Slow Receiver (section 11.6) rides along.
+    /// Section 11.7.2: Drop Code 1 stops our data when received; when sent it reports dropped data
+    /// of the peer. Slow Receiver (section 11.6) is sent with it.
     #[test]
     fn nobody_listens() {
         let mut client = Dialogue::open_client(&options());
@@ -321,7 +322,7 @@ mod open {
         client.connection().stop_receiving();
         assert_eq!(client.send(1000, "Data 1003", &[], b"z"), Delivery::Dropped(Ignored::NotListening));
         client.recv(1200, "Ack 3 (1003) | ElapsedTime(20000) DataDropped[Application Not Listening 1]");
-        // It is repeated until the peer has it.
+        // It is repeated until the peer acknowledges it.
         client.connection().set_slow_receiver(true);
         assert_eq!(client.send(1300, "Data 1004", &[], b"z"), Delivery::Dropped(Ignored::NotListening));
         client.recv(1500, "Ack 4 (1004) | ElapsedTime(20000) SlowReceiver DataDropped[Application Not Listening 2]");
@@ -334,8 +335,8 @@ mod open {
 mod close {
     use super::*;
 
-    /// Sections 5.5 and 8.3: two round trips (of 10 ms here), backing off; the Reset ends in TIMEWAIT of 4 minutes, where anything
-    /// but a Reset gets Reset 3 by section 8.3.1.
+    /// Sections 5.5 and 8.3: Close is retransmitted from two round trips (of 10 ms here) with back-off. The Reset leads
+    /// to TIMEWAIT of 4 minutes, where all packets but a Reset are answered with Reset 3 by section 8.3.1.
     #[test]
     fn by_the_client() {
         let mut client = Dialogue::open_client(&options());
@@ -357,7 +358,7 @@ mod close {
         assert_eq!(client.state(), State::Closed);
     }
 
-    /// Number 0, as steps from a client's first.
+    /// Returns number 0 relative to a client's first.
     fn seq_zero(_: &Dialogue) -> u64 {
         let iss = headway_units::Random::new(5, "client").bits() >> 16;
         (1 << 48) - iss
@@ -387,20 +388,20 @@ mod close {
     }
 
     #[test]
-    fn asked_for_by_the_server() {
+    fn requested_by_the_server() {
         let mut client = Dialogue::open_client(&options());
         client.send(30, "CloseReq 1002 (1)", &[], b"");
         client.recv(30, "Close 2 (1002)");
-        // The CloseReq again: the Close has been lost, and its own timer repeats it.
+        // The CloseReq is repeated because the Close was lost; the Close is retransmitted by its own timer.
         client.send(35, "CloseReq 1003 (1)", &[], b"");
         client.silence(49);
         client.recv(50, "Close 3 (1003)");
         assert_eq!(client.state(), State::Closing);
     }
 
-    /// Two round trips of no time at all, by a clock that is coarser than the path: the Close is not repeated without end.
+    /// Two round trips are zero with a clock coarser than the path: the Close is not retransmitted endlessly.
     #[test]
-    fn at_once() {
+    fn with_a_round_trip_of_zero() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         client.send(0, "Response 1000 (0)", &confirms(&options()), b"");
@@ -414,7 +415,7 @@ mod close {
         }
     }
 
-    /// Both close at once: each answers the other's Close.
+    /// Simultaneous Close: each endpoint answers the other's Close.
     #[test]
     fn at_the_same_time() {
         let mut client = Dialogue::open_client(&options());
@@ -426,7 +427,7 @@ mod close {
         assert_eq!(client.state(), State::Closed);
     }
 
-    /// Nobody answers: eight minutes, and a Reset.
+    /// Without an answer the connection is reset after eight minutes.
     #[test]
     fn without_an_answer() {
         let mut client = Dialogue::open_client(&options());
@@ -448,10 +449,11 @@ mod close {
         assert_eq!(client.state(), State::Closed);
     }
 
-    /// Section 8.5 step 7: what is a Response too late is told by OSR, "First Seq Number received in OPEN". Where PARTOPEN was closed there is none:
-    /// the Response of a server that has not heard of the Close yet gets no Sync, whatever its number.
+    /// Section 8.5 step 7: a late Response is identified by OSR, "First Seq Number received in
+    /// OPEN". If the connection was closed in PARTOPEN there is none: a Response from a server that
+    /// has not received the Close yet gets no Sync, whatever its number.
     #[test]
-    fn a_response_behind_a_close_from_partopen() {
+    fn a_response_after_a_close_in_partopen_is_ignored() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         client.send(10, "Response 1000 (0)", &confirms(&options()), b"");
@@ -465,10 +467,10 @@ mod close {
         assert_eq!(client.state(), State::TimeWait);
     }
 
-    /// Section 8.3: whoever asks late is told that the connection is over all the same, and that the peer no longer listens; of what
-    /// repeats itself the oldest 64 are kept, the Connected among them.
+    /// Section 8.3: the end of the connection and PeerNotListening are reported however many events
+    /// precede them. Of repeatable events the oldest 64 are kept, including Connected.
     #[test]
-    fn the_end_is_told_behind_any_number_of_events() {
+    fn closing_events_are_always_reported() {
         let mut client = Dialogue::open_client(&options());
         for ms in 100..200 {
             client.push(ms, &vec![0; 64_488]);

@@ -1,4 +1,4 @@
-//! Receivers that say nothing that is false of a number that was passed over, and leave the losses out (RFC 4342 sections 8.6.1 and 9).
+//! Receivers that acknowledge no skipped number, and omit losses (RFC 4342 sections 8.6.1 and 9).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -14,21 +14,22 @@ use std::collections::BTreeMap;
 /// Lossless and lossy part, the newest interval first.
 type Intervals = Vec<(u32, u32)>;
 
-/// A receiver of CCID 3, 10 ms away, that makes its own reports. It asks for SyncAcks: they carry no data, so that their loss is none.
+/// A receiver of CCID 3, 10 ms away, that writes its own reports. It requests SyncAcks, whose loss
+/// does not count because they carry no data.
 struct Evader {
     client: Dialogue,
     ms: u64,
     seq: u64,
-    /// The SyncAcks that came last, in their order.
+    /// Numbers of the last SyncAcks received, in order.
     sync_acks: Vec<u32>,
-    /// All that was sent in the last round trip, in its order.
+    /// Numbers of all packets in the last round trip, in order.
     sent: Vec<u32>,
 }
 
 impl Evader {
     fn new(passed_over_interval: u64) -> Self {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
-        // Wide enough for a thousand packets at once.
+        // The window allows a thousand packets at once.
         let sequence_window = 5000;
         let ccids = || vec![3];
         let options = ConnectionOptions {
@@ -44,29 +45,29 @@ impl Evader {
         Self { client, ms: 40, seq: 1003, sync_acks: Vec::new(), sent: Vec::new() }
     }
 
-    /// A round trip goes by: the SyncAcks asked for in the last one have come.
+    /// Advances by a round trip: the SyncAcks requested in the last one have arrived.
     fn round(&mut self, syncs: usize) {
         self.ms += 20;
         while self.client.outbox.0.len() < 1000 {
             self.client.outbox.push(&[0; 500]);
         }
-        let said = self.client.drain_said(self.ms - 10);
-        let numbers = |said: &String| said.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
-        self.sync_acks = said.iter().filter(|said| said.starts_with("SyncAck")).map(numbers).collect();
-        self.sent = said.iter().map(numbers).collect();
-        let newest = said.iter().map(numbers).max().unwrap_or(1);
+        let output = self.client.drain_output(self.ms - 10);
+        let numbers = |output: &String| output.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
+        self.sync_acks = output.iter().filter(|output| output.starts_with("SyncAck")).map(numbers).collect();
+        self.sent = output.iter().map(numbers).collect();
+        let newest = output.iter().map(numbers).max().unwrap_or(1);
         for _ in 0..syncs {
             self.client.send(self.ms, &format!("Sync {} ({newest})", self.seq), &[], b"");
             self.seq += 1;
         }
     }
 
-    fn name(&mut self, number: u32) {
+    fn acknowledge(&mut self, number: u32) {
         self.client.send(self.ms, &format!("Ack {} ({number})", self.seq), &[], b"");
         self.seq += 1;
     }
 
-    /// `elapsed` in ten microseconds.
+    /// Sends a report. `elapsed` is in units of 10 us.
     fn report(&mut self, number: u32, elapsed: u32, intervals: &Intervals) {
         let bytes: Vec<[u8; 9]> = intervals
             .iter()
@@ -93,25 +94,26 @@ impl Evader {
         self.seq += 1;
     }
 
-    /// Data packets until now. Where next to nothing is believed, the rate stays near a packet a second.
+    /// Returns the number of data packets sent. With hardly any accepted feedback the rate stays
+    /// near one packet per second.
     fn sent(&mut self) -> u64 {
         assert_eq!(self.client.connection().status().counters.lies, 0);
         assert_eq!(self.client.state(), State::Open);
         self.client.connection().status().counters.sent_data_packets
     }
 
-    /// Names three SyncAcks in a row, so that nothing before them is of open fate. The first, and the last.
+    /// Acknowledges three consecutive SyncAcks, so that earlier packets are settled. Returns the first and the last.
     fn settle(&mut self) -> Option<(u32, u32)> {
         let [first, middle, last] = *self.sync_acks.get(..3)? else { return None };
-        self.name(first);
-        self.name(middle);
+        self.acknowledge(first);
+        self.acknowledge(middle);
         Some((first, last))
     }
 }
 
-/// What a report leaves out counts as lost. Otherwise the next one could begin behind it.
+/// Packets omitted from a report count as lost. Otherwise the next report could start after them.
 #[test]
-fn what_is_left_out_is_lost() {
+fn packets_omitted_from_reports_are_lost() {
     let mut evader = Evader::new(50);
     for _ in 0..200 {
         evader.round(3);
@@ -123,28 +125,28 @@ fn what_is_left_out_is_lost() {
     assert!(sent < 600, "{sent}");
 }
 
-/// Without a round trip a report is no feedback (RFC 4342 section 6), and what it confesses has to be told again.
+/// A report without a round trip is not feedback (RFC 4342 section 6). Its losses must be reported again.
 #[test]
-fn what_is_told_in_vain_is_told_again() {
+fn losses_in_rejected_reports_are_reported_again() {
     let mut evader = Evader::new(50);
-    let mut told = 0;
+    let mut reported = 0;
     for _ in 0..200 {
         evader.round(3);
         let Some((first, last)) = evader.settle() else { continue };
-        // It has waited for longer than the packet is old.
-        evader.report(last, 100_000, &vec![(0, last + 1 - told)]);
+        // Its Elapsed Time exceeds the age of the packet.
+        evader.report(last, 100_000, &vec![(0, last + 1 - reported)]);
         evader.report(last, 0, &vec![(last - first, 1)]);
-        told = first;
+        reported = first;
     }
     let sent = evader.sent();
     assert!(sent < 600, "{sent}");
 }
 
-/// As many intervals as one option holds, of packets without data, and behind them, in a second option, the losses.
+/// The losses are in a second option, after one full of intervals of packets without data.
 #[test]
-fn many_intervals_hide_no_losses() {
+fn many_intervals_do_not_hide_losses() {
     let mut evader = Evader::new(50);
-    let mut told = 0;
+    let mut reported = 0;
     for _ in 0..200 {
         evader.round(30);
         let Some(&last) = evader.sync_acks.last() else { continue };
@@ -154,37 +156,37 @@ fn many_intervals_hide_no_losses() {
             intervals.push((end - sync_ack - 1, 1));
             end = *sync_ack;
         }
-        intervals.push((0, end - told));
+        intervals.push((0, end - reported));
         evader.report(last, 0, &intervals);
-        told = end - 100.min(end);
+        reported = end - 100.min(end);
     }
     let sent = evader.sent();
     assert!(sent < 600, "{sent}");
 }
 
-/// Three numbers in a row are named, and a report of the one between: what is behind the last ones need not be known yet, and what
-/// was told before need not be told again.
+/// Three consecutive numbers are acknowledged, and the report has the middle one: later packets
+/// need not be settled, and earlier reports need not be repeated.
 #[test]
-fn an_old_number_settles_nothing() {
+fn an_old_acknowledgement_number_settles_nothing() {
     let mut evader = Evader::new(50);
-    let mut told = 0;
+    let mut reported = 0;
     for _ in 0..200 {
         evader.round(3);
         let Some((first, last)) = evader.settle() else { continue };
-        evader.name(last);
-        evader.report(first + 1, 0, &vec![(first + 1 - told, 1)]);
-        told = first;
+        evader.acknowledge(last);
+        evader.report(first + 1, 0, &vec![(first + 1 - reported, 1)]);
+        reported = first;
     }
     let connection = evader.client.connection();
     let sent = connection.status().counters.sent_data_packets;
     assert!(sent < 600 || connection.status().counters.lies > 2, "{sent}");
 }
 
-/// All up to `newest` has come but for these, the newest first, of which fifty at most are told.
+/// Returns intervals with all packets up to `newest` received except the `missing` ones, newest first, at most fifty.
 fn without<'a>(newest: u32, missing: impl ExactSizeIterator<Item = &'a u32>) -> Intervals {
     let (mut end, mut intervals, all) = (newest + 1, Intervals::new(), missing.len() < 50);
     for number in missing.take(50) {
-        // Losses in a row are one event.
+        // Consecutive losses are one event.
         match intervals.last_mut() {
             Some((_, lossy)) if end == number + 1 => *lossy += 1,
             _ => intervals.push((end - number - 1, 1)),
@@ -197,13 +199,13 @@ fn without<'a>(newest: u32, missing: impl ExactSizeIterator<Item = &'a u32>) -> 
     intervals
 }
 
-/// What a receiver has told as lost it may not take back. It could tell the truth, see by the sender's rate whether data was lost or a
-/// number was passed over, and say of what was lost that it has come after all.
+/// A receiver cannot withdraw a reported loss. Otherwise it could report truthfully, derive from
+/// the sender's rate whether a number was lost or skipped, and then report lost ones as received.
 #[test]
-fn nothing_is_taken_back() {
+fn reported_losses_cannot_be_withdrawn() {
     let sent = |takes_back: bool| {
         let (mut evader, mut random) = (Evader::new(200), Random::new(3, "path"));
-        // Of each missing number, whether data was lost.
+        // Missing numbers, and whether data was lost.
         let (mut missing, mut newest) = (BTreeMap::new(), 1);
         for _ in 0..1000 {
             evader.round(0);
@@ -229,8 +231,8 @@ fn nothing_is_taken_back() {
     assert!(liar < honest * 11 / 10, "{liar} instead of {honest}");
 }
 
-/// RFC 4340 section 10: the CCID changes, and an Ack Vector of the receiver before is still under way. No number is passed over
-/// until the new receiver has said something, since its first interval reaches down to whatever it has not seen.
+/// RFC 4340 section 10: the CCID changes while an Ack Vector of the old receiver is in flight. No number is skipped
+/// before a report of the new receiver, whose first interval covers all numbers that it has not seen.
 #[test]
 fn another_ccid_is_verified_by_its_own_reports() {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
@@ -240,30 +242,32 @@ fn another_ccid_is_verified_by_its_own_reports() {
     let mut writer = OptionWriter::new(&mut area);
     writer.push(DccpOption::AckVector(AckVector::new(false, &[0]))).unwrap();
     let vector = writer.finish().unwrap().as_bytes();
-    // Of so many connections next to none is without a number that may be passed over.
+    // Almost all of these connections have a number that could be skipped.
     for before in 0..20 {
         let mut client = Dialogue::open_client(&rules);
         // Confirm L(Send Ack Vector, 1).
         client.send(30, "Ack 1002 (1)", &[33, 5, 6, 1, 1], b"");
         (0..before).for_each(|_| client.outbox.push(&[0; 500]));
-        client.drain_said(5000);
+        client.drain_output(5000);
         // Change R(CCID, 3), and the vector that was sent before.
         client.send(5000, "Ack 1004 (1)", &[34, 4, 1, 3], b"");
         assert_eq!(client.connection().status().send_ccid, Ccid::TFRC);
         client.send(5001, "Ack 1003 (1)", vector, b"");
-        // Confirm L(Send Ack Vector, 0) lets data go.
+        // Confirm L(Send Ack Vector, 0) permits data.
         client.send(5300, &format!("Ack 1005 ({})", before + 2), &[33, 5, 6, 0, 0], b"");
-        client.drain_said(5301);
+        client.drain_output(5301);
         (0..100).for_each(|_| client.outbox.push(&[0; 500]));
-        let said = client.drain_said(200_000);
-        let numbers: Vec<u32> = said.iter().map(|said| said.split(' ').nth(1).unwrap().parse().unwrap()).collect();
+        let output = client.drain_output(200_000);
+        let numbers: Vec<u32> =
+            output.iter().map(|output| output.split(' ').nth(1).unwrap().parse().unwrap()).collect();
         assert!(numbers.len() > 5 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{before}: {numbers:?}");
     }
 }
 
-/// Two round trips lie between numbers that are passed over, but not as many as a receiver would have by naming a packet an hour later.
+/// Skipped numbers are two round trips apart, but a receiver cannot prevent them by acknowledging a
+/// packet an hour later.
 #[test]
-fn no_round_trip_is_so_long_that_nothing_is_passed_over() {
+fn a_long_round_trip_does_not_prevent_skipped_numbers() {
     let mut evader = Evader::new(50);
     evader.ms += 3_600_000;
     let mut area = [0; 8];
@@ -283,10 +287,10 @@ fn no_round_trip_is_so_long_that_nothing_is_passed_over() {
     assert!(counters.lies >= 3 && counters.sent_data_packets < 5000, "{counters:?}");
 }
 
-/// Whoever knows from the data itself how many datagrams are missing, a file's or a call's, can tell a hole in which none is from a
-/// loss, and hides the losses alone. No number that was passed over catches it: the threat model says so.
+/// A receiver that can count missing datagrams in the data itself, such as a file or a call, can distinguish skipped
+/// numbers from losses and hide only the losses. Skipped numbers do not detect this, as the threat model states.
 #[test]
-fn numbered_data_tells_losses_from_holes() {
+fn numbered_data_distinguishes_losses_from_skipped_numbers() {
     let mut evader = Evader::new(20);
     let mut holes = Vec::new();
     let mut newest = 1;
@@ -298,7 +302,7 @@ fn numbered_data_tells_losses_from_holes() {
         }
         evader.report(newest, 0, &without(newest, holes.iter().rev()));
     }
-    // A thousand a round trip are all there is.
+    // At most a thousand per round trip are available.
     let sent = evader.sent();
     assert!(holes.len() > 100 && sent > 50_000, "{sent}");
 }

@@ -1,5 +1,5 @@
-//! What became of each datagram, as a program that follows its outbox is told (RFC 4340 sections 11.4 and 11.5): each has one end, and it is
-//! what the path did.
+//! Outcomes of datagrams reported by an outbox (RFC 4340 sections 11.4 and 11.5): each has one
+//! final outcome that matches the path.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::call;
@@ -12,28 +12,29 @@ use headway_units::{Duration, Instant, QueueSize, Random, SendDrop, Seq48};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the program has been told: when each datagram last went, and its end.
-struct Told {
+/// Reported outcomes: when each datagram was last sent, and its final outcome.
+struct Outcomes {
     sent: BTreeMap<u64, Instant>,
     ends: BTreeMap<u64, (Instant, Fate)>,
 }
 
-/// Nothing is told of a datagram behind its end, and none before it goes.
-fn told(call: &Call) -> Told {
-    let mut told = Told { sent: BTreeMap::new(), ends: BTreeMap::new() };
+/// Returns the outcomes, and checks that none follows a final one.
+fn outcomes(call: &Call) -> Outcomes {
+    let mut outcomes = Outcomes { sent: BTreeMap::new(), ends: BTreeMap::new() };
     for (at, id, fate) in &call.fates {
-        assert!(!told.ends.contains_key(id), "{id} has ended, and now it is {fate:?}");
+        assert!(!outcomes.ends.contains_key(id), "{id} has ended, and now it is {fate:?}");
         if fate.is_final() {
-            told.ends.insert(*id, (*at, *fate));
+            outcomes.ends.insert(*id, (*at, *fate));
         } else {
-            told.sent.insert(*id, *at);
+            outcomes.sent.insert(*id, *at);
         }
     }
-    told
+    outcomes
 }
 
-/// So many datagrams, one each `gap`, and all that is told behind them. `tail`: how many may be open at last.
-fn stream(call: &mut Call, datagrams: u64, gap: Duration, lifetime: Duration, tail: u64) -> Told {
+/// Sends `datagrams` datagrams, one every `gap`, and returns their outcomes. `tail`: how many of
+/// the last may be unknown.
+fn stream(call: &mut Call, datagrams: u64, gap: Duration, lifetime: Duration, tail: u64) -> Outcomes {
     for _ in 0..datagrams {
         call.push(100, lifetime);
         call.run(gap);
@@ -41,111 +42,115 @@ fn stream(call: &mut Call, datagrams: u64, gap: Duration, lifetime: Duration, ta
     call.run(Duration::from_secs(1));
     assert!(call.outbox().drain().is_empty());
     call.run(Duration::ZERO);
-    let told = told(call);
+    let outcomes = outcomes(call);
     let delivered: BTreeSet<u64> = call.delivered.iter().copied().collect();
     let pushed = call.outbox().pushed();
-    assert!(told.ends.keys().copied().eq(0..pushed), "{} of {pushed} have an end", told.ends.len());
-    for (id, (_, fate)) in &told.ends {
+    assert!(outcomes.ends.keys().copied().eq(0..pushed), "{} of {pushed} have an end", outcomes.ends.len());
+    for (id, (_, fate)) in &outcomes.ends {
         match fate {
             Fate::Delivered => assert!(delivered.contains(id), "{id}"),
-            Fate::Dropped(code) => panic!("{id}: nobody drops data here: {code}"),
+            Fate::Dropped(code) => panic!("{id}: no data is dropped here: {code}"),
             Fate::Lost | Fate::Unsent { .. } => assert!(!delivered.contains(id), "{id}: {fate:?}"),
             Fate::Unknown => assert!(*id + tail >= pushed, "{id} is none of the last"),
             Fate::Sent(_) | Fate::Withdrawn => panic!("{id}: {fate:?}"),
         }
     }
-    told
+    outcomes
 }
 
-/// How long the program waits for the end of what went, in round trips: the mean, and the longest.
-fn latency(told: &Told, rtt: Duration) -> (f64, f64) {
-    let ends = told.ends.iter().filter(|(_, (_, fate))| matches!(fate, Fate::Delivered | Fate::Lost));
-    let waits: Vec<_> = ends.map(|(id, (at, _))| at.since(told.sent[id]).as_secs_f64() / rtt.as_secs_f64()).collect();
+/// Returns the mean and maximum time from sending to the final outcome, in round trips.
+fn latency(outcomes: &Outcomes, rtt: Duration) -> (f64, f64) {
+    let ends = outcomes.ends.iter().filter(|(_, (_, fate))| matches!(fate, Fate::Delivered | Fate::Lost));
+    let waits: Vec<_> =
+        ends.map(|(id, (at, _))| at.since(outcomes.sent[id]).as_secs_f64() / rtt.as_secs_f64()).collect();
     (waits.iter().sum::<f64>() / waits.len() as f64, waits.iter().copied().fold(0.0, f64::max))
 }
 
-fn count(told: &Told, wanted: impl Fn(&Fate) -> bool) -> usize {
-    told.ends.values().filter(|(_, fate)| wanted(fate)).count()
+fn count(outcomes: &Outcomes, wanted: impl Fn(&Fate) -> bool) -> usize {
+    outcomes.ends.values().filter(|(_, fate)| wanted(fate)).count()
 }
 
-/// 10,000 datagrams a second under TFRC, whose receiver reports once a round trip: its vectors tell of all that came between two reports,
-/// be it a thousand, and be reports lost. Where the round trip is 1 ms TFRC keeps that rate under a loss of 1 %; where it is 100 ms, only
-/// without loss. Of what came behind the last report, at most a round trip's, nobody tells.
+/// 10,000 datagrams per second under TFRC, whose receiver reports once per round trip. Its vectors cover all packets
+/// between two reports, even a thousand, and even if reports are lost. At 1 ms TFRC sustains that rate with 1 % losses;
+/// at 100 ms only without losses. Packets after the last report, at most those of a round trip, stay unknown.
 #[test]
-fn each_of_ten_thousand_a_second_has_one_end() {
+fn each_of_ten_thousand_per_second_has_one_outcome() {
     for (millis, lost, longest) in [(1, 0, 4.0), (1, 10, 8.0), (20, 0, 3.0), (100, 0, 3.0)] {
         let rtt = Duration::from_millis(millis);
         let options = tfrc_with_vectors();
         let mut call = Call::new(&options, &options, &queue("fifo", false), lossy(rtt / 2, lost));
         call.run(Duration::from_secs(2));
-        // The rate rises.
+        // Wait until the rate has risen.
         for _ in 0..5_000 {
             call.push(100, Duration::from_secs(9));
             call.run(Duration::from_millis(1));
         }
-        let told = stream(&mut call, 20_000, Duration::from_micros(100), Duration::from_secs(1), 10 * (2 * millis + 2));
-        let (mean, worst) = latency(&told, rtt);
-        let went = count(&told, |fate| !matches!(fate, Fate::Unsent { .. }));
-        let missing = count(&told, |fate| *fate == Fate::Lost);
+        let outcomes =
+            stream(&mut call, 20_000, Duration::from_micros(100), Duration::from_secs(1), 10 * (2 * millis + 2));
+        let (mean, worst) = latency(&outcomes, rtt);
+        let went = count(&outcomes, |fate| !matches!(fate, Fate::Unsent { .. }));
+        let missing = count(&outcomes, |fate| *fate == Fate::Lost);
         println!(
-            "{rtt}, {lost} of 1000 lost: {went} went, {missing} lost, told after {mean:.2} round trips, {worst:.2} at most"
+            "{rtt}, {lost} of 1000 lost: {went} sent, {missing} lost, reported after {mean:.2} round trips, {worst:.2} at most"
         );
         assert!(worst < longest && went > 24_000, "{rtt}: {went} went, {worst}");
         assert!((lost == 0) == (missing == 0) && missing <= went * lost as usize * 2 / 1000, "{missing}");
     }
 }
 
-/// A sender that does not slow down, and a receiver that hears no round trip from it and so reports each 0.8 s: 8000 packets, of which 1 % is lost,
-/// take 3 bytes for each loss of the 506 that two options have (section 11.4). Each datagram has its end, and all but the last are known.
+/// The sender does not slow down, and the receiver has no round-trip time from it, so that it
+/// reports every 0.8 s. With 1 % losses, 8000 packets use 3 bytes per loss of the 506 bytes of two
+/// options (section 11.4). Each datagram has an outcome, and all but the last are known.
 #[test]
-fn vectors_tell_of_a_second() {
+fn vectors_cover_a_second_of_packets() {
     let server = ConnectionOptions { sequence_window: 1 << 14, ..tfrc_with_vectors() };
     let mut client = server.clone();
     client.controllers.iter_mut().for_each(|row| row.controller = ControllerOptions::None(NoneOptions {}));
     let rtt = Duration::from_millis(100);
     let mut call = Call::new(&client, &server, &queue("fifo", false), lossy(rtt / 2, 10));
     call.run(Duration::from_secs(2));
-    let told = stream(&mut call, 50_000, Duration::from_micros(100), Duration::from_secs(1), 10_000);
-    let (mean, worst) = latency(&told, rtt);
-    let [lost, unknown] = [Fate::Lost, Fate::Unknown].map(|end| count(&told, |fate| *fate == end));
-    println!("{lost} of 50000 lost, {unknown} unknown, told after {mean:.2} round trips, {worst:.2} at most");
+    let outcomes = stream(&mut call, 50_000, Duration::from_micros(100), Duration::from_secs(1), 10_000);
+    let (mean, worst) = latency(&outcomes, rtt);
+    let [lost, unknown] = [Fate::Lost, Fate::Unknown].map(|end| count(&outcomes, |fate| *fate == end));
+    println!("{lost} of 50000 lost, {unknown} unknown, reported after {mean:.2} round trips, {worst:.2} at most");
     assert!((350..650).contains(&lost) && unknown < 10_000, "{lost} {unknown}");
 }
 
-/// What is lost goes again, and has its end when it has come, or can come no more: of use for 60 ms, on a path of 10 ms each way, most
-/// comes the second time. Of use for 25 ms nothing can.
+/// A lost datagram is resent, and its outcome is final once it has arrived or can no longer arrive. On a path of 10 ms
+/// each way, most arrive the second time with a lifetime of 60 ms, and none with 25 ms.
 #[test]
-fn what_goes_again_has_one_end() {
+fn a_resent_datagram_has_one_outcome() {
     for (lifetime, again) in [(60, true), (25, false)] {
         let options = tfrc_with_vectors();
-        let way = lossy(Duration::from_millis(10), 50);
-        let mut call = Call::new(&options, &options, &queue("fifo", true), way);
+        let path_delay = lossy(Duration::from_millis(10), 50);
+        let mut call = Call::new(&options, &options, &queue("fifo", true), path_delay);
         call.run(Duration::from_secs(1));
-        let told = stream(&mut call, 2_000, Duration::from_millis(10), Duration::from_millis(lifetime), 30);
+        let outcomes = stream(&mut call, 2_000, Duration::from_millis(10), Duration::from_millis(lifetime), 30);
         let sent = |id: &u64| call.fates.iter().filter(|(_, of, fate)| of == id && !fate.is_final()).count();
-        let came_again = told.ends.iter().filter(|(id, (_, fate))| *fate == Fate::Delivered && sent(id) > 1).count();
-        let lost = count(&told, |fate| *fate == Fate::Lost);
-        println!("of use for {lifetime} ms: {came_again} came the second time, {lost} were lost");
-        assert!(if again { came_again > 20 } else { came_again == 0 && lost > 20 }, "{came_again} {lost}");
+        let resent = outcomes.ends.iter().filter(|(id, (_, fate))| *fate == Fate::Delivered && sent(id) > 1).count();
+        let lost = count(&outcomes, |fate| *fate == Fate::Lost);
+        println!("lifetime {lifetime} ms: {resent} arrived the second time, {lost} were lost");
+        assert!(if again { resent > 20 } else { resent == 0 && lost > 20 }, "{resent} {lost}");
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Paths that lose, reorder and stand still, with and without a second try: each datagram has one end, and what is told as delivered was.
+    /// With losses, reordering and outages, with and without resending, each datagram has one
+    /// outcome, and those reported as delivered were.
     #[test]
-    fn each_has_one_end_on_any_path(
+    fn each_datagram_has_one_outcome_on_any_path(
         seed: u64, lost in 0u64..200, late in 0u64..200, outage in 0u64..2000, resend: bool, lifetime in 20u64..2000,
     ) {
         let mut random = Random::new(seed, "path");
-        let way = move |now: Instant, _, _: &[u8]| {
+        let path_delay = move |now: Instant, _, _: &[u8]| {
             let out = now.since(Instant::from_secs(5)) < Duration::from_millis(outage) && now >= Instant::from_secs(5);
             let delay = 10 + if random.below(1000) < late { random.below(100) } else { 0 };
             (!out && random.below(1000) >= lost).then_some(Duration::from_millis(delay))
         };
         let options = tfrc_with_vectors();
-        let mut call = Call::new(&options, &options, &queue("sfdps2", resend), Box::new(way));
+        let mut call = Call::new(&options, &options, &queue("sfdps2", resend), Box::new(path_delay));
         for _ in 0..1_000 {
             call.push(100, Duration::from_millis(lifetime));
             call.run(Duration::from_millis(10));
@@ -153,20 +158,21 @@ proptest! {
         call.run(Duration::from_secs(1));
         call.outbox().drain();
         call.run(Duration::ZERO);
-        let (told, delivered) = (told(&call), call.delivered.iter().copied().collect::<BTreeSet<_>>());
-        prop_assert!(told.ends.keys().copied().eq(0..1_000));
-        for (id, (_, fate)) in &told.ends {
+        let (outcomes, delivered) = (outcomes(&call), call.delivered.iter().copied().collect::<BTreeSet<_>>());
+        prop_assert!(outcomes.ends.keys().copied().eq(0..1_000));
+        for (id, (_, fate)) in &outcomes.ends {
             prop_assert!(*fate != Fate::Delivered || delivered.contains(id), "{}", id);
-            // With a second try it may be the first that came, too late for the rule.
+            // With resending, the first copy may arrive although the second expired.
             let never_went = matches!(fate, Fate::Unsent { .. } | Fate::Withdrawn);
             prop_assert!(resend || !never_went || !delivered.contains(id), "{}", id);
         }
     }
 }
 
-/// Without Ack Vectors nobody tells anything: of all but the newest 32,384 that is said, and of these at the end.
+/// Without Ack Vectors outcomes are unknown: those of all but the newest 32,384 are reported at
+/// once, the others at the end.
 #[test]
-fn what_nobody_tells_is_unknown() {
+fn outcomes_without_ack_vectors_are_unknown() {
     let mut options = tfrc_with_vectors();
     options.controllers.iter_mut().for_each(|row| row.ack_vectors = false);
     let mut call = Call::new(&options, &options, &queue("fifo", false), lossy(Duration::from_millis(1), 0));
@@ -177,17 +183,17 @@ fn what_nobody_tells_is_unknown() {
     }
     call.run(Duration::from_secs(60));
     assert_eq!(call.delivered.len(), 40_000);
-    assert_eq!(told(&call).ends.len(), 40_000 - 32_384);
+    assert_eq!(outcomes(&call).ends.len(), 40_000 - 32_384);
     call.outbox().drain();
     call.run(Duration::ZERO);
-    let told = told(&call);
-    assert!(told.ends.values().all(|(_, fate)| *fate == Fate::Unknown));
-    assert_eq!((told.ends.len(), told.sent.len()), (40_000, 40_000));
+    let outcomes = outcomes(&call);
+    assert!(outcomes.ends.values().all(|(_, fate)| *fate == Fate::Unknown));
+    assert_eq!((outcomes.ends.len(), outcomes.sent.len()), (40_000, 40_000));
 }
 
-/// Before it goes a datagram may be refused, pushed out, expire, be too large for any packet, or be taken back.
+/// A datagram may be refused, pushed out, expired, too large, or withdrawn before it is sent.
 #[test]
-fn what_never_goes_has_its_cause() {
+fn unsent_datagrams_have_a_cause() {
     let mut rules = queue("sfdps1", false);
     rules.rules.limit = QueueSize::Packets(3);
     let mut outbox = MediaOutbox::new(&rules).follow();
@@ -218,9 +224,9 @@ fn what_never_goes_has_its_cause() {
     assert!(matches!(ends[..], [(_, Fate::Unknown), (id, Fate::Withdrawn)] if id == last), "{ends:?}");
 }
 
-/// Nobody asks, and no memory fills: the newest are kept. Who does not follow is told nothing.
+/// Unpolled outcomes are bounded: the newest are kept. Without `follow` none are reported.
 #[test]
-fn what_nobody_asks_for_is_bounded() {
+fn unpolled_results_are_bounded() {
     for follows in [true, false] {
         let outbox = MediaOutbox::new(&queue("fifo", false));
         let mut outbox = if follows { outbox.follow() } else { outbox };
@@ -228,8 +234,8 @@ fn what_nobody_asks_for_is_bounded() {
         for _ in 0..100_000 {
             outbox.push(now, Media::new(now, vec![0; 1]));
         }
-        let told: Vec<_> = std::iter::from_fn(|| outbox.poll_fate()).collect();
-        assert_eq!(told.len(), if follows { 1 << 16 } else { 0 });
-        assert_eq!(told.last().map(|(id, _)| *id), follows.then_some(99_999));
+        let outcomes: Vec<_> = std::iter::from_fn(|| outbox.poll_fate()).collect();
+        assert_eq!(outcomes.len(), if follows { 1 << 16 } else { 0 });
+        assert_eq!(outcomes.last().map(|(id, _)| *id), follows.then_some(99_999));
     }
 }

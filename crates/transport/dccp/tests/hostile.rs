@@ -1,11 +1,11 @@
-//! Whatever the path does, the ends connect, deliver and close; whatever a peer sends, nothing breaks.
+//! The endpoints connect, deliver and close on any path, and arbitrary packets of a peer cause no failure.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::anything;
 use crate::dialogue;
 use crate::pipe;
 
-use anything::{Parts, bring, encode, last_numbers, packets, wire};
+use anything::{Parts, connection_in, encode, last_numbers, packets, wire};
 use dialogue::Dialogue;
 use headway_dccp::{
     Body, Ccid, CcidController, Closed, Connection, ConnectionOptions, Decoded, Delivery, Event, InitCookies, NoData,
@@ -16,7 +16,6 @@ use headway_units::{Dialect, Duration, Ecn, Instant, Options, Random, Seq48};
 use pipe::{Fate, Pipe, Queue, SERVICE, addresses, options};
 use proptest::prelude::*;
 
-/// Options with everything switched on that can be.
 fn everything() -> ConnectionOptions {
     let none = |ccid, ack_vectors| CcidController {
         ccid: Ccid(ccid),
@@ -39,7 +38,6 @@ fn everything() -> ConnectionOptions {
     }
 }
 
-/// Loses, delays and duplicates.
 fn bad_path(seed: u64, loss: f64, reordering: u64) -> impl FnMut(u64) -> Fate {
     let mut random = Random::new(seed, "path");
     move |_| Fate {
@@ -85,7 +83,7 @@ fn talk(
     let now = pipe.now;
     let end = if by_server { &mut pipe.server } else { &mut pipe.client };
     end.connection.as_mut().unwrap().close(now);
-    // Long enough for who gets no answer to give up.
+    // Long enough for unanswered endpoints to give up.
     pipe.run(Duration::from_secs(490));
     for end in [&pipe.client, &pipe.server] {
         assert!(matches!(end.state(), State::Closed | State::TimeWait), "{} {}", end.state(), log(&pipe));
@@ -100,14 +98,15 @@ proptest! {
         let mut ends = [all.0, all.1].map(|all| if all { everything() } else { ConnectionOptions {
             send_ccids: vec![248, 249], receive_ccids: vec![249, 248, 2],
             controllers: [options().controllers, everything().controllers].concat(), ..options() } });
-        // A cookie's Response is as long as its Request allows.
+        // The size of a Response with a cookie is limited by its Request.
         if cookies && all.0 {
             ends[1].init_cookies = InitCookies::Always;
         }
         talk(seed, loss, reordering, &ends[0], &ends[1], by_server);
     }
 
-    /// Section 8.3: Close and CloseReq that cross, at any time, also before the handshake has ended. Both ends end, and fall silent.
+    /// Section 8.3: Close and CloseReq may cross at any time, even before the handshake has ended.
+    /// Both endpoints close and become silent.
     #[test]
     fn both_may_close(
         seed: u64, loss in 0.0..0.3, closes in (0u64..300, 0u64..300), time_wait: bool, cookies: bool, probe_mtu: bool,
@@ -125,7 +124,7 @@ proptest! {
             }
             pipe.run(Duration::from_millis(1));
         }
-        // A client whose Response never came, eight minutes without an answer to a Close, and TIMEWAIT.
+        // Covers a client without a Response, eight minutes of an unanswered Close, and TIMEWAIT.
         pipe.run(Duration::from_secs(2000));
         let log = pipe.log.join("\n");
         for end in [&pipe.client, &pipe.server] {
@@ -163,7 +162,7 @@ fn feed(connection: &mut Connection, now: &mut Instant, seqs: (Seq48, Seq48), pa
             let mut bytes = [0; 10_000];
             out.packet.encode(&mut bytes, addresses()).unwrap();
             drained += 1;
-            assert!(drained < 2000, "it talks without end: {}", out.packet);
+            assert!(drained < 2000, "endless packets: {}", out.packet);
         }
         while connection.poll_event().is_some() {}
         *now += Duration::from_millis(u64::from(step) * 10);
@@ -183,7 +182,7 @@ proptest! {
         state in prop::sample::select(State::ALL.to_vec()), all: bool, client: bool,
         parts in prop::collection::vec(packets(), 1..40),
     ) {
-        let mut pipe = bring(state, &if all { everything() } else { options() });
+        let mut pipe = connection_in(state, &if all { everything() } else { options() });
         let seqs = last_numbers(&pipe, client);
         let mut now = pipe.now;
         let end = if client { &mut pipe.client } else { &mut pipe.server };
@@ -192,7 +191,7 @@ proptest! {
         }
     }
 
-    /// A listener keeps nothing that it should not, whatever comes.
+    /// A listener keeps no more state than allowed, for any packets.
     #[test]
     fn no_packets_break_a_listener(
         cookies in prop::sample::select(vec![InitCookies::Never, InitCookies::WhenBusy, InitCookies::Always]),
@@ -233,10 +232,10 @@ proptest! {
     }
 }
 
-/// Section 7.5.2: a Sequence Window of nearly 2^46 lets a peer's numbers jump by three quarters of it. The 64-bit count behind them is
-/// used up after 350,000 packets: what comes then is not believed, and nothing breaks.
+/// Section 7.5.2: with a Sequence Window of nearly 2^46 a peer's numbers may jump by three quarters of it. The 64-bit
+/// count is exhausted after 350,000 packets: later ones are rejected without a failure.
 #[test]
-fn a_peer_may_use_up_all_numbers() {
+fn a_peer_may_exhaust_all_numbers() {
     for ccid in [248, 2, 3, 4] {
         let preset = ConnectionOptions::preset(Dialect::Rfc);
         let controllers = [options().controllers, preset.controllers.clone()].concat();
@@ -252,17 +251,16 @@ fn a_peer_may_use_up_all_numbers() {
         // 2^64 / (3 * 2^44) = 349,525.
         assert!((349_000..350_000).contains(&delivered), "CCID {ccid}: {delivered}");
         assert_eq!(client.state(), State::Open);
-        client.drain_said(100_000);
+        client.drain_output(100_000);
     }
 }
 
-/// A listener that answers with cookies, and what comes of packets to it.
 struct Cookies(headway_dccp::Listener);
 
-/// What a listener made of a packet: a Response's number and cookie, or another packet's type.
+/// Result of a packet: a Response with its number and cookie, another packet, a connection, or nothing.
 enum Answer {
     Cookie(Seq48, Vec<u8>),
-    Said(String),
+    Other(String),
     Connection(Box<Connection>, Delivery),
     Nothing,
 }
@@ -273,7 +271,7 @@ impl Cookies {
         Self(headway_dccp::Listener::new(Instant::ZERO, &rules, &[SERVICE], Random::new(1, "listener")))
     }
 
-    fn hear(&mut self, peer: u8, body: Body, seq: u64, cookie: &[u8]) -> Answer {
+    fn receive(&mut self, peer: u8, body: Body, seq: u64, cookie: &[u8]) -> Answer {
         let mut bytes = [0; 2000];
         let len = encode(body, Seq48::new(seq), 0, &[0; 100], cookie, &mut bytes);
         let packet = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
@@ -289,8 +287,8 @@ impl Cookies {
                     }
                     _ => None,
                 });
-                let said = out.packet.to_string();
-                cookie.map_or(Answer::Said(said), |cookie| Answer::Cookie(out.packet.seq, cookie))
+                let output = out.packet.to_string();
+                cookie.map_or(Answer::Other(output), |cookie| Answer::Cookie(out.packet.seq, cookie))
             }
         }
     }
@@ -298,30 +296,30 @@ impl Cookies {
     fn request(&mut self, peer: u8, seq: u64) -> (Seq48, Vec<u8>) {
         let mut changes = dialogue::changes(&options());
         changes.resize(changes.len().next_multiple_of(4), 0);
-        match self.hear(peer, Body::Request { service: SERVICE }, seq, &changes) {
+        match self.receive(peer, Body::Request { service: SERVICE }, seq, &changes) {
             Answer::Cookie(ack, cookie) => (ack, cookie),
             _ => panic!("no cookie"),
         }
     }
 }
 
-/// Sections 8.1.4 and 8.5 step 7: a CloseReq with a good cookie makes a connection in RESPOND, which it does not open. Those too have
-/// their places in the backlog, and there are no more of them.
+/// Sections 8.1.4 and 8.5 step 7: a CloseReq with a valid cookie creates a connection in RESPOND
+/// that it does not open. Such connections count towards the backlog.
 #[test]
 fn cookies_make_no_more_half_open_connections_than_the_backlog_holds() {
     let (mut listener, mut kept) = (Cookies::new(), Vec::new());
     for peer in 0..10 {
         let (ack, cookie) = listener.request(peer, 1000);
-        if let Answer::Connection(connection, _) = listener.hear(peer, Body::CloseReq { ack }, 1001, &cookie) {
+        if let Answer::Connection(connection, _) = listener.receive(peer, Body::CloseReq { ack }, 1001, &cookie) {
             kept.push(connection);
         }
         let bound = usize::from(peer + 1).min(4);
         assert_eq!((kept.len(), listener.0.half_open()), (bound, bound));
         if peer == 9 {
-            let answer = listener.hear(peer, Body::Ack { ack }, 1002, &cookie);
+            let answer = listener.receive(peer, Body::Ack { ack }, 1002, &cookie);
             assert!(
                 matches!(answer, Answer::Connection(opened, _) if opened.state() == State::Open),
-                "who connects is served"
+                "a complete handshake is accepted"
             );
             assert_eq!(listener.0.half_open(), 4);
         }
@@ -329,19 +327,20 @@ fn cookies_make_no_more_half_open_connections_than_the_backlog_holds() {
     assert!(kept.iter().all(|connection| connection.state() == State::Respond));
 }
 
-/// Section 8.1.4 does not say whether a cookie is good twice. Where the last Reset is lost, or somebody plays packets again, the connection would
-/// open again, and its first data come again. It does not, but another Request of the same client is served.
+/// Section 8.1.4 does not state whether a cookie may be used twice. If the final Reset is lost, or
+/// packets are replayed, the connection and its first data would be repeated. A used cookie is
+/// rejected, but another Request of the same client is accepted.
 #[test]
 fn a_cookie_opens_one_connection() {
     let mut listener = Cookies::new();
     let (ack, cookie) = listener.request(1, 1000);
-    let first = listener.hear(1, Body::DataAck { ack }, 1001, &cookie);
+    let first = listener.receive(1, Body::DataAck { ack }, 1001, &cookie);
     assert!(matches!(first, Answer::Connection(opened, Delivery::Data) if opened.state() == State::Open));
     for (body, seq) in [(Body::DataAck { ack }, 1001), (Body::DataAck { ack }, 1002), (Body::Close { ack }, 1003)] {
-        let again = listener.hear(1, body, seq, &cookie);
-        assert!(matches!(&again, Answer::Said(said) if said.contains("No Connection")));
+        let again = listener.receive(1, body, seq, &cookie);
+        assert!(matches!(&again, Answer::Other(output) if output.contains("No Connection")));
     }
     let (ack, cookie) = listener.request(1, 1004);
-    let next = listener.hear(1, Body::DataAck { ack }, 1005, &cookie);
+    let next = listener.receive(1, Body::DataAck { ack }, 1005, &cookie);
     assert!(matches!(next, Answer::Connection(opened, Delivery::Data) if opened.state() == State::Open));
 }

@@ -1,4 +1,4 @@
-//! Packets of the Linux kernel's DCCP, one of each shape that 62 captures showed.
+//! Packets of the Linux kernel's DCCP, one of each form in 62 captures.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{Addresses, DccpOption, Decoded, Network, OptionWriter, Packet, PacketError, SequenceNumber};
@@ -29,7 +29,7 @@ fn captures() -> Vec<Capture> {
 }
 
 #[test]
-fn are_shown_as_tshark_shows_them() {
+fn are_formatted_as_by_tshark() {
     for Capture { addresses, bytes, shown } in captures() {
         let line = match Packet::decode(&bytes, Network::Ip(addresses)) {
             Ok(Decoded::Long(packet)) => packet.to_string(),
@@ -41,7 +41,7 @@ fn are_shown_as_tshark_shows_them() {
 }
 
 #[test]
-fn are_written_again_byte_for_byte() {
+fn are_encoded_to_the_same_bytes() {
     let mut rewritten = 0;
     for Capture { addresses, bytes, .. } in captures() {
         let network = Network::Ip(addresses);
@@ -56,7 +56,6 @@ fn are_written_again_byte_for_byte() {
     assert!(rewritten > 40);
 }
 
-/// The packet with its options taken apart and put together again.
 fn rewrite<N: SequenceNumber>(packet: Packet<'_, N>, network: Network) -> Vec<u8> {
     let mut options = [0; 1008];
     let mut writer = OptionWriter::new(&mut options);
@@ -67,10 +66,9 @@ fn rewrite<N: SequenceNumber>(packet: Packet<'_, N>, network: Network) -> Vec<u8
     bytes
 }
 
-/// No option of the kernel's breaks a rule of RFC 4340 section 5.8, and none stays unknown but those that a hand-made peer
-/// put there on purpose.
+/// All options of the kernel satisfy RFC 4340 section 5.8, and only options that were deliberately unknown are unknown.
 #[test]
-fn have_options_that_are_right() {
+fn have_valid_options() {
     let mut mandatory = 0;
     for Capture { addresses, bytes, shown } in captures() {
         let Ok(Decoded::Long(packet)) = Packet::decode(&bytes, Network::Ip(addresses)) else { continue };
@@ -83,9 +81,9 @@ fn have_options_that_are_right() {
     assert!(mandatory > 0);
 }
 
-/// Cut anywhere: no panic, and nothing that ends inside its header is a packet.
+/// Truncated packets cause no panic, and a packet truncated in its header is rejected.
 #[test]
-fn are_not_read_beyond_their_end() {
+fn truncated_packets_are_rejected() {
     for Capture { addresses, bytes, .. } in captures() {
         let header = usize::from(bytes[4]) * 4;
         for len in 0..bytes.len() {
@@ -95,7 +93,7 @@ fn are_not_read_beyond_their_end() {
     }
 }
 
-/// Whether the header is there, and as much data as CsCov asks for.
+/// Returns whether the header and the data covered by CsCov are complete.
 fn covers(bytes: &[u8], header: usize) -> bool {
     let coverage = bytes.get(5).map_or(0, |byte| usize::from(byte & 15)).saturating_sub(1) * 4;
     bytes.len() >= header + coverage

@@ -1,4 +1,4 @@
-//! What one Linux kernel sent to another is sent to this end instead, in each of the two roles.
+//! Replays packets between Linux kernels to this implementation, in either role.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::pipe;
@@ -47,7 +47,7 @@ fn capture(name: &str) -> Vec<Captured> {
     packets.collect()
 }
 
-/// The rules of the end that is played, with controllers that let everything go.
+/// Returns options of the replayed endpoint, with controllers that permit all packets.
 fn rules(name: &str, client: bool) -> ConnectionOptions {
     let none = |ccid, ack_vectors| CcidController {
         ccid: Ccid(ccid),
@@ -74,12 +74,11 @@ fn rules(name: &str, client: bool) -> ConnectionOptions {
     }
 }
 
-/// One end, and what it says.
 struct Played {
     connection: Option<Connection>,
     outbox: Queue,
     gss: Seq48,
-    said: Vec<String>,
+    output: Vec<String>,
 }
 
 impl Played {
@@ -87,29 +86,30 @@ impl Played {
         let Some(connection) = &mut self.connection else { return };
         while let Some(at) = connection.poll_timeout().filter(|at| *at <= now) {
             connection.handle_timeout(at);
-            assert!(connection.poll_timeout() != Some(at), "the timer stays");
+            assert!(connection.poll_timeout() != Some(at), "repeated timeout");
         }
         while let Some(out) = connection.poll_transmit(now, &mut self.outbox) {
             self.gss = out.packet.seq;
-            self.said.push(format!("{now} {}", out.packet));
+            self.output.push(format!("{now} {}", out.packet));
         }
     }
 }
 
-/// Plays one end of a capture: its application does what the captured one did, and hears what the captured one heard.
+/// Replays one endpoint of a capture: its application acts as in the capture, and it receives the
+/// packets of the other endpoint.
 fn play(name: &str, client: bool) -> Played {
     let (options, packets) = (rules(name, client), capture(name));
     let start = packets[0].at;
     let mut listener = Listener::new(start, &options, &[SERVICE], Random::new(1, "listener"));
     let ports = Ports { local: packets[0].packet().source_port, remote: packets[0].packet().destination_port };
     let connection = client.then(|| Connection::connect(start, &options, ports, SERVICE, Random::new(1, "client")));
-    let mut played = Played { connection, outbox: Queue::default(), gss: Seq48::ZERO, said: Vec::new() };
+    let mut played = Played { connection, outbox: Queue::default(), gss: Seq48::ZERO, output: Vec::new() };
     let (mut delivered, mut wanted, mut asked) = (0, 0, false);
     for captured in &packets {
         let (now, kind) = (captured.at, captured.packet().kind());
         played.drain(now);
         if captured.by_client == client {
-            // The application's part.
+            // Actions of the application.
             if captured.len > 0 {
                 played.outbox.push(&vec![0; captured.len]);
             }
@@ -122,7 +122,8 @@ fn play(name: &str, client: bool) -> Played {
             }
         } else {
             asked |= kind == PacketType::CloseReq;
-            // What is acknowledged was sent by the captured end: this end's numbers are others.
+            // Acknowledgement numbers are replaced, since this endpoint's sequence numbers differ
+            // from the captured ones.
             let mut packet = captured.packet();
             let ack = played.gss;
             packet.body = match packet.body {
@@ -152,7 +153,7 @@ fn play(name: &str, client: bool) -> Played {
             assert!(
                 matches!(delivery, Delivery::Data | Delivery::Nothing),
                 "{name}: {packet} is dropped: {delivery:?}\n{}",
-                played.said.join("\n")
+                played.output.join("\n")
             );
         }
         played.drain(now);
@@ -176,28 +177,28 @@ const ALL: [&str; 12] = [
     "abort-by-client",
 ];
 
-/// Nothing that a kernel sends is dropped, refused or reset, and the connection ends as it did between kernels.
+/// No packet of a kernel is dropped, refused or reset, and the connection ends as between kernels.
 #[test]
-fn in_either_role() {
+fn connections_work_in_either_role() {
     for name in ALL {
         for client in [true, false] {
             let played = play(name, client);
-            let said = played.said.join("\n");
+            let output = played.output.join("\n");
             let state = played.connection.as_ref().map(Connection::state);
-            assert!(matches!(state, Some(State::Closed | State::TimeWait)), "{name}: {state:?}\n{said}");
-            for line in played.said.iter().filter(|line| line.contains("[Reset]")) {
+            assert!(matches!(state, Some(State::Closed | State::TimeWait)), "{name}: {state:?}\n{output}");
+            for line in played.output.iter().filter(|line| line.contains("[Reset]")) {
                 let wanted = if name == "abort-by-client" { "code=Aborted" } else { "code=Closed" };
-                assert!(line.contains(wanted), "{name}: {line}\n{said}");
+                assert!(line.contains(wanted), "{name}: {line}\n{output}");
             }
-            assert!(!said.contains("[Sync]"), "{name}\n{said}");
-            assert!(!said.contains("empty"), "{name}: every feature is understood\n{said}");
+            assert!(!output.contains("[Sync]"), "{name}\n{output}");
+            assert!(!output.contains("empty"), "{name}: all features are understood\n{output}");
         }
     }
 }
 
-/// The CCIDs that the kernels agreed on.
+/// The CCIDs are those that the kernels negotiated.
 #[test]
-fn ccids_are_those_of_the_kernels() {
+fn ccids_match_those_of_the_kernels() {
     for (name, ccids) in [
         ("ccid2-plain", (2, 2)),
         ("ccid3-echo", (3, 3)),
@@ -212,11 +213,12 @@ fn ccids_are_those_of_the_kernels() {
     }
 }
 
-/// "A peer that does not confirm the Changes of the Response gets Reset 9": every packet in PARTOPEN confirms them all.
+/// "A peer that does not confirm the Changes of the Response gets Reset 9": every packet in
+/// PARTOPEN carries all Confirms.
 #[test]
-fn the_kernels_changes_are_confirmed_until_open() {
-    let said = play("ccid2-plain", true).said;
-    let mut packets = said.iter().filter(|line| !line.contains("[Request]"));
+fn changes_of_the_kernel_are_confirmed_until_open() {
+    let output = play("ccid2-plain", true).output;
+    let mut packets = output.iter().filter(|line| !line.contains("[Request]"));
     for _ in 0..3 {
         let line = packets.next().unwrap();
         for confirm in [
@@ -231,7 +233,7 @@ fn the_kernels_changes_are_confirmed_until_open() {
 }
 
 proptest! {
-    /// The kernel's packets with some bytes changed, some twice and some not at all.
+    /// Packets of the kernel with some bytes changed, some duplicated and some missing.
     #[test]
     fn mutated(
         name in prop::sample::select(ALL.to_vec()), client: bool,

@@ -1,4 +1,4 @@
-//! A receiver that says what is not so, to be sent more than its share (RFC 4340 section 12.3, RFC 4342 section 9).
+//! Receivers that send false reports to get more than their share (RFC 4340 section 12.3, RFC 4342 section 9).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -19,13 +19,12 @@ fn rules(ccid: u8, passed_over_interval: u64) -> ConnectionOptions {
     ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], passed_over_interval, ..preset }
 }
 
-/// 10 ms each way; one packet in twenty of the client is lost, and nobody knows which.
+/// Returns a path of 10 ms each way that loses one packet in twenty of the client at random.
 fn path(seed: u64) -> impl FnMut(u64) -> Fate {
     let mut random = Random::new(seed, "path");
     move |sent| Fate { lost: sent > 20 && random.uniform() < 0.05, copies: 1, delay: Duration::from_millis(10) }
 }
 
-/// The packet with other options.
 fn with_options(packet: &Packet<'_>, change: impl Fn(DccpOption<'_>, &mut OptionWriter<'_>)) -> Option<Vec<u8>> {
     let mut area = [0; 1008];
     let mut writer = OptionWriter::new(&mut area);
@@ -39,7 +38,7 @@ fn with_options(packet: &Packet<'_>, change: impl Fn(DccpOption<'_>, &mut Option
     Some(bytes)
 }
 
-/// All has come, unmarked.
+/// Reports all packets as received and unmarked.
 fn hides_losses(packet: &Packet<'_>) -> Option<Vec<u8>> {
     with_options(packet, |option, writer| match option {
         DccpOption::AckVector(vector) => {
@@ -56,7 +55,7 @@ fn hides_losses(packet: &Packet<'_>) -> Option<Vec<u8>> {
     })
 }
 
-/// A packet a millisecond, as the application has it, for so long.
+/// Runs a client with data for a packet every millisecond.
 fn played(
     rules: &ConnectionOptions,
     lie: Option<Lie>,
@@ -85,14 +84,14 @@ fn penalised<F>(pipe: &Pipe<F>) -> bool {
     pipe.client.events.iter().any(|event| code(event) == Some(ResetCode::AGGRESSION_PENALTY))
 }
 
-/// Who hides losses is sent all that there is, if nobody looks. Where numbers are passed over, the connection ends after three
-/// lies: the first comes after 200 packets in the mean, the others after 25 each and a round trip.
+/// A receiver that hides losses gets all data without verification. With skipped numbers the connection is reset after
+/// three lies: the first comes after 200 packets on average, the others after 25 each and a round trip.
 #[test]
-fn who_hides_losses_gets_a_penalty() {
+fn hidden_losses_are_penalized() {
     for ccid in [2, 3, 4] {
         let honest = counters(&played(&rules(ccid, 0), None, 20, 7)).sent_data_packets;
         let liar = counters(&played(&rules(ccid, 0), Some(hides_losses), 20, 7)).sent_data_packets;
-        // CCID 4 sends a packet each 10 ms at most, which its equation allows here to the honest one too.
+        // CCID 4 sends at most one packet per 10 ms, which its equation also permits to the honest receiver here.
         assert!(ccid == 4 || liar > 2 * honest && liar > 10_000, "CCID {ccid}: {liar}, {honest}");
 
         let pipe = played(&rules(ccid, 200), Some(hides_losses), 20, 7);
@@ -103,7 +102,7 @@ fn who_hides_losses_gets_a_penalty() {
     }
 }
 
-/// An honest receiver is never accused, and is sent what it would have been: the losses of what never went are no congestion.
+/// An honest receiver is never accused and gets the same throughput: skipped numbers do not count as congestion.
 #[test]
 fn an_honest_receiver_loses_nothing() {
     for ccid in [2, 3, 4] {
@@ -128,8 +127,8 @@ fn an_honest_receiver_loses_nothing() {
     }
 }
 
-/// RFC 4342 section 6: acknowledgements without Loss Intervals "are not considered feedback packets". So nobody escapes by a Loss
-/// Event Rate alone, which cannot be verified: without feedback the rate falls to nearly nothing.
+/// RFC 4342 section 6: acknowledgements without Loss Intervals "are not considered feedback packets". A Loss Event Rate
+/// alone cannot be verified and is no feedback, so that the rate falls to nearly zero.
 #[test]
 fn a_loss_event_rate_alone_is_no_feedback() {
     fn rate_only(packet: &Packet<'_>) -> Option<Vec<u8>> {
@@ -145,7 +144,7 @@ fn a_loss_event_rate_alone_is_no_feedback() {
     assert!(sent[0] > 10_000 && sent[1] < 200, "{sent:?}");
 }
 
-/// Who acknowledges what is still under way, for a shorter round trip, also acknowledges what never went.
+/// A receiver that acknowledges packets in flight, to shorten the round trip, also acknowledges skipped numbers.
 #[test]
 fn optimistic_acknowledgements_are_caught() {
     fn ahead(packet: &Packet<'_>) -> Option<Vec<u8>> {
@@ -160,15 +159,16 @@ fn optimistic_acknowledgements_are_caught() {
             other => writer.push(other).unwrap(),
         })
     }
-    // Under CCID 2 the least window is one packet: an acknowledgement of the next one is invalid (step 6), and nothing goes on.
+    // Under CCID 2 the minimum window is one packet: an acknowledgement of the next one is invalid
+    // (step 6), and no data follows.
     let pipe = played(&rules(2, 200), Some(ahead), 60, 7);
     assert!(counters(&pipe).sent_data_packets < 1000, "{:?}", counters(&pipe));
     let pipe = played(&rules(3, 200), Some(ahead), 60, 7);
     assert!(penalised(&pipe), "{:?}, {:?}", pipe.client.events, counters(&pipe));
 }
 
-/// RFC 4340 section 12.3: "its peer is reporting inappropriately" false Elapsed Times. The round trip is 20 ms, and a packet
-/// goes every millisecond or more seldom: however long a receiver says it waited, it did not wait for longer than that.
+/// RFC 4340 section 12.3: "its peer is reporting inappropriately" false Elapsed Times. The round trip is 20 ms, with at
+/// most one packet per millisecond: a reported delay is limited to the time between packets.
 #[test]
 fn elapsed_times_do_not_shorten_the_round_trip() {
     fn waited(packet: &Packet<'_>) -> Option<Vec<u8>> {
@@ -185,9 +185,9 @@ fn elapsed_times_do_not_shorten_the_round_trip() {
     assert!(rtt > Duration::from_millis(15), "{rtt}");
 }
 
-/// RFC 4342 section 5 lets the first round trip set the first rate. A client that says it has waited for nearly all of it, in the handshake
-/// and again and again while the server has nothing to send, makes it half of what it is, if the server verifies. If not, seven eighths of the Sequence Window go
-/// at once.
+/// RFC 4342 section 5 derives the first rate from the first round trip. A client that reports
+/// nearly all of it as delay, in the handshake and while the server has no data, at most halves it
+/// if the server verifies. Otherwise seven eighths of the Sequence Window are sent at once.
 #[test]
 fn elapsed_times_in_a_pause_halve_the_round_trip_at_most() {
     let ccid = Ccid::TFRC.0;
@@ -207,15 +207,15 @@ fn elapsed_times_in_a_pause_halve_the_round_trip_at_most() {
         for _ in 0..10_000 {
             server.outbox.push(&[0; 1000]);
         }
-        let sent = server.drain_said(15).iter().filter(|said| said.contains("Len=1000")).count();
+        let sent = server.drain_output(15).iter().filter(|output| output.contains("Len=1000")).count();
         assert!(if interval == 0 { (80..=88).contains(&sent) } else { sent < 10 }, "{interval}: {sent}");
     }
 }
 
-/// Section 7.7: an NDP Count tells of the packets right before its own. A number that was passed over behind packets without data is
-/// none that it may name: whoever believes it counts the number among what was not lost (RFC 4342 section 6.1).
+/// Section 7.7: an NDP Count covers the packets directly before its own. It must not cover a number skipped after
+/// packets without data, which the receiver would then not count as lost (RFC 4342 section 6.1).
 #[test]
-fn ndp_counts_accuse_nobody() {
+fn ndp_counts_cause_no_accusation() {
     for ccid in [3, 4] {
         let rules = ConnectionOptions { ndp_counts: true, ..rules(ccid, 50) };
         let mut pipe = Pipe::new(&rules, &rules, pipe::perfect);
@@ -232,10 +232,10 @@ fn ndp_counts_accuse_nobody() {
     }
 }
 
-/// RFC 4342 section 8.6: Skip Length is 3 at most, so that behind an outage of 150 ms, as many packets here, what is missing counts as
-/// received until three packets behind it have come.
+/// RFC 4342 section 8.6: Skip Length is at most 3. During an outage of 150 ms, here as many
+/// packets, missing packets therefore count as received until three later ones have arrived.
 #[test]
-fn outages_accuse_nobody() {
+fn outages_cause_no_accusation() {
     let rules = rules(3, 20);
     let outage = Rc::new(Cell::new(false));
     let there = Rc::clone(&outage);
@@ -251,10 +251,10 @@ fn outages_accuse_nobody() {
     assert_eq!((counters(&pipe).lies, pipe.client.state()), (0, State::Open));
 }
 
-/// An Ack Vector beside a Loss Event Rate is held against what went, but the controller goes by the rate.
+/// An Ack Vector next to a Loss Event Rate is verified, but the controller uses the rate.
 #[test]
-fn an_ack_vector_does_not_vouch_for_a_loss_event_rate() {
-    fn beside(packet: &Packet<'_>) -> Option<Vec<u8>> {
+fn an_ack_vector_does_not_verify_a_loss_event_rate() {
+    fn with_vector(packet: &Packet<'_>) -> Option<Vec<u8>> {
         with_options(packet, |option, writer| match option {
             DccpOption::Ccid(raw) if raw.number == 193 => {
                 writer.push_ccid(CcidOption::LossEventRate(None)).unwrap();
@@ -264,13 +264,13 @@ fn an_ack_vector_does_not_vouch_for_a_loss_event_rate() {
             other => writer.push(other).unwrap(),
         })
     }
-    let sent = counters(&played(&rules(Ccid::TFRC.0, 200), Some(beside), 20, 7)).sent_data_packets;
+    let sent = counters(&played(&rules(Ccid::TFRC.0, 200), Some(with_vector), 20, 7)).sent_data_packets;
     assert!(sent < 200, "{sent}");
 }
 
-/// Whatever a path does to data and acknowledgements, there and back, beside NDP Counts, probes of the path's MTU and dropped data.
+/// No path causes an accusation, in either direction, with NDP Counts, path MTU probes and dropped data.
 #[test]
-fn no_path_accuses_anybody() {
+fn no_path_causes_an_accusation() {
     for (seed, ccid) in (0..12).flat_map(|seed| [2, 3, 4].map(|ccid| (seed, ccid))) {
         let mut random = Random::new(seed, "path");
         let rules = ConnectionOptions {
@@ -303,10 +303,11 @@ fn no_path_accuses_anybody() {
     }
 }
 
-/// A report that names a lesser number than one before was not overtaken for that. The liar names its newest packet on an Ack
-/// that says nothing else, and an older one on the report: what it had to know when the older one was the newest, it still had to.
+/// A report with a lower acknowledgement number than an earlier one need not be reordered. The liar
+/// acknowledges its newest packet on a bare Ack, and an older one on the report. It is still judged
+/// by what it had to know when the older one was the newest.
 #[test]
-fn old_numbers_excuse_nobody() {
+fn old_acknowledgement_numbers_are_verified() {
     thread_local!(static NAMED: RefCell<Vec<Seq48>> = const { RefCell::new(Vec::new()) });
     fn older(packet: &Packet<'_>) -> Option<Vec<u8>> {
         let headway_dccp::Body::Ack { ack } = packet.body else { return None };
@@ -315,7 +316,7 @@ fn old_numbers_excuse_nobody() {
         }
         let (bare, named) = NAMED.with_borrow_mut(|named| {
             named.push(ack);
-            // Of every second Ack the options go with the number of the fourth before, which has come as this one has.
+            // On every second Ack the options are sent with the acknowledgement number of the fourth before.
             (named.len() % 2 == 1, named[named.len().saturating_sub(4)])
         });
         if bare {
@@ -328,10 +329,10 @@ fn old_numbers_excuse_nobody() {
     assert!(penalised(&pipe), "{:?}, {:?}", pipe.client.events, counters(&pipe));
 }
 
-/// RFC 4342 section 8.6.1. A receiver may speak of the newest packets alone, of which it need not know yet that they are lost, and let
-/// the intervals begin with packets without data, SyncAcks that it has asked for: so it would say nothing that is held against it.
+/// RFC 4342 section 8.6.1. A receiver may report only the newest packets, whose loss need not be known yet, with
+/// intervals that start with packets without data, such as requested SyncAcks. No skipped number would prove it false.
 #[test]
-fn who_speaks_of_the_newest_packets_alone_gets_no_feedback() {
+fn reports_of_the_newest_packets_only_are_no_feedback() {
     const SYNCS: usize = 9;
     let mut client = Dialogue::open_client(&rules(3, 50));
     let (mut seq, mut newest) = (1002, 1);
@@ -341,9 +342,9 @@ fn who_speaks_of_the_newest_packets_alone_gets_no_feedback() {
             client.outbox.push(&[0; 500]);
         }
         let mut sync_acks = Vec::new();
-        for said in client.drain_said(ms - 10) {
-            newest = said.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
-            if said.starts_with("SyncAck") {
+        for output in client.drain_output(ms - 10) {
+            newest = output.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
+            if output.starts_with("SyncAck") {
                 sync_acks.push(newest);
             }
         }
@@ -381,8 +382,8 @@ fn who_speaks_of_the_newest_packets_alone_gets_no_feedback() {
     assert!(status.counters.sent_data_packets < 200, "{status:?}");
 }
 
-/// Where several numbers are passed over in each round trip, the losses of data are rarer than the ten events of a report, and many
-/// more packets go in an interval than numbers are remembered one by one. It is sent what it would have been.
+/// With several skipped numbers per round trip, losses of data are rarer than the ten events of a report, and an
+/// interval has more packets than there are remembered numbers. The throughput remains the same.
 #[test]
 fn an_honest_receiver_loses_nothing_at_high_rates() {
     let sent = |ccid, lossy, interval| {
@@ -410,10 +411,10 @@ fn an_honest_receiver_loses_nothing_at_high_rates() {
     }
 }
 
-/// A hole that was passed over is one number or more, as losses are. Otherwise a receiver could confess each single number, and hide losses in
-/// a row, which come of a full queue.
+/// A run of skipped numbers has one number or more, like losses. Otherwise a receiver could report
+/// single missing numbers and hide bursts, which a full queue causes.
 #[test]
-fn who_hides_bursts_gets_a_penalty() {
+fn hidden_bursts_are_penalized() {
     fn hides_bursts(packet: &Packet<'_>) -> Option<Vec<u8>> {
         with_options(packet, |option, writer| match option {
             DccpOption::AckVector(vector) => {

@@ -1,4 +1,4 @@
-//! A program's media over a connection: which datagrams go, which come back to the program, and which come back from the path.
+//! Media over a connection: which datagrams are sent, resent, or returned to the program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use headway_dccp::{
@@ -16,26 +16,24 @@ const WIRE: Network = Network::Ip(headway_dccp::Addresses::V4 {
     source: Ipv4Addr::new(192, 0, 2, 1),
     destination: Ipv4Addr::new(192, 0, 2, 2),
 });
-/// A client that sends media, a server, and a path that keeps the order and loses what it is told to.
+/// A client that sends media, a server, and a path that preserves the order and loses selected packets.
 struct Call {
     now: Instant,
     client: Connection,
     outbox: MediaOutbox<Vec<u8>>,
     listener: Listener,
     server: Option<Box<Connection>>,
-    /// Of the path, each way.
     delay: Duration,
-    /// Whether it goes to the server, and its bytes.
+    /// Whether the packet is for the server, and its bytes.
     path: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
     sent: u64,
-    /// Of the client's packets with data, whether the path loses this one.
+    /// Whether the path loses the n-th data packet of the client.
     loses: fn(u64) -> bool,
     sent_data: u64,
     delivered: Vec<Vec<u8>>,
 }
 
 impl Call {
-    /// Established, with nothing sent.
     fn new(ccid: u8, kind: &str, change: impl FnOnce(&mut SendQueueOptions), loses: fn(u64) -> bool) -> Self {
         let mut send_queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
         change(&mut send_queue);
@@ -88,7 +86,7 @@ impl Call {
         let packet = Packet::decode(bytes, WIRE).unwrap();
         if !to_server {
             self.client.handle(self.now, Ecn::NotEct, &packet);
-            self.outbox.heard(self.now, &mut self.client);
+            self.outbox.packet_handled(self.now, &mut self.client);
             return;
         }
         let delivery = match &mut self.server {
@@ -130,7 +128,7 @@ impl Call {
         self.now = until;
     }
 
-    /// Hands over a datagram of this size that begins with its name and is of use for so long.
+    /// Queues a datagram of this size that starts with its name and expires after `lifetime` ms.
     fn push(&mut self, name: u16, kind: MediaKind, size: usize, lifetime: u64) {
         let mut payload = vec![0; size];
         payload[..2].copy_from_slice(&name.to_be_bytes());
@@ -152,8 +150,9 @@ fn names(payloads: &[Vec<u8>]) -> Vec<u16> {
     payloads.iter().map(|payload| name(payload)).collect()
 }
 
-/// SFDPS section 4.3: expiry, priority and method are those of each message. In a queue of kind fifo a sound of SFDPS1 goes before pictures that have
-/// not gone yet, a sound without a method after them. Of two late messages that of SFDPS1 is dropped and that of unmodified DCCP is sent.
+/// SFDPS section 4.3: expiry, priority and method belong to each message. In a fifo queue, audio
+/// with method SFDPS1 is sent before queued video, and audio without a method after it. Of two late
+/// messages, that of SFDPS1 is dropped and that of unmodified DCCP is sent.
 #[test]
 fn sfdps_4_3_messages_with_their_own_method() {
     let mut call = Call::new(3, "fifo", |_| {}, |_| false);
@@ -178,9 +177,9 @@ fn sfdps_4_3_messages_with_their_own_method() {
     assert_eq!((name(&unsent.media.payload), unsent.cause), (13, SendDrop::Expired));
 }
 
-/// Whatever the controller: sound that is handed over behind ten pictures goes before those that have not gone yet.
+/// Under each controller, audio queued after ten video frames is sent before those still queued.
 #[test]
-fn sound_goes_before_pictures() {
+fn audio_is_sent_before_video() {
     for ccid in [2, 3] {
         let mut call = Call::new(ccid, "sfdps2", |_| {}, |_| false);
         (1..=10).for_each(|name| call.push(name, MediaKind::Video, 1000, 60_000));
@@ -196,18 +195,18 @@ fn sound_goes_before_pictures() {
     }
 }
 
-/// A window of some packets, which opens again after a round trip of 20 ms, and a lifetime of 25 ms: what the window holds back could
-/// not come in time then, for the way takes half of the round trip that the connection measured. It comes back to the program with its
-/// payload, 5 ms late. Each datagram has one end.
+/// The window reopens after a round trip of 20 ms, and the lifetime is 25 ms. Datagrams held back
+/// by the window cannot arrive in time, as the path delay is half of the measured round trip. They
+/// are returned to the program with their payload, 5 ms late. Each datagram has one outcome.
 #[test]
-fn what_expires_is_handed_back() {
+fn expired_datagrams_are_returned() {
     let mut call = Call::new(2, "sfdps1", |_| {}, |_| false);
     (0..20).for_each(|name| call.push(name, MediaKind::Video, 1000, 25));
     call.run(Duration::from_secs(5));
     let (mut ends, given_up) = (names(&call.delivered), call.given_up());
     assert!((2..=10).contains(&ends.len()), "{ends:?}");
     for one in given_up {
-        let GivenUp::Unsent(unsent) = one else { panic!("nothing may come back") };
+        let GivenUp::Unsent(unsent) = one else { panic!("nothing is resent") };
         assert_eq!((unsent.cause, unsent.media.payload.len()), (SendDrop::Expired, 1000));
         assert_eq!(unsent.lateness, Duration::from_millis(5));
         ends.push(name(&unsent.media.payload));
@@ -216,10 +215,10 @@ fn what_expires_is_handed_back() {
     assert_eq!(ends, (0..20).collect::<Vec<_>>());
 }
 
-/// Pictures of 20 kB over a path that loses each 50th datagram: who has all datagrams of a picture has the picture, byte by byte. Of the
-/// others, each lacks one that was lost.
+/// Frames of 20 kB over a path that loses every 50th datagram: a frame is complete if all its
+/// datagrams arrived, byte for byte. Each other frame lacks one lost datagram.
 #[test]
-fn frames_larger_than_a_packet_arrive_whole_or_not() {
+fn frames_larger_than_a_packet_are_complete_or_missing() {
     let limit = |options: &mut SendQueueOptions| options.rules.limit = QueueSize::Packets(100);
     let mut call = Call::new(2, "fifo", limit, |data| data % 50 == 0);
     let frame = |number: u8| -> Vec<u8> { (0..20_000).map(|byte| (byte % 251) as u8 ^ number).collect() };
@@ -237,11 +236,11 @@ fn frames_larger_than_a_packet_arrive_whole_or_not() {
         touched.insert(header.fragment.frame);
         if pictures.insert(header.fragment, part.len(), part.to_vec()) == Inserted::Complete {
             let picture: Vec<u8> = pictures.take().flatten().collect();
-            assert!(picture == frame(header.fragment.frame as u8), "picture {} is another", header.fragment.frame);
+            assert!(picture == frame(header.fragment.frame as u8), "frame {} differs", header.fragment.frame);
             whole.push(header.fragment.frame);
         }
     }
-    // 20000 B in datagrams of at most so many.
+    // 20000 B in datagrams of the maximum size.
     let datagrams = 40 * 20_000_usize.div_ceil(largest - MediaHeader::LEN);
     let lost = datagrams - call.delivered.len();
     assert_eq!(lost, datagrams / 50);
@@ -249,10 +248,10 @@ fn frames_larger_than_a_packet_arrive_whole_or_not() {
     assert_eq!(pictures.open_frames(), lost);
 }
 
-/// The queue's way is half of the round trip as the connection smooths it, also while that changes; of "sure-first" it is the round
-/// trip less half of the smallest sample, 20 ms.
+/// The queue's path delay is half of the connection's smoothed round trip, also while it changes.
+/// With "sure-first" it is the round trip less half of the smallest sample, 20 ms.
 #[test]
-fn the_queue_knows_the_round_trip_of_the_connection() {
+fn the_queue_uses_the_round_trip_of_the_connection() {
     for (ccid, kind) in [(2, "sfdps2"), (3, "sfdps2"), (2, "sure-first"), (3, "sure-first")] {
         let mut call = Call::new(ccid, kind, |_| {}, |_| false);
         let mut seen = Vec::new();
@@ -261,15 +260,15 @@ fn the_queue_knows_the_round_trip_of_the_connection() {
             call.push(name, MediaKind::Audio, 160, 1_000);
             call.run(Duration::from_millis(20));
             let rtt = call.client.status().rtt.unwrap();
-            let way = if kind == "sfdps2" { rtt / 2 } else { rtt - Duration::from_millis(10) };
-            assert_eq!(call.outbox.queue().travel(call.now), way, "CCID {ccid}, {kind}");
+            let path_delay = if kind == "sfdps2" { rtt / 2 } else { rtt - Duration::from_millis(10) };
+            assert_eq!(call.outbox.queue().travel(call.now), path_delay, "CCID {ccid}, {kind}");
             seen.push(rtt);
         }
         assert!(seen[0] < Duration::from_millis(25) && seen[39] > Duration::from_millis(35), "CCID {ccid}: {seen:?}");
     }
 }
 
-/// Sound over a path that loses each seventh datagram.
+/// Runs audio over a path that loses every seventh datagram.
 fn over_a_lossy_path(resend: bool, lifetime: u64) -> Call {
     let rules = |options: &mut SendQueueOptions| {
         options.rules.resend = resend;
@@ -284,10 +283,10 @@ fn over_a_lossy_path(resend: bool, lifetime: u64) -> Call {
     call
 }
 
-/// RFC 4340 section 11.4, RFC 4341 section 5: Ack Vectors tell what is lost, and it is sent again while there is time. Of the last
-/// packets nothing comes behind, and so nothing is found.
+/// RFC 4340 section 11.4, RFC 4341 section 5: losses reported by Ack Vectors are resent while there
+/// is time. Losses of the last packets are not detected, as no packets follow.
 #[test]
-fn what_is_lost_is_sent_again() {
+fn lost_datagrams_are_resent() {
     let without = over_a_lossy_path(false, 2_000);
     assert!(without.delivered.len() < 265, "{}", without.delivered.len());
     let mut with = over_a_lossy_path(true, 2_000);
@@ -295,17 +294,17 @@ fn what_is_lost_is_sent_again() {
     let all = delivered.len();
     delivered.sort_unstable();
     delivered.dedup();
-    assert_eq!(delivered.len(), all, "none arrives twice");
+    assert_eq!(delivered.len(), all, "no datagram arrives twice");
     assert_eq!(delivered[..290], (0..290).collect::<Vec<_>>());
     assert!(with.delivered.iter().all(|payload| payload.len() == 160 && payload[2..].iter().all(|byte| *byte == 0)));
     assert_eq!(with.given_up(), []);
     assert!(with.outbox.queue().is_empty());
 }
 
-/// 60 ms behind it three others have gone, and their report needs 20 ms more: of use for 50 ms, nothing that is lost can come in time,
-/// and the program has it back.
+/// A loss is detected after three later packets, 60 ms, and their report, 20 ms. With a lifetime of
+/// 50 ms no lost datagram can arrive in time, and all are returned to the program.
 #[test]
-fn what_is_lost_for_good_is_handed_back() {
+fn datagrams_lost_too_late_are_returned() {
     let mut call = over_a_lossy_path(true, 50);
     let lost: Vec<u16> = call
         .given_up()
@@ -321,8 +320,8 @@ fn what_is_lost_for_good_is_handed_back() {
     assert_eq!(ends[..290], (0..290).collect::<Vec<_>>());
 }
 
-/// Linux 6.1 `dccp_write_xmit`: the CCID has moved its nominal send time when the late packet is found, so the next packet waits for one
-/// `t_ipi` more. Where discards are free it goes at the first time.
+/// Linux 6.1 `dccp_write_xmit`: the CCID has advanced its nominal send time when the late packet is found, so that the
+/// next packet waits for one more `t_ipi`. If discards are free, it is sent at the first time.
 #[test]
 fn a_discard_spends_the_permission_of_ccid_3() {
     let wait_tenths_ms = |spends| {

@@ -1,4 +1,4 @@
-//! What a listener keeps under a flood of Requests from addresses that nobody has, counted by the allocator.
+//! Memory of a listener during a flood of Requests from unused addresses, measured by the allocator.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::counting;
@@ -24,8 +24,9 @@ fn request(random: &mut Random, ports: Ports) -> Packet<'static> {
     }
 }
 
-/// Bytes held before, and after each thousand of so many Requests; what is kept; the longest answer by its Request's length.
-#[allow(clippy::vec_box, reason = "as whoever drives them keeps them, so that they are counted")]
+/// Returns the listener, the bytes held before and after each thousand Requests, the kept
+/// connections, and the greatest ratio of a reply to its Request in size.
+#[allow(clippy::vec_box, reason = "kept as a driver would keep them")]
 fn flood(rules: &ConnectionOptions, thousands: u64) -> (Listener, Vec<usize>, Vec<Box<Connection>>, f64) {
     let mut random = Random::new(1, "flood");
     let mut listener = Listener::new(Instant::ZERO, rules, &[SERVICE], Random::new(1, "listener"));
@@ -53,14 +54,14 @@ const fn random_port(n: u64) -> u16 {
     (n * 40_503 % 65_536) as u16
 }
 
-/// RFC 4340 section 8.1.4: with Init Cookies a Request costs the listener nothing. Of a hundred thousand, none leaves a byte,
-/// and whoever is there is served; with a backlog the bytes are those of its places and grow no more.
+/// RFC 4340 section 8.1.4: with Init Cookies, a hundred thousand Requests leave no memory
+/// allocated, and a real client is accepted. With a backlog, memory is limited to its connections.
 #[test]
-fn a_flood_leaves_nothing() {
+fn a_flood_of_requests_leaves_no_memory_allocated() {
     let always = ConnectionOptions { init_cookies: InitCookies::Always, ..options() };
     let (mut listener, held, kept, longest) = flood(&always, 100);
     assert!(kept.is_empty());
-    // The first answer makes room for one connection, which the next ones use.
+    // The first reply allocates one connection, whose memory is reused.
     assert_eq!(held[1], *held.last().unwrap(), "{held:?}");
     assert!(longest <= 3.0, "{longest}");
 

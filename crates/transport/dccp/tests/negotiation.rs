@@ -1,4 +1,4 @@
-//! Feature negotiation (RFC 4340 section 6) in dialogues with one end. Times are in milliseconds.
+//! Feature negotiation (RFC 4340 section 6) in dialogues with one endpoint. Times are in milliseconds.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -14,20 +14,21 @@ use pipe::options;
 
 const OPTION_ERROR: Delivery = Delivery::Dropped(Ignored::OptionError);
 
-/// This end with CCIDs 2 and 3, whose controllers let everything go.
+/// Returns options for CCIDs 2 and 3 with controllers that permit all packets.
 fn with(send: &[u8], receive: &[u8]) -> ConnectionOptions {
     let row = |ccid, ack_vectors| CcidController { ccid: Ccid(ccid), ack_vectors, ..options().controllers[0].clone() };
     let controllers = vec![row(2, true), row(3, false), row(248, false)];
     ConnectionOptions { send_ccids: send.to_vec(), receive_ccids: receive.to_vec(), controllers, ..options() }
 }
 
-/// What a client's Request and a server's Response say of themselves.
+/// Options on a client's Request and a server's Response.
 mod first_packets {
     use super::*;
 
-    /// Section 10: "that endpoint MUST send Mandatory Change(CCID) options on its first packets" if CCID 2 will not do.
+    /// Section 10: "that endpoint MUST send Mandatory Change(CCID) options on its first packets" if
+    /// CCID 2 is unacceptable.
     #[test]
-    fn a_request_asks_for_its_ccids() {
+    fn a_request_negotiates_its_ccids() {
         for (send, receive, wanted) in [
             (&[2][..], &[2][..], "Mandatory ChangeL(SendAckVector 1) Mandatory ChangeR(SendAckVector 1)"),
             (&[3], &[3], "Mandatory ChangeL(CCID 3) Mandatory ChangeR(CCID 3)"),
@@ -38,29 +39,30 @@ mod first_packets {
         }
     }
 
-    /// RFC 4341 section 4: Ack Vectors are negotiated with the connection, and no data goes before they are confirmed.
+    /// RFC 4341 section 4: Ack Vectors are negotiated at connection setup, and no data is sent
+    /// before they are confirmed.
     #[test]
     fn ccid_2_waits_for_ack_vectors() {
         let mut client = Dialogue::client(&with(&[2], &[248]));
-        let said = client.next(0);
-        assert!(said.contains("Mandatory ChangeR(SendAckVector 1)"), "{said}");
+        let output = client.next(0);
+        assert!(output.contains("Mandatory ChangeR(SendAckVector 1)"), "{output}");
         client.outbox.push(b"data");
         client.send(10, "Response 1000 (0)", &[33, 5, 1, 248, 248], b"");
-        let said = client.next(10);
-        assert_eq!(said, "Ack 1 (1000)");
+        let output = client.next(10);
+        assert_eq!(output, "Ack 1 (1000)");
         client.send(20, "Ack 1001 (1)", &[33, 5, 6, 1, 1], b"");
-        let said = client.next(20);
-        assert!(said.starts_with("DataAck 2 (1001) Len=4"), "{said}");
+        let output = client.next(20);
+        assert!(output.starts_with("DataAck 2 (1001) Len=4"), "{output}");
     }
 
-    /// Features of CCID 3 stand behind a Mandatory Change of the CCID, or wait until that is settled (section 10.3).
+    /// Features of CCID 3 follow a Mandatory Change of the CCID, or wait until it is settled (section 10.3).
     #[test]
-    fn features_of_a_ccid_wait_for_it() {
+    fn features_of_a_ccid_follow_its_negotiation() {
         let rules = |send: &[u8]| ConnectionOptions { loss_event_rate: true, ..with(send, &[248]) };
-        let said = Dialogue::client(&rules(&[3])).next(0);
+        let output = Dialogue::client(&rules(&[3])).next(0);
         assert!(
-            said.ends_with("Mandatory ChangeL(CCID 3) Mandatory ChangeR(CCID 248) ChangeR(SendLossEventRate 1,0)"),
-            "{said}"
+            output.ends_with("Mandatory ChangeL(CCID 3) Mandatory ChangeR(CCID 248) ChangeR(SendLossEventRate 1,0)"),
+            "{output}"
         );
         let mut client = Dialogue::client(&rules(&[3, 2]));
         assert!(!client.next(0).contains("SendLossEventRate"));
@@ -68,23 +70,23 @@ mod first_packets {
         client.recv(10, "Ack 1 (1000) | ChangeR(SendLossEventRate 1,0)");
     }
 
-    /// "The value ... is the first entry in the server's list that also occurs in the client's" (section 6.3.1): a server that has
-    /// no preference takes the client's.
+    /// "The value ... is the first entry in the server's list that also occurs in the client's"
+    /// (section 6.3.1). A server without a preference follows the client.
     #[test]
-    fn what_is_all_the_same_to_a_server_is_the_clients_to_say() {
+    fn a_server_without_preference_follows_the_client() {
         let mut server = Dialogue::server(&with(&[3], &[3]));
         let changes = [1, 32, 4, 1, 3, 1, 34, 4, 1, 3, 34, 5, 192, 1, 0, 34, 5, 7, 1, 0];
         server.send(0, "Request 1000", &changes, b"");
-        let said = server.next(0);
+        let output = server.next(0);
         for confirm in ["ConfirmL(SendLossEventRate 1,1,0)", "ConfirmL(SendNDPCount 1,1,0)"] {
-            assert!(said.contains(confirm), "{said}");
+            assert!(output.contains(confirm), "{output}");
         }
     }
 
-    /// Linux cannot read ECN: "it MUST send Mandatory Change L(ECN Incapable, 1) options ... until acknowledged" and "MUST
-    /// NOT accept any data until" then (section 12.1).
+    /// Linux cannot read ECN: "it MUST send Mandatory Change L(ECN Incapable, 1) options ... until
+    /// acknowledged" and "MUST NOT accept any data until" then (section 12.1).
     #[test]
-    fn an_end_that_is_blind_to_ecn() {
+    fn an_ecn_incapable_endpoint_waits_for_its_confirm() {
         let blind = ConnectionOptions { ecn: false, ..options() };
         let mut server = Dialogue::server(&blind);
         server.send(0, "Request 1000", &changes(&options()), b"");
@@ -96,7 +98,7 @@ mod first_packets {
         assert_eq!(server.send(21, "Data 1003", &[], b"now"), Delivery::Data);
     }
 
-    /// Section 12: what we send is ECN-capable unless the other end is blind, or nobody would answer a mark.
+    /// Section 12: packets are ECN-capable unless the peer is ECN Incapable or no controller would react to a mark.
     #[test]
     fn packets_are_ecn_capable() {
         let none = (&[][..], "none", Ecn::NotEct);
@@ -125,22 +127,22 @@ mod first_packets {
         assert_eq!((status.send_ccid, status.receive_ccid), (Ccid(3), Ccid(3)));
     }
 
-    /// Section 6.6.9: a Mandatory Change that nobody can follow; its data is reported (section 5.6).
+    /// Section 6.6.9: an unacceptable Mandatory Change resets the connection with its data (section 5.6).
     #[test]
-    fn nothing_in_common() {
+    fn a_mandatory_change_without_a_common_value_resets() {
         let mut server = Dialogue::server(&with(&[2], &[2]));
         assert_eq!(server.send(0, "Request 1000", &[1, 32, 4, 1, 3], b""), OPTION_ERROR);
         server.recv(0, "Reset 0 (1000) Mandatory Error, data=200103");
-        // Without Mandatory the value stays.
+        // Without Mandatory the value is unchanged.
         let mut server = Dialogue::server(&with(&[2], &[2]));
         server.send(0, "Request 1000", &[32, 4, 1, 3, 34, 4, 1, 3], b"");
         assert!(server.next(0).starts_with("Response 0 (1000) | ConfirmL(CCID 2,2) ConfirmR(CCID 2,2)"));
     }
 
-    /// Section 10: CCID 2 stays where nothing is in common. An end that cannot work with it ends the connection, as Linux does
-    /// with the same code; in the middle of a connection the value that stays is acceptable, and the Change declined.
+    /// Section 10: without a common CCID, CCID 2 remains. An endpoint that does not support it resets the connection,
+    /// like Linux with the same code. During a connection the current value is acceptable and the Change is declined.
     #[test]
-    fn nothing_in_common_with_an_end_without_ccid_2() {
+    fn without_a_common_ccid_an_endpoint_without_ccid_2_resets() {
         let mut server = Dialogue::server(&with(&[3], &[3]));
         assert_eq!(server.send(0, "Request 1000", &[32, 4, 1, 2, 34, 4, 1, 2], b""), OPTION_ERROR);
         server.recv(0, "Reset 0 (1000) Option Error, data=200102");
@@ -156,7 +158,8 @@ mod first_packets {
 mod in_the_middle {
     use super::*;
 
-    /// Non-negotiable features at any time, as Linux does (section 6.3.2): confirmed, and in force.
+    /// Non-negotiable features may change at any time, as with Linux (section 6.3.2). They are
+    /// confirmed and take effect.
     #[test]
     fn values_are_confirmed() {
         let mut client = Dialogue::open_client(&options());
@@ -168,22 +171,22 @@ mod in_the_middle {
         assert_eq!(client.send(32, "Data 1040", &[], b""), Delivery::Data);
     }
 
-    /// Sections 6.6.7 and 6.6.8: what is unknown or invalid is confirmed without a value.
+    /// Sections 6.6.7 and 6.6.8: unknown or invalid Changes get an empty Confirm.
     #[test]
-    fn unknown_and_invalid_changes() {
+    fn unknown_and_invalid_changes_get_empty_confirms() {
         let mut client = Dialogue::open_client(&options());
         let bad = [&[32, 4, 99, 1][..], &[34, 4, 120, 1], &[32, 9, 3, 0, 0, 0, 0, 0, 31], &[34, 5, 5, 0, 1]].concat();
         client.send(30, "Ack 1002 (1)", &bad, b"");
         client.recv(30, "Ack 2 (1002) | ConfirmR(99 empty) ConfirmL(120 empty) ConfirmR(SequenceWindow empty) ConfirmL(AckRatio empty)");
         client.silence(1000);
-        // Mandatory makes them errors (section 6.6.9).
+        // With Mandatory they are errors (section 6.6.9).
         assert_eq!(client.send(1000, "Ack 1003 (2)", &[1, 32, 4, 99, 1], b""), OPTION_ERROR);
         client.recv(1000, "Reset 3 (1003) Mandatory Error, data=206301");
         let why = Closed::ByUs(Reset { code: ResetCode::MANDATORY_ERROR, data: [32, 99, 1] });
         assert_eq!(client.events()[1..], [Event::Closed(why)]);
     }
 
-    /// We do not send short sequence numbers, nor may the peer (section 7.6.1; why: sections 7.5.5 and 7.6.2).
+    /// Short sequence numbers are declined in both directions (section 7.6.1; reasons: sections 7.5.5 and 7.6.2).
     #[test]
     fn short_sequence_numbers_are_declined() {
         let mut client = Dialogue::open_client(&options());
@@ -191,41 +194,41 @@ mod in_the_middle {
         client.recv(30, "Ack 2 (1002) | ConfirmL(AllowShortSeqnos 0,0) ConfirmR(AllowShortSeqnos 0,0)");
     }
 
-    /// Section 6.6.3: a Change goes again from two round trips (of 10 ms here) on, up to 64 s, always the same, until the
-    /// Confirm comes.
+    /// Section 6.6.3: a Change is retransmitted unchanged, from two round trips (of 10 ms here) up
+    /// to 64 s, until the Confirm arrives.
     #[test]
-    fn changes_are_repeated() {
+    fn changes_are_retransmitted() {
         let mut client = Dialogue::open_client(&ConnectionOptions { send_coverage: 1, ..options() });
-        // The Response did not confirm what the Request asked for.
+        // The Response did not confirm the Change of the Request.
         let change = "ChangeR(MinChecksumCoverage 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15)";
         let mut times = Vec::new();
         for n in 2..18 {
             client.wait(1_000_000);
-            let said = client.next_at();
-            assert!(said.1.starts_with(&format!("Ack {n} (1001) | {change}")), "{}", said.1);
-            times.push(said.0);
+            let output = client.next_at();
+            assert!(output.1.starts_with(&format!("Ack {n} (1001) | {change}")), "{}", output.1);
+            times.push(output.0);
         }
         let gaps: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(64_000)), "{gaps:?}");
         assert_eq!(gaps.last(), Some(&64_000));
     }
 
-    /// "Not less than one round-trip time", but never at once, where a coarse clock finds none.
+    /// "Not less than one round-trip time", but never at once if a coarse clock measures zero.
     #[test]
-    fn changes_are_not_repeated_at_once() {
+    fn changes_are_not_retransmitted_at_once() {
         let mut client = Dialogue::client(&ConnectionOptions { loss_event_rate: true, ..with(&[3, 2], &[3]) });
         client.next(0);
         client.send(0, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 3, 3], b"");
         client.send(0, "Ack 1001 (0)", &[], b"");
-        let said = client.drain_said(1000);
-        let changes = said.iter().filter(|said| said.contains("ChangeR(SendLossEventRate 1,0)")).count();
-        // At 0, 2, 6, 14, ... up to 510 ms, and no more than one round trip later each.
-        assert!((5..=10).contains(&changes), "{changes}: {said:?}");
+        let output = client.drain_output(1000);
+        let changes = output.iter().filter(|output| output.contains("ChangeR(SendLossEventRate 1,0)")).count();
+        // At 0, 2, 6, 14, ... up to 510 ms, each at most one round trip later.
+        assert!((5..=10).contains(&changes), "{changes}: {output:?}");
     }
 
-    /// Section 6.6.4, first condition: options of a packet that was overtaken are ignored.
+    /// Section 6.6.4, first condition: options of a reordered packet are ignored.
     #[test]
-    fn overtaken_changes_are_ignored() {
+    fn reordered_changes_are_ignored() {
         let mut client = Dialogue::open_client(&options());
         client.send(30, "Ack 1003 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
         client.recv(30, "Ack 2 (1003) | ConfirmR(SequenceWindow 50)");
@@ -234,10 +237,10 @@ mod in_the_middle {
         assert_eq!(client.send(1000, "Data 1042", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
     }
 
-    /// FGSR is the greatest sequence number received (section 6.6.4): a packet that was overtaken does not lower it, and lets
-    /// none in behind it that was overtaken too.
+    /// FGSR is the greatest sequence number received (section 6.6.4): a reordered packet does not
+    /// lower it, so that later reordered packets are also ignored.
     #[test]
-    fn overtaken_changes_in_a_row_are_ignored() {
+    fn consecutive_reordered_changes_are_ignored() {
         let mut client = Dialogue::open_client(&options());
         client.send(30, "Ack 1004 (1)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
         client.recv(30, "Ack 2 (1004) | ConfirmR(SequenceWindow 50)");
@@ -248,20 +251,20 @@ mod in_the_middle {
         assert_eq!(client.send(1000, "Data 1043", &[], b""), Delivery::Dropped(Ignored::SequenceInvalid), "still 50");
     }
 
-    /// Section 6.6.1: packets for negotiation's sake go once a round trip, but a round trip of minutes, which a packet that was
-    /// held up makes, is not waited for longer than Changes wait to be repeated.
+    /// Section 6.6.1: packets for negotiation only are sent once per round trip. A delayed packet may cause a measured
+    /// round trip of minutes; the wait is limited to the maximum retransmission interval of Changes.
     #[test]
-    fn confirms_do_not_wait_for_hours() {
+    fn the_wait_of_confirms_is_bounded() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         client.send(170_000, "Response 1000 (0)", &confirms(&options()), b"");
-        client.drain_said(170_000);
+        client.drain_output(170_000);
         client.send(170_010, "Ack 1001 (0)", &[32, 9, 3, 0, 0, 0, 0, 0, 50], b"");
-        let said = client.drain_said(170_010);
-        assert!(said.last().unwrap().contains("ConfirmR(SequenceWindow 50)"), "{said:?}");
+        let output = client.drain_output(170_010);
+        assert!(output.last().unwrap().contains("ConfirmR(SequenceWindow 50)"), "{output:?}");
         client.send(171_000, "Ack 1002 (0)", &[32, 9, 3, 0, 0, 0, 0, 0, 60], b"");
-        let said = client.drain_said(170_010 + 64_000);
-        assert!(said.last().is_some_and(|said| said.contains("ConfirmR(SequenceWindow 60)")), "{said:?}");
+        let output = client.drain_output(170_010 + 64_000);
+        assert!(output.last().is_some_and(|output| output.contains("ConfirmR(SequenceWindow 60)")), "{output:?}");
     }
 
     /// Second condition: a Confirm must acknowledge the latest Change.
@@ -271,14 +274,14 @@ mod in_the_middle {
         client.next(0);
         client.send(10, "Response 1000 (0)", &[35, 5, 1, 3, 3, 33, 5, 1, 3, 3], b"");
         client.recv(10, "Ack 1 (1000) | ChangeR(SendLossEventRate 1,0)");
-        // The Change is of packet 1: whoever acknowledges 0 has not seen it, however wrong the choice.
+        // The Change is on packet 1: a packet that acknowledges 0 does not answer it, even with a wrong choice.
         client.send(20, "Ack 1001 (0)", &[33, 5, 192, 7, 7], b"");
         client.silence(25);
         client.send(25, "Ack 1002 (1)", &[33, 5, 192, 7, 7], b"");
         client.recv(25, "Reset 2 (1002) Option Error, data=21c007");
     }
 
-    /// Section 6.6.8: a Confirm of a wrong value is an Option Error; one that nobody asked for is nothing (section 6.6.2).
+    /// Section 6.6.8: a Confirm of a wrong value is an Option Error; an unrequested one is ignored (section 6.6.2).
     #[test]
     fn wrong_confirms() {
         let mut client = Dialogue::client(&options());
@@ -291,7 +294,8 @@ mod in_the_middle {
         assert_eq!(client.state(), State::Open);
     }
 
-    /// Section 6.6.7: an empty Confirm leaves the value, unless every DCCP must know the feature.
+    /// Section 6.6.7: an empty Confirm leaves the value unchanged, except for features that every
+    /// implementation must support.
     #[test]
     fn empty_confirms() {
         let mut client = Dialogue::client(&ConnectionOptions { ndp_counts: true, ..options() });
@@ -306,7 +310,7 @@ mod in_the_middle {
 
     /// Section 6.6.6: a Change answers a Change.
     #[test]
-    fn both_ask_at_once() {
+    fn a_change_answers_a_change() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         client.send(10, "Response 1000 (0)", &[32, 4, 1, 248, 34, 4, 1, 248], b"");
@@ -315,13 +319,13 @@ mod in_the_middle {
         client.silence(1000);
     }
 
-    /// A CCID can change in the middle, but not over and over (section 10.5).
+    /// A CCID can change during a connection, but not repeatedly (section 10.5).
     #[test]
     fn ccids_change_once_a_minute() {
         let mut server = Dialogue::server(&with(&[2, 3], &[2, 3]));
         server.send(0, "Request 1000", &[], b"");
-        let said = server.next(0);
-        assert!(said.contains("ChangeL(CCID 2,3) ChangeR(CCID 2,3)"), "{said}");
+        let output = server.next(0);
+        assert!(output.contains("ChangeL(CCID 2,3) ChangeR(CCID 2,3)"), "{output}");
         server.send(10, "Ack 1001 (0)", &[33, 7, 1, 2, 2, 3, 35, 7, 1, 2, 2, 3, 33, 5, 6, 1, 1, 35, 5, 6, 1, 1], b"");
         server.next(10);
         server.send(20, "Ack 1002 (1)", &[32, 4, 1, 3], b"");
@@ -339,27 +343,27 @@ mod in_the_middle {
     fn the_sequence_window_grows() {
         let mut client = Dialogue::open_client(&options());
         (0..60).for_each(|n| client.push(20 + n / 20, b"data"));
-        assert!(client.drain_said(23).iter().all(|said| said.starts_with("Data")));
+        assert!(client.drain_output(23).iter().all(|output| output.starts_with("Data")));
         client.send(30, "Ack 1002 (61)", &[], b"");
         client.push(31, b"data");
-        let said = client.next_at().1;
-        assert!(said.contains("ChangeL(SequenceWindow 512)"), "{said}");
+        let output = client.next_at().1;
+        assert!(output.contains("ChangeL(SequenceWindow 512)"), "{output}");
     }
 
-    /// A window of 100 is five times the packets of a round trip up to 20 of them.
+    /// A window of 100 is five times the packets of a round trip for up to 20 of them.
     #[test]
-    fn a_sequence_window_that_is_wide_enough_stays() {
+    fn a_wide_sequence_window_is_not_changed() {
         for (packets, grows) in [(19, false), (20, false), (21, true)] {
             let mut client = Dialogue::open_client(&options());
             (0..packets).for_each(|n| client.push(20 + n / 20, b"data"));
-            assert_eq!(client.drain_said(23).len() as u64, packets);
+            assert_eq!(client.drain_output(23).len() as u64, packets);
             client.send(30, &format!("Ack 1002 ({})", packets + 1), &[], b"");
             client.push(31, b"data");
-            let said = client.drain_said(40);
+            let output = client.drain_output(40);
             assert_eq!(
-                said.iter().any(|said| said.contains("ChangeL(SequenceWindow 128)")),
+                output.iter().any(|output| output.contains("ChangeL(SequenceWindow 128)")),
                 grows,
-                "{packets}: {said:?}"
+                "{packets}: {output:?}"
             );
         }
     }
@@ -368,7 +372,7 @@ mod in_the_middle {
 mod data {
     use super::*;
 
-    /// Section 9.2.1: less coverage than was agreed is refused, and told.
+    /// Section 9.2.1: data with less coverage than agreed is dropped and reported.
     #[test]
     fn checksum_coverage() {
         let mut server = Dialogue::server(&ConnectionOptions { minimum_coverage: 3, ..options() });
@@ -383,7 +387,7 @@ mod data {
         server.recv(220, "Ack 2 (1004) | ElapsedTime(20000) DataDropped[Protocol Constraints 1]");
     }
 
-    /// Section 9.2.1: Minimum Checksum Coverage is 0 at first, and then every packet must be covered as a whole.
+    /// Section 9.2.1: Minimum Checksum Coverage is initially 0, which requires full coverage of every packet.
     #[test]
     fn nothing_is_left_uncovered_unless_agreed() {
         let mut server = Dialogue::open_server(&options());
@@ -394,7 +398,7 @@ mod data {
         }
     }
 
-    /// Section 9.3: corrupt data is dropped, and the peer learns it.
+    /// Section 9.3: corrupt data is dropped and reported to the peer.
     #[test]
     fn data_checksums() {
         let checksum = |data: &[u8]| [&[44, 6][..], &crc32c(data).to_be_bytes()].concat();
@@ -405,9 +409,9 @@ mod data {
         client.recv(230, "Ack 2 (1003) | ElapsedTime(20000) DataDropped[Corrupt 1]");
     }
 
-    /// Section 9.3.1: who wants them checked says so, and sends no data before it is agreed.
+    /// Section 9.3.1: an endpoint requests verification of Data Checksums, and sends no data before it is agreed.
     #[test]
-    fn data_checksums_are_asked_for() {
+    fn data_checksums_are_negotiated() {
         let mut client = Dialogue::client(&ConnectionOptions { data_checksum: true, ..options() });
         assert!(client.next(0).contains("Mandatory ChangeR(CheckDataChecksum 1)"));
         client.send(10, "Response 1000 (0)", &confirms(&options()), b"");
@@ -415,11 +419,11 @@ mod data {
         assert!(client.next(10).starts_with("Ack 1 (1000)"));
         client.send(20, "Ack 1001 (1)", &[33, 5, 9, 1, 1], b"");
         client.wait(20);
-        let said = client.next_at().1;
-        assert_eq!(said, format!("Data 2 Len=4 | DataChecksum({:08x})", crc32c(b"data")));
+        let output = client.next_at().1;
+        assert_eq!(output, format!("Data 2 Len=4 | DataChecksum({:08x})", crc32c(b"data")));
     }
 
-    /// Sections 7.7 and 7.7.2: the packet behind packets without data counts them, once the peer has asked for it.
+    /// Sections 7.7 and 7.7.2: on request of the peer, a packet after packets without data counts them.
     #[test]
     fn ndp_counts() {
         let mut client = Dialogue::open_client(&options());
@@ -431,10 +435,10 @@ mod data {
         client.recv(40, "Data 4 Len=4");
     }
 
-    /// Sections 14 and 14.1: a message about a packet that was sent shrinks the MPS, and the application hears of it; one
-    /// about another does not.
+    /// Sections 14 and 14.1: an ICMP message that quotes a sent packet reduces the MPS with an
+    /// event. One that quotes another packet is ignored.
     #[test]
-    fn too_big() {
+    fn mtu_reports_shrink_the_path_mtu() {
         let mut client = Dialogue::open_client(&options());
         client.events();
         let iss = client.iss();
@@ -442,7 +446,7 @@ mod data {
         assert_eq!(client.connection().status().maximum_packet_size, 1440);
         client.connection().handle_too_big(iss + 1, 1000);
         assert_eq!(client.events(), [Event::MaximumPacketSize(940)]);
-        // What is larger goes in fragments (section 14.2).
+        // Larger packets are sent in fragments (section 14.2).
         let (now, mut outbox) = (client.now(), pipe::Queue::default());
         outbox.push(&[0; 1200]);
         outbox.push(&[0; 900]);
@@ -451,22 +455,22 @@ mod data {
         assert_eq!(fragmentable, Some((1200, false)));
         let whole = client.poll_transmit(now, &mut outbox).map(|out| (out.packet.data.len(), out.dont_fragment));
         assert_eq!(whole, Some((900, true)));
-        // To the byte: 980 of DCCP, of which the header of a Data is 16.
+        // The limit is exact: 980 bytes of DCCP, of which the header of a Data packet is 16.
         for (len, dont_fragment) in [(964, true), (965, false)] {
             outbox.push(&vec![0; len]);
             assert_eq!(client.poll_transmit(now, &mut outbox).map(|out| out.dont_fragment), Some(dont_fragment));
         }
-        // What no packet can carry is thrown away: 65535 bytes, less the longest header.
+        // A datagram above the limit is discarded: 65535 bytes less the longest header.
         outbox.push(&[0; 64_488]);
         outbox.push(&[0; 64_487]);
         assert_eq!(client.poll_transmit(now, &mut outbox).map(|out| out.packet.data.len()), Some(64_487));
         assert_eq!(client.poll_event(), Some(Event::DatagramTooLarge(64_488)));
     }
 
-    /// Section 11.2: an acknowledgement rides on a datagram, unless both together would be longer than a packet may be.
+    /// Section 11.2: an acknowledgement is combined with data unless the packet would be too long.
     #[test]
-    fn acknowledgements_ride_on_data() {
-        for (len, said) in [
+    fn acknowledgements_are_combined_with_data() {
+        for (len, output) in [
             (100, &["DataAck 2 (1002) Len=100"][..]),
             (1200, &["DataAck 2 (1002) Len=1200"]),
             (1230, &["Ack 2 (1002)", "Data 3 Len=1230"]),
@@ -476,11 +480,11 @@ mod data {
             client.wait(30);
             client.outbox.push(&vec![0; len]);
             let change = client.bytes("Ack 1002 (1)", &[32, 5, 5, 0, 1], b"", CsCov::ALL);
-            client.hear(&change, Ecn::NotEct);
-            let told = client.drain_said(30);
-            let bare: Vec<_> = told.iter().map(|said| said.split(" | ").next().unwrap()).collect();
-            assert_eq!(bare, said);
-            assert!(told[0].ends_with("ConfirmR(AckRatio 1)"), "{}", told[0]);
+            client.receive(&change, Ecn::NotEct);
+            let reported = client.drain_output(30);
+            let bare: Vec<_> = reported.iter().map(|output| output.split(" | ").next().unwrap()).collect();
+            assert_eq!(bare, output);
+            assert!(reported[0].ends_with("ConfirmR(AckRatio 1)"), "{}", reported[0]);
         }
     }
 
@@ -499,9 +503,10 @@ mod data {
         client.silence(500_000);
     }
 
-    /// Where what went behind a probe is answered, and the probe is not, it goes again at once (RFC 8899 section 5.1.1 has its timer for silence).
+    /// If only the bare Sync after a probe is answered, the probe is repeated at once (the timer of
+    /// RFC 8899 section 5.1.1 is for silence).
     #[test]
-    fn a_probe_that_is_seen_lost_goes_again_at_once() {
+    fn a_probe_known_as_lost_is_repeated_at_once() {
         let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
         client.events();
         for (n, ms) in [2, 4, 6].into_iter().zip([20, 30, 40]) {
@@ -510,33 +515,34 @@ mod data {
             assert_eq!(client.events(), []);
             client.send(ms + 10, &format!("SyncAck {} ({})", 1001 + n / 2, n + 1), &[], b"");
         }
-        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "the size is known and unchanged");
         assert!(client.connection().status().maximum_packet_size_is_known);
-        // RFC 8899 section 5.2: what the search starts from is confirmed.
+        // RFC 8899 section 5.2: the base size is confirmed.
         client.recv(50, "Sync 8 (1004) Len=1236");
         client.recv(50, "Sync 9 (1004)");
         client.send(60, "SyncAck 1005 (8)", &[], b"");
         client.recv(60, "Sync 10 (1005) Len=1346");
     }
 
-    /// RFC 1191 section 3: after a "too big" nothing larger is tried for five minutes, whether a probe was on its way or the search rested.
+    /// RFC 1191 section 3: after a "too big" message nothing larger is tried for five minutes,
+    /// during a probe or between searches.
     #[test]
     fn no_probe_goes_soon_after_too_big() {
         for when in [100, 19_000, 500_000] {
             let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
-            client.drain_said(when);
+            client.drain_output(when);
             let data = client.iss() + 1;
             client.connection().handle_too_big(data, 1000);
             client.silence(when + 300_000);
-            assert!(client.drain_said(when + 900_000)[0].starts_with("Sync"), "the search goes on");
+            assert!(client.drain_output(when + 900_000)[0].starts_with("Sync"), "the search resumes");
         }
     }
 
-    /// A probe without an answer goes three times, a second apart, and then a smaller one: half way up from 1280. One that comes
-    /// through brings the MPS there; what is too large is tried again after ten minutes. An NDP Count takes its room from
-    /// the padding.
+    /// An unanswered probe is repeated three times, a second apart, then a smaller one follows,
+    /// half way up from 1280. A successful one raises the MPS; the lost size is tried again after
+    /// ten minutes. An NDP Count reduces the padding.
     #[test]
-    fn what_does_not_come_through_is_too_large() {
+    fn an_unanswered_probe_is_too_large() {
         let mut client = Dialogue::open_client(&ConnectionOptions { probe_mtu: true, ..options() });
         client.events();
         assert_eq!(client.connection().status().maximum_packet_size, 1220);
@@ -544,25 +550,28 @@ mod data {
             client.recv(ms, &format!("Sync {n} (1001) Len=1456"));
             client.recv(ms, &format!("Sync {} (1001)", n + 1));
         }
-        // RFC 8899 section 5.2: what the search starts from is to be confirmed; three times nothing answers.
+        // RFC 8899 section 5.2: the base size must be confirmed; three Syncs stay unanswered.
         for (n, ms) in [(8, 3020), (10, 4020), (12, 5020)] {
             client.recv(ms, &format!("Sync {n} (1001) Len=1236"));
             client.recv(ms, &format!("Sync {} (1001)", n + 1));
         }
-        // Half of 1280 and 1499 is 1390, less IP's 20 and the Sync's 24.
+        // Half way between 1280 and 1499 is 1390, less 20 of IP and 24 of the Sync header.
         client.recv(6020, "Sync 14 (1001) Len=1346");
         client.recv(6020, "Sync 15 (1001)");
-        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "it is known now, and what it was");
+        assert_eq!(client.events(), [Event::MaximumPacketSize(1220)], "the size is known and unchanged");
         client.send(6030, "Ack 1002 (15)", &[34, 4, 7, 1], b"");
         client.recv(6030, "Ack 16 (1002) | NDP(15) ConfirmL(SendNDPCount 1,0,1)");
         assert_eq!(client.events(), []);
         client.send(6040, "SyncAck 1003 (14)", &[], b"");
         assert_eq!(client.events(), [Event::MaximumPacketSize(1350 - 20)]);
-        let said = client.next(6040);
-        assert_eq!(said, "Sync 17 (1003) Len=1397 | NDP(16)", "half of 1390 and 1499, less a word of options");
+        let output = client.next(6040);
+        assert_eq!(
+            output, "Sync 17 (1003) Len=1397 | NDP(16)",
+            "half way between 1390 and 1499, less a word of options"
+        );
     }
 
-    /// Counted are packets of every sort, and bytes of data.
+    /// Packets of every type and bytes of data are counted.
     #[test]
     fn counters() {
         let mut client = Dialogue::open_client(&options());
@@ -574,14 +583,15 @@ mod data {
         client.send(25, "Data 9000", &[], b"x");
         client.send(26, "Ack 1004 (3)", &[], b"");
         let counters = client.connection().status().counters;
-        // Request, Ack, two Data and a Sync went; Response, two Acks and two Data came, and what was invalid or a duplicate.
+        // Sent: Request, Ack, two Data and a Sync. Received: Response, two Acks and two Data, one
+        // invalid packet and one duplicate.
         let sent = (counters.sent_packets, counters.sent_data_packets, counters.sent_data, counters.syncs);
         assert_eq!(sent, (5, 2, 11, 1));
         let received = (counters.received_packets, counters.delivered_packets, counters.dropped_packets);
         assert_eq!(received, (5, 2, 2));
     }
 
-    /// Section 9.3: a Data Checksum on a packet without data is one of no bytes.
+    /// Section 9.3: a Data Checksum on a packet without data is that of zero bytes.
     #[test]
     fn data_checksum_of_no_data() {
         let mut client = Dialogue::open_client(&options());
@@ -591,21 +601,21 @@ mod data {
         client.recv(1200, "Ack 2 (1003) | ElapsedTime(20000) DataDropped[Corrupt 1]");
     }
 
-    /// The preset of Linux is what its captures show.
+    /// The Linux preset matches the captures.
     #[test]
     fn the_linux_preset() {
         let mut client = Dialogue::client(&ConnectionOptions {
             controllers: with(&[], &[]).controllers,
             ..ConnectionOptions::preset(Dialect::Linux)
         });
-        let said = client.next(0);
+        let output = client.next(0);
         for option in [
             "Mandatory ChangeL(ECNIncapable 1)",
             "Mandatory ChangeR(SendAckVector 1)",
             "Mandatory ChangeL(SendAckVector 1)",
             "Timestamp(",
         ] {
-            assert!(said.contains(option), "{said}");
+            assert!(output.contains(option), "{output}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Dialogues with one end until its connection is open, grouped by its state.
-//! Times are in milliseconds, this end's numbers steps from its first.
+//! Dialogues with an endpoint until its connection is open, grouped by state. Times are in
+//! milliseconds; the endpoint's numbers are relative to its first.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -17,7 +17,8 @@ const ASK: &str = " | Mandatory ChangeL(CCID 248) Mandatory ChangeR(CCID 248)";
 mod request {
     use super::*;
 
-    /// Sections 5.2 and 8.1.1: after about a second, backing off to 64 s; after three minutes a Reset with acknowledgement number 0.
+    /// Sections 5.2 and 8.1.1: retransmission after about a second, with back-off to 64 s; after
+    /// three minutes a Reset with acknowledgement number 0.
     #[test]
     fn is_repeated_until_the_client_gives_up() {
         let mut client = Dialogue::client(&options());
@@ -30,8 +31,8 @@ mod request {
         client.silence(1_000_000);
     }
 
-    /// Linux 6.1 sends seven Requests, the first again after 3 s, and then a Reset: its timers, which are late by 2 %, took
-    /// 227 s.
+    /// Linux 6.1 sends seven Requests, the first retransmission after 3 s, and then a Reset: its
+    /// timers, which are late by 2 %, took 227 s.
     #[test]
     fn of_the_linux_preset() {
         use headway_units::{Dialect, Options};
@@ -42,8 +43,8 @@ mod request {
         client.recv(221_000, "Reset 7 (0) Aborted");
     }
 
-    /// Section 5.6, step 4: anything but a Response or Reset is answered by Reset 4, whose data is the packet's type, and the state
-    /// stays (the half-open example of section 7.5.6).
+    /// Section 5.6, step 4: packets other than a Response or Reset are answered with Reset 4, whose
+    /// data is the packet type. The state does not change (half-open example of section 7.5.6).
     #[test]
     fn other_packets_are_reset() {
         let mut client = Dialogue::client(&options());
@@ -53,7 +54,7 @@ mod request {
         client.send(6, "Data 12", &[], b"x");
         client.recv(6, "Reset 2 (12) Packet Error, data=020000");
         client.send(7, "Response 13 (77)", &[], b"");
-        // Of another connection: its own numbers.
+        // It belongs to another connection, whose numbers the Reset uses.
         client.recv(7, "Reset 78 (13) Packet Error, data=010000");
         assert_eq!(client.state(), State::Request);
         client.recv(1000, &format!("Request 3{ASK}"));
@@ -65,7 +66,7 @@ mod request {
         let mut client = Dialogue::client(&options());
         client.next(0);
         client.send(5, "Reset 0 (77) 7", &[], b"");
-        assert_eq!(client.state(), State::Request, "it acknowledges nothing that was sent");
+        assert_eq!(client.state(), State::Request, "it acknowledges no sent packet");
         client.send(6, "Reset 0 (0) 7", &[], b"");
         assert_eq!(client.state(), State::TimeWait);
         assert_eq!(client.events(), [Event::Closed(Closed::ByPeer(reset(ResetCode::CONNECTION_REFUSED)))]);
@@ -75,22 +76,22 @@ mod request {
         assert_eq!(client.state(), State::Closed);
     }
 
-    /// Section 8.1.1: data that goes with a Request is what fits a packet, if it is any.
+    /// Section 8.1.1: a Request carries data that fits.
     #[test]
     fn data_that_does_not_fit_waits() {
-        for (len, said) in [(0, ""), (1, " Len=1"), (1440, " Len=1440"), (1441, "")] {
+        for (len, output) in [(0, ""), (1, " Len=1"), (1440, " Len=1440"), (1441, "")] {
             let mut client = Dialogue::client(&ConnectionOptions { handshake_data: true, ..options() });
             client.outbox.push(&vec![7; len]);
-            client.recv(0, &format!("Request 0{said}{ASK}"));
+            client.recv(0, &format!("Request 0{output}{ASK}"));
         }
         let mut client = Dialogue::client(&options());
         client.outbox.push(b"x");
         client.recv(0, &format!("Request 0{ASK}"));
     }
 
-    /// Before the first Request nothing has begun: there is nothing to reset.
+    /// Before the first Request there is no connection to reset.
     #[test]
-    fn nothing_goes_before_the_request() {
+    fn nothing_is_sent_before_the_request() {
         let mut client = Dialogue::client(&options());
         let now = client.now();
         client.connection().close(now);
@@ -98,9 +99,9 @@ mod request {
         assert_eq!((client.state(), client.events().len()), (State::Closed, 1));
     }
 
-    /// Closing before there is a connection.
+    /// Closing before the connection is established.
     #[test]
-    fn is_given_up_by_the_application() {
+    fn is_aborted_by_the_application() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         let now = client.now();
@@ -133,9 +134,9 @@ mod partopen {
         client
     }
 
-    /// Section 8.1.5: a timer of 200 ms, which backs off; after 4MSL Reset 2.
+    /// Section 8.1.5: a timer of 200 ms with back-off; after 4MSL Reset 2.
     #[test]
-    fn the_ack_is_repeated() {
+    fn the_ack_is_retransmitted() {
         let mut client = partopen();
         for (n, ms) in [10, 210, 610, 1410, 3010, 6210, 12_610, 25_410, 51_010, 102_210].into_iter().enumerate() {
             client.recv(ms, &format!("Ack {} (1000)", n + 1));
@@ -148,9 +149,10 @@ mod partopen {
         assert_eq!(client.events(), [Event::Connected, Event::Closed(Closed::NoAnswer(State::PartOpen))]);
     }
 
-    /// Sections 4.3 and 8.1.5: "Clients in the PARTOPEN state that want to send data MUST do so using DCCP-DataAck packets."
+    /// Sections 4.3 and 8.1.5: "Clients in the PARTOPEN state that want to send data MUST do so
+    /// using DCCP-DataAck packets."
     #[test]
-    fn data_goes_with_an_acknowledgement() {
+    fn data_in_partopen_is_sent_on_data_acks() {
         let mut client = partopen();
         client.recv(10, "Ack 1 (1000)");
         client.push(12, b"abc");
@@ -160,9 +162,9 @@ mod partopen {
         client.recv(20, "Data 3 Len=4");
     }
 
-    /// Step 12: a Response is acknowledged again, a Sync answered, and neither opens.
+    /// Step 12: a Response is acknowledged again and a Sync answered; neither opens the connection.
     #[test]
-    fn what_does_not_open() {
+    fn a_response_or_sync_does_not_open() {
         let mut client = partopen();
         client.recv(10, "Ack 1 (1000)");
         client.send(11, "Response 1001 (0)", &[], b"");
@@ -174,8 +176,8 @@ mod partopen {
         assert_eq!(client.state(), State::Open);
     }
 
-    /// Section 8.1.4: the client echoes the cookies in their order on every packet until the handshake has ended, those of
-    /// the Response that it acknowledges.
+    /// Section 8.1.4: until the handshake has ended, the client echoes the cookies of the
+    /// acknowledged Response in order on every packet.
     #[test]
     fn cookies_are_echoed() {
         let mut client = Dialogue::client(&options());
@@ -192,10 +194,11 @@ mod partopen {
         client.recv(40, "Data 4 Len=3");
     }
 
-    /// "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5): data that leaves it no room waits until the
-    /// connection is open. A server that has nothing to say answers no Ack, but data: after the first retransmission it goes in fragments.
+    /// "That Init Cookie MUST be included on every packet sent in PARTOPEN" (section 8.1.5). Data
+    /// that does not fit next to it waits until the connection is open. A server without data does
+    /// not answer an Ack, but answers data: after the first retransmission it is sent in fragments.
     #[test]
-    fn data_leaves_room_for_cookies() {
+    fn data_waits_until_cookies_fit() {
         for (cookie, len) in [(253, 1440), (100, 1440), (253, 1175)] {
             for answered in [true, false] {
                 let mut client = Dialogue::client(&options());
@@ -211,7 +214,7 @@ mod partopen {
                     client.recv(150, &format!("Data 2 Len={len}"));
                     client.recv(150, "Data 3 Len=5");
                 } else {
-                    // What does find room beside nothing else takes the acknowledgement with it.
+                    // A packet on which the cookies fit carries the acknowledgement too.
                     let bare = u64::from(len == 1440);
                     if bare == 1 {
                         client.recv(210, &format!("Ack 2 (1000) | InitCookie({cookie} bytes)"));
@@ -226,26 +229,26 @@ mod partopen {
         }
     }
 
-    /// The longest datagram beside the longest cookies has a form on the wire, in UDP over IPv4 too: 65 535 bytes less 28.
+    /// The longest datagram with the longest cookies can be encoded, also in UDP over IPv4: 65 535 bytes less 28.
     #[test]
-    fn the_longest_of_all_packets() {
+    fn the_longest_packet_can_be_encoded() {
         let mut client = Dialogue::client(&options());
         client.next(0);
         let cookies =
             [[vec![36, 252], vec![7; 250]].concat().repeat(3), [vec![36, 216], vec![7; 214]].concat()].concat();
         client.send(10, "Response 1000 (0)", &[confirms(&options()), cookies].concat(), b"");
-        client.drain_said(10);
+        client.drain_output(10);
         // The first retransmission is over.
-        client.drain_said(215);
+        client.drain_output(215);
         let (now, mut outbox) = (client.now(), pipe::Queue::default());
         [64_515, 64_487].into_iter().for_each(|len| outbox.push(&vec![1; len]));
         let connection = client.connection();
         let len = connection.poll_transmit(now, &mut outbox).map(|out| out.packet.encoded_len());
-        assert_eq!((len, outbox.0.len()), (Some(24 + 64_487 + 3 * 252 + 216), 0), "the longer one is thrown away");
+        assert_eq!((len, outbox.0.len()), (Some(24 + 64_487 + 3 * 252 + 216), 0), "the longer one is discarded");
         assert!(len <= Some(65_507));
     }
 
-    /// The same on the smallest path: cookies that are longer than a packet may be go on an Ack all the same.
+    /// On the smallest path, cookies longer than a packet are sent on an Ack in fragments.
     #[test]
     fn cookies_longer_than_the_path() {
         let mut rules = ConnectionOptions { mtu: headway_units::Bytes::new(576), ..options() };
@@ -257,7 +260,7 @@ mod partopen {
         client.recv(10, "Ack 1 (1000) | InitCookie(250 bytes) InitCookie(250 bytes) InitCookie(250 bytes)");
     }
 
-    /// An older Response, overtaken by a newer one, brings no cookies.
+    /// A reordered older Response does not replace the cookies.
     #[test]
     fn cookies_of_an_older_response() {
         let mut client = Dialogue::client(&options());
@@ -272,7 +275,7 @@ mod partopen {
 
     /// The server closes at once.
     #[test]
-    fn a_close_req_comes() {
+    fn a_close_req_is_answered() {
         let mut client = partopen();
         client.recv(10, "Ack 1 (1000)");
         client.send(20, "CloseReq 1001 (1)", &[], b"");
@@ -291,7 +294,8 @@ mod respond {
         server
     }
 
-    /// Sections 5.3 and 8.1.3: each valid Request elicits a Response with the next number, and no timer does. After 8 minutes Reset 2.
+    /// Sections 5.3 and 8.1.3: each valid Request is answered with a Response with the next number.
+    /// There is no Response timer. After 8 minutes Reset 2.
     #[test]
     fn each_request_gets_a_response() {
         let mut server = responding(&options());
@@ -306,17 +310,17 @@ mod respond {
         assert_eq!(server.events(), [Event::Closed(Closed::NoAnswer(State::Respond))]);
     }
 
-    /// Step 11: a flood of Requests is answered once, and then eight times a second.
+    /// Step 11: a flood of Requests is answered once, and then eight times per second.
     #[test]
     fn a_flood_of_requests() {
         let mut server = responding(&options());
         (1001..1060).for_each(|seq| {
             server.send(5, &format!("Request {seq}"), &[], b"");
         });
-        assert_eq!(server.drain_said(900).iter().filter(|said| said.starts_with("Response")).count(), 9);
+        assert_eq!(server.drain_output(900).iter().filter(|output| output.starts_with("Response")).count(), 9);
     }
 
-    /// Step 7: Data cannot tell that the client has the Response.
+    /// Step 7: Data does not show that the client has received the Response.
     #[test]
     fn data_is_challenged() {
         let mut server = responding(&options());
@@ -327,9 +331,9 @@ mod respond {
         assert_eq!(server.state(), State::Respond);
     }
 
-    /// Section 8.1.3: data of one Request at most; of the others the Response says Drop Code 0.
+    /// Section 8.1.3: only the data of one Request is delivered; for the others the Response reports Drop Code 0.
     #[test]
-    fn only_the_first_requests_data_counts() {
+    fn only_the_first_requests_data_is_delivered() {
         let mut server = Dialogue::server(&options());
         assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options()), b"one"), Delivery::Data);
         server.next(0);
@@ -339,7 +343,7 @@ mod respond {
         server.recv(9, &format!("Response 1 (1001) | {confirms} DataDropped[Protocol Constraints 1]"));
     }
 
-    /// Step 11. The server has nothing to say, but the client must hear something (section 8.1.5).
+    /// Step 11. A server without data still answers the client (section 8.1.5).
     #[test]
     fn an_ack_opens() {
         let mut server = responding(&options());
@@ -347,10 +351,10 @@ mod respond {
         server.send(10, "Ack 1001 (0)", &[], b"");
         assert_eq!((server.state(), server.events()), (State::Open, vec![Event::Connected]));
         server.recv(10, "Ack 1 (1001)");
-        // It was lost: the client repeats its Ack.
+        // The answer was lost: the client repeats its Ack.
         server.send(210, "Ack 1002 (0)", &[], b"");
         server.recv(210, "Ack 2 (1002)");
-        // Once a round trip, of 10 ms here.
+        // At most once per round trip, of 10 ms here.
         server.send(219, "Ack 1003 (0)", &[], b"");
         server.silence(219);
         server.send(220, "Ack 1004 (0)", &[], b"");
@@ -363,7 +367,7 @@ mod respond {
 mod listen {
     use super::*;
 
-    /// Section 8.1.2, 8.1.3 and 8.3.1.
+    /// Sections 8.1.2, 8.1.3 and 8.3.1.
     #[test]
     fn refusals() {
         let mut server =
@@ -376,29 +380,29 @@ mod listen {
         server.silence(10);
     }
 
-    /// Section 8.1.3: no more than 1024 a second.
+    /// Section 8.1.3: at most 1024 per second.
     #[test]
     fn refusals_are_limited() {
         let mut server = Dialogue::server(&options());
-        let said = (0..3000).filter(|n| server.send(n / 10, "Data 5", &[], b"") == Delivery::Nothing);
-        assert_eq!(said.count(), 1024);
+        let output = (0..3000).filter(|n| server.send(n / 10, "Data 5", &[], b"") == Delivery::Nothing);
+        assert_eq!(output.count(), 1024);
     }
 
-    /// Section 8.1.4: nothing is kept until the cookie comes back, and then all is as if it had been.
+    /// Section 8.1.4: no state is kept until the cookie is echoed.
     #[test]
-    fn a_cookie_keeps_the_connection() {
+    fn a_cookie_stores_the_connection() {
         let options = ConnectionOptions { init_cookies: InitCookies::Always, ndp_counts: true, ..options() };
         let mut server = Dialogue::server(&options);
         assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options), b"data"), Delivery::Nothing);
-        let said = server.next(0);
-        assert!(said.contains("InitCookie(") && said.contains("ConfirmL(CCID 248,248)"), "{said}");
-        assert!(said.contains("DataDropped[Protocol Constraints 1]"), "{said}");
+        let output = server.next(0);
+        assert!(output.contains("InitCookie(") && output.contains("ConfirmL(CCID 248,248)"), "{output}");
+        assert!(output.contains("DataDropped[Protocol Constraints 1]"), "{output}");
         assert_eq!(server.state(), State::Listen);
-        // Section 8.1.3, no amplification: the Response is at most three times as long as the Request, which is long enough
-        // without data too.
+        // Section 8.1.3, no amplification: the Response is at most three times as long as the
+        // Request, which is long enough even without data.
         assert_eq!(server.send(0, "Request 1000", &dialogue::changes(&options), b""), Delivery::Nothing);
         assert!(server.next(0).contains("InitCookie("));
-        // A wrong cookie.
+        // An invalid cookie is rejected.
         server.send(5, "Ack 1001 (0)", &[36, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18], b"");
         server.recv(5, "Reset 0 (1001) Bad Init Cookie");
     }

@@ -1,4 +1,4 @@
-//! An outbox that throws away what waited when it is asked for it: late data, in a send queue that knows expiry.
+//! An outbox that discards its datagrams when polled, such as a send queue with expiry.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::pipe;
@@ -7,14 +7,14 @@ use headway_dccp::{Connection, ConnectionOptions, State};
 use headway_units::{Dialect, Duration, Instant, Options};
 use pipe::{Fate, Pipe, Throws, options, perfect};
 
-/// The rules of RFC 4340 under one CCID.
+/// Returns RFC 4340's options with one CCID.
 fn rules(ccid: u8) -> ConnectionOptions {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
     let controllers = [preset.controllers.clone(), options().controllers].concat();
     ConnectionOptions { send_ccids: vec![ccid], receive_ccids: vec![ccid], controllers, ..preset }
 }
 
-/// Every way of carrying data that there is.
+/// Returns all combinations of options that affect data.
 fn all_rules() -> Vec<ConnectionOptions> {
     let mut all: Vec<_> = [2, 3, 4, 248].map(rules).into();
     all.push(ConnectionOptions { handshake_data: true, ..rules(2) });
@@ -22,7 +22,7 @@ fn all_rules() -> Vec<ConnectionOptions> {
     all
 }
 
-/// Data both ways at times, and between them, from both ends, data that `throws`. Afterwards all of it goes.
+/// Runs data in both directions, interleaved with data that is discarded. Later data is sent.
 fn played(rules: &ConnectionOptions, throws: Throws) -> Pipe<impl FnMut(u64) -> Fate> {
     let lossy = |sent| Fate { lost: sent > 20 && sent % 17 == 0, ..perfect(sent) };
     let mut pipe = Pipe::new(rules, rules, lossy);
@@ -36,7 +36,7 @@ fn played(rules: &ConnectionOptions, throws: Throws) -> Pipe<impl FnMut(u64) -> 
         }
         pipe.drain();
         for end in [&mut pipe.client, &mut pipe.server] {
-            // What did not go now must not be mistaken for what is thrown away.
+            // Unsent data must not be mistaken for discarded data.
             end.outbox.0.clear();
             end.outbox.2 = if throws == Throws::Endlessly { throws } else { Throws::Nothing };
         }
@@ -45,10 +45,10 @@ fn played(rules: &ConnectionOptions, throws: Throws) -> Pipe<impl FnMut(u64) -> 
     pipe
 }
 
-/// To throw away all that waits is the same as to have nothing. The controllers are told that the application had nothing, and what
-/// was to ride on the data goes alone: every packet is the same to the last bit, and so is all that both ends hold.
+/// Discarding all queued data is equivalent to having none. The controllers are notified that the application has no
+/// data, and acknowledgements are sent alone: all packets and the state of both endpoints are identical.
 #[test]
-fn what_is_thrown_away_never_was() {
+fn discarded_data_has_no_effect() {
     for rules in all_rules() {
         let none = played(&rules, Throws::Nothing);
         let ccid = rules.send_ccids[0];
@@ -67,10 +67,10 @@ fn what_is_thrown_away_never_was() {
     }
 }
 
-/// The connection rests between what it hears, and its timers lie ahead: [`Pipe`] fails where they do not. Data that comes later
-/// flows.
+/// The connection is idle between received packets, and its deadlines are in the future ([`Pipe`]
+/// checks this). Later data is sent.
 #[test]
-fn a_connection_whose_data_is_always_thrown_away_rests_and_wakes() {
+fn a_connection_without_data_is_idle_and_resumes() {
     for rules in all_rules() {
         let mut pipe = Pipe::new(&rules, &rules, perfect);
         pipe.client.outbox.2 = Throws::Endlessly;
@@ -88,9 +88,9 @@ fn a_connection_whose_data_is_always_thrown_away_rests_and_wakes() {
     }
 }
 
-/// The peer's data goes on while ours is thrown away: reports and Ack Vectors on packets of their own.
+/// The peer's data continues while ours is discarded: reports and Ack Vectors are sent on separate packets.
 #[test]
-fn acknowledgements_go_without_the_data_that_they_were_to_ride_on() {
+fn acknowledgements_are_sent_without_discarded_data() {
     for rules in all_rules() {
         let mut pipe = Pipe::new(&rules, &rules, perfect);
         pipe.server.outbox.2 = Throws::Endlessly;
@@ -110,9 +110,8 @@ fn acknowledgements_go_without_the_data_that_they_were_to_ride_on() {
     }
 }
 
-/// Who has nothing has nothing.
 #[test]
-fn no_data() {
+fn without_data_nothing_is_sent() {
     use headway_dccp::{NoData, Outbox};
     let mut none = NoData;
     assert_eq!((none.next_len(Instant::ZERO), none.take(Instant::ZERO)), (None, None));

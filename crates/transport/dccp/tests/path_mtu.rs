@@ -1,14 +1,15 @@
-//! Paths whose MTU changes in the middle of a connection, without a word from any router (RFC 8899 sections 4.3 and 5.2, RFC 4340 section 14.1).
+//! Paths whose MTU changes during a connection without an ICMP message (RFC 8899 sections 4.3 and
+//! 5.2, RFC 4340 section 14.1).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it panics")]
 
 use crate::call;
 
-use call::{CLIENT, Call, lossy, queue, way};
+use call::{CLIENT, Call, lossy, path_delay, queue};
 use headway_dccp::{ConnectionOptions, Event, Fate, State};
 use headway_units::{Bytes, Duration};
 use proptest::prelude::*;
 
-/// What stands around a datagram of the largest size: IP's and UDP's headers, that of a DataAck, and 16 bytes of options.
+/// Overhead of a datagram of maximum size, in bytes: headers of IP, UDP and DataAck, and 16 bytes of options.
 const AROUND: usize = 28 + 24 + 16;
 
 fn call(lost: u64) -> Call {
@@ -18,7 +19,7 @@ fn call(lost: u64) -> Call {
     call
 }
 
-/// A datagram each 40 ms, as large as may be, every third of them 160 B.
+/// Sends a datagram of maximum size every 40 ms; every third is of 160 B instead.
 fn talk(call: &mut Call, seconds: u64) {
     for n in 0..seconds * 25 {
         let largest = call.client().status().maximum_packet_size;
@@ -27,9 +28,10 @@ fn talk(call: &mut Call, seconds: u64) {
     }
 }
 
-/// RFC 8899 section 4.4: what security adds below DCCP is part of the size that is probed, so that 1280 B are those of the IP packet.
+/// RFC 8899 section 4.4: security overhead below DCCP is part of the probed size, so that 1280 B is
+/// the size of the IP packet.
 #[test]
-fn security_takes_its_part_of_every_size() {
+fn probed_sizes_include_security_headers() {
     let mut rules = ConnectionOptions { mtu: Bytes::new(1280), ..ConnectionOptions::real() };
     rules.expert.secure_headers = Bytes::new(37);
     let largest = |rules: &ConnectionOptions| {
@@ -41,12 +43,12 @@ fn security_takes_its_part_of_every_size() {
     assert_eq!(largest(&ConnectionOptions { mtu: Bytes::new(1500), ..rules }), 1500 - AROUND - 37);
 }
 
-/// RFC 8899 section 3: the loss of a probe is no sign of congestion. RFC 4340 section 7.7: the NDP Count of the next packet names the probes that a
-/// path of 1300 B lost. The receiver counted them as missing data, and TFRC made loss events of them.
+/// RFC 8899 section 3: the loss of a probe is not congestion. RFC 4340 section 7.7: the NDP Count of the next packet
+/// covers probes lost on a path of 1300 B. Without it the receiver counted missing data, and TFRC counted loss events.
 #[test]
 fn a_lost_probe_is_no_lost_data() {
     let rules = ConnectionOptions::real();
-    let mut call = Call::new(&rules, &rules, &queue("fifo", false), way(Duration::from_millis(15)));
+    let mut call = Call::new(&rules, &rules, &queue("fifo", false), path_delay(Duration::from_millis(15)));
     call.mtu = 1300;
     call.run(Duration::from_secs(1));
     talk(&mut call, 20);
@@ -59,12 +61,12 @@ fn a_lost_probe_is_no_lost_data() {
     assert_eq!(counters.missing_data_packets, 0, "{counters:?}");
 }
 
-/// RFC 4340 section 7.4: a SyncAck does not acknowledge data. The answers to probes stood for the last acknowledgment of a transfer, of whose end the
-/// sender learned nothing.
+/// RFC 4340 section 7.4: a SyncAck does not acknowledge data. Answers to probes must not replace
+/// the last acknowledgement of a transfer.
 #[test]
 fn answers_to_probes_are_no_acknowledgments() {
     let rules = ConnectionOptions::real();
-    let mut call = Call::new(&rules, &rules, &queue("fifo", false), way(Duration::from_millis(10)));
+    let mut call = Call::new(&rules, &rules, &queue("fifo", false), path_delay(Duration::from_millis(10)));
     call.mtu = 1350;
     for n in 1..=171 {
         call.push(1172, Duration::from_secs(600));
@@ -77,15 +79,15 @@ fn answers_to_probes_are_no_acknowledgments() {
     assert_eq!((call.delivered.len(), acknowledged), (171, 171));
 }
 
-/// RFC 8899 section 5.2 (Base): 1280 B are confirmed as soon as the first larger probes are lost. A connection on a path of 1200 B found out after
-/// 4 to 6 s, for which all large datagrams were lost.
+/// RFC 8899 section 5.2 (Base): 1280 B is confirmed as soon as the first larger probes are lost.
+/// Otherwise a connection on a path of 1200 B would lose all large datagrams for 4 to 6 s.
 #[test]
 fn the_base_size_is_confirmed() {
     for mtu in [600, 1000, 1200, 1279] {
         let rules = ConnectionOptions::real();
         let mut call = Call::new(&rules, &rules, &queue("fifo", false), lossy(Duration::from_millis(15), 0));
         (call.mtu, call.loses_fragments) = (mtu, true);
-        // A handshake, and six probes, each of which is answered for by the bare Sync after it.
+        // A handshake and six probes, each followed by an answered bare Sync.
         call.run(Duration::from_millis(300));
         let found = call.client().status().maximum_packet_size + AROUND;
         assert!(found <= mtu, "{found} of {mtu}");
@@ -96,8 +98,8 @@ fn the_base_size_is_confirmed() {
     }
 }
 
-/// RFC 4340 section 14: options do not make a datagram of the maximum packet size larger than the path MTU. In PARTOPEN each packet repeats the
-/// Confirms, which made the first datagrams too large for paths of exactly 576 and 1280 B.
+/// RFC 4340 section 14: options do not make a datagram of maximum size exceed the path MTU. In PARTOPEN each packet
+/// repeats the Confirms, which must also fit on paths of exactly 576 and 1280 B.
 #[test]
 fn options_keep_to_the_path_mtu() {
     for mtu in [576, 1280, 1500] {
@@ -114,8 +116,8 @@ fn options_keep_to_the_path_mtu() {
     }
 }
 
-/// From 1500 B to 1400 B: within 10 s all come again, cut to 1280 B; then the search finds 1400 B again but for 16. So it is where all datagrams
-/// are large, and where nothing else is lost.
+/// After a change from 1500 B to 1400 B, datagrams of at most 1280 B arrive within 10 s; then the search finds 1400 B
+/// up to 16. This also holds if all datagrams are large, or nothing else is lost.
 #[test]
 fn a_black_hole_is_found() {
     for only_large in [false, true] {
@@ -145,9 +147,9 @@ fn a_black_hole_is_found() {
     }
 }
 
-/// One packet of full size is lost, and then all are of 1000 B: that they vanish is found all the same.
+/// After the loss of one full-size packet all are of 1000 B: their loss is also detected.
 #[test]
-fn smaller_ones_are_watched_too() {
+fn smaller_datagrams_are_watched() {
     let mut call = call(0);
     talk(&mut call, 5);
     call.mtu = 1400;
@@ -163,15 +165,15 @@ fn smaller_ones_are_watched_too() {
     assert!((900..=1000).contains(&found), "{found}");
 }
 
-/// An outage, and losses by chance, say nothing of sizes.
+/// Outages and random losses are not attributed to sizes.
 #[test]
-fn neither_outages_nor_losses_are_black_holes() {
+fn outages_and_losses_are_not_black_holes() {
     let mut call = call(30);
     talk(&mut call, 10);
     for seconds in [1, 3, 10, 30] {
-        let way = std::mem::replace(&mut call.way, Box::new(|_, _, _| None));
+        let path_delay = std::mem::replace(&mut call.path_delay, Box::new(|_, _, _| None));
         talk(&mut call, seconds);
-        call.way = way;
+        call.path_delay = path_delay;
         talk(&mut call, 60);
         assert_eq!(call.client().state(), State::Open);
     }
@@ -183,7 +185,8 @@ fn neither_outages_nor_losses_are_black_holes() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// For any path MTU, and any times of its changes: after 40 s (CONFIRMATION_TIMER of RFC 8899 section 5.1.1, and three probes) all datagrams arrive, and in the end the search has found the path MTU to 16 B.
+    /// For any path MTU and times of its changes: after 40 s (CONFIRMATION_TIMER of RFC 8899 section 5.1.1, and three
+    /// probes) all datagrams arrive, and finally the search has found the path MTU up to 16 B.
     #[test]
     fn any_change_is_survived(changes in prop::collection::vec((600usize..=1500, 1u64..60), 1..5), last in 600usize..=1500) {
         let mut call = call(0);

@@ -1,4 +1,4 @@
-//! What holds for every packet and for any bytes.
+//! Properties of all packets and of arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
@@ -18,7 +18,6 @@ fn addresses() -> impl Strategy<Value = Addresses> {
     ]
 }
 
-/// An option that owns its data.
 #[derive(Clone, Debug)]
 enum Owned {
     Feature(FeatureAction, u8, Vec<u8>),
@@ -44,7 +43,7 @@ impl Owned {
         })
     }
 
-    /// The option as it is read; `None` for those of a CCID, which are read as bytes.
+    /// Returns the option as it is decoded; `None` for CCID options, which are decoded as bytes.
     fn option(&self) -> Option<DccpOption<'_>> {
         Some(match self {
             Self::Feature(action, feature, values) => {
@@ -112,7 +111,7 @@ fn body<N: SequenceNumber + std::fmt::Debug>(ack: impl Strategy<Value = N>) -> i
     })
 }
 
-/// Everything of a packet but options and data, and those two as what they are made of.
+/// Packet without options and data, and the parts of both.
 type Parts<N> = (Packet<'static, N>, Vec<Owned>, Vec<u8>);
 
 fn parts<N: SequenceNumber + std::fmt::Debug, S: Strategy<Value = N>>(
@@ -129,7 +128,7 @@ fn parts<N: SequenceNumber + std::fmt::Debug, S: Strategy<Value = N>>(
     })
 }
 
-/// Writes the packet, and gives the bytes and the packet to `check`. Too many options for a header are left away.
+/// Passes the packet with its encoded options to `check`. Options that do not fit a header are omitted.
 fn written<N: SequenceNumber>(parts: &Parts<N>, check: impl FnOnce(&Packet<'_, N>, &[Owned])) {
     let (packet, options, data) = parts;
     let mut buffer = [0xaa; 988];
@@ -145,11 +144,11 @@ fn encoded<N: SequenceNumber>(packet: &Packet<'_, N>, network: Network) -> Vec<u
 }
 
 proptest! {
-    // A case takes microseconds, and only some of any bytes are a packet.
+    // A case takes microseconds, and few byte strings are packets.
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
-    fn packets_come_back(parts in parts(number::<48>), addresses in addresses()) {
+    fn encoded_packets_are_decoded(parts in parts(number::<48>), addresses in addresses()) {
         written(&parts, |packet, options| {
             for network in [Network::Ip(addresses), Network::Udp] {
                 let bytes = encoded(packet, network);
@@ -166,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn short_packets_come_back(parts in parts(number::<24>), addresses in addresses(), near in any::<[u64; 2]>()) {
+    fn encoded_short_packets_are_decoded(parts in parts(number::<24>), addresses in addresses(), near in any::<[u64; 2]>()) {
         written(&parts, |packet, _| {
             let bytes = encoded(packet, Network::Ip(addresses));
             assert_eq!(Packet::decode(&bytes, Network::Ip(addresses)), Ok(Decoded::Short(*packet)));
@@ -178,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn datagrams_come_back(parts in parts(number::<48>), addresses in addresses(), source: u16, destination: u16) {
+    fn encoded_datagrams_are_decoded(parts in parts(number::<48>), addresses in addresses(), source: u16, destination: u16) {
         written(&parts, |packet, _| {
             let ports = UdpPorts { source, destination };
             let mut bytes = vec![0xaa; packet.encoded_len() + headway_dccp::UDP_HEADER_LEN];
@@ -188,8 +187,8 @@ proptest! {
         });
     }
 
-    /// Any single wrong bit that the checksum covers is seen (RFC 4340 section 9.1). Data Offset and CsCov stay right:
-    /// they decide what is covered.
+    /// Any single wrong bit that the checksum covers is detected (RFC 4340 section 9.1). Data
+    /// Offset and CsCov are unchanged, since they define what is covered.
     #[test]
     fn one_wrong_bit_is_seen(parts in parts(number::<48>), addresses in addresses(), at: prop::sample::Index) {
         written(&parts, |packet, _| {
@@ -203,11 +202,11 @@ proptest! {
         });
     }
 
-    /// Any bytes are a packet or an error, and all of it can be shown. What is read is written as these bytes, but for
-    /// reserved bits and the checksum.
+    /// Any bytes are a packet or an error, and both can be formatted. A decoded packet is encoded
+    /// to the same bytes, except reserved bits and the checksum.
     #[test]
     fn bytes_never_panic(mut bytes in vec(any::<u8>(), 0..200), kind in 0u8..48, words in 3u8..50, addresses in addresses()) {
-        // Two thirds of them are given a head that is likely to be read.
+        // Two thirds of them get a header that is likely to be valid.
         if let (Some([.., offset, coverage, _, _, kind_and_x]), 0..32) = (bytes.first_chunk_mut::<9>(), kind) {
             (*offset, *coverage, *kind_and_x) = (words, *coverage & 0xf1, kind);
         }
@@ -251,7 +250,7 @@ fn look_at<N: SequenceNumber>(packet: &Packet<'_, N>, bytes: &[u8]) -> Result<()
     Ok(())
 }
 
-/// The short form is a real second width, not the long one cut.
+/// Short sequence numbers are a separate type, not a truncated long one.
 #[test]
 fn short_numbers_have_24_bits() {
     assert_eq!((Seq24::MAX.value(), Seq48::MAX.value()), (0xff_ffff, 0xffff_ffff_ffff));

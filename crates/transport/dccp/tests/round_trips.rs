@@ -1,4 +1,5 @@
-//! Which acknowledgements measure a round trip (RFC 4340 section 13.2), in dialogues with one end. Times are in milliseconds.
+//! Acknowledgements that measure a round trip (RFC 4340 section 13.2), in dialogues with one
+//! endpoint. Times are in milliseconds.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue;
@@ -8,7 +9,7 @@ use dialogue::Dialogue;
 use headway_units::Duration;
 use pipe::options;
 
-/// A client whose handshake took 10 ms, and whose datagram, its packet 2, went at 100 ms.
+/// Returns a client with a handshake of 10 ms that sent a datagram as packet 2 at 100 ms.
 fn sent_at_100() -> Dialogue {
     let mut client = Dialogue::open_client(&options());
     assert_eq!(rtt(&mut client), Duration::from_millis(10));
@@ -21,10 +22,10 @@ fn rtt(end: &mut Dialogue) -> Duration {
     end.connection().status().rtt.unwrap()
 }
 
-/// Without an Elapsed Time only an Ack, which goes for the acknowledgement's sake, says when the data came: Linux sends none, and
-/// acknowledges the last data in a Close or with its next data, however much later.
+/// Without an Elapsed Time only an Ack, which is not delayed for data, measures a round trip: Linux
+/// sends none, and acknowledges the last data in a Close or with its next data, however late.
 #[test]
-fn what_rides_on_other_packets_measures_nothing() {
+fn only_acks_measure_without_elapsed_time() {
     let mut client = sent_at_100();
     client.send(5000, "DataAck 1002 (2)", &[], b"much later");
     assert_eq!(rtt(&mut client), Duration::from_millis(10));
@@ -33,7 +34,7 @@ fn what_rides_on_other_packets_measures_nothing() {
     assert_eq!(rtt(&mut client), Duration::from_millis(10));
 }
 
-/// RFC 6298's mean moves by an eighth: 10 ms, and a sample of 26 ms.
+/// The mean of RFC 6298 moves by an eighth: 10 ms, and a sample of 26 ms.
 #[test]
 fn an_ack_measures() {
     let mut client = sent_at_100();
@@ -41,7 +42,8 @@ fn an_ack_measures() {
     assert_eq!(rtt(&mut client), Duration::from_millis(12));
 }
 
-/// The same sample from data that came 4.9 s after the datagram, and say so: 487,400 hundredths of a millisecond.
+/// The same sample from data that arrived 4.9 s after the datagram, with an Elapsed Time of 487,400
+/// hundredths of a millisecond.
 #[test]
 fn elapsed_time_measures_on_any_packet() {
     let mut client = sent_at_100();
@@ -49,13 +51,13 @@ fn elapsed_time_measures_on_any_packet() {
     assert_eq!(rtt(&mut client), Duration::from_millis(12));
 }
 
-/// 64 s, the longest wait for anything, is the longest round trip that is one.
+/// The maximum round trip is 64 s, the longest wait for any answer.
 #[test]
 fn more_than_a_minute_is_no_round_trip() {
     for (ms, mean) in [(64_100, 8_008_750), (64_101, 10_000)] {
         let mut client = sent_at_100();
         client.send(ms, "Ack 1002 (2)", &[], b"");
-        // An eighth of 64 s, and seven of 10 ms.
+        // One eighth of 64 s, and seven of 10 ms.
         assert_eq!(rtt(&mut client), Duration::from_micros(mean), "{ms}");
     }
 }

@@ -1,4 +1,4 @@
-//! What RFC 4340 says of bytes that are no packet, and of options that are wrong.
+//! Rules of RFC 4340 for invalid packets and options.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
@@ -12,7 +12,7 @@ const IP: Network = Network::Ip(Addresses::V4 {
     destination: std::net::Ipv4Addr::new(192, 0, 2, 2),
 });
 
-/// A header without checksum, of zeros but for these bytes.
+/// Returns a header without checksum, zero except for these bytes.
 fn header(offset: u8, cscov: u8, kind: u8, extended: u8, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     (bytes[4], bytes[5], bytes[8]) = (offset, cscov, kind << 1 | extended);
@@ -23,7 +23,7 @@ fn decode(bytes: &[u8]) -> Result<Decoded<'_>, PacketError> {
     Packet::decode(bytes, Network::Udp)
 }
 
-/// Section 8.5 step 1, and the sections of the header's fields.
+/// Section 8.5 step 1, and the sections of the header fields.
 mod packets_that_are_ignored {
     use super::*;
 
@@ -64,12 +64,12 @@ mod packets_that_are_ignored {
     }
 
     #[test]
-    fn data_offset_behind_the_packet() {
+    fn data_offset_beyond_the_packet() {
         let wrong = PacketError::DataOffsetTooLarge { offset: 5, len: 19 };
         assert_eq!(decode(&header(5, 0, 2, 1, 19)), Err(wrong));
     }
 
-    /// Section 9.2: (CsCov - 1) * 4 bytes, if there are so many.
+    /// Section 9.2: (CsCov - 1) * 4 bytes must be present.
     #[test]
     fn coverage_of_more_than_there_is() {
         assert!(decode(&header(4, 3, 2, 1, 24)).is_ok());
@@ -85,7 +85,7 @@ mod packets_that_are_ignored {
         bytes[6] ^= 0x40;
         let found = u16::from_be_bytes([bytes[6], bytes[7]]);
         assert_eq!(Packet::decode(&bytes, IP), Err(PacketError::Checksum { found, wanted }));
-        // Whatever is there instead, what should be there is told: the sums carry for some.
+        // For each wrong checksum the right one is reported; for some the sum carries.
         for found in (0..=u16::MAX).step_by(251).filter(|found| *found != wanted) {
             [bytes[6], bytes[7]] = found.to_be_bytes();
             assert_eq!(Packet::decode(&bytes, IP), Err(PacketError::Checksum { found, wanted }));
@@ -110,7 +110,7 @@ fn data() -> Packet<'static> {
     }
 }
 
-/// Section 9.2: data behind the coverage may be anything; data before it may not.
+/// Section 9.2: data beyond the coverage may be corrupt, covered data may not.
 #[test]
 fn data_that_is_not_covered_may_be_corrupt() {
     let packet = Packet { cscov: CsCov::new(2).unwrap(), data: b"covered, open", ..data() };
@@ -138,7 +138,7 @@ fn reserved_bits() {
     assert_eq!(again[..], clean);
 }
 
-/// What the caller asked for and cannot have; the buffer stays as it was.
+/// Packets that cannot be encoded leave the buffer unchanged.
 #[test]
 fn packets_that_cannot_be_written() {
     let mut buffer = [0xaa; 70_000];
@@ -169,7 +169,7 @@ fn packets_that_cannot_be_written() {
     assert_eq!(short.encode(&mut buffer, IP), Err(EncodeError::ShortNumbers { kind: PacketType::Close }));
 }
 
-/// The options of a packet with these option bytes, which must be a multiple of four, as a receiver sees them.
+/// Returns the options of a packet with these option bytes, a multiple of four, as a receiver processes them.
 fn process(kind: PacketType, options: &[u8]) -> Vec<Result<(bool, String), (OptionFault, Answer)>> {
     let own = kind.header_len(true);
     let mut bytes = header(((own + options.len()) / 4) as u8, 0, kind.number(), 1, own);
@@ -196,21 +196,21 @@ mod options {
         Ok((false, option.to_owned()))
     }
 
-    /// "Any option may begin on any byte boundary"; Padding may stand between options (section 5.8.1).
+    /// "Any option may begin on any byte boundary"; Padding is allowed between options (section 5.8.1).
     #[test]
     fn padding_may_be_anywhere() {
         assert_eq!(process(PacketType::Data, &[0, 37, 3, 7, 0, 2, 0, 0]), [fine("NDP(7)"), fine("SlowReceiver")]);
     }
 
-    /// "Options with unknown types MUST be ignored" (sections 5.8 and 15): they are handed on as bytes, and the next is
-    /// processed.
+    /// "Options with unknown types MUST be ignored" (sections 5.8 and 15): they are returned as
+    /// bytes, and the next one is processed.
     #[test]
     fn unknown_options_are_bytes() {
         let options = process(PacketType::Ack, &[45, 5, 1, 2, 255, 30, 2, 0]);
         assert_eq!(options, [fine("opt45(0102ff)"), fine("opt30()"), fine("SlowReceiver")]);
     }
 
-    /// Length less than two, or beyond the options: that option and all behind it are ignored.
+    /// A length below two or beyond the option area: that option and all later ones are ignored.
     #[test]
     fn nonsensical_lengths_end_the_options() {
         for (length, option) in [(Some(0), [200, 0, 2, 2]), (Some(1), [200, 1, 2, 2]), (Some(5), [200, 5, 2, 2])] {
@@ -226,7 +226,7 @@ mod options {
         assert_eq!(process(PacketType::Data, &[0, 0, 0, 200]), [Err((wrong, Answer::IgnoreRest))]);
     }
 
-    /// "Any Data Checksum option with option length 4 MUST be ignored", and so with the others of fixed length.
+    /// "Any Data Checksum option with option length 4 MUST be ignored"; the same applies to others of fixed length.
     #[test]
     fn invalid_lengths_are_ignored() {
         let cases: [(&[u8], usize, &'static str); 6] = [
@@ -292,8 +292,7 @@ mod options {
     }
 }
 
-/// Numbers take the smallest form that holds them (sections 7.7, 13.2 and 13.3), and Padding fills the last word
-/// (section 5.8.1).
+/// Numbers have their shortest form (sections 7.7, 13.2 and 13.3), and Padding fills the last word (section 5.8.1).
 #[test]
 fn smallest_forms() {
     let echo = |elapsed| DccpOption::TimestampEcho { timestamp: Timestamp(1), elapsed: Elapsed(elapsed) };
@@ -323,7 +322,7 @@ fn smallest_forms() {
     }
 }
 
-/// Options that have no form on the wire; the writer stays as it was.
+/// Options that cannot be encoded leave the writer unchanged.
 #[test]
 fn options_that_cannot_be_written() {
     let mut buffer = [0; 300];
@@ -355,7 +354,7 @@ mod mandatory {
         assert_eq!(options, [Ok((true, "ChangeL(CCID 3)".to_owned())), Ok((false, "ChangeR(CCID 3)".to_owned()))]);
     }
 
-    /// "Mandatory Padding" is two bytes of Padding: the option behind is not marked.
+    /// "Mandatory Padding" is two bytes of Padding: the next option is not mandatory.
     #[test]
     fn before_padding_is_padding() {
         assert_eq!(process(PacketType::Ack, &[1, 0, 2, 0]), [Ok((false, "SlowReceiver".to_owned()))]);
@@ -380,7 +379,7 @@ mod mandatory {
         assert_eq!(process(PacketType::Data, &[1, 34, 3, 9]), [Err((wrong, Answer::IgnoreOption))]);
     }
 
-    /// An invalid option behind Mandatory: Reset 6 with the option's type and its first two bytes.
+    /// An invalid option after Mandatory: Reset 6 with the option type and its first two data bytes.
     #[test]
     fn before_an_invalid_option() {
         let error = (OptionFault::Length { length: 4, wanted: "6" }, reset(ResetCode::MANDATORY_ERROR, [44, 7, 8]));
@@ -392,8 +391,8 @@ mod mandatory {
         );
     }
 
-    /// An unknown option behind Mandatory, as Linux 6.1 answers it (Reset 6 with the option's bytes): who does not know
-    /// it asks the option itself for the answer.
+    /// An unknown option after Mandatory, as Linux 6.1 answers it (Reset 6 with the option's
+    /// bytes). The receiver gets the reaction from the option.
     #[test]
     fn before_an_unknown_option() {
         let mut buffer = [0; 8];
@@ -436,14 +435,14 @@ mod negotiation {
 
     /// "Confirm options behave identically and have the same reset conditions whether or not they are Mandatory."
     #[test]
-    fn mandatory_is_nothing_to_a_confirm() {
+    fn mandatory_does_not_affect_a_confirm() {
         let wrong = OptionFault::NotOnThisPacket { kind: PacketType::Request };
         let ignored = [Err((wrong, Answer::IgnoreOption))];
         assert_eq!(process(PacketType::Request, &[1, 33, 4, 1, 2, 0, 0, 0]), ignored);
         assert_eq!(process(PacketType::Request, &[0, 33, 4, 1, 2, 0, 0, 0]), ignored);
     }
 
-    /// An unknown feature: the Change is for the caller, who confirms it empty or resets.
+    /// An unknown feature: the caller answers the Change with an empty Confirm or a Reset.
     #[test]
     fn unknown_features() {
         for (first, wanted) in [
@@ -459,7 +458,7 @@ mod negotiation {
         }
     }
 
-    /// "Endpoints MUST ignore any such options they receive": Confirm options for features they do not know.
+    /// "Endpoints MUST ignore any such options they receive": Confirm options for unknown features.
     #[test]
     fn unknown_confirms_are_ignored() {
         let mut buffer = [0; 4];
@@ -470,22 +469,22 @@ mod negotiation {
     }
 }
 
-/// Errors say where, what is wrong and what would be right.
+/// Errors state the position, the fault and the expected value.
 #[test]
-fn errors_are_sentences() {
+fn errors_state_position_fault_and_expectation() {
     assert_eq!(
         decode(&header(5, 0, 7, 1, 64)).unwrap_err().to_string(),
-        "byte 4: Data Offset is 5 words, but the header of this Reset has 7 (RFC 4340 section 5.1)"
+        "byte 4: Data Offset is 5 words; the header of a Reset packet has 7 (RFC 4340 section 5.1)"
     );
     assert_eq!(
         decode(&header(4, 3, 2, 1, 16)).unwrap_err().to_string(),
-        "byte 5: CsCov 3 covers 8 bytes of data, but there are 0 (RFC 4340 section 9.2)"
+        "byte 5: CsCov 3 covers 8 bytes of data; the packet has 0 (RFC 4340 section 9.2)"
     );
     let mut buffer = [0; 4];
     let mut writer = OptionWriter::new(&mut buffer);
     writer.push(DccpOption::Unknown(RawOption { number: 44, data: &[1, 2] })).unwrap();
     let error = writer.finish().unwrap().iter().next().unwrap().unwrap_err();
     let sentence =
-        "option 44 at byte 0 of the options: its length is 4; it should be 6 (RFC 4340 section 5.8, Table 3)";
+        "option 44 at byte 0 of the options: length 4 is invalid; expected 6 (RFC 4340 section 5.8, Table 3)";
     assert_eq!(error.to_string(), sentence);
 }

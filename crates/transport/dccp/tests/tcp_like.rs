@@ -1,5 +1,5 @@
-//! TCP-like congestion control over real packets: Ack Vectors in their bytes, acknowledgements of acknowledgements, and a
-//! path that loses. A carrier in miniature, without handshake and negotiation.
+//! TCP-like congestion control with encoded packets: Ack Vectors, acknowledgements of
+//! acknowledgements, and a lossy path, without handshake and negotiation.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
@@ -18,7 +18,6 @@ const ADDRESSES: Addresses =
 const NETWORK: Network = Network::Ip(ADDRESSES);
 const SIZE: Bytes = Bytes::new(1000);
 const ONE_WAY: Duration = Duration::from_millis(50);
-/// The sequence number of the first packet.
 const FIRST: u64 = 1000;
 
 fn encode(seq: u64, body: Body, options: OptionArea<'_>, data: &[u8]) -> Vec<u8> {
@@ -44,11 +43,11 @@ fn decode(bytes: &[u8]) -> Packet<'_> {
     }
 }
 
-/// A way: packets with when they arrive.
+/// Packets in flight in one direction, with their arrival times.
 #[derive(Default)]
-struct Way(VecDeque<(Instant, Vec<u8>)>);
+struct OneWayPath(VecDeque<(Instant, Vec<u8>)>);
 
-impl Way {
+impl OneWayPath {
     fn send(&mut self, now: Instant, bytes: Vec<u8>) {
         self.0.push_back((now + ONE_WAY, bytes));
     }
@@ -65,7 +64,7 @@ struct World {
     status: headway_rate::Status,
 }
 
-/// Runs for so many seconds. `data` and `acks` say whether the n-th packet of its sort is lost.
+/// Runs for this many seconds. `data_lost` and `ack_lost` return whether the n-th packet of the kind is lost.
 fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost: impl Fn(u64) -> bool) -> World {
     let options = ControllerOptions::preset("tcp-like", dialect).unwrap();
     let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, "tcp-like"));
@@ -73,12 +72,12 @@ fn run(dialect: Dialect, seconds: u64, data_lost: impl Fn(u64) -> bool, ack_lost
     let (mut sender, mut receiver) = (Outbound::new(1000), Inbound::default());
     sender.start(Sender::new(&options, context));
     receiver.start(Receiver::new(&options, ReceiverContext::new(Instant::ZERO, SIZE)));
-    let (mut forth, mut back) = (Way::default(), Way::default());
+    let (mut forth, mut back) = (OneWayPath::default(), OneWayPath::default());
     let mut world = World { sent: 0, received: 0, acknowledgements: 0, longest: 0, status: sender.status().unwrap() };
 
-    // The sender's own: the acknowledgements it saw.
+    // State of the sender: received acknowledgements.
     let (mut greatest_ack, mut runs) = (None, vec![]);
-    // The receiver's own.
+    // State of the receiver.
     let (mut vector, mut next_ack) = (AckVectorBuffer::new(), 7);
 
     for millis in 0..seconds * 1000 {
@@ -140,7 +139,7 @@ fn acknowledge(
     next: &mut u64,
     now: Instant,
     held: Duration,
-    back: &mut Way,
+    back: &mut OneWayPath,
     lost: &impl Fn(u64) -> bool,
     world: &mut World,
 ) {
@@ -159,13 +158,13 @@ fn acknowledge(
     world.acknowledgements += 1;
 }
 
-/// One packet in a thousand is lost, each as the thousandth: a saw-tooth between W / 2 and W, in which a round trip
-/// carries sqrt(3 / 2) sqrt(1000) = 38.7 packets on the average (Mathis et al. 1997). Under RFC 4341 the window does not
-/// grow while the loss is found and then made good, for two round trips: 3/8 W^2 + 3/2 W = 1000, and W / 2 + 2 of them
-/// make 37.3. Linux's Ack Ratio, which grows with the window, takes 0.8 of a packet away: with RFC 4341's rule in its
-/// place 38.5 were measured. Its margin is therefore wider.
+/// One packet in a thousand is lost, each the thousandth: a sawtooth between W / 2 and W, in which a round trip carries
+/// sqrt(3 / 2) sqrt(1000) = 38.7 packets on average (Mathis et al. 1997). Under RFC 4341 the window does not grow while
+/// a loss is detected and repaired, for two round trips: 3/8 W^2 + 3/2 W = 1000, and W / 2 + 2 of them make 37.3.
+/// Linux's Ack Ratio, which grows with the window, costs 0.8 packets: with the rule of RFC 4341 instead, 38.5 were
+/// measured. Its margin is therefore wider.
 #[test]
-fn the_window_is_that_of_aimd() {
+fn the_window_matches_aimd() {
     for (dialect, packets, within) in
         [(Dialect::Rfc, 37.3, 0.5), (Dialect::Ns2, 38.7, 0.5), (Dialect::Linux, 38.7, 1.5)]
     {
@@ -174,13 +173,14 @@ fn the_window_is_that_of_aimd() {
         println!("{dialect}: {a_round_trip} packets, {} acknowledgements", world.acknowledgements);
         assert!((a_round_trip - packets).abs() < within, "{dialect}: {a_round_trip}");
         let in_flight = world.sent - world.sent / 1000 - world.received;
-        assert!(in_flight <= 60, "all others have come");
+        assert!(in_flight <= 60, "all other packets arrived");
     }
 }
 
-/// Every third acknowledgement is lost: the Ack Ratio rises, less is acknowledged, and no data is taken for lost.
+/// Every third acknowledgement is lost: the Ack Ratio rises, fewer acknowledgements are sent, and
+/// no data counts as lost.
 #[test]
-fn lost_acknowledgements_make_fewer_of_them() {
+fn lost_acknowledgements_raise_the_ack_ratio() {
     let whole = run(Dialect::Rfc, 2, |_| false, |_| false);
     let lossy = run(Dialect::Rfc, 2, |_| false, |ack| ack % 3 == 2);
     println!("{} for {}, {} for {}", whole.acknowledgements, whole.sent, lossy.acknowledgements, lossy.sent);
@@ -190,7 +190,8 @@ fn lost_acknowledgements_make_fewer_of_them() {
     assert!(lossy.status.ack_ratio > Some(8));
 }
 
-/// RFC 4341 section 6.2: what the sender has acknowledged is not told again: for a window of some ten packets, one of them lost, three runs.
+/// RFC 4341 section 6.2: state that the sender has acknowledged is not reported again. With a
+/// window of about ten packets and one loss, a vector has three runs.
 #[test]
 fn vectors_stay_short() {
     let world = run(Dialect::Rfc, 60, |packet| packet % 50 == 49, |_| false);

@@ -1,4 +1,5 @@
-//! Both ends agree on scales and rules at set-up, as in the paper of UDPm, by features of the CCID (RFC 4340 sections 6.3 and 10.3).
+//! Both endpoints agree on scales and rules at setup, as in the UDPm paper, by features of the CCID
+//! (RFC 4340 sections 6.3 and 10.3).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::dialogue::{Dialogue, changes, confirms};
@@ -11,7 +12,6 @@ use headway_rate::{ControllerOptions, Decide, Halve, Scale, Terms, UdpmOptions};
 use headway_units::{Dialect, Duration, Options, Rate};
 use proptest::prelude::*;
 
-/// An end with UDPm as CCID 248.
 fn options(udpm: UdpmOptions) -> ConnectionOptions {
     let controllers = vec![CcidController::new(Ccid(248), ControllerOptions::Udpm(udpm))];
     ConnectionOptions { controllers, ..pipe::options() }
@@ -24,12 +24,11 @@ fn five_levels() -> UdpmOptions {
     UdpmOptions { levels: 5, ..udpm() }
 }
 
-/// Terms of the data of each end, as this end knows them: its own data, and the peer's.
+/// Returns the terms that the endpoint knows: of local data, then of the peer's.
 fn terms(end: &pipe::End) -> [Option<Terms>; 2] {
     end.connection.as_ref().map(Connection::controllers).unwrap_or_default().map(|known| known?.terms())
 }
 
-/// A connection a second after its client's Request.
 fn connected(client: UdpmOptions, server: UdpmOptions) -> Pipe<fn(u64) -> pipe::Fate> {
     let mut pipe = Pipe::new(&options(client), &options(server), perfect as fn(u64) -> pipe::Fate);
     (0..40).for_each(|_| pipe.client.outbox.push(&[0; 1000]));
@@ -37,25 +36,25 @@ fn connected(client: UdpmOptions, server: UdpmOptions) -> Pipe<fn(u64) -> pipe::
     pipe
 }
 
-/// The scales of a sender with 5 levels of 200 kb/s: form 0, 100 ms in nanoseconds, 5 levels, 200,000.
+/// Scales of a sender with 5 levels of 200 kb/s: form 0, 100 ms in nanoseconds, 5 levels, 200,000.
 const FIVE: [u8; 13] = [0, 0, 5, 0xf5, 0xe1, 0, 0, 5, 0, 0, 3, 0x0d, 0x40];
 
 fn change(action: u8, feature: u8, values: &[u8]) -> Vec<u8> {
     [&[action, 3 + values.len() as u8, feature][..], values].concat()
 }
 
-/// Initial terms are not negotiated: handshakes of ends with default options have the same bytes as those of ends that know no terms.
+/// Initial terms are not negotiated: handshakes with default options have the same bytes as those without terms.
 #[test]
 fn udpm_2_2_default_terms_need_no_option() {
     Dialogue::client(&options(udpm())).recv(0, "Request 0 | Mandatory ChangeL(CCID 248) Mandatory ChangeR(CCID 248)");
     let mut server = Dialogue::server(&options(udpm()));
     server.send(0, "Request 1000", &changes(&pipe::options()), b"");
-    // The sender's clock, which the CCID has on every packet that may carry data.
+    // The CCID requires the sender's clock on every packet that may carry data.
     server.recv(0, "Response 0 (1000) | Timestamp(10000000) ConfirmL(CCID 248,248) ConfirmR(CCID 248,248)");
 }
 
-/// RFC 4340 section 6.3.2: the location of a non-negotiable feature decides, and "the feature remote MUST accept any valid value". Each
-/// sender describes its own scales, and the receiver announces one of these.
+/// RFC 4340 section 6.3.2: the location of a non-negotiable feature decides, and "the feature remote MUST accept any
+/// valid value". Each sender describes its scales, and the receiver announces one of them.
 #[test]
 fn rfc_4340_6_3_2_each_sender_decides_its_scales() {
     let rates = [64_000, 400_000].map(Rate::from_bits_per_second).to_vec();
@@ -74,7 +73,8 @@ fn rfc_4340_6_3_2_each_sender_decides_its_scales() {
     );
 }
 
-/// RFC 4340 section 6.3.1: an end with initial rules follows the peer, be it the client or the server; the rules are those of both ends.
+/// RFC 4340 section 6.3.1: an endpoint with initial rules follows the peer, whether client or
+/// server; the rules apply to both.
 #[test]
 fn rfc_4340_6_3_1_rules_of_either_end_hold() {
     let strict = UdpmOptions { decide: Decide::Packet, halve: Halve::EachLoss, ..udpm() };
@@ -86,8 +86,8 @@ fn rfc_4340_6_3_1_rules_of_either_end_hold() {
     }
 }
 
-/// RFC 4340 section 6.3.1, no shared entry, and section 6.6.9: with Mandatory the connection ends with a Mandatory Error, which names the
-/// option and the feature.
+/// RFC 4340 section 6.3.1, no shared entry, and section 6.6.9: with Mandatory the connection ends
+/// with a Mandatory Error that contains the option and the feature.
 #[test]
 fn rfc_4340_6_6_9_other_rules_end_the_connection() {
     let packet = UdpmOptions { decide: Decide::Packet, ..udpm() };
@@ -98,31 +98,32 @@ fn rfc_4340_6_6_9_other_rules_end_the_connection() {
     assert_eq!((pipe.server.delivered.len(), pipe.server.state() == State::Open), (0, false));
 }
 
-/// RFC 4340 section 6.6.7: a peer that does not know terms cannot follow them.
+/// RFC 4340 section 6.6.7: a peer without terms rejects them.
 #[test]
 fn rfc_4340_6_6_7_a_peer_that_knows_no_terms() {
     let mut server = Dialogue::server(&pipe::options());
     let scales = [&changes(&pipe::options())[..], &[1], &change(32, 128, &FIVE)].concat();
     server.send(0, "Request 1000", &scales, b"");
     server.recv(0, "Reset 0 (1000) Mandatory Error, data=208000");
-    // A peer that answers with an empty Confirm, although it should have reset the connection.
+    // The peer answers with an empty Confirm instead of the required Reset.
     let mut client = Dialogue::client(&options(five_levels()));
     client.next(0);
     let empty = [&confirms(&pipe::options())[..], &[35, 3, 128]].concat();
     let delivery = client.send(10, "Response 1000 (0)", &empty, b"");
     assert_eq!(delivery, Delivery::Dropped(Ignored::OptionError));
     client.recv(10, "Reset 1 (1000) Option Error, data=238000");
-    // A peer that is silent about it gets no data.
+    // A peer that does not answer receives no data.
     let mut client = Dialogue::client(&options(five_levels()));
     client.next(0);
     client.outbox.push(b"data");
     client.send(10, "Response 1000 (0)", &confirms(&pipe::options()), b"");
-    assert!(client.drain_said(1000).iter().all(|said| !said.contains("Len=")));
+    assert!(client.drain_output(1000).iter().all(|output| !output.contains("Len=")));
     client.send(1000, "Ack 1001 (1)", &change(35, 128, &FIVE), b"");
     assert!(client.next(1000).contains("Len=4"));
 }
 
-/// RFC 4340 section 6.6.8: scales that are none are refused, with a Mandatory Error or by an empty Confirm, after which the initial ones hold.
+/// RFC 4340 section 6.6.8: malformed scales are rejected with a Mandatory Error, or with an empty
+/// Confirm that keeps the initial ones.
 #[test]
 fn rfc_4340_6_6_8_malformed_terms_are_refused() {
     let fifty: Vec<u8> = [&FIVE[..6], &[0; 250]].concat();
@@ -144,7 +145,7 @@ fn rfc_4340_6_6_8_malformed_terms_are_refused() {
         let controllers = server.connection().controllers();
         assert!(controllers.iter().all(|known| known.as_ref().unwrap().terms() == Some(Terms::initial())));
     }
-    // Longer than an option can be, from either side, of rules that are unknown.
+    // Longer than an option, from the wrong side, or with unknown rules.
     assert!(Terms::check_scales(&fifty).is_err());
     for asked in [change(34, 128, &FIVE), change(32, 129, &[3]), change(34, 129, &[255, 8])] {
         let mut server = Dialogue::server(&options(udpm()));
@@ -158,8 +159,8 @@ fn rfc_4340_6_6_8_malformed_terms_are_refused() {
     assert_eq!((error.key, error.tables), ("ladder", vec!["controllers"]));
 }
 
-/// RFC 4340 section 8.1.4: an Init Cookie keeps the terms of the client. Those of a server may have no room on a Response, which is at most
-/// three times as long as the Request, and follow it.
+/// RFC 4340 section 8.1.4: an Init Cookie stores the terms of the client. Those of a server may not
+/// fit on a Response, which is at most three times as long as the Request, and follow it.
 #[test]
 fn rfc_4340_8_1_4_cookies_keep_terms() {
     let rates = (1..=49).map(|rate| Rate::from_bits_per_second(rate * 100_000)).collect();
@@ -178,8 +179,9 @@ fn rfc_4340_8_1_4_cookies_keep_terms() {
 }
 
 proptest! {
-    /// RFC 4340 section 6.6.2: for any losses and repetitions, both ends have the same terms when data arrives. A server that keeps nothing before the
-    /// cookie returns (section 8.1.4) may ask for its rules later: both agree on them in the end.
+    /// RFC 4340 section 6.6.2: for any losses and duplicates, both endpoints have the same terms
+    /// when data arrives. A server that keeps no state before the cookie is echoed (section 8.1.4)
+    /// may negotiate its rules later: finally both agree on them.
     #[test]
     fn both_ends_agree_over_any_path(
         levels in prop::collection::vec(1u16..=256, 2), rules in prop::sample::select(&Terms::RULES[..]), client_decides: bool,
@@ -195,14 +197,14 @@ proptest! {
         });
         let mut pipe = Pipe::new(&ends[0], &ends[1], move |number: u64| {
             let fate = fates.get(number as usize).copied().unwrap_or(0);
-            // Every third packet passes: a handshake of which nothing passes is given up.
+            // Every third packet passes, as a handshake without any is given up.
             pipe::Fate { lost: fate == 1 && number % 3 != 2, copies: if fate == 2 { 2 } else { 1 }, ..perfect(number) }
         });
         let agreed = |client: &pipe::End, server: &pipe::End| {
             let [ours, theirs] = [&terms(client)[0], &terms(server)[1]].map(Clone::clone);
             ours == theirs && ours.is_some_and(|terms| terms.rules == rules)
         };
-        // A datagram each second: lost ones are not retransmitted.
+        // A datagram per second, since lost datagrams are not retransmitted.
         for _ in 0..600 {
             pipe.client.outbox.push(b"data");
             pipe.run(Duration::from_secs(1));

@@ -1,5 +1,5 @@
-//! Twelve packets that another program built after RFC 4340, 4342, 5622 and 6773 and took apart again; tshark 4.0.17 found
-//! the checksums of all of them right. Each is taken apart here, and put together again from its parts.
+//! Twelve packets built by another program from RFC 4340, 4342, 5622 and 6773; tshark 4.0.17
+//! confirmed their checksums. Each is decoded here, and encoded again from its parts.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
@@ -125,7 +125,7 @@ fn ack_with_short_sequence_numbers() {
     assert_eq!((long.options, long.source_port), (short.options, 50000));
 }
 
-/// The example of RFC 4342 section 8.6.2, newest interval first.
+/// Example of RFC 4342 section 8.6.2, newest interval first.
 const INTERVALS: [LossInterval; 4] = [
     LossInterval { lossless_length: 10, loss_length: 1, nonce: true, data_length: 10 },
     LossInterval { lossless_length: 8, loss_length: 5, nonce: false, data_length: 10 },
@@ -180,7 +180,7 @@ fn reset_and_sync() {
 
 const IN_UDP: &str = "c738196f002c3d7b c350138c09000000 01000a1b2c3d4e5f 52545056 2205010302 2005010302 22040601 0000";
 
-/// To the port of RFC 6773 section 3.8; both pairs of ports tell whose packet it is.
+/// To the port of RFC 6773 section 3.8; both pairs of ports identify the connection.
 #[test]
 fn request_in_udp() {
     let wire = bytes(IN_UDP);
@@ -208,9 +208,9 @@ fn datagrams_that_are_dropped() {
     assert_eq!(decode(&|wire| wire[5] = 19), Err(DatagramError::Length { length: 19, available: 44 }));
     assert_eq!(decode(&|wire| wire[5] = 45), Err(DatagramError::Length { length: 45, available: 44 }));
     assert_eq!(decode(&|wire| wire.truncate(19)), Err(DatagramError::TooShort { len: 19 }));
-    // What stands behind the UDP length is no part of the datagram.
+    // Bytes after the UDP length are not part of the datagram.
     assert_eq!(decode(&|wire| wire.push(7)), Ok(()));
-    // DCCP's own checksum is ignored: any value, if UDP's fits it.
+    // DCCP's checksum is ignored: it may have any value that matches the UDP checksum.
     let changed = |wire: &mut Vec<u8>| {
         wire[14] = 0x12;
         wire[6] -= 0x12;
@@ -218,7 +218,7 @@ fn datagrams_that_are_dropped() {
     assert_eq!(decode(&changed), Ok(()));
 }
 
-/// A checksum that comes out as zero is sent as all ones, as RFC 768 wants: zero would say that there is none.
+/// A checksum of zero is sent as all ones, as RFC 768 requires: zero would mean no checksum.
 #[test]
 fn udp_checksum_is_never_zero() {
     let packet = from_client(Seq48::new(ISS), Body::Data);
@@ -233,7 +233,7 @@ fn udp_checksum_is_never_zero() {
     assert!(ones.count() > 0);
 }
 
-/// A UDP length that is less than UDP's and DCCP's headers together.
+/// The UDP length ends within the DCCP options.
 #[test]
 fn datagram_that_ends_in_the_options() {
     let mut wire = bytes(IN_UDP);
@@ -244,14 +244,14 @@ fn datagram_that_ends_in_the_options() {
         wire[7] = 1;
         UdpPorts::decode(&wire, CLIENT)
     }) else {
-        panic!("a wrong checksum was taken")
+        panic!("a wrong checksum was accepted")
     };
     wire[6..8].copy_from_slice(&wanted.to_be_bytes());
     let wrong = PacketError::DataOffsetTooLarge { offset: 9, len: 32 };
     assert_eq!(UdpPorts::decode(&wire, CLIENT), Err(DatagramError::Packet(wrong)));
 }
 
-/// The bytes that RFC 4340 sections 6.1 to 6.4 and 10 print for feature negotiation ("Change R(CCID, 3 2)" and so on).
+/// Bytes that RFC 4340 sections 6.1 to 6.4 and 10 print for feature negotiation ("Change R(CCID, 3 2)" and so on).
 #[test]
 fn feature_options_of_the_rfc() {
     use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};

@@ -1,4 +1,4 @@
-//! What a lying receiver wins although numbers are passed over: the figures of the threat model.
+//! Gains of a lying receiver despite skipped numbers: the figures of the threat model.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::pipe;
@@ -10,7 +10,7 @@ use headway_dccp::{
 use headway_units::{Dialect, Duration, Options, Random};
 use pipe::{Fate, Lie, Pipe, addresses};
 
-/// A round trip in ms, and the chance that so many packets in a row are lost.
+/// Round trip in ms, and the probability of a burst of losses with its length.
 #[derive(Clone, Copy)]
 struct Path {
     round_trip: u64,
@@ -18,7 +18,7 @@ struct Path {
     in_a_row: u64,
 }
 
-/// Data packets that a receiver gets in so many seconds, over five paths.
+/// Returns the data packets that a receiver gets in this time, over five paths.
 fn gets(ccid: u8, path: Path, seconds: u64, lie: Option<Lie>) -> f64 {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
     let rules =
@@ -41,13 +41,13 @@ fn gets(ccid: u8, path: Path, seconds: u64, lie: Option<Lie>) -> f64 {
             pipe.run(Duration::from_millis(1));
         }
         let counters = pipe.client.connection.as_ref().unwrap().status().counters;
-        assert_eq!((pipe.client.state(), counters.lies), (State::Open, 0), "it is not found out");
+        assert_eq!((pipe.client.state(), counters.lies), (State::Open, 0), "the lie is not detected");
         counters.sent_data_packets
     });
     runs.sum::<u64>() as f64
 }
 
-/// By how much a liar gets more than the same receiver telling the truth.
+/// Returns the gain of a liar over the same honest receiver, as a ratio.
 fn wins(ccid: u8, path: Path, seconds: u64, lie: Lie) -> f64 {
     let wins = gets(ccid, path, seconds, Some(lie)) / gets(ccid, path, seconds, None) - 1.0;
     println!("{:+.1} %", 100.0 * wins);
@@ -72,44 +72,48 @@ fn changed(packet: &Packet<'_>, change: impl Fn(DccpOption<'_>, &mut OptionWrite
 fn with_intervals(packet: &Packet<'_>, change: fn(Vec<LossInterval>) -> Vec<LossInterval>) -> Option<Vec<u8>> {
     changed(packet, |option, writer| {
         let DccpOption::Ccid(raw @ RawOption { number: 193, .. }) = option else { return false };
-        let Ok(CcidOption::LossIntervals(told)) = CcidOption::decode(Ccid::TFRC, raw, PacketType::Ack) else {
+        let Ok(CcidOption::LossIntervals(reported)) = CcidOption::decode(Ccid::TFRC, raw, PacketType::Ack) else {
             return false;
         };
-        let bytes: Vec<_> = change(told.iter().collect()).iter().map(|one| one.to_bytes().unwrap()).collect();
-        writer.push_ccid(CcidOption::LossIntervals(LossIntervals::new(told.skip_length(), &bytes).unwrap())).unwrap();
+        let bytes: Vec<_> = change(reported.iter().collect()).iter().map(|one| one.to_bytes().unwrap()).collect();
+        writer
+            .push_ccid(CcidOption::LossIntervals(LossIntervals::new(reported.skip_length(), &bytes).unwrap()))
+            .unwrap();
         true
     })
 }
 
-/// An interval's Drop Count says nothing of which packets were lost (RFC 5622 section 8.7). It would count where intervals last two
-/// round trips at most: there one that is always one won 69 %.
+/// The Drop Count of an interval does not identify the lost packets (RFC 5622 section 8.7). It would matter if
+/// intervals lasted at most two round trips: there a constant count of one gained 69 %.
 #[test]
 fn drop_counts_of_one() {
     fn one(packet: &Packet<'_>) -> Option<Vec<u8>> {
         changed(packet, |option, writer| {
             let DccpOption::Ccid(raw @ RawOption { number: 195, .. }) = option else { return false };
-            let Ok(CcidOption::DroppedPackets(told)) = CcidOption::decode(Ccid::TFRC_SP, raw, PacketType::Ack) else {
+            let Ok(CcidOption::DroppedPackets(reported)) = CcidOption::decode(Ccid::TFRC_SP, raw, PacketType::Ack)
+            else {
                 return false;
             };
-            let counts: Vec<_> = told.iter().map(|count| [0, 0, u8::from(count > 0)]).collect();
+            let counts: Vec<_> = reported.iter().map(|count| [0, 0, u8::from(count > 0)]).collect();
             writer.push_ccid(CcidOption::DroppedPackets(DroppedPackets::new(&counts).unwrap())).unwrap();
             true
         })
     }
     let path = |chance| Path { round_trip: 200, chance, in_a_row: 2 };
-    assert!((-0.01..0.01).contains(&wins(4, path(0.02), 60, one)), "losses are rarer than two round trips");
+    assert!((-0.01..0.01).contains(&wins(4, path(0.02), 60, one)), "losses are more than two round trips apart");
     assert!((-0.01..0.01).contains(&wins(4, path(0.1), 60, one)));
 }
 
-/// The first interval is made up, and no number passed over says how long it is. It counts up to the eighth loss event.
+/// The first interval is synthetic, and skipped numbers do not verify its length. It matters up to
+/// the eighth loss event.
 #[test]
 fn a_first_interval_of_any_length() {
     fn endless(packet: &Packet<'_>) -> Option<Vec<u8>> {
-        with_intervals(packet, |mut told| {
-            if let Some(first) = told.last_mut().filter(|first| first.loss_length == 0 && first.data_length > 0) {
+        with_intervals(packet, |mut reported| {
+            if let Some(first) = reported.last_mut().filter(|first| first.loss_length == 0 && first.data_length > 0) {
                 first.data_length = (1 << 24) - 1;
             }
-            told
+            reported
         })
     }
     let path = |chance| Path { round_trip: 20, chance, in_a_row: 1 };
@@ -117,13 +121,14 @@ fn a_first_interval_of_any_length() {
     assert!((0.03..0.2).contains(&wins(3, path(0.0003), 20, endless)), "8 events");
 }
 
-/// Losses of a round trip and a half may be one event: with twelve packets in a round trip nothing, with five a few per cent.
+/// Losses within a round trip and a half may be one event: no gain with twelve packets per round
+/// trip, a few per cent with five.
 #[test]
 fn events_that_are_joined() {
     fn joined<const PACKETS: u32>(packet: &Packet<'_>) -> Option<Vec<u8>> {
-        with_intervals(packet, |told| {
+        with_intervals(packet, |reported| {
             let mut joined: Vec<LossInterval> = Vec::new();
-            for older in told {
+            for older in reported {
                 match joined.last_mut() {
                     Some(newer)
                         if older.loss_length > 0
@@ -143,7 +148,8 @@ fn events_that_are_joined() {
     assert!((0.0..0.08).contains(&wins(3, path(0.05), 20, joined::<11>)));
 }
 
-/// An Elapsed Time counts up to the time until the next packet went: of w packets in a round trip it takes one away.
+/// An Elapsed Time is limited to the time until the next packet was sent: with w packets in a round
+/// trip it removes one of them.
 #[test]
 fn elapsed_times_of_a_round_trip() {
     fn waited(packet: &Packet<'_>) -> Option<Vec<u8>> {
@@ -153,7 +159,7 @@ fn elapsed_times_of_a_round_trip() {
         })
     }
     let path = |chance| Path { round_trip: 20, chance, in_a_row: 1 };
-    // w = sqrt(1.5 / p): 12 and 5.5, less where timeouts count.
+    // w = sqrt(1.5 / p): 12 and 5.5, less where timeouts occur.
     assert!((0.04..0.12).contains(&wins(3, path(0.01), 20, waited)));
     assert!((0.15..0.4).contains(&wins(3, path(0.05), 20, waited)));
 }

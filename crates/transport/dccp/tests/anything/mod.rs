@@ -1,4 +1,4 @@
-//! Packets of any kind, near a connection's numbers or far, and connections in any state to send them to.
+//! Strategies for arbitrary packets, and connections in any state that receive them.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by test files that use parts of it")]
 
 use super::pipe::{Fate, Pipe, SERVICE, perfect};
@@ -6,10 +6,10 @@ use headway_dccp::{Body, CcVal, ConnectionOptions, CsCov, OptionArea, Packet, Re
 use headway_units::{Duration, Seq48};
 use proptest::prelude::*;
 
-/// Type, how far from the next numbers, a word, options, data, and what the ends do next.
+/// Type, offsets of sequence and acknowledgement number, a word, options, data, and what the endpoints do next.
 pub type Parts = (u8, i64, i64, [u8; 4], Vec<u8>, Vec<u8>, u8);
 
-/// A packet somewhere near a connection's numbers, or anywhere.
+/// Generates a packet with numbers near a connection's, or anywhere.
 pub fn packets() -> impl Strategy<Value = Parts> {
     let near = || prop_oneof![4 => -5i64..5, 2 => -200i64..200, 1 => any::<i64>()];
     let options = prop_oneof![
@@ -20,7 +20,6 @@ pub fn packets() -> impl Strategy<Value = Parts> {
     (0u8..11, near(), near(), any::<[u8; 4]>(), options, prop::collection::vec(any::<u8>(), 0..20), 0u8..16)
 }
 
-/// An option of a known type with any content.
 fn option() -> impl Strategy<Value = Vec<u8>> {
     let kinds =
         prop::sample::select(vec![0u8, 1, 2, 32, 33, 34, 35, 36, 37, 38, 40, 41, 42, 43, 44, 192, 193, 194, 195]);
@@ -32,7 +31,7 @@ fn option() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Its bytes, as they come to an end whose peer's last number and whose own these are.
+/// Encodes the packet for an endpoint, given the last numbers of its peer and its own.
 pub fn wire(parts: &Parts, (peer, own): (Seq48, Seq48)) -> Vec<u8> {
     let (kind, seq, ack, word, options, data, _) = parts;
     let seq = Seq48::new(peer.value().wrapping_add_signed(*seq));
@@ -59,8 +58,8 @@ pub fn wire(parts: &Parts, (peer, own): (Seq48, Seq48)) -> Vec<u8> {
     bytes[..len].to_vec()
 }
 
-/// Brings a client and a server to where one of them is in this state, and loses what they say from then on.
-pub fn bring(state: State, options: &ConnectionOptions) -> Pipe<fn(u64) -> Fate> {
+/// Returns a client and a server, one of them in this state. All later packets are lost.
+pub fn connection_in(state: State, options: &ConnectionOptions) -> Pipe<fn(u64) -> Fate> {
     let fate: fn(u64) -> Fate = match state {
         State::Request => |_| Fate { lost: true, ..perfect(0) },
         State::Respond => |n| Fate { lost: n > 1, ..perfect(0) },
@@ -87,20 +86,19 @@ pub fn bring(state: State, options: &ConnectionOptions) -> Pipe<fn(u64) -> Fate>
     pipe
 }
 
-/// The last numbers that the peer of an end and this end have used.
+/// Returns the last sequence numbers of the endpoint's peer and of the endpoint.
 pub fn last_numbers<F>(pipe: &Pipe<F>, client: bool) -> (Seq48, Seq48) {
     let (mine, theirs) = if client { ("client", "server") } else { ("server", "client") };
     let last = |who: &str| {
-        let said = pipe.log.iter().rev().find(|line| line.contains(who));
-        let number = said.and_then(|line| line.split("Seq=").nth(1)?.split(' ').next()?.parse().ok());
+        let output = pipe.log.iter().rev().find(|line| line.contains(who));
+        let number = output.and_then(|line| line.split("Seq=").nth(1)?.split(' ').next()?.parse().ok());
         number.map_or(Seq48::ZERO, Seq48::new)
     };
     (last(theirs), last(mine))
 }
 
-/// A packet with these options, whatever they are.
 pub fn encode(body: Body, seq: Seq48, bits: u8, data: &[u8], options: &[u8], bytes: &mut [u8]) -> usize {
-    // OptionArea is only made by writers and decoders, so the options are put behind a bare header by hand.
+    // OptionArea can only be created by writers and decoders, so the options are appended to a bare header.
     let packet = Packet {
         source_port: 5004,
         destination_port: 50000,

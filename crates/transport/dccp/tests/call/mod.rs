@@ -1,4 +1,4 @@
-//! A client that sends media to a server, through two endpoints, over a path that the test describes.
+//! A client that sends media to a server through two endpoints, over a path defined by the test.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -20,7 +20,6 @@ pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 const PORT: u16 = 5004;
 
-/// TFRC in both directions, whose data receivers must send Ack Vectors besides.
 pub fn tfrc_with_vectors() -> ConnectionOptions {
     let preset = ConnectionOptions::preset(Dialect::Rfc);
     let controllers =
@@ -28,23 +27,21 @@ pub fn tfrc_with_vectors() -> ConnectionOptions {
     ConnectionOptions { send_ccids: vec![3], receive_ccids: vec![3], controllers, ..preset }
 }
 
-/// A queue of 10,000 datagrams.
 pub fn queue(kind: &str, resend: bool) -> SendQueueOptions {
     let mut options = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
     (options.rules.limit, options.rules.resend) = (QueueSize::Packets(10_000), resend);
     options
 }
 
-/// How long a datagram to this end is under way, if it arrives.
-pub type Way = Box<dyn FnMut(Instant, usize, &[u8]) -> Option<Duration>>;
+/// Returns the delay of a datagram to an endpoint; `None` if it is lost.
+pub type PathDelay = Box<dyn FnMut(Instant, usize, &[u8]) -> Option<Duration>>;
 
-/// So long each way.
-pub fn way(delay: Duration) -> Way {
+pub fn path_delay(delay: Duration) -> PathDelay {
     Box::new(move |_, _, _| Some(delay))
 }
 
-/// So long each way, with so many of a thousand lost.
-pub fn lossy(delay: Duration, lost: u64) -> Way {
+/// Returns a constant delay with `lost` of 1000 datagrams lost.
+pub fn lossy(delay: Duration, lost: u64) -> PathDelay {
     let mut random = Random::new(7, "path");
     Box::new(move |_, _, _| (random.below(1000) >= lost).then_some(delay))
 }
@@ -54,26 +51,30 @@ pub struct Call {
     pub ends: [Endpoint<Option<MediaOutbox<Vec<u8>>>>; 2],
     pub client: ConnectionHandle,
     server: Option<ConnectionHandle>,
-    pub way: Way,
-    under_way: BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>,
-    /// By each end.
+    pub path_delay: PathDelay,
+    in_flight: BTreeMap<(Instant, u64), (usize, Path, Vec<u8>)>,
     pub sent: [u64; 2],
-    /// What the server's program has of the client's datagrams: their numbers.
+    /// Numbers of the client's datagrams delivered to the server.
     pub delivered: Vec<u64>,
     pub events: [Vec<Event>; 2],
-    /// The client's datagrams, and when it was told.
+    /// Outcomes of the client's datagrams: when reported, number, outcome.
     pub fates: Vec<(Instant, u64, Fate)>,
     pub dropped: u64,
-    /// Marked batches that went: whose probe, and whether it was alone.
+    /// Marked batches that were sent: number of the probe, and whether it was alone.
     pub probes: Vec<(u64, bool)>,
-    /// Whole packets with IP's and UDP's headers that the path carries, if they may not be fragmented.
+    /// Maximum size of unfragmented packets with IP and UDP headers, in bytes.
     pub mtu: usize,
-    /// Whether the path loses fragments, as many do: then it carries no larger packet at all.
+    /// Whether the path loses fragments, as many do, and thus all larger packets.
     pub loses_fragments: bool,
 }
 
 impl Call {
-    pub fn new(client: &ConnectionOptions, server: &ConnectionOptions, queue: &SendQueueOptions, way: Way) -> Self {
+    pub fn new(
+        client: &ConnectionOptions,
+        server: &ConnectionOptions,
+        queue: &SendQueueOptions,
+        path_delay: PathDelay,
+    ) -> Self {
         let now = Instant::from_secs(1);
         let bounds = EndpointOptions { idle_give_up: None, ..EndpointOptions::default() };
         let mut ends = ["client", "server"].map(|name| Endpoint::new(bounds, Random::new(1, name)));
@@ -86,8 +87,8 @@ impl Call {
             ends,
             client,
             server: None,
-            way,
-            under_way: BTreeMap::new(),
+            path_delay,
+            in_flight: BTreeMap::new(),
             sent: [0; 2],
             delivered: vec![],
             events: [vec![], vec![]],
@@ -109,7 +110,7 @@ impl Call {
         self.ends[CLIENT].outbox_mut(self.client).and_then(Option::as_mut).unwrap()
     }
 
-    /// Hands over a datagram of this size, which says its number.
+    /// Queues a datagram of this size that contains its number.
     pub fn push(&mut self, size: usize, lifetime: Duration) -> u64 {
         let now = self.now;
         let mut payload = vec![0; size.max(8)];
@@ -130,9 +131,9 @@ impl Call {
                     if (out.dont_fragment || self.loses_fragments) && bytes.len() + 28 > self.mtu {
                         continue;
                     }
-                    if let Some(delay) = (self.way)(self.now, 1 - end, bytes) {
+                    if let Some(delay) = (self.path_delay)(self.now, 1 - end, bytes) {
                         let key = (self.now + delay, self.sent[CLIENT] + self.sent[SERVER]);
-                        self.under_way.insert(key, (1 - end, back, bytes.to_vec()));
+                        self.in_flight.insert(key, (1 - end, back, bytes.to_vec()));
                     }
                 }
             }
@@ -145,8 +146,8 @@ impl Call {
         }
         if self.ends[CLIENT].connection(self.client).is_some() {
             let now = self.now;
-            let told: Vec<_> = std::iter::from_fn(|| self.outbox().poll_fate()).collect();
-            self.fates.extend(told.into_iter().map(|(id, fate)| (now, id, fate)));
+            let reported: Vec<_> = std::iter::from_fn(|| self.outbox().poll_fate()).collect();
+            self.fates.extend(reported.into_iter().map(|(id, fate)| (now, id, fate)));
         }
     }
 
@@ -154,12 +155,12 @@ impl Call {
         let until = self.now + time;
         loop {
             self.drain();
-            let arrival = self.under_way.keys().next().map(|(at, _)| *at);
+            let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
             let timeouts = [CLIENT, SERVER].map(|end| self.ends[end].poll_timeout());
             let next = timeouts.into_iter().chain([arrival]).flatten().min().filter(|at| *at <= until);
             let Some(next) = next else { break };
             self.now = self.now.max(next);
-            while let Some(entry) = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let (end, path, bytes) = entry.remove();
                 match self.ends[end].handle_datagram(self.now, path, Ecn::NotEct, &bytes) {
                     Ok(Some(datagram)) if end == SERVER => {

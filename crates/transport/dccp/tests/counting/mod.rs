@@ -1,4 +1,4 @@
-//! The system's allocator, which counts by thread: the harness has a thread of its own, which allocates when it likes.
+//! The system allocator with counters per thread, as the test harness has a thread that allocates at any time.
 #![allow(dead_code, reason = "shared by test files that use parts of it")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,26 +11,25 @@ thread_local! {
     static TAKEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Bytes that this thread has allocated and not freed. What it frees for others counts as well.
+/// Returns the bytes that this thread has allocated and not freed, including those freed for other threads.
 pub(crate) fn held() -> usize {
     usize::try_from(HELD.get()).unwrap_or(0)
 }
-/// How often this thread has allocated so far.
 pub(crate) fn taken() -> usize {
     TAKEN.get()
 }
 
-// SAFETY: the system's allocator does all; here is only counted, in cells that need neither memory nor a destructor.
+// SAFETY: all calls are forwarded to the system allocator. The counters need no memory and no destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.set(HELD.get().wrapping_add_unsigned(layout.size()));
         TAKEN.set(TAKEN.get() + 1);
-        // SAFETY: what the caller promises is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         HELD.set(HELD.get().wrapping_sub_unsigned(layout.size()));
-        // SAFETY: what the caller promises is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(memory, layout) }
     }
 }

@@ -1,6 +1,6 @@
-//! One end of a connection, and a peer that says literal packets at given times.
+//! One endpoint of a connection, and a peer that sends literal packets at given times.
 //!
-//! This end's sequence numbers are told as steps from its first, 0; the peer's are as the test writes them.
+//! The endpoint's sequence numbers are relative to its first, 0; those of the peer are absolute.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -26,10 +26,9 @@ pub struct Dialogue {
     iss: Option<Seq48>,
     now: Instant,
     client: bool,
-    said: VecDeque<(Instant, String)>,
+    output: VecDeque<(Instant, String)>,
 }
 
-/// Milliseconds since the beginning.
 fn at(ms: u64) -> Instant {
     START + Duration::from_millis(ms)
 }
@@ -45,10 +44,10 @@ impl Dialogue {
     }
     fn new(connection: Option<Connection>, listener: Option<Listener>, client: bool) -> Self {
         let outbox = super::pipe::Queue::default();
-        Self { connection, listener, outbox, iss: None, now: START, client, said: VecDeque::new() }
+        Self { connection, listener, outbox, iss: None, now: START, client, output: VecDeque::new() }
     }
 
-    /// This client with the handshake behind it; the peer's next number is 1002.
+    /// Returns a client after its handshake; the peer's next number is 1002.
     pub fn open_client(options: &ConnectionOptions) -> Self {
         let mut client = Self::client(options);
         client.next(0);
@@ -58,7 +57,7 @@ impl Dialogue {
         assert_eq!(client.state(), State::Open);
         client
     }
-    /// This server with the handshake behind it; the peer's next number is 1002.
+    /// Returns a server after its handshake; the peer's next number is 1002.
     pub fn open_server(options: &ConnectionOptions) -> Self {
         let mut server = Self::server(options);
         server.send(0, "Request 1000", &changes(options), b"");
@@ -83,7 +82,7 @@ impl Dialogue {
         std::iter::from_fn(|| connection.poll_event()).collect()
     }
 
-    /// Lets time pass, with everything that this end says on the way.
+    /// Advances time, and collects packets that the endpoint sends.
     pub fn wait(&mut self, ms: u64) {
         loop {
             self.drain();
@@ -101,70 +100,68 @@ impl Dialogue {
         let Some(connection) = &mut self.connection else { return };
         while let Some(out) = connection.poll_transmit(self.now, &mut self.outbox) {
             let iss = *self.iss.get_or_insert(out.packet.seq);
-            self.said.push_back((self.now, show(&out.packet, iss)));
-            assert!(self.said.len() < 1_000_000, "it talks without end");
+            self.output.push_back((self.now, show(&out.packet, iss)));
+            assert!(self.output.len() < 1_000_000, "endless packets");
         }
     }
 
-    /// The application has a datagram to send.
     pub fn push(&mut self, ms: u64, data: &[u8]) {
         self.wait(ms);
         self.outbox.push(data);
         self.drain();
     }
 
-    /// What this end says next, at this time.
+    /// Returns the next packet sent, which must be at this time.
     pub fn next(&mut self, ms: u64) -> String {
         self.wait(ms);
-        let (when, said) = self.said.pop_front().unwrap_or_else(|| panic!("silence until {ms} ms"));
-        assert_eq!(when, at(ms), "{said}");
-        said
+        let (when, output) = self.output.pop_front().unwrap_or_else(|| panic!("no packet until {ms} ms"));
+        assert_eq!(when, at(ms), "{output}");
+        output
     }
-    /// What this end says next, and when, in milliseconds.
+    /// Returns the next packet sent, and its time in milliseconds.
     pub fn next_at(&mut self) -> (u64, String) {
-        let (when, said) = self.said.pop_front().unwrap();
-        (when.since(START).as_nanos() / 1_000_000, said)
+        let (when, output) = self.output.pop_front().unwrap();
+        (when.since(START).as_nanos() / 1_000_000, output)
     }
-    /// Everything that this end has said until then.
-    pub fn drain_said(&mut self, ms: u64) -> Vec<String> {
+    /// Returns all packets sent until this time.
+    pub fn drain_output(&mut self, ms: u64) -> Vec<String> {
         self.wait(ms);
-        self.said.drain(..).map(|(_, said)| said).collect()
+        self.output.drain(..).map(|(_, output)| output).collect()
     }
-    /// This end's first sequence number.
     pub fn iss(&self) -> Seq48 {
         self.iss.unwrap()
     }
-    /// This end says this at this time.
+    /// Checks that the endpoint sends this packet at this time.
     #[track_caller]
     pub fn recv(&mut self, ms: u64, wanted: &str) {
         self.wait(ms);
-        let said = self.said.pop_front();
-        let told = said.as_ref().map(|(when, said)| (when.since(START).as_nanos() / 1_000_000, said.as_str()));
-        assert_eq!(told, Some((ms, wanted)));
+        let output = self.output.pop_front();
+        let reported =
+            output.as_ref().map(|(when, output)| (when.since(START).as_nanos() / 1_000_000, output.as_str()));
+        assert_eq!(reported, Some((ms, wanted)));
     }
-    /// This end says nothing more until then.
+    /// Checks that the endpoint sends no more packets until this time.
     #[track_caller]
     pub fn silence(&mut self, ms: u64) {
         self.wait(ms);
-        assert_eq!(self.said.front().map(|(_, said)| said.as_str()), None);
+        assert_eq!(self.output.front().map(|(_, output)| output.as_str()), None);
     }
 
-    /// The peer says a packet: its type, sequence number and, in brackets, what of this end's it acknowledges.
+    /// Delivers a packet of the peer: type, sequence number and, in brackets, the acknowledgement number.
     pub fn send(&mut self, ms: u64, what: &str, options: &[u8], data: &[u8]) -> Delivery {
         self.send_ecn(ms, what, options, data, Ecn::NotEct)
     }
     pub fn send_ecn(&mut self, ms: u64, what: &str, options: &[u8], data: &[u8], ecn: Ecn) -> Delivery {
         self.wait(ms);
         let bytes = self.bytes(what, options, data, CsCov::ALL);
-        self.hear(&bytes, ecn)
+        self.receive(&bytes, ecn)
     }
     pub fn send_covered(&mut self, ms: u64, what: &str, data: &[u8], cscov: u8) -> Delivery {
         self.wait(ms);
         let bytes = self.bytes(what, &[], data, CsCov::new(cscov).unwrap());
-        self.hear(&bytes, Ecn::NotEct)
+        self.receive(&bytes, Ecn::NotEct)
     }
 
-    /// The bytes of such a packet.
     pub fn bytes(&self, what: &str, options: &[u8], data: &[u8], cscov: CsCov) -> Vec<u8> {
         let words: Vec<_> = what.split(' ').collect();
         let ack = words.get(2).map(|word| word.trim_matches(['(', ')']).parse::<i64>().unwrap());
@@ -206,13 +203,13 @@ impl Dialogue {
         bytes
     }
 
-    pub fn hear(&mut self, bytes: &[u8], ecn: Ecn) -> Delivery {
+    pub fn receive(&mut self, bytes: &[u8], ecn: Ecn) -> Delivery {
         let packet = Packet::decode(bytes, Network::Udp).unwrap();
         let delivery = match &mut self.connection {
             Some(connection) => connection.handle(self.now, ecn, &packet),
             None => match self.listener.as_mut().unwrap().handle(self.now, super::pipe::PATH, ecn, &packet) {
                 Outcome::Accepted(connection, delivery) => {
-                    // What a cookie kept has a Response of its own number.
+                    // A connection restored from a cookie has a Response number that is not known yet.
                     if let (Decoded::Long(packet), None) = (packet, self.iss) {
                         self.iss = packet.body.ack();
                     }
@@ -220,7 +217,7 @@ impl Dialogue {
                     delivery
                 }
                 Outcome::Reply(out) => {
-                    self.said.push_back((self.now, show(&out.packet, self.iss.unwrap_or(out.packet.seq))));
+                    self.output.push_back((self.now, show(&out.packet, self.iss.unwrap_or(out.packet.seq))));
                     Delivery::Nothing
                 }
                 Outcome::Ignored(why) => Delivery::Dropped(why),
@@ -231,7 +228,7 @@ impl Dialogue {
     }
 }
 
-/// Type, number, acknowledgement, and what else the packet says.
+/// Formats type, number, acknowledgement and the other fields of a packet.
 fn show(packet: &Packet<'_>, iss: Seq48) -> String {
     let seq = packet.seq.distance_from(iss);
     let ack = packet.body.ack().map_or(String::new(), |ack| format!(" ({ack})"));
@@ -243,12 +240,12 @@ fn show(packet: &Packet<'_>, iss: Seq48) -> String {
     format!("{} {seq}{ack}{reset}{data}{options}", packet.kind())
 }
 
-/// Confirms of the CCIDs that a client asks for.
+/// Returns Confirms of the CCIDs that a client requests.
 pub fn confirms(options: &ConnectionOptions) -> Vec<u8> {
     let (send, receive) = (options.send_ccids[0], options.receive_ccids[0]);
     vec![35, 5, 1, send, send, 33, 5, 1, receive, receive]
 }
-/// A client's Mandatory Changes of the CCIDs to what a server uses.
+/// Returns a client's Mandatory Changes to the server's CCIDs.
 pub fn changes(options: &ConnectionOptions) -> Vec<u8> {
     vec![1, 32, 4, 1, options.receive_ccids[0], 1, 34, 4, 1, options.send_ccids[0]]
 }

@@ -1,4 +1,4 @@
-//! Two endpoints with their programs, and a network that loses, repeats and reorders.
+//! Two endpoints with their applications, and a network with losses, duplicates and reordering.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -19,11 +19,11 @@ pub const PORT: u16 = 5004;
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 
-/// From this UDP port of the client to the server.
+/// Returns the path from this UDP port of the client to the server.
 pub fn there(port: u16) -> Path {
     Path::Udp { local: ([192, 0, 2, 1], port).into(), remote: ([192, 0, 2, 2], 6511).into() }
 }
-/// The same at the other end.
+/// Returns the path from the view of the peer.
 pub fn back(path: Path) -> Path {
     match path {
         Path::Udp { local, remote } => Path::Udp { local: remote, remote: local },
@@ -32,10 +32,9 @@ pub fn back(path: Path) -> Path {
     }
 }
 
-/// A datagram that has gone.
 pub type Sent = (Path, Ecn, Vec<u8>);
 
-/// Datagrams that wait, and how often they were asked for.
+/// Queued datagrams, and how often they were polled.
 #[derive(Debug, Default)]
 pub struct Queue {
     pub waiting: VecDeque<Vec<u8>>,
@@ -58,13 +57,12 @@ impl From<Vec<Vec<u8>>> for Queue {
     }
 }
 
-/// An endpoint and what its program has heard.
+/// An endpoint, and what its application has received.
 #[derive(Debug)]
 pub struct End {
     pub endpoint: Endpoint<Queue>,
     pub delivered: Vec<(ConnectionHandle, Vec<u8>)>,
     pub events: Vec<(ConnectionHandle, Event)>,
-    /// All that went, before it was taken apart.
     pub sent: Vec<Transmit>,
     pub buffer: Vec<u8>,
 }
@@ -77,42 +75,39 @@ impl End {
     pub fn state(&self, handle: ConnectionHandle) -> Option<State> {
         self.endpoint.connection(handle).map(Connection::state)
     }
-    /// What a connection told its program.
-    pub fn told(&self, handle: ConnectionHandle) -> Vec<Event> {
+    pub fn events_of(&self, handle: ConnectionHandle) -> Vec<Event> {
         self.events.iter().filter(|(of, _)| *of == handle).map(|(_, event)| *event).collect()
     }
-    /// Those that a listener made, in order.
     pub fn accepted(&self) -> Vec<ConnectionHandle> {
         self.events.iter().filter(|(_, event)| *event == Event::Accepted).map(|(handle, _)| *handle).collect()
     }
-    pub fn hear(&mut self, now: Instant, path: Path, ecn: Ecn, bytes: &[u8]) -> Result<bool, Dropped> {
+    pub fn receive(&mut self, now: Instant, path: Path, ecn: Ecn, bytes: &[u8]) -> Result<bool, Dropped> {
         let datagram = self.endpoint.handle_datagram(now, path, ecn, bytes)?;
         self.delivered.extend(datagram.map(|Datagram { handle, data, .. }| (handle, data.to_vec())));
         Ok(datagram.is_some())
     }
-    /// The datagrams that are to go now.
     pub fn drain(&mut self, now: Instant) -> Vec<Sent> {
         let mut all = vec![];
         while let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.buffer) {
             self.sent.push(transmit);
             let segments = self.buffer[..transmit.len].chunks(transmit.segment_size);
             all.extend(segments.map(|bytes| (transmit.path, transmit.ecn, bytes.to_vec())));
-            assert!(all.len() < 100_000, "it talks without end");
+            assert!(all.len() < 100_000, "endless packets");
         }
         self.events.extend(std::iter::from_fn(|| self.endpoint.poll_event()));
         all
     }
 }
 
-/// When each copy of a packet arrives, if at all.
+/// Returns the delay of each copy of a packet; none if it is lost.
 pub type Fate = Box<dyn FnMut() -> Vec<Duration>>;
 
-/// Ten milliseconds each way.
+/// Delivers after ten milliseconds.
 pub fn perfect() -> Fate {
     Box::new(|| vec![Duration::from_millis(10)])
 }
 
-/// So many of a hundred packets are lost, come twice, and come up to 30 ms late.
+/// Loses, duplicates, and delays by up to 30 ms the given percentages of packets.
 pub fn bad(seed: u64, lost: u64, twice: u64, late: u64) -> Fate {
     let mut random = Random::new(seed, "path");
     Box::new(move || {
@@ -126,7 +121,7 @@ pub struct World {
     pub now: Instant,
     pub ends: [End; 2],
     pub fate: Fate,
-    under_way: BTreeMap<(Instant, u64), (usize, Sent)>,
+    in_flight: BTreeMap<(Instant, u64), (usize, Sent)>,
     sent: u64,
 }
 
@@ -135,7 +130,7 @@ impl World {
         let now = Instant::from_secs(1);
         let mut ends = [End::new(options, "client"), End::new(options, "server")];
         ends[SERVER].endpoint.listen(now, PORT, rules, &[SERVICE]).unwrap();
-        Self { now, ends, fate, under_way: BTreeMap::new(), sent: 0 }
+        Self { now, ends, fate, in_flight: BTreeMap::new(), sent: 0 }
     }
 
     pub fn connect(&mut self, path: Path, rules: &ConnectionOptions, outbox: impl Into<Queue>) -> ConnectionHandle {
@@ -155,27 +150,26 @@ impl World {
             for (path, ecn, bytes) in self.ends[end].drain(self.now) {
                 for delay in (self.fate)() {
                     self.sent += 1;
-                    self.under_way.insert((self.now + delay, self.sent), (1 - end, (back(path), ecn, bytes.clone())));
+                    self.in_flight.insert((self.now + delay, self.sent), (1 - end, (back(path), ecn, bytes.clone())));
                 }
             }
         }
     }
 
-    /// Runs for so long.
     pub fn run(&mut self, time: Duration) {
         let until = self.now + time;
         for steps in 0.. {
-            assert!(steps < 1_000_000, "it never rests");
+            assert!(steps < 1_000_000, "endless events");
             self.drain();
-            let arrival = self.under_way.keys().next().map(|(at, _)| *at);
+            let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
             let deadlines = [CLIENT, SERVER].map(|end| self.ends[end].endpoint.poll_timeout());
             let next = deadlines.into_iter().chain([arrival]).flatten().min();
             let Some(next) = next.filter(|at| *at <= until) else { break };
             self.now = self.now.max(next);
-            while let Some(entry) = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let (end, (path, ecn, bytes)) = entry.remove();
-                // What is dropped, and why, is the endpoint's business.
-                let _ = self.ends[end].hear(self.now, path, ecn, &bytes);
+                // Drops are decided by the endpoint.
+                let _ = self.ends[end].receive(self.now, path, ecn, &bytes);
             }
             for end in &mut self.ends {
                 if end.endpoint.poll_timeout().is_some_and(|at| at <= self.now) {

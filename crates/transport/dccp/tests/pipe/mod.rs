@@ -1,4 +1,4 @@
-//! Two ends of a connection, and what lies between them.
+//! Both endpoints of a connection, and the path between them.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -18,15 +18,15 @@ use std::net::Ipv4Addr;
 
 pub const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 pub const PORTS: Ports = Ports { local: 50000, remote: 5004 };
-/// Of the server's packets.
+/// Path of the server's packets.
 pub const PATH: Path = peer(1);
 
-/// To one of any number of hosts, 192.0.2.0 and up.
+/// Returns the path to a client, 192.0.2.0 and up.
 pub const fn peer(host: u32) -> Path {
     Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::from_bits(0xc000_0200 + host) }
 }
 
-/// The rules of the RFC with the one controller that needs no feedback, under an experimental CCID.
+/// Returns RFC 4340's options with a controller without feedback under an experimental CCID.
 pub fn options() -> ConnectionOptions {
     let none = ControllerOptions::None(NoneOptions {});
     ConnectionOptions {
@@ -37,18 +37,17 @@ pub fn options() -> ConnectionOptions {
     }
 }
 
-/// Datagrams that wait.
 #[derive(Debug, Default)]
 pub struct Queue(pub VecDeque<Vec<u8>>, Vec<u8>, pub Throws);
 
-/// What an outbox throws away when it is asked for a datagram.
+/// Datagrams that an outbox discards when polled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Throws {
     #[default]
     Nothing,
-    /// All that waits.
+    /// All queued datagrams.
     All,
-    /// All, and there is always more.
+    /// All queued datagrams, and the queue is never empty.
     Endlessly,
 }
 
@@ -70,7 +69,6 @@ impl Outbox for Queue {
     }
 }
 
-/// One end with its application.
 #[derive(Debug, Default)]
 pub struct End {
     pub connection: Option<Connection>,
@@ -85,10 +83,9 @@ impl End {
     }
 }
 
-/// What is said instead of a packet, if anything.
+/// Returns a replacement of a packet, if any.
 pub type Lie = fn(&Packet<'_>) -> Option<Vec<u8>>;
 
-/// What becomes of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     pub lost: bool,
@@ -96,20 +93,20 @@ pub struct Fate {
     pub delay: Duration,
 }
 
-/// A client, a server with its listener, and a path whose fate a function decides.
+/// A client, a server with its listener, and a path controlled by a function.
 pub struct Pipe<F> {
     pub now: Instant,
     pub client: End,
     pub server: End,
     pub listener: Listener,
     pub fate: F,
-    /// Every packet that was sent, as it would be shown, with the instant and who sent it.
+    /// Every packet sent, formatted, with its time and sender.
     pub log: Vec<String>,
-    /// What the server says instead of a packet, if anything.
+    /// Replaces packets of the server.
     pub lie: Lie,
-    /// Whether the path marks every packet that is capable of ECN.
+    /// Whether the path marks every ECN-capable packet.
     pub congested: bool,
-    under_way: BTreeMap<(Instant, u64), (bool, Ecn, Vec<u8>)>,
+    in_flight: BTreeMap<(Instant, u64), (bool, Ecn, Vec<u8>)>,
     sent: u64,
 }
 
@@ -117,7 +114,7 @@ pub fn addresses() -> Network {
     Network::Ip(Addresses::V4 { source: [192, 0, 2, 1].into(), destination: [192, 0, 2, 2].into() })
 }
 
-/// Ten milliseconds each way.
+/// Delivers after ten milliseconds.
 pub fn perfect(_: u64) -> Fate {
     Fate { lost: false, copies: 1, delay: Duration::from_millis(10) }
 }
@@ -135,7 +132,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
             log: Vec::new(),
             lie: |_| None,
             congested: false,
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             sent: 0,
         }
     }
@@ -151,16 +148,15 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         for copy in 0..fate.copies * u64::from(!fate.lost) {
             let at = self.now + fate.delay * (copy + 1);
             self.sent += 1;
-            self.under_way.insert((at, self.sent), (from_client, ecn, bytes.clone()));
+            self.in_flight.insert((at, self.sent), (from_client, ecn, bytes.clone()));
         }
         self.sent += 1;
     }
 
-    /// Sends what both ends have to send now.
     pub fn drain(&mut self) {
         for from_client in [true, false] {
             for packets in 0.. {
-                assert!(packets < 10_000, "it talks without end");
+                assert!(packets < 10_000, "endless packets");
                 let now = self.now;
                 let end = if from_client { &mut self.client } else { &mut self.server };
                 let End { connection: Some(connection), outbox, events, .. } = end else { break };
@@ -181,12 +177,12 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         }
     }
 
-    /// Goes on to the next thing that happens; false if nothing ever does, or not before `until`.
+    /// Advances to the next event. Returns false if there is none before `until`.
     pub fn step(&mut self, until: Instant) -> bool {
         self.drain();
         let timeouts =
             [&self.client, &self.server].map(|end| end.connection.as_ref().and_then(Connection::poll_timeout));
-        let arrival = self.under_way.keys().next().map(|(at, _)| *at);
+        let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
         let next = timeouts.into_iter().chain([arrival]).flatten().min();
         let Some(next) = next.filter(|at| *at <= until) else {
             self.now = self.now.max(until);
@@ -195,7 +191,7 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         assert!(next >= self.now || arrival != Some(next), "time does not go backwards");
         self.now = self.now.max(next);
         if arrival == Some(next) {
-            let (_, (from_client, ecn, bytes)) = self.under_way.pop_first().unwrap();
+            let (_, (from_client, ecn, bytes)) = self.in_flight.pop_first().unwrap();
             self.arrive(from_client, ecn, &bytes);
         }
         for end in [&mut self.client, &mut self.server] {
@@ -239,20 +235,18 @@ impl<F: FnMut(u64) -> Fate> Pipe<F> {
         }
     }
 
-    /// Both ends sleep for so long, with what is under way between them.
     pub fn sleep(&mut self, time: Duration) {
         self.now += time;
-        let under_way = std::mem::take(&mut self.under_way).into_iter();
-        self.under_way = under_way.map(|((at, n), packet)| ((at + time, n), packet)).collect();
+        let in_flight = std::mem::take(&mut self.in_flight).into_iter();
+        self.in_flight = in_flight.map(|((at, n), packet)| ((at + time, n), packet)).collect();
     }
 
-    /// Runs for so long.
     pub fn run(&mut self, time: Duration) {
         let until = self.now + time;
         let mut steps = 0;
         while self.step(until) {
             steps += 1;
-            assert!(steps < 1_000_000, "it never rests");
+            assert!(steps < 1_000_000, "endless events");
         }
     }
 }
