@@ -38,8 +38,8 @@ fn moments(sizes: &[f64]) -> (f64, f64) {
 /// sqrt(n), that of the deviation s / sqrt(2 n): for 18 000 frames with motion 7.5 and 5.3 B, for 6000 without 6.1 and
 /// 4.3 B; four of each are allowed. Frames have at least 1 B. With motion, this limit is 4.4 deviations away and has no
 /// effect. Without motion, it is z = -1074 / 475 = -2.261 away, with phi = 0.03095 and Phi = 0.01188 (tables). Redraws
-/// raise the mean by 475 x 0.03095 / 0.98812 = 14.9 B and reduce the variance to 475^2 x (1 - 2.261 x 0.03132
-/// - 0.03132^2), a deviation of 457.6 B.
+/// raise the mean by 475 x 0.03095 / 0.98812 = 14.9 B and reduce the variance to 475^2 x (1 - 2.261 x 0.03132 -
+/// 0.03132^2), a deviation of 457.6 B.
 #[test]
 fn frame_sizes_have_the_distribution_of_the_paper() {
     let [motion, still] = frames(&ConferenceOptions::preset(Dialect::Rfc));

@@ -100,8 +100,8 @@ fn a_loss_doubles_the_gap_once() {
     assert!((sender.gap_s - 0.8).abs() < 1e-12);
 }
 
-/// rap.cc, `UpdateTimeValues`, by hand: samples of 100 and 140 ms give SRTT = 120 ms, VAR = 20 ms, timeout = 1.2 x 120
-/// + 4 x 20 = 224 ms. The packet that detects the loss waits for the new gap of 200 ms.
+/// rap.cc, `UpdateTimeValues`, by hand: samples of 100 and 140 ms give SRTT = 120 ms, VAR = 20 ms, timeout = 1.2 x 120 +
+/// 4 x 20 = 224 ms. The packet that detects the loss waits for the new gap of 200 ms.
 #[test]
 fn timeouts_are_detected_when_a_packet_is_due() {
     let mut sender = established(Dialect::Rfc);

@@ -305,8 +305,8 @@ mod tests {
     }
 
     /// ns-2's `mult_factor_`. Eight intervals of 100 and an open one of 250: DF = 2 * 100 / 250 = 0.8. It closes at
-    /// 300, whose factor is 2/3. The closed ones weigh 1 and 5 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2), so the mean is (300
-    /// + 5 * 0.8 * 100) / (1 + 5 * 0.8) = 140, or (300 + 5 * 2/3 * 100) / (1 + 5 * 2/3) = 1900 / 13. A further interval
+    /// 300, whose factor is 2/3. The closed ones weigh 1 and 5 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2), so the mean is
+    /// (300 + 5 * 0.8 * 100) / (1 + 5 * 0.8) = 140, or (300 + 5 * 2/3 * 100) / (1 + 5 * 2/3) = 1900 / 13. A further interval
     /// of 200 does not discount older ones: (200 + 300 + 4 * 0.8 * 100) / (2 + 4 * 0.8) = 820 / 5.2; nor by its length,
     /// since 200 is below twice their mean.
     #[test]
