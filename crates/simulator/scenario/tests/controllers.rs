@@ -68,7 +68,7 @@ fn what_is_wrong_within_is_named_with_its_place() {
         ),
         (
             r#"{ kind = "tcp-like", controller = { expert = { slow_start_packets = 0 } } }"#,
-            r"10:81: flow[0].transport.controller.expert.slow_start_packets: 0 packets would open the window",
+            r"10:81: flow[0].transport.controller.expert.slow_start_packets: 0 is out of range; expected 1 or more",
         ),
         (r#"{ kind = "tcp-like", controller = 7 }"#, r"10:47: flow[0].transport.controller: "),
         (r#"{ kind = "none" }"#, r#"unknown transport "none""#),
