@@ -41,7 +41,7 @@ impl OneWayDelay {
 /// use headway_rate::ClockTracker;
 /// use headway_units::{Duration, Instant};
 ///
-/// The sender's clock is 7 s slow, the path takes 30 ms in each direction, and the second packet 5 ms more.
+/// // The sender's clock is 7 s slow, the path takes 30 ms in each direction, and the second packet 5 ms more.
 /// let mut tracker = ClockTracker::new(Duration::from_micros(10));
 /// let ms = Instant::from_millis;
 /// tracker.on_packet(ms(8030), ms(1000), Some(Duration::from_millis(60)));
