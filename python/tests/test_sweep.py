@@ -167,7 +167,7 @@ def test_precision_must_be_a_share(precision, tmp_path):
 
 def test_duplicate_runs_are_refused(tmp_path):
     for vary, seeds, message in [
-        ({}, [1, 2, 1], "seed 1 stands here twice"),
+        ({}, [1, 2, 1], "seed 1 is listed twice"),
         ({"link[0].rate": ["1Mbps", "1000kbps"]}, 2, "same value twice"),
         ({"seed": [1, 2]}, 2, "leave one of the two out"),
     ]:

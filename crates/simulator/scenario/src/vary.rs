@@ -128,10 +128,11 @@ impl Varied {
             let mut seen = BTreeSet::new();
             rows.into_iter().find(|row| !seen.insert(row.clone()))
         };
-        if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(labels(seeds))) {
+        let shown_seeds = |seeds: &Vec<Arc<Value>>| seeds.iter().map(|seed| shown(seed)).collect();
+        if let Some(seed) = self.seeds.as_ref().and_then(|seeds| twin(shown_seeds(seeds))) {
             let first = self.seeds.iter().flatten().next();
             first.iter().for_each(|seed| reader.problems.set_argument(&seed.origin));
-            reader.wrong(&vary(), format!("seed {seed} stands here twice: each is run once"));
+            reader.wrong(&vary(), format!("seed {seed} is listed twice: each seed is run once"));
         }
         for axis in &self.axes {
             let mut rows = vec![String::new(); axis.count()];

@@ -296,6 +296,8 @@ fn what_is_wrong_in_vary_is_told_in_its_line() {
         ("\"link[3].rate\" = [\"1Mbps\"]", "vary.toml:18:1: vary: there is no link[3]"),
         ("seed = 1", "vary: seed varies over an array of one or more values"),
         ("seed = []", "vary: seed varies over an array"),
+        ("seed = [1, 2, 1]", "vary: seed 1 is listed twice: each seed is run once"),
+        ("\"link[0].rate\" = [\"1Mbps\", \"1000kbps\"]", "link[0].rate has the same value twice"),
         ("link.rate = [1]", "vary: put the whole key in quotes"),
         ("\"vary.seed\" = [1]", "vary: [vary] cannot vary itself"),
         ("\"a b\" = [1]", "vary: \"a b\" is not a key"),
