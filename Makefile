@@ -4,7 +4,7 @@ CARGO = cargo
 DEMO = out/demo
 HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
-.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs pictures papers clean
+.PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
 ## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
 demo: toolchain
@@ -83,6 +83,10 @@ fuzz:
 ## The book, as HTML in docs/book; needs `cargo install mdbook`.
 docs:
 	mdbook build docs
+
+## Reports expressions that docs/lint/prh.yml lists, and long lines of Markdown; needs npm.
+prose:
+	cd docs/lint && npm ci --silent --prefer-offline && node lint.mjs
 
 ## Draws the pictures of README and docs again; needs what `make viewer` needs, Chromium and pdftocairo (Debian: poppler-utils).
 pictures: viewer demo

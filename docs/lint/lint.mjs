@@ -1,5 +1,6 @@
 // Lints Markdown, comments in Rust and Python, and the help of every command with textlint.
-// usage: node lint.mjs [PATH_PREFIX...]   with HEADWAY=PROGRAM for the help texts
+// usage: node lint.mjs [PATH_PREFIX]...
+// With HEADWAY=PROGRAM it also reads the help texts. Needs `npm ci` in this folder.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,14 +21,15 @@ function comments(text, marker) {
     .join("\n");
 }
 
-/** Lines of Markdown that are longer than COLUMNS: not tables, code, links and pictures. */
+/** Returns the lines of Markdown that are longer than COLUMNS without the targets of links. Tables, code and markers may be longer. */
 function longLines(text) {
   const found = [];
   let code = false;
   text.split("\n").forEach((line, index) => {
     if (line.trimStart().startsWith("```")) code = !code;
-    const free = code || line.trimStart().startsWith("|") || /https?:\/\/|\]\([^)]*\)|^\s*\[[^\]]*\]:|<!--/.test(line);
-    if (!free && [...line].length > COLUMNS) found.push({ line: index + 1, column: COLUMNS + 1, message: `more than ${COLUMNS} columns` });
+    const isFree = code || line.trimStart().startsWith("|") || line.includes("<!--");
+    const text = line.replace(/\]\([^)]*\)/g, "]").replace(/https?:\/\/\S+/g, "");
+    if (!isFree && [...text].length > COLUMNS) found.push({ line: index + 1, column: COLUMNS + 1, message: `more than ${COLUMNS} columns` });
   });
   return found;
 }
@@ -47,7 +49,8 @@ function helpTexts(program) {
 
 const prefixes = process.argv.slice(2);
 const listed = execFileSync("git", ["ls-files", "-z", "*.md", "*.rs", "*.py", "*.toml"], { cwd: root, encoding: "utf8" });
-const files = listed.split("\0").filter((file) => file && prefixes.some((prefix) => file.startsWith(prefix)) !== (prefixes.length > 0 ? false : true));
+const isChosen = (file) => prefixes.length === 0 || prefixes.some((prefix) => file.startsWith(prefix));
+const files = listed.split("\0").filter((file) => file && isChosen(file));
 const texts = files.map((file) => {
   const text = readFileSync(join(root, file), "utf8");
   if (file.endsWith(".md")) return [file, text, longLines(text)];
