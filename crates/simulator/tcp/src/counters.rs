@@ -1,21 +1,21 @@
-//! What a sender has counted.
+//! Counters of a sender.
 
 use std::ops::AddAssign;
 
-/// What a sender has counted.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets sent: the SYN, data and retransmissions.
+    /// Packets sent: SYN, data and retransmissions.
     pub sent: u64,
-    /// Of these, numbers that had been sent before.
+    /// Packets sent with a sequence number that was sent before.
     pub retransmitted: u64,
     /// Retransmission timeouts with data in flight.
     pub timeouts: u64,
-    /// Fast retransmits, each with its recovery.
+    /// Fast retransmits, each of which starts a recovery.
     pub fast_recoveries: u64,
-    /// Reductions because of ECN.
+    /// Window reductions caused by ECN.
     pub ecn_reductions: u64,
-    /// Acknowledgements taken in.
+    /// Acknowledgements processed.
     pub acks: u64,
 }
 

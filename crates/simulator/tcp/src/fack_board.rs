@@ -1,24 +1,25 @@
-//! What Linux 2.6's sender knows of each segment, as ns-2's Agent/TCP/Linux has it (ns-2.35 tcp/scoreboard1.cc).
+//! The per-segment scoreboard of Linux 2.6 as implemented by ns-2's Agent/TCP/Linux (ns-2.35 tcp/scoreboard1.cc).
 //!
 //! ```text
-//! fack:  the highest segment that a block ever reported; all below it is in runs of segments with one mark each
-//! lost:  in flight, and four below fack or more
-//!        resent, and fack is where new data began when it was sent, or four resent after it have arrived before a fifth
+//! fack:  the highest segment that any block reported; runs of equally marked segments cover all segments up to it
+//! lost:  in flight, and at least four below fack
+//!        resent, and either fack passed the first new segment after it or its fifth successor was received
 //! ```
-//! One pass over the runs, up to the last block's if nothing has changed beyond it: what it does not reach it marks another time.
+//! Each acknowledgement makes one pass over the runs, up to the last block unless something changed beyond it. Losses
+//! after the end of the pass are found by a later acknowledgement.
 
 use crate::segment::Segment;
 
-/// `dupack_threshold + 1` of `UpdateScoreBoard`: segments above that make one lost.
+/// `dupack_threshold + 1` of `UpdateScoreBoard`: number of higher segments that make a segment lost.
 const REORDERING: u64 = 4;
 
-/// What happened to the segments of a run (`SKB_FLAG_*`).
+/// State of the segments of a run (`SKB_FLAG_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     InFlight,
     Sacked,
     Lost,
-    /// One segment, sent again as retransmission `order`, when `next` was to be sent next.
+    /// One segment, resent as retransmission number `order` when `next` was the next new segment.
     Resent {
         next: u64,
         order: i64,
@@ -33,12 +34,12 @@ struct Run {
     mark: Mark,
 }
 
-/// What an acknowledgement has shown (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`, `FLAG_UNSURE_TSTAMP`).
+/// Changes reported by an acknowledgement (`FLAG_DATA_SACKED`, `FLAG_DATA_LOST`, `FLAG_UNSURE_TSTAMP`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct Changes {
     pub(crate) sacked: bool,
     pub(crate) lost: bool,
-    /// It covers a segment that was sent again, so that it measures no round trip for the growth.
+    /// Whether it covers a resent segment; then its round-trip sample is not used for window growth.
     pub(crate) resent: bool,
 }
 
@@ -48,12 +49,12 @@ pub(crate) struct FackBoard {
     runs: Vec<Run>,
     /// One past `fack_`.
     highest: u64,
-    /// Where the search for what is to be resent begins (`nxt_to_retrx_`).
+    /// Start of the search for the next segment to resend (`nxt_to_retrx_`).
     cursor: Option<u64>,
-    /// The next retransmission's number, and that of the last that has arrived (`rtx_id_`, `acked_rtx_id_`).
+    /// Number of the next retransmission, and of the latest retransmission received (`rtx_id_`, `acked_rtx_id_`).
     order: i64,
     arrived: i64,
-    /// `fack_out_`, `sack_out_`.
+    /// Segments lost and segments SACKed (`fack_out_`, `sack_out_`).
     lost: u64,
     sacked: u64,
 }
@@ -66,8 +67,8 @@ impl FackBoard {
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
-    /// Segments that are not in the network: received, or lost and not resent.
-    pub(crate) fn gone(&self) -> u64 {
+    /// Returns the number of segments that left the network: received, or lost and not resent.
+    pub(crate) fn left_network(&self) -> u64 {
         self.lost + self.sacked
     }
 
@@ -77,13 +78,13 @@ impl FackBoard {
         (self.highest, self.cursor, self.order, self.arrived, self.lost, self.sacked) = (0, None, 0, -1, 0, 0);
     }
 
-    /// The lowest lost segment from the cursor on (`GetNextRetran`).
+    /// Returns the lowest lost segment from the cursor on (`GetNextRetran`).
     pub(crate) fn next_lost(&self) -> Option<u64> {
         let from = self.cursor?;
         self.runs.iter().find(|run| run.end > from && run.mark == Mark::Lost).map(|run| run.start)
     }
 
-    /// That segment is sent again, with `next` to be sent next (`MarkRetran`).
+    /// Marks the next lost segment as resent, where `next` is the next new segment (`MarkRetran`).
     pub(crate) fn resend(&mut self, next: u64) {
         let Some(index) = self.next_lost().and_then(|lost| self.runs.iter().position(|run| run.start == lost)) else {
             return;
@@ -94,7 +95,7 @@ impl FackBoard {
         self.count();
     }
 
-    /// The timer ran out: what was not received is lost (`MarkLoss`).
+    /// Marks all segments lost except SACKed ones, after a timeout (`MarkLoss`).
     pub(crate) fn lose_all(&mut self, una: u64, next: u64) {
         let known = self.runs.last().map_or(una, |run| run.end);
         if known < next {
@@ -117,16 +118,16 @@ impl FackBoard {
         self.count();
     }
 
-    /// Takes in an acknowledgement, `ack.seq` being the first that is missing (`UpdateScoreBoard`). Blocks that make no sense, above
-    /// what was sent, are ignored.
-    pub(crate) fn update(&mut self, max: u64, ack: &Segment) -> News {
+    /// Processes an acknowledgement whose `seq` is the first missing segment (`UpdateScoreBoard`). Ignores invalid
+    /// blocks and blocks above the highest segment sent.
+    pub(crate) fn update(&mut self, max: u64, ack: &Segment) -> Changes {
         let una = ack.seq;
-        let (mut thorough, resent) = self.forget_below(una);
+        let (mut full_pass, resent) = self.remove_below(una);
         if self.runs.is_empty() {
             self.clear();
-            thorough = false;
+            full_pass = false;
         }
-        // A block may begin at the last segment acknowledged, or it is old.
+        // A block may begin one below `una`; older ones are ignored.
         let mut blocks: Vec<_> = ack
             .sack
             .iter(una)
@@ -137,25 +138,26 @@ impl FackBoard {
             && self.highest < last.end
         {
             self.highest = last.end;
-            thorough = true;
+            full_pass = true;
         }
-        if blocks.is_empty() && !thorough {
+        if blocks.is_empty() && !full_pass {
             self.count();
-            return News { resent, ..News::default() };
+            return Changes { resent, ..Changes::default() };
         }
         if self.runs.is_empty() && una < self.highest {
             self.runs.push(Run { start: una, end: self.highest, mark: Mark::InFlight });
         }
-        let news = self.mark(&blocks, thorough);
+        let changes = self.mark(&blocks, full_pass);
         self.count();
-        News { resent, ..news }
+        Changes { resent, ..changes }
     }
 
-    /// `CleanRtxQueue`; returns whether a retransmission later than all others has arrived, and whether any has.
-    fn forget_below(&mut self, una: u64) -> (bool, bool) {
+    /// Removes acknowledged runs (`CleanRtxQueue`). Returns whether a newer retransmission than any before was
+    /// received, and whether any retransmission was.
+    fn remove_below(&mut self, una: u64) -> (bool, bool) {
         let (mut later, mut resent) = (false, false);
-        let gone = self.runs.partition_point(|run| run.end <= una);
-        for run in self.runs.drain(..gone) {
+        let count = self.runs.partition_point(|run| run.end <= una);
+        for run in self.runs.drain(..count) {
             if let Mark::Resent { order, .. } = run.mark {
                 resent = true;
                 if order > self.arrived {
@@ -169,12 +171,11 @@ impl FackBoard {
         (later, resent)
     }
 
-    /// The pass over the runs.
-    fn mark(&mut self, blocks: &[std::ops::Range<u64>], mut thorough: bool) -> News {
-        let mut news = News::default();
+    fn mark(&mut self, blocks: &[std::ops::Range<u64>], mut full_pass: bool) -> Changes {
+        let mut changes = Changes::default();
         let (mut index, mut block) = (0, 0);
         self.cursor = None;
-        while index < self.runs.len() && (block < blocks.len() || thorough) {
+        while index < self.runs.len() && (block < blocks.len() || full_pass) {
             let Run { start, end, mark } = self.runs[index];
             if mark != Mark::Sacked {
                 while blocks.get(block).is_some_and(|block| block.end <= start) {
@@ -185,16 +186,16 @@ impl FackBoard {
                     Some(block) if block.start <= start => {
                         self.split(index, block.end);
                         if let Mark::Resent { order, .. } = mark {
-                            (self.arrived, thorough) = (order, true);
+                            (self.arrived, full_pass) = (order, true);
                         }
                         self.runs[index].mark = Mark::Sacked;
-                        news.sacked = true;
+                        changes.sacked = true;
                     }
                     _ => {
                         if let Some(block) = near {
                             self.split(index, block.start);
                         }
-                        news.lost |= self.judge(index);
+                        changes.lost |= self.mark_if_lost(index);
                     }
                 }
             }
@@ -206,11 +207,11 @@ impl FackBoard {
                 self.runs.push(Run { start: last.end, end: self.highest, mark: Mark::InFlight });
             }
         }
-        news
+        changes
     }
 
-    /// Whether the run, or its lower part, has become lost.
-    fn judge(&mut self, index: usize) -> bool {
+    /// Marks the run, or its lower part, as lost if it is. Returns whether the mark is new.
+    fn mark_if_lost(&mut self, index: usize) -> bool {
         let Run { start, mark, .. } = self.runs[index];
         let lost = match mark {
             Mark::Sacked => return false,
@@ -235,7 +236,7 @@ impl FackBoard {
         lost
     }
 
-    /// Cuts a run at `at`, if that is within it.
+    /// Splits a run at `at`, if that is inside it.
     fn split(&mut self, index: usize, at: u64) {
         let run = self.runs[index];
         if run.start < at && at < run.end {
@@ -244,7 +245,7 @@ impl FackBoard {
         }
     }
 
-    /// Joins a run with that before it if they are marked alike; answers which it is in.
+    /// Merges a run with its predecessor if both have the same mark. Returns its index.
     fn join_with_before(&mut self, index: usize) -> usize {
         let mark = self.runs[index].mark;
         if index == 0 || matches!(mark, Mark::Resent { .. }) || self.runs[index - 1].mark != mark {
@@ -267,16 +268,16 @@ mod tests {
     use crate::segment::ack;
     use proptest::prelude::*;
 
-    /// What an acknowledgement tells, how many segments are not in the network, and what is to be resent.
+    /// Returns whether segments were SACKed and lost, how many left the network, and the next segment to resend.
     fn after(board: &mut FackBoard, seq: u64, blocks: &[(u64, u64)]) -> (bool, bool, u64, Option<u64>) {
-        let News { sacked, lost, .. } = board.update(100, &ack(seq, blocks));
-        (sacked, lost, board.gone(), board.next_lost())
+        let Changes { sacked, lost, .. } = board.update(100, &ack(seq, blocks));
+        (sacked, lost, board.left_network(), board.next_lost())
     }
 
-    /// `UpdateScoreBoard`: 10 is lost when 14 has arrived, whatever of 11 to 13 has. The second hole is lost when 17 has, and a number that moves
-    /// on takes it along.
+    /// `UpdateScoreBoard`: segment 10 is lost once 14 is received, independent of 11 to 13. A second hole is lost once
+    /// 17 is received. A cumulative acknowledgement removes the runs below it.
     #[test]
-    fn four_segments_below_the_highest_block_is_lost() {
+    fn a_segment_four_below_the_highest_block_is_lost() {
         let mut board = FackBoard::new();
         assert_eq!(after(&mut board, 10, &[(11, 12)]), (true, false, 1, None));
         assert_eq!(after(&mut board, 10, &[(11, 14)]), (true, false, 3, None));
@@ -290,25 +291,26 @@ mod tests {
         assert!(board.is_empty());
     }
 
-    /// `MarkRetran`: what is sent again is in the network, and lost once more when a block has what was new behind it.
+    /// `MarkRetran`: a resent segment is in the network again. It is lost again when a block reports data first sent
+    /// after it.
     #[test]
     fn a_retransmission_is_lost_when_later_data_has_arrived() {
         let mut board = FackBoard::new();
         after(&mut board, 10, &[(12, 16)]);
-        assert_eq!((board.gone(), board.next_lost()), (6, Some(10)));
+        assert_eq!((board.left_network(), board.next_lost()), (6, Some(10)));
         board.resend(20);
-        assert_eq!((board.gone(), board.next_lost()), (5, Some(11)));
+        assert_eq!((board.left_network(), board.next_lost()), (5, Some(11)));
         board.resend(21);
-        assert_eq!((board.gone(), board.next_lost()), (4, None));
+        assert_eq!((board.left_network(), board.next_lost()), (4, None));
         assert_eq!(after(&mut board, 10, &[(12, 20)]), (true, false, 8, None));
         assert_eq!(after(&mut board, 10, &[(12, 21)]), (true, true, 10, Some(10)));
         assert_eq!(after(&mut board, 10, &[(12, 22)]), (true, true, 12, Some(10)));
     }
 
-    /// The same when the fifth retransmission after it has arrived (`acked_rtx_id_`); the pass that hears of that finds it at the next
-    /// acknowledgement, for it comes by the lost one first.
+    /// A retransmission is also lost when its fifth successor was received (`acked_rtx_id_`). The pass has already
+    /// visited it then, so the next acknowledgement reports the loss.
     #[test]
-    fn a_retransmission_is_lost_when_the_fifth_behind_it_has_arrived() {
+    fn a_retransmission_is_lost_when_its_fifth_successor_has_arrived() {
         let mut board = FackBoard::new();
         after(&mut board, 10, &[(19, 20)]);
         for hole in 10..16 {
@@ -320,26 +322,26 @@ mod tests {
         assert_eq!(after(&mut board, 10, &[(14, 16), (19, 20)]), (false, true, 4, Some(10)));
     }
 
-    /// `MarkLoss`: after a timeout all is lost but what was received; what was resent is, too.
+    /// `MarkLoss`: a timeout marks everything lost except SACKed segments, including resent segments.
     #[test]
-    fn a_timeout_loses_all_but_what_was_received() {
+    fn a_timeout_marks_all_but_sacked_segments_lost() {
         let mut board = FackBoard::new();
         board.lose_all(10, 14);
-        assert_eq!((board.gone(), board.next_lost()), (4, Some(10)));
+        assert_eq!((board.left_network(), board.next_lost()), (4, Some(10)));
         board.clear();
         after(&mut board, 10, &[(12, 16)]);
         board.resend(20);
         board.lose_all(10, 20);
-        assert_eq!((board.gone(), board.next_lost()), (10, Some(10)));
+        assert_eq!((board.left_network(), board.next_lost()), (10, Some(10)));
         for hole in [10, 11, 16, 17, 18, 19] {
             assert_eq!(board.next_lost(), Some(hole));
             board.resend(20);
         }
-        assert_eq!((board.gone(), board.next_lost()), (4, None));
+        assert_eq!((board.left_network(), board.next_lost()), (4, None));
     }
 
     proptest! {
-        /// Whatever is told: runs stand side by side from the first missing segment on, and no more than was sent is gone.
+        /// For any input, runs are contiguous from `una` on, and no more segments left the network than were sent.
         #[test]
         fn the_runs_have_no_gaps(
             steps in prop::collection::vec((0u64..4, prop::collection::vec((0u64..30, 0u64..9), 0..4), 0u8..6), 1..60),
@@ -359,7 +361,7 @@ mod tests {
                 prop_assert!(board.runs.first().is_none_or(|run| run.start == una));
                 prop_assert!(board.runs.iter().all(|run| run.start < run.end && run.end <= next));
                 prop_assert!(board.runs.windows(2).all(|pair| pair[0].end == pair[1].start));
-                prop_assert!(board.gone() <= next - una);
+                prop_assert!(board.left_network() <= next - una);
                 prop_assert!(board.next_lost().is_none_or(|lost| una <= lost && lost < next));
             }
         }

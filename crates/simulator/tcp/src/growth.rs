@@ -1,4 +1,4 @@
-//! What window growths have in common.
+//! The interface of window growths, and shared steps.
 
 use crate::options::{AckCounting, Increase, Rules};
 use crate::segment::Segment;
@@ -18,72 +18,70 @@ impl Window {
     }
 }
 
-/// What an acknowledgement of new data tells.
+/// Information about an acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     pub(crate) now: Instant,
-    /// Segments newly acknowledged, one at least.
+    /// Newly acknowledged segments, at least 1.
     pub(crate) segments: u64,
-    /// The number that is waited for now, and one past the highest sent.
+    /// First unacknowledged segment, and one past the highest segment sent.
     pub(crate) una: u64,
     pub(crate) max: u64,
-    /// The round trip of the segment that was answered, if it can be told.
+    /// Round-trip sample, if the acknowledgement gives one.
     pub(crate) rtt: Option<Duration>,
-    /// Zero before the first sample.
+    /// Smoothed round-trip time; zero before the first sample.
     pub(crate) srtt: Duration,
 }
 
-/// How a window opens, and what a loss leaves of it.
+/// Window growth: how the window opens and how a loss reduces it.
 pub(crate) trait Growth {
-    /// The options that only this growth has.
+    /// Options of this growth only.
     type Options;
 
-    /// What this growth asks for beyond the dialect.
+    /// Applies the options that this growth requires on top of the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
 
-    /// Checks the options that only this growth has.
-    ///
-    /// # Errors
-    ///
-    /// The first wrong option.
+    /// Checks the options of this growth and returns the first invalid one.
     fn check(_rules: &Rules, _options: &Self::Options) -> Result<(), OptionError> {
         Ok(())
     }
 
     fn new(rules: &Rules, options: &Self::Options) -> Self;
 
-    /// Sees every acknowledgement before anything is made of it, duplicates too. `una` is the number that was waited for before it,
-    /// `max` one past the highest sent.
+    /// Observes every acknowledgement before it is processed, including duplicates. `una` is the first unacknowledged
+    /// segment before it, `max` one past the highest segment sent.
     fn observe(&mut self, _now: Instant, _una: u64, _max: u64, _ack: &Segment) {}
 
-    /// Sees every acknowledgement of the `fack` recovery once its number and its round trip are taken in, duplicates too; `fine`: it is new,
-    /// and nothing is wrong (CA_EVENT_FAST_ACK and CA_EVENT_SLOW_ACK of Linux 2.6).
+    /// Observes every acknowledgement of the `fack` recovery after its number and round trip are processed, including
+    /// duplicates. `fine`: it is new and reports no problem (CA_EVENT_FAST_ACK and CA_EVENT_SLOW_ACK of Linux 2.6).
     fn acknowledged(&mut self, _acked: Acked, _fine: bool) {}
 
     /// Opens the window.
     fn grow(&mut self, window: &mut Window, acked: Acked);
 
-    /// Sees an acknowledgement that may not open the window: in recovery, or when the application is the limit.
+    /// Handles an acknowledgement that must not open the window: in recovery, or when limited by the application.
     fn hold(&mut self, _acked: Acked) {}
 
     /// Is notified that the application or the receiver left a part of the window unused.
     fn application_limited(&mut self, _now: Instant) {}
 
-    /// What remains of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`; `cut` says what told of it.
+    /// Returns the reduced value of `base` (cwnd or FlightSize) after a loss or mark in a window of `cwnd`. `cut` is
+    /// the cause.
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64;
 
-    /// What cwnd, which was `cwnd`, becomes where [`Growth::decrease`] left `reduced`, unless a timeout closes it.
+    /// Returns cwnd after a reduction from `cwnd`, where [`Growth::decrease`] returned `reduced`. Not used after
+    /// timeouts.
     fn settle(&self, _cwnd: f64, reduced: f64) -> f64 {
         reduced
     }
 
-    /// SACK's recovery is over.
+    /// Is notified that a SACK recovery ended.
     fn recovered(&mut self, _window: &mut Window) {}
 
-    /// The retransmission timer ran out.
+    /// Is notified that the retransmission timer expired.
     fn timed_out(&mut self) {}
 
-    /// Sending goes on after `silence` without anything in flight.
+    /// Is notified that sending resumes after `silence` with nothing in flight.
     fn resumed(&mut self, _silence: Duration) {}
 
     /// Returns the ECN codepoint of data.
@@ -92,15 +90,15 @@ pub(crate) trait Growth {
     }
 }
 
-/// Slow start and the step from a number of acknowledged segments to an increase: shared by all growths.
+/// Slow start and the increase for a number of acknowledged segments, shared by all growths.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     counting: AckCounting,
     limit: u32,
     increase: Increase,
-    /// Segments counted towards the next whole one.
+    /// Acknowledged segments counted towards the next whole increment.
     counted: f64,
-    /// Slow start goes over segments that may have arrived before a timeout.
+    /// Whether slow start may cover segments received before a timeout.
     after_timeout: bool,
 }
 
@@ -115,8 +113,8 @@ impl Step {
         }
     }
 
-    /// Opens by one a segment (RFC 3465 section 2.2) or acknowledgement in slow start; answers how many segments are
-    /// left for congestion avoidance.
+    /// Opens the window by one per segment (RFC 3465 section 2.2) or per acknowledgement in slow start. Returns the
+    /// segments left for congestion avoidance.
     pub(crate) fn slow_start(&mut self, window: &mut Window, segments: u64) -> f64 {
         if self.counting == AckCounting::Acks {
             if window.in_slow_start() {
@@ -128,7 +126,7 @@ impl Step {
         if !window.in_slow_start() {
             return segments as f64;
         }
-        // RFC 3465 section 2.3: after a timeout one acknowledgement may cover what arrived long before.
+        // RFC 3465 section 2.3: after a timeout, one acknowledgement may cover segments received much earlier.
         let limit = if self.after_timeout && self.limit < u32::MAX { 1 } else { self.limit };
         let offered = segments.min(u64::from(limit)) as f64;
         let taken = offered.min(window.ssthresh - window.cwnd);
@@ -136,7 +134,7 @@ impl Step {
         offered - taken
     }
 
-    /// Opens by `segments / per_segment`: at once, or when `per_segment` have been counted.
+    /// Opens the window by `segments / per_segment`, immediately or once `per_segment` segments are counted.
     pub(crate) fn avoid(&mut self, window: &mut Window, segments: f64, per_segment: f64) {
         match self.increase {
             Increase::Fractional => window.cwnd += segments / per_segment,
@@ -144,7 +142,7 @@ impl Step {
                 self.counted += segments;
                 if self.counted >= per_segment {
                     let whole = (self.counted / per_segment).floor();
-                    // Counters count whole segments: what is left of one is not carried over.
+                    // Counters count whole segments; fractions are not carried over.
                     self.counted = (self.counted - whole * per_segment).floor();
                     window.cwnd += whole;
                 }
@@ -152,7 +150,7 @@ impl Step {
         }
     }
 
-    /// `window` as this way of increasing would show it.
+    /// Returns `window`, rounded down if the window increases in whole segments.
     pub(crate) fn whole_if_counted(&self, window: f64) -> f64 {
         match self.increase {
             Increase::Fractional => window,
@@ -160,8 +158,8 @@ impl Step {
         }
     }
 
-    /// A window on a curve around `plateau`; counted in whole segments, what is left to the plateau is rounded towards
-    /// it, as Linux's integers do, which shortens the approach.
+    /// Returns a window on a curve around `plateau`. With whole segments, the distance to the plateau is rounded down
+    /// as by Linux's integers, which shortens the approach.
     pub(crate) fn towards(&self, window: f64, plateau: f64) -> f64 {
         match self.increase {
             Increase::Fractional => window,
@@ -170,7 +168,7 @@ impl Step {
         }
     }
 
-    /// The window was reduced.
+    /// Resets the counter after a reduction.
     pub(crate) fn reset(&mut self, by_timeout: bool) {
         self.counted = 0.0;
         self.after_timeout = by_timeout;

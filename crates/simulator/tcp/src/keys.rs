@@ -1,4 +1,4 @@
-//! How options are declared, read, written and described: in the table of a transport, and in the table `expert` within it.
+//! Declaration, parsing, serialization and schema of options, in the table of a transport and its subtable `expert`.
 
 use headway_units::Dialect;
 use schemars::{Schema, SchemaGenerator};
@@ -6,12 +6,12 @@ use serde::de::value::{Error as NoValue, UnitDeserializer};
 use serde::de::{Deserialize, MapAccess};
 use serde_json::{Map, Value};
 
-/// The table that a key is in.
+/// Table that contains a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
-    /// The transport's.
+    /// Table of the transport.
     Usual,
-    /// That of the keys that only presets set, within the transport's.
+    /// Subtable `expert` of the transport, for keys that normally only presets set.
     Expert,
 }
 
@@ -20,24 +20,24 @@ pub(crate) const EXPERT: &str = "expert";
 /// The entries of each [`Table`].
 pub(crate) type Tables = [Map<String, Value>; 2];
 
-/// The names of the parts that a kind has.
+/// Names of the option groups of a kind.
 pub(crate) type Parts = &'static [&'static str];
 
-/// Options that are keys of a transport, with those of `parts`.
+/// Option group whose fields are keys of a transport, with nested groups `parts`.
 pub(crate) trait Keys {
-    /// Returns the values under a dialect. A part that the kind lacks has those of the RFCs.
+    /// Returns the values of a dialect. Groups that the kind lacks have the values of the RFCs.
     fn preset(dialect: Dialect, parts: Parts) -> Self;
 
-    /// Takes away the options that can be absent.
+    /// Sets all optional values to absent.
     fn clear(&mut self);
 
-    /// Reads the value of `key`, if it is one of these options. Returns whether it is.
+    /// Reads the value of `key` if it belongs to this group. Returns whether it does.
     fn read<'de, A: MapAccess<'de>>(&mut self, parts: Parts, at: (Table, &str), map: &mut A) -> Result<bool, A::Error>;
 
-    /// Writes the keys with their values. Absent options have none.
+    /// Writes the keys and values. Absent options are omitted.
     fn write(&self, parts: Parts, tables: &mut Tables) -> Result<(), serde_json::Error>;
 
-    /// Writes the keys with their schemas.
+    /// Writes the keys and their schemas.
     fn describe(&self, parts: Parts, generator: &mut SchemaGenerator, tables: &mut Tables);
 }
 
@@ -52,8 +52,8 @@ pub(crate) fn described(mut schema: Schema, description: &str) -> Value {
     schema.to_value()
 }
 
-/// Declares a struct of options: a table, key, type and value each, which is that of the RFCs, and those of other dialects. After `with`
-/// are its parts.
+/// Declares an option group. Each line has a table, key, type and value of the RFCs, followed by values of other
+/// dialects. Nested groups follow `with`.
 macro_rules! options {
     (
         $(#[$meta:meta])*

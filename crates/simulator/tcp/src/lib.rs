@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Components
 //!
-//! A [`Sender`] and a [`Sink`] exchange [`Segment`]s that count whole packets, as ns-2's one-way agents do: number 0 is
-//! the SYN, data starts at 1, a sink answers with the next number it waits for. A kind composes one loss recovery
-//! with one window growth; its rules are [`Rules`].
+//! A [`Sender`] and a [`Sink`] exchange [`Segment`]s that represent whole packets, as in ns-2's one-way agents. Number
+//! 0 is the SYN, data starts at 1, and a sink acknowledges with the next number it expects. A kind combines a loss
+//! recovery with a window growth; its options are [`Rules`].
 #![forbid(unsafe_code)]
 
 mod counters;

@@ -1,10 +1,9 @@
-//! The window of Linux 2.6.22 in integers, as ns-2's Agent/TCP/Linux runs it (ns-2.35 tcp/linux/src/tcp_cong.c, with `tcp_abc` 1):
-//! what `tcp_slow_start` and `tcp_reno_cong_avoid` do, and the counter of growths with a pace of their own.
+//! The integer window of Linux 2.6.22 as used by ns-2's Agent/TCP/Linux (ns-2.35 tcp/linux/src/tcp_cong.c, with
+//! `tcp_abc` 1): `tcp_slow_start`, `tcp_reno_cong_avoid`, and the counter of other growths.
 
 use crate::growth::Window;
 use crate::options::Rules;
 
-/// The counters of a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxWindow {
     /// `snd_cwnd_clamp`.
@@ -20,17 +19,17 @@ impl LinuxWindow {
         Self { most: rules.segments(rules.window) as f64, acked: 0, counted: 0 }
     }
 
-    /// Counts what an acknowledgement newly covers, whether the window may open or not.
+    /// Counts newly acknowledged segments, even if the window must not open.
     pub(crate) fn acknowledged(&mut self, segments: u64) {
         self.acked += segments;
     }
 
-    /// Starts counting again: the window was reduced.
+    /// Resets the counters after a reduction.
     pub(crate) fn reset(&mut self) {
         (self.acked, self.counted) = (0, 0);
     }
 
-    /// Returns whether the window is in slow start, to the threshold and with it.
+    /// Returns whether the window is in slow start: up to the threshold, inclusive.
     pub(crate) fn in_slow_start(window: &Window) -> bool {
         window.cwnd <= window.ssthresh
     }
@@ -42,7 +41,8 @@ impl LinuxWindow {
         }
     }
 
-    /// Opens the window in slow start, then by one segment for a window of acknowledged segments (`tcp_reno_cong_avoid`).
+    /// Opens the window by one segment per acknowledgement in slow start, then per window of segments
+    /// (`tcp_reno_cong_avoid`).
     pub(crate) fn reno(&mut self, window: &mut Window) {
         if Self::in_slow_start(window) {
             self.slow_start(window);
@@ -52,7 +52,7 @@ impl LinuxWindow {
         }
     }
 
-    /// Counts this acknowledgement; returns whether `per` of them had been counted before, after which the count starts again.
+    /// Counts an acknowledgement. Returns whether `per` of them were counted before; the count then restarts.
     pub(crate) fn is_full(&mut self, per: u64) -> bool {
         let full = self.counted >= per;
         self.counted = if full { 0 } else { self.counted + 1 };
@@ -73,10 +73,10 @@ mod tests {
     use crate::TcpOptions;
     use headway_units::{Dialect, Registry};
 
-    /// `tcp_reno_cong_avoid` with `tcp_abc` 1: up to ssthresh, that included, one an acknowledgement; then one a window of segments, at most one
-    /// at once; never above `snd_cwnd_clamp`.
+    /// `tcp_reno_cong_avoid` with `tcp_abc` 1: one segment per acknowledgement up to ssthresh, inclusive; then one per
+    /// window of segments, at most one at a time; at most `snd_cwnd_clamp`.
     #[test]
-    fn the_window_grows_by_what_is_acknowledged() {
+    fn the_window_grows_with_acknowledged_segments() {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
         options.rules_mut().window = "12packets".parse().unwrap();
         let mut counters = LinuxWindow::new(&options.rules);

@@ -1,13 +1,13 @@
-//! Whether a connection is Open in the sense of Linux (TCP_CA_Open): nothing is lost or marked, or all that was sent before the last
-//! reduction is acknowledged. Growths that measure pause meanwhile.
+//! The state TCP_CA_Open of Linux: no loss or mark, or all data sent before the last reduction is acknowledged. Growths
+//! that measure pause in other states.
 
 use crate::growth::Acked;
 
-/// The state, and what it depends on.
+/// State, with the sequence numbers it depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenState {
     phase: Phase,
-    /// Of the last acknowledgement.
+    /// Sequence numbers of the last acknowledgement.
     una: u64,
     max: u64,
 }
@@ -17,7 +17,7 @@ enum Phase {
     Open,
     /// A timeout reduced the window, and no acknowledgement has arrived since.
     TimedOut,
-    /// Ends once this number is waited for.
+    /// Ends once this number is acknowledged.
     Recovering(u64),
 }
 
@@ -30,8 +30,8 @@ impl OpenState {
         self.phase == Phase::Open
     }
 
-    /// Takes in an acknowledgement. Returns whether the one before it ended a recovery (`tcp_fastretrans_alert` runs after the window
-    /// has grown).
+    /// Processes an acknowledgement. Returns whether the previous one ended a recovery (`tcp_fastretrans_alert` runs
+    /// after the window has grown).
     pub(crate) fn on_ack(&mut self, acked: Acked) -> bool {
         if self.phase == Phase::TimedOut {
             self.phase = Phase::Recovering(acked.max);
@@ -44,7 +44,7 @@ impl OpenState {
         ended
     }
 
-    /// A loss or a mark reduced the window.
+    /// Starts a recovery after a loss or mark.
     pub(crate) fn reduced(&mut self) {
         self.phase = Phase::Recovering(self.max);
     }

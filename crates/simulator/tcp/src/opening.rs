@@ -1,14 +1,14 @@
-//! How acknowledgements open the window of a kind that Linux defines: by the project's own steps, or in the integers of Linux 2.6.22.
+//! Window increases of kinds defined by Linux: shared steps, or the integers of Linux 2.6.22.
 
 use crate::growth::Step;
 use crate::linux_window::LinuxWindow;
 use crate::options::{Pipe, Rules};
 
-/// One of the two ways.
+/// Method of increase.
 #[derive(Clone, Debug)]
 pub(crate) enum Opening {
     Step(Step),
-    /// With `pipe = "fack"`, as ns-2's Agent/TCP/Linux counts.
+    /// As in ns-2's Agent/TCP/Linux, with `pipe = "fack"`.
     Linux(LinuxWindow),
 }
 
@@ -21,14 +21,14 @@ impl Opening {
         matches!(self, Self::Linux(_))
     }
 
-    /// Counts what an acknowledgement newly covers, whether the window may open or not.
+    /// Counts newly acknowledged segments, even if the window must not open.
     pub(crate) fn acknowledged(&mut self, segments: u64) {
         if let Self::Linux(counters) = self {
             counters.acknowledged(segments);
         }
     }
 
-    /// Returns the window that a loss leaves: this share of `base`, or in Linux of `cwnd`. Counting starts again.
+    /// Returns the window after a loss: `share` of `base`, or in Linux of `cwnd`. Resets the counters.
     pub(crate) fn reduced(&mut self, share: f64, cwnd: f64, base: f64) -> f64 {
         match self {
             Self::Step(step) => {

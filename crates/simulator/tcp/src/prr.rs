@@ -5,9 +5,8 @@
 //! else:             sndcnt = min(ssthresh - pipe, max(prr_delivered - prr_out, delivered) + 1)
 //! cwnd = pipe + sndcnt
 //! ```
-//! The `+ 1` only if the acknowledgement is new and reveals no further loss, as Linux has it since 5.19.
+//! The `+ 1` applies only if the acknowledgement is new and reveals no further loss, as in Linux since 5.19.
 
-/// The counters of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     /// RecoverFS: the window on entry.
@@ -22,7 +21,8 @@ impl Prr {
         Self { recover_fs: recover_fs.max(1), ssthresh, delivered: 0, out: 0 }
     }
 
-    /// The window after an acknowledgement that `delivered` segments; `clean`: it is new and reveals no further loss.
+    /// Returns the window after an acknowledgement of `delivered` segments. `clean`: it is new and reveals no further
+    /// loss.
     pub(crate) fn window(&mut self, pipe: u64, delivered: u64, clean: bool) -> u64 {
         self.delivered += delivered;
         let count = if pipe > self.ssthresh {
@@ -31,7 +31,7 @@ impl Prr {
             let bound = self.delivered.saturating_sub(self.out).max(delivered) + u64::from(clean);
             bound.min(self.ssthresh - pipe)
         };
-        // The fast retransmit itself is never held back.
+        // The fast retransmit itself is always allowed.
         pipe + count.max(u64::from(self.out == 0))
     }
 }
@@ -40,8 +40,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 4, first example: 20 in flight, one lost, ssthresh 10: one segment goes out for each two
-    /// acknowledgements, so that the recovery ends with 10 in flight.
+    /// RFC 6937 section 4, first example: 20 in flight, one lost, ssthresh 10. One segment is sent per two
+    /// acknowledgements, so the recovery ends with 10 in flight.
     #[test]
     fn one_loss_halves_evenly() {
         let mut prr = Prr::new(20, 10);
@@ -58,17 +58,17 @@ mod tests {
         assert_eq!((sent, pipe), (10, 10));
     }
 
-    /// RFC 6937 section 3: at ssthresh the bound rules, and what is in flight is the window.
+    /// RFC 6937 section 3: at ssthresh the bound applies, and the window equals the pipe.
     #[test]
     fn at_ssthresh_nothing_is_added() {
         let mut prr = Prr::new(20, 10);
         prr.out = 1;
         assert_eq!(prr.window(10, 4, true), 10);
-        // One above it the proportion rules: ceil(5 x 10 / 20) - 1.
+        // One above ssthresh the proportional part applies: ceil(5 x 10 / 20) - 1.
         assert_eq!(prr.window(11, 1, true), 13);
     }
 
-    /// With nearly all lost, the window follows what arrives: it neither stalls nor bursts.
+    /// With most segments lost, the window follows the deliveries, without stalls or bursts.
     #[test]
     fn heavy_loss_keeps_packets_moving() {
         let mut prr = Prr::new(20, 10);

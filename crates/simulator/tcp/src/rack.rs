@@ -1,17 +1,17 @@
-//! When the segments in flight were sent, and what RACK makes of it before three duplicates (RFC 8985 section 6.2 step 4; Linux 6.1
-//! net/ipv4/tcp_recovery.c, `tcp_rack_reo_wnd` and `tcp_rack_detect_loss`, without its timer):
+//! Send times of the segments in flight, and RACK's loss detection before three duplicates (RFC 8985 section 6.2 step
+//! 4; Linux 6.1 net/ipv4/tcp_recovery.c, `tcp_rack_reo_wnd` and `tcp_rack_detect_loss`, without its timer):
 //!
 //! ```text
-//! lost:  the first missing segment, if one that was sent RACK.min_RTT / 4 later or more has arrived
+//! lost:  the first missing segment, if a segment sent at least RACK.min_RTT / 4 later was received
 //! ```
 
 use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// When the segments in flight were first sent, and the least round trip.
+/// First send times of the segments in flight, and the least round trip.
 #[derive(Clone, Debug)]
 pub(crate) struct SendTimes {
-    /// The first segment of each instant, and the instant.
+    /// First segment of each send time, and the time.
     sent: VecDeque<(u64, Instant)>,
     least_rtt: Duration,
 }
@@ -21,14 +21,14 @@ impl SendTimes {
         Self { sent: VecDeque::new(), least_rtt: Duration::MAX }
     }
 
-    /// Records that `seq` is sent for the first time.
+    /// Records the first transmission of `seq`.
     pub(crate) fn sent(&mut self, seq: u64, now: Instant) {
         if self.sent.back().is_none_or(|&(_, last)| last < now) {
             self.sent.push_back((seq, now));
         }
     }
 
-    /// Records that everything below `una` is acknowledged, by an acknowledgement with this round trip.
+    /// Records that all segments below `una` are acknowledged, with this round trip.
     pub(crate) fn acknowledged(&mut self, una: u64, rtt: Duration) {
         self.least_rtt = self.least_rtt.min(rtt);
         while self.sent.get(1).is_some_and(|&(first, _)| first <= una) {
@@ -42,7 +42,7 @@ impl SendTimes {
         Some(self.sent.get(after.checked_sub(1)?)?.1)
     }
 
-    /// Returns whether `missing` is lost, where `highest` is the highest segment that has arrived.
+    /// Returns whether `missing` is lost, given the highest segment received.
     pub(crate) fn is_lost(&self, missing: u64, highest: u64) -> bool {
         let (Some(missing), Some(highest)) = (self.of(missing), self.of(highest)) else { return false };
         highest.since(missing) >= self.least_rtt / 4
@@ -62,10 +62,10 @@ mod tests {
         times
     }
 
-    /// From a capture of Linux 6.1 at 25.2 ms: pairs are sent 8 ms apart. The first SACK, of a segment that was sent 8 ms after the
-    /// missing one, starts the recovery; 6.3 ms are enough. One that was sent 4 ms after it does not.
+    /// From a capture of Linux 6.1 at 25.2 ms, with pairs sent 8 ms apart. A SACK of a segment sent 8 ms after the
+    /// missing one starts the recovery; 6.3 ms are required. One sent 4 ms after it does not.
     #[test]
-    fn a_quarter_of_the_least_round_trip_is_enough() {
+    fn the_reordering_window_is_a_quarter_of_the_least_round_trip() {
         let times = sent(&[(22, 77), (23, 77), (24, 77), (25, 85), (26, 85), (27, 89)]);
         assert!(times.is_lost(24, 25));
         assert!(!times.is_lost(25, 26));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_segments_are_forgotten() {
+    fn acknowledged_segments_are_removed() {
         let mut times = sent(&[(1, 1), (2, 9), (3, 17), (4, 25)]);
         times.acknowledged(3, Duration::from_secs(1));
         assert_eq!(times.sent.len(), 2);

@@ -1,9 +1,9 @@
-//! Sorted, disjoint, non-adjacent ranges of segment numbers: what a sink holds out of order, what a sender knows
-//! to have been received.
+//! Sorted, disjoint, non-adjacent ranges of segment numbers: the segments that a sink holds out of order, or that a
+//! sender knows were received.
 
 use std::ops::Range;
 
-/// A set of numbers as ranges. Grows with the number of holes, not with the number of segments.
+/// Set of numbers as ranges. Its size depends on the number of holes, not of segments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     parts: Vec<(u64, u64)>,
@@ -14,11 +14,9 @@ impl Ranges {
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
-    /// How many numbers are in the set.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
-    /// How many ranges there are.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.parts.len()
@@ -27,34 +25,33 @@ impl Ranges {
         self.parts.clear();
         self.total = 0;
     }
-    /// One past the highest number.
+    /// Returns one past the highest number.
     pub(crate) fn end(&self) -> Option<u64> {
         self.parts.last().map(|part| part.1)
     }
-    /// The first range.
     pub(crate) fn first(&self) -> Option<Range<u64>> {
         self.parts.first().map(|part| part.0..part.1)
     }
-    /// Ranges from the highest down.
+    /// Returns the ranges in descending order.
     pub(crate) fn descending(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.parts.iter().rev().map(|part| part.0..part.1)
     }
 
-    /// Index of the first range that ends above `number`.
+    /// Returns the index of the first range that ends above `number`.
     fn index(&self, number: u64) -> usize {
         self.parts.partition_point(|part| part.1 <= number)
     }
 
-    /// The range that holds `number`.
+    /// Returns the range that contains `number`.
     #[inline]
     pub(crate) fn holding(&self, number: u64) -> Option<Range<u64>> {
         let part = self.parts.get(self.index(number))?;
         (part.0 <= number).then_some(part.0..part.1)
     }
 
-    /// How many numbers of the set are below `number`.
+    /// Returns how many elements are below `number`.
     pub(crate) fn below(&self, number: u64) -> u64 {
-        // Callers ask near the top or the bottom; the sum over the shorter side is short.
+        // Callers query near the top or the bottom, so the sum over the shorter side is short.
         let index = self.index(number);
         let inside = self.parts.get(index).map_or(0, |part| number.saturating_sub(part.0));
         if index <= self.parts.len() / 2 {
@@ -64,12 +61,12 @@ impl Ranges {
         }
     }
 
-    /// Adds a range, joining what it touches; answers how many numbers were new.
+    /// Adds a range and merges it with overlapping and adjacent ranges. Returns the number of new elements.
     pub(crate) fn add(&mut self, range: Range<u64>) -> u64 {
         if range.start >= range.end {
             return 0;
         }
-        // From the first part that ends at or above the start, to the last that starts at or below the end.
+        // From the first part that ends at or above the start to the last that starts at or below the end.
         let from = self.parts.partition_point(|part| part.1 < range.start);
         let to = from + self.parts[from..].partition_point(|part| part.0 <= range.end);
         let before = self.total;
@@ -87,15 +84,15 @@ impl Ranges {
         self.total - before
     }
 
-    /// Forgets all numbers below `number`.
-    pub(crate) fn forget_below(&mut self, number: u64) {
+    /// Removes all numbers below `number`.
+    pub(crate) fn remove_below(&mut self, number: u64) {
         if self.parts.first().is_none_or(|part| part.0 >= number) {
             return;
         }
         let index = self.index(number);
-        let gone: u64 = self.parts[..index].iter().map(|part| part.1 - part.0).sum();
+        let removed: u64 = self.parts[..index].iter().map(|part| part.1 - part.0).sum();
         self.parts.drain(..index);
-        self.total -= gone;
+        self.total -= removed;
         if let Some(part) = self.parts.first_mut()
             && part.0 < number
         {
@@ -112,13 +109,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a plain set of numbers.
         #[test]
         fn ranges_are_a_set(steps in prop::collection::vec((0u64..60, 0u64..12, any::<bool>()), 1..60)) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
             for (start, length, forget) in steps {
                 if forget && length < 2 {
-                    ranges.forget_below(start);
+                    ranges.remove_below(start);
                     set.retain(|&number| number >= start);
                 } else {
                     let new = (start..start + length).filter(|number| set.insert(*number)).count();

@@ -1,28 +1,27 @@
 //! The retransmission timeout (RFC 6298; ns-2.35 tcp/tcp.cc, `rtt_update`, `rtt_timeout`, `rtt_backoff`).
 //!
-//! With R' a sample, G the clock's tick, all in ticks and integers as in 4.3BSD:
+//! R' is a sample and G the clock's tick. All values are integers in ticks, as in 4.3BSD:
 //!
 //! ```text
 //! first:  SRTT = R', RTTVAR = R'/2
 //! next:   RTTVAR += (|SRTT - R'| - RTTVAR)/4,  SRTT += (R' - SRTT)/8
-//! RTO     = SRTT + max(G, 4 RTTVAR), at least min_rto, times the back-off, at most max_rto, never under 2 G
+//! RTO     = SRTT + max(G, 4 RTTVAR), at least min_rto, times the back-off, at most max_rto, at least 2 G
 //! ```
 //!
-//! SRTT is kept times 8 and RTTVAR times 4, so that a tick of 1 us is RFC 6298 to the microsecond and a tick of 10 ms
-//! is ns-2. RTTVAR is never under a quarter of a tick, which makes the max(G, ..) of RFC 6298.
+//! SRTT is stored times 8 and RTTVAR times 4. A tick of 1 us is thus RFC 6298 to the microsecond, and a tick of 10 ms
+//! is ns-2. RTTVAR is at least a quarter of a tick, which implements max(G, ..) of RFC 6298.
 
 use crate::options::{Pipe, Rules};
 use headway_units::{Duration, Instant, RtoFloor, TickedRoundTripEstimate};
 
-/// From this back-off on, SRTT is taken for stale and a new sample starts afresh (RFC 6298 section 5, last note).
+/// Back-off from which on SRTT is stale and a new sample starts over (RFC 6298 section 5, last note).
 const STALE_BACKOFF: u64 = 8;
 
-/// The estimator and the back-off.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     /// SRTT and RTTVAR in ticks.
     round_trip: TickedRoundTripEstimate,
-    /// Before `min` and back-off, in ns.
+    /// Timeout before `min_rto` and back-off, in ns.
     base: u64,
     backoff: u64,
 }
@@ -32,8 +31,8 @@ impl Rto {
         Self { round_trip: TickedRoundTripEstimate::default(), base: rules.initial_rto.as_nanos(), backoff: 1 }
     }
 
-    /// A packet sent at `sent` was acknowledged at `now`: counts the clock's ticks between, as a clock does that
-    /// started `clock_phase` before time zero.
+    /// Samples a packet sent at `sent` and acknowledged at `now`: counts the ticks of a clock that started
+    /// `clock_phase` before time zero.
     pub(crate) fn sample(&mut self, rules: &Rules, sent: Instant, now: Instant) {
         let tick = rules.tick.as_nanos();
         let within_tick = (sent.as_nanos().saturating_add(rules.clock_phase.as_nanos())) % tick;
@@ -41,7 +40,7 @@ impl Rto {
         self.update(rules, i64::try_from(ticks).unwrap_or(i64::MAX / 16));
     }
 
-    /// A timestamp came back: rounds to the nearest tick.
+    /// Samples an echoed timestamp, rounded to the nearest tick.
     pub(crate) fn sample_timestamp(&mut self, rules: &Rules, echo: Instant, now: Instant) {
         let tick = rules.tick.as_nanos();
         let ticks = (now.since(echo).as_nanos().saturating_add(tick / 2)) / tick;
@@ -63,14 +62,13 @@ impl Rto {
         };
     }
 
-    /// The timeout to set now.
     pub(crate) fn timeout(&self, rules: &Rules) -> Duration {
         let least = self.base.max(rules.min_rto.as_nanos());
         let timeout = least.saturating_mul(self.backoff).min(rules.max_rto.as_nanos());
         Duration::from_nanos(timeout.max(2 * rules.tick.as_nanos()))
     }
 
-    /// The timer ran out (RFC 6298 step 5.5).
+    /// Doubles the timeout after an expiry (RFC 6298 step 5.5).
     pub(crate) fn back_off(&mut self, rules: &Rules) {
         if self.backoff < 64 || self.timeout(rules) < rules.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
@@ -80,12 +78,12 @@ impl Rto {
         }
     }
 
-    /// A segment that was sent once has been acknowledged.
+    /// Ends the back-off after the acknowledgement of a segment sent once.
     pub(crate) fn reset_back_off(&mut self) {
         self.backoff = 1;
     }
 
-    /// RFC 6298 step 5.7: the SYN was lost and nothing was measured.
+    /// Sets the timeout after a lost SYN if there was no sample (RFC 6298 step 5.7).
     pub(crate) fn fall_back(&mut self, timeout: Duration) {
         if self.round_trip.mean8() == 0 {
             self.base = timeout.as_nanos();
@@ -96,7 +94,7 @@ impl Rto {
     pub(crate) fn backoff(&self) -> u64 {
         self.backoff
     }
-    /// Zero before the first sample.
+    /// Returns SRTT; zero before the first sample.
     pub(crate) fn srtt(&self, rules: &Rules) -> Duration {
         Duration::from_nanos((self.round_trip.mean8().unsigned_abs().saturating_mul(rules.tick.as_nanos())) / 8)
     }
@@ -118,7 +116,7 @@ mod tests {
         (Rto::new(&options.rules), options.rules)
     }
 
-    /// ns-2.35 with tick 0.01 s, samples of 5, 5, 8 and 5 ticks, worked by hand from tcp/tcp.cc.
+    /// ns-2.35 with tick 0.01 s, samples of 5, 5, 8 and 5 ticks, computed by hand from tcp/tcp.cc.
     #[test]
     fn ns2_vector() {
         let (mut rto, rules) = rto(|rules| rules.min_rto = Duration::ZERO, Dialect::Ns2);
@@ -134,10 +132,10 @@ mod tests {
         assert_eq!(seen, [(40, 10, 15), (40, 8, 13), (43, 9, 14), (43, 7, 12)]);
     }
 
-    /// ns-2.35 tcp/tcp.cc, `rtt_timeout`: at last, "if (timeout < 2.0 * tcp_tick_)" it is two ticks, here of 10 ms, whatever `rtxcur_init_` and
-    /// `maxrto_` say.
+    /// ns-2.35 tcp/tcp.cc, `rtt_timeout`: "if (timeout < 2.0 * tcp_tick_)" sets it to two ticks, here of 10 ms,
+    /// regardless of `rtxcur_init_` and `maxrto_`.
     #[test]
-    fn a_timeout_is_two_ticks_at_least() {
+    fn a_timeout_is_at_least_two_ticks() {
         for (initial, most, timeout) in [(5, 60_000, 20), (30, 60_000, 30), (3000, 15, 20)] {
             let change = |rules: &mut Rules| {
                 rules.min_rto = Duration::ZERO;
@@ -148,7 +146,7 @@ mod tests {
         }
     }
 
-    /// RFC 6298 section 2 with a fine clock: SRTT 100 ms, then R' = 200 ms gives RTTVAR 62.5 ms, SRTT 112.5 ms.
+    /// RFC 6298 section 2 with a fine clock: after SRTT 100 ms, R' = 200 ms gives RTTVAR 62.5 ms and SRTT 112.5 ms.
     #[test]
     fn rfc_6298_equations() {
         let (mut rto, rules) = rto(
@@ -184,9 +182,10 @@ mod tests {
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
     }
 
-    /// Section 5, last note: backed off more than eightfold, the old SRTT counts as deviation, and a sample starts afresh.
+    /// Section 5, last note: after a back-off of more than eight, the old SRTT is added to the deviation, and a sample
+    /// starts over.
     #[test]
-    fn a_stale_estimate_is_given_up() {
+    fn a_stale_estimate_is_discarded() {
         let (mut rto, rules) = rto(|_| {}, Dialect::Rfc);
         rto.sample(&rules, Instant::ZERO, Instant::from_millis(100));
         for _ in 0..3 {
@@ -199,10 +198,10 @@ mod tests {
         assert_eq!((rto.srtt(&rules), rto.rttvar(&rules)), (Duration::from_millis(300), Duration::from_millis(150)));
     }
 
-    /// The same where the timer has been at its most since the first expiry: a round trip of 20 s has an RTO of 60 s. Four expiries, and a
-    /// sample of 1 s makes an RTO of 3 s, as a first sample does (step 2.2).
+    /// Section 5, last note, with the timer at its maximum since the first expiry: a round trip of 20 s has an RTO of
+    /// 60 s. After four expiries, a sample of 1 s gives an RTO of 3 s, as a first sample does (step 2.2).
     #[test]
-    fn a_stale_estimate_is_given_up_at_the_longest_timeout() {
+    fn a_stale_estimate_is_discarded_at_the_maximum_timeout() {
         let (mut rto, rules) = rto(|_| {}, Dialect::Rfc);
         rto.sample(&rules, Instant::ZERO, Instant::from_secs(20));
         for _ in 0..4 {
@@ -216,7 +215,7 @@ mod tests {
 
     /// Linux: SRTT + max(200 ms, 4 RTTVAR).
     #[test]
-    fn linux_floor_is_under_the_variance() {
+    fn linux_limits_the_variance_term() {
         let (mut rto, rules) = rto(|_| {}, Dialect::Linux);
         for _ in 0..100 {
             rto.sample(&rules, Instant::ZERO, Instant::from_millis(50));
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(rto.timeout(&rules), Duration::from_millis(250));
     }
 
-    /// ns-2 rounds what a timestamp tells to the nearest tick, and never to none.
+    /// ns-2 rounds timestamp samples to the nearest tick, at least one.
     #[test]
     fn timestamps_are_rounded() {
         for (millis, ticks) in [(4, 1), (14, 1), (15, 2), (24, 2)] {
@@ -234,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Whether a 15 ms round trip is one tick of 10 ms or two depends on where it starts.
+    /// A round trip of 15 ms is one or two ticks of 10 ms, depending on its start.
     #[test]
     fn a_coarse_clock_counts_its_ticks() {
         let (mut rto, rules) = rto(|rules| rules.clock_phase = Duration::ZERO, Dialect::Ns2);

@@ -1,4 +1,4 @@
-//! What a sender knows to have been received, and what follows from it (RFC 6675 sections 3 and 4).
+//! The segments that a sender knows were received, and their consequences (RFC 6675 sections 3 and 4).
 
 use crate::ranges::Ranges;
 use crate::segment::Segment;
@@ -11,20 +11,20 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Update(): takes in an acknowledgement, answers how many segments it newly reports as received, those below its
-    /// number included. Blocks that make no sense (below the number, above what was sent) are ignored.
+    /// Update(): processes an acknowledgement. Returns the segments newly reported as received, including those below
+    /// its number. Ignores invalid blocks (below the number, or above the highest segment sent).
     pub(crate) fn update(&mut self, una: u64, max: u64, ack: &Segment) -> u64 {
-        let mut news = 0;
+        let mut received = 0;
         for block in ack.sack.iter(ack.seq) {
             if block.start > una && block.start > ack.seq && block.end <= max {
-                news += self.received.add(block);
+                received += self.received.add(block);
             }
         }
         if ack.seq > una {
-            news += ack.seq - una - self.received.below(ack.seq);
-            self.received.forget_below(ack.seq);
+            received += ack.seq - una - self.received.below(ack.seq);
+            self.received.remove_below(ack.seq);
         }
-        news
+        received
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -33,25 +33,26 @@ impl Scoreboard {
     pub(crate) fn clear(&mut self) {
         self.received.clear();
     }
-    /// Segments received, of those below `number`.
+    /// Returns how many segments below `number` were received.
     pub(crate) fn received_below(&self, number: u64) -> u64 {
         if self.received.is_empty() { 0 } else { self.received.below(number) }
     }
-    /// `number`, or the next above it that is not known to be received.
+    /// Returns `number`, or the next higher number not known to be received.
     pub(crate) fn skip_received(&self, number: u64) -> u64 {
         self.received.holding(number).map_or(number, |block| block.end)
     }
-    /// One past the highest segment received.
+    /// Returns one past the highest segment received.
     pub(crate) fn highest(&self) -> u64 {
         self.received.end().unwrap_or(0)
     }
-    /// The highest of the missing segments below `max`.
+    /// Returns the highest missing segment below `max`.
     pub(crate) fn last_missing(&self, max: u64) -> u64 {
         let last = max.saturating_sub(1);
         self.received.holding(last).map_or(last, |block| block.start.saturating_sub(1))
     }
 
-    /// IsLost(): missing segments below this number are lost, as at least `threshold` segments above were received.
+    /// IsLost(): returns the number below which missing segments are lost, with at least `threshold` higher segments
+    /// received.
     pub(crate) fn lost_below(&self, threshold: u32) -> u64 {
         let mut wanted = u64::from(threshold);
         for Range { start, end } in self.received.descending() {
@@ -63,8 +64,8 @@ impl Scoreboard {
         0
     }
 
-    /// SetPipe(): segments in the network, of those from `una` to below `max`: the missing ones that are not lost, and
-    /// those below `resent`, which were sent once more.
+    /// SetPipe(): returns the segments in the network from `una` to below `max`: missing and not lost, plus missing
+    /// below `resent`, which were sent again.
     pub(crate) fn pipe(&self, una: u64, max: u64, resent: u64, lost_below: u64) -> u64 {
         let missing = |range: Range<u64>| {
             if range.start >= range.end {
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(board.update(10, 20, &ack(10, &[(11, 13)])), 2);
         assert_eq!(board.lost_below(3), 0);
         assert_eq!(board.update(10, 20, &ack(10, &[(15, 16), (11, 13)])), 1);
-        // 10 has 11, 12 and 15 above; 13 and 14 have one.
+        // 10 has 11, 12 and 15 above it; 13 and 14 have one segment above.
         assert_eq!((board.lost_below(3), board.lost_below(1)), (11, 15));
         assert_eq!(board.pipe(10, 20, 10, 11), 10 - 3 - 1);
         assert_eq!(board.pipe(10, 20, 11, 11), 10 - 3 - 1 + 1);
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_ignored() {
+    fn invalid_blocks_are_ignored() {
         let mut board = Scoreboard::default();
         assert_eq!(board.update(10, 20, &ack(10, &[(5, 8), (19, 22), (18, 17)])), 0);
         assert_eq!(board.update(10, 20, &ack(10, &[(10, 12)])), 0);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     proptest! {
-        /// SetPipe() as RFC 6675 section 4 spells it, segment by segment.
+        /// Compares with SetPipe() as defined by RFC 6675 section 4, segment by segment.
         #[test]
         fn pipe_is_the_sum_over_segments(
             blocks in prop::collection::vec((11u64..40, 1u64..6), 0..8), resent in 10u64..45, threshold in 1u32..4,

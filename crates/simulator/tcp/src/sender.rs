@@ -1,4 +1,4 @@
-//! The sender that all kinds share: a [`Recovery`] decides what a loss does, a [`Growth`] how the window opens.
+//! The sender common to all kinds: [`Recovery`] handles losses, [`Growth`] opens the window.
 
 use crate::growth::Growth;
 use crate::options::Rules;
@@ -7,40 +7,40 @@ use crate::state::State;
 use headway_units::{Dialect, Instant, Random};
 use std::sync::Arc;
 
-/// Loss recovery: what a duplicate, a partial and a full acknowledgement do.
+/// Loss recovery: handling of duplicate, partial and full acknowledgements.
 pub(crate) trait Recovery {
-    /// The options that only this recovery has.
+    /// Options of this recovery only.
     type Options;
 
-    /// What this recovery asks for beyond the dialect.
+    /// Applies the options that this recovery requires on top of the dialect.
     fn adjust(_rules: &mut Rules, _dialect: Dialect) {}
 
     fn new(rules: &Rules, options: &Self::Options) -> Self;
 
-    /// The window until the SYN is answered.
+    /// Returns the window until the SYN is acknowledged, in segments.
     fn first_window(_rules: &Rules) -> u64 {
         1
     }
 
-    /// An acknowledgement says that the network is congested, and is yet to be taken in.
+    /// Handles ECN-Echo, before the acknowledgement is processed.
     fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
         state.echo_of_congestion(ack);
     }
 
-    /// An acknowledgement of something that was sent, old or new.
+    /// Handles an acknowledgement, new or old, of data that was sent.
     fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment);
 
-    /// The retransmission timer ran out; the window is cut afterwards, by [`State::time_out`].
+    /// Handles an expiry of the retransmission timer, before [`State::time_out`] reduces the window.
     fn on_timeout<G: Growth>(&mut self, state: &mut State<G>);
 
-    /// The same with all that follows.
+    /// Handles an expiry of the retransmission timer completely.
     fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
         self.on_timeout(state);
         state.time_out();
         state.release();
     }
 
-    /// The number that may be sent next, if the window allows one.
+    /// Returns the number to send next, if the window allows one.
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         state.next_in_window()
     }
@@ -48,17 +48,16 @@ pub(crate) trait Recovery {
     fn room<G: Growth>(&self, state: &State<G>) -> u64 {
         state.room(0)
     }
-    /// `seq`, the answer of [`Recovery::next`], is being sent.
+    /// Records the transmission of `seq`, returned by [`Recovery::next`].
     fn sent<G: Growth>(&mut self, state: &mut State<G>, _seq: u64) {
         state.nxt += 1;
     }
-    /// Makes the packet of `seq`, which is sent now.
     fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
         state.output(seq)
     }
 }
 
-/// A sender of one kind. It begins a cache line.
+/// Sender of one kind, aligned to a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow<R, G> {
@@ -79,7 +78,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         let state = &mut self.state;
         state.now = now;
         state.resume();
-        // The SYN counts as one.
+        // The SYN is counted as a segment.
         state.end = state.end.saturating_add(segments).saturating_add(u64::from(!state.opened));
         state.opened = true;
         state.released = false;
@@ -161,7 +160,7 @@ impl<R: Recovery, G: Growth> Flow<R, G> {
         Some(segment)
     }
 
-    /// Out of the way of what is sent for the first time.
+    /// Kept out of line, so that it does not slow first transmissions.
     #[cold]
     #[inline(never)]
     fn output_again(&mut self, seq: u64) -> Segment {

@@ -1,9 +1,10 @@
-//! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks, ECN echo (RFC 5681 section 4.2, RFC 2018,
-//! RFC 3168 section 6.1.3; ns-2.35 tcp/tcp-sink.cc).
+//! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks, ECN echo (RFC 5681 section 4.2, RFC
+//! 2018, RFC 3168 section 6.1.3; ns-2.35 tcp/tcp-sink.cc).
 //!
-//! With delayed acknowledgements a segment in order waits for the next, or for the timer. Answered at once are: the
-//! second segment, a segment out of order, one that fills a gap, one with PSH, the SYN. So is one that was marked where the one before was not, or the other way
-//! round, if each mark counts (RFC 8257 section 3.2): by itself, behind the answer to what waited.
+//! With delayed acknowledgements, a segment in order waits for the next segment or the timer. Acknowledged immediately
+//! are the second segment, a segment out of order, one that fills a gap, one with PSH, and the SYN. With exact ECN
+//! echo, a segment whose mark differs from the previous one is also acknowledged immediately, after a separate
+//! acknowledgement of the waiting one (RFC 8257 section 3.2).
 
 use crate::TcpOptions;
 use crate::options::{EcnEcho, Rules};
@@ -13,13 +14,13 @@ use headway_units::{Bytes, Ecn, Instant};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What an acknowledgement must know of a segment beside its number.
+/// Header fields of a segment that its acknowledgement depends on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     capable: bool,
     congested: bool,
     cwr: bool,
-    /// On the SYN, ECE asks whether this side speaks ECN (RFC 3168 section 6.1.1).
+    /// ECE on the SYN, which requests ECN (RFC 3168 section 6.1.1).
     asks: bool,
 }
 
@@ -40,44 +41,45 @@ impl Marks {
     }
 }
 
-/// An acknowledgement to be sent.
 #[derive(Clone, Copy, Debug)]
-struct Answer {
-    /// The segment that it answers.
+struct PendingAck {
+    /// Segment that triggered it.
     latest: u64,
     ece: bool,
 }
 
-/// Reported blocks, most recent first.
+/// Reported SACK blocks, most recent first.
 type Blocks = [Option<(u64, u64)>; SackBlocks::MAX];
 
-/// What few sinks have.
+/// State that most sinks do not need.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    /// The blocks of earlier acknowledgements. They are reported again as they were, as long as none covers them: an acknowledgement may thus name
-    /// what its own number covers already, as in ns-2.
+    /// Blocks of earlier acknowledgements. They are repeated unchanged until another block covers them. As in ns-2, an
+    /// acknowledgement may thus report segments below its own number.
     history: Blocks,
-    /// To be sent before [`Sink::out`].
+    /// Acknowledgement to send before [`Sink::out`].
     earlier: Option<Segment>,
 }
 
-/// A TCP receiver. Driven as a [`crate::Sender`] is. Two cache lines: what each segment touches comes first.
+/// TCP receiver. Driven like a [`crate::Sender`]. Occupies two cache lines; fields accessed for each segment come
+/// first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Sink {
     rules: Arc<Rules>,
-    /// The next number in order (`next_`).
+    /// Next number in order (`next_`).
     next: u64,
     last_acked: u64,
     to_echo: Instant,
-    /// Received out of order.
+    /// Segments received out of order.
     beyond: Ranges,
 
-    /// What a call has made to be sent: this and [`Rest::earlier`] at most, and they are polled for before the next call.
-    out: Option<Answer>,
+    /// Acknowledgement to send. With [`Rest::earlier`], at most two are pending, and they must be polled before the
+    /// next call.
+    out: Option<PendingAck>,
     received: u64,
     wire_bytes: u64,
-    /// When the acknowledgement that waits is due, and for what: far in the future if none does.
+    /// Deadline of the delayed acknowledgement (`FAR_FUTURE` if none), and the marks it covers.
     due: Instant,
     waiting: Marks,
     congestion_seen: bool,
@@ -87,7 +89,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// A sink that has received nothing.
+    /// Creates a sink that has received nothing.
     #[must_use]
     pub fn new(options: &TcpOptions) -> Self {
         Self {
@@ -108,7 +110,7 @@ impl Sink {
         }
     }
 
-    /// A segment has arrived. Acknowledgements, and numbers beyond the window, are ignored.
+    /// Handles a segment. Acknowledgements, and numbers beyond the window, are ignored.
     #[inline]
     pub fn handle(&mut self, now: Instant, segment: &Segment) {
         if segment.is_ack || segment.seq >= self.next.saturating_add(self.rules.reach()) {
@@ -118,9 +120,9 @@ impl Sink {
         self.wire_bytes += u64::from(segment.size);
         let marks = Marks::of(segment);
         if self.rules.ecn_echo == EcnEcho::Exact {
-            self.answer_if_marks_flip(now, seq, marks);
+            self.acknowledge_mark_change(now, seq, marks);
         }
-        // RFC 7323 section 4.3: echo the segment that the last acknowledgement waits for, not one that is ahead.
+        // RFC 7323 section 4.3: echo the segment expected by the last acknowledgement, not one above it.
         if segment.sent >= self.to_echo && seq <= self.last_acked {
             self.to_echo = segment.sent;
         }
@@ -138,7 +140,7 @@ impl Sink {
                     && first.start == self.next
                 {
                     self.next = first.end;
-                    self.beyond.forget_below(self.next);
+                    self.beyond.remove_below(self.next);
                 }
             }
         }
@@ -147,7 +149,7 @@ impl Sink {
             self.acknowledge(seq, marks);
             return;
         };
-        // In order means: the last segment in order is this one; for ns-2 even if it came before.
+        // In order: the highest segment in order is this one, for ns-2 even if received before.
         let in_order = seq + 1 == self.next && self.beyond.is_empty() && (!duplicate || self.rules.delay_duplicates);
         if !in_order {
             self.quick = self.quick.max(self.rules.quick_acks_after_gap);
@@ -160,39 +162,39 @@ impl Sink {
         self.acknowledge(seq, marks);
     }
 
-    /// The instant of [`Sink::poll_timeout`] has come: the delayed acknowledgement is due.
+    /// Handles the expiry of [`Sink::poll_timeout`]: sends the delayed acknowledgement.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.due <= now {
-            // What waits is the last in order.
+            // The waiting segment is the highest in order.
             self.acknowledge(self.next.saturating_sub(1), self.waiting);
         }
     }
 
-    /// The peer has sent its last segment, with which a FIN comes: what waits is answered now, if the options say so.
+    /// Handles the FIN on the last segment of the peer: sends a delayed acknowledgement now if `answer_fin` is set.
     pub fn handle_fin(&mut self) {
         if self.rules.answer_fin && self.due != Instant::FAR_FUTURE {
             self.acknowledge(self.next.saturating_sub(1), self.waiting);
         }
     }
 
-    /// When to call [`Sink::handle_timeout`], unless something else happens before.
+    /// Returns when to call [`Sink::handle_timeout`], unless another call changes it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
-    /// The next acknowledgement to send now, if any.
+    /// Returns the next acknowledgement to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if let Some(earlier) = self.rest.as_mut().and_then(|rest| rest.earlier.take()) {
             return Some(earlier);
         }
-        let Answer { latest, ece } = self.out.take()?;
+        let PendingAck { latest, ece } = self.out.take()?;
         let sack = self.report(latest);
         Some(self.acknowledgement(now, sack, ece))
     }
 
-    /// One of all that has come in order.
+    /// Creates an acknowledgement of all segments in order.
     #[inline(always)]
     fn acknowledgement(&self, now: Instant, sack: SackBlocks, ece: bool) -> Segment {
         let blocks = SackBlocks::BYTES * sack.len() as u32;
@@ -211,50 +213,50 @@ impl Sink {
         }
     }
 
-    /// Data segments received, each number once, without the SYN.
+    /// Returns the distinct data segments received, without the SYN.
     #[must_use]
     pub fn received_segments(&self) -> u64 {
         self.received
     }
-    /// Their payload: goodput, even if a gap still holds it back.
+    /// Returns the payload of the distinct data segments received, including those above a gap.
     #[must_use]
     pub fn received_payload(&self) -> Bytes {
         Bytes::new(self.received * self.rules.payload().count())
     }
-    /// Bytes on the wire of all that arrived: SYN, duplicates and headers included.
+    /// Returns all bytes received on the wire, including SYN, duplicates and headers.
     #[must_use]
     pub fn received_wire_bytes(&self) -> Bytes {
         Bytes::new(self.wire_bytes)
     }
-    /// Segments that had arrived before.
+    /// Returns the number of duplicate segments.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         u64::from(self.duplicates)
     }
-    /// The next number that is waited for.
+    /// Returns the next expected number.
     #[must_use]
     pub fn next_expected(&self) -> u64 {
         self.next
     }
 
-    /// RFC 8257 section 3.2: a segment that is marked where those before it were not, or the other way round, is answered at once. What waited is
-    /// answered before it, as it was marked.
+    /// Acknowledges immediately a segment whose mark differs from the previous ones (RFC 8257 section 3.2). A waiting
+    /// acknowledgement is sent first, with the previous mark.
     #[cold]
     #[inline(never)]
-    fn answer_if_marks_flip(&mut self, now: Instant, seq: u64, marks: Marks) {
+    fn acknowledge_mark_change(&mut self, now: Instant, seq: u64, marks: Marks) {
         if seq == 0 || marks.congested == self.congestion_seen {
             return;
         }
         self.quick = self.quick.max(1);
         if self.due != Instant::FAR_FUTURE {
             (self.due, self.last_acked) = (Instant::FAR_FUTURE, self.next);
-            // Nothing waits where there is a gap: no blocks to report.
+            // No acknowledgement waits while there is a gap, so there are no blocks to report.
             let answer = self.acknowledgement(now, SackBlocks::default(), self.congestion_seen);
             self.rest.get_or_insert_default().earlier = Some(answer);
         }
     }
 
-    /// Answers the segment `latest`, and with it the one that was waiting.
+    /// Acknowledges the segment `latest` and a waiting one.
     fn acknowledge(&mut self, latest: u64, marks: Marks) {
         let waited = std::mem::replace(&mut self.due, Instant::FAR_FUTURE) != Instant::FAR_FUTURE;
         let marks = if waited { marks.and(self.waiting) } else { marks };
@@ -263,17 +265,18 @@ impl Sink {
                 self.congestion_seen = marks.congested || self.congestion_seen && !marks.cwr;
                 marks.asks || self.congestion_seen && marks.capable
             }
-            // What it covers was marked alike.
+            // All covered segments have equal marks.
             EcnEcho::Exact => {
                 self.congestion_seen = marks.congested;
                 marks.asks || marks.congested
             }
         };
         self.last_acked = self.next;
-        self.out = Some(Answer { latest, ece });
+        self.out = Some(PendingAck { latest, ece });
     }
 
-    /// SACK blocks (RFC 2018 section 4): first the one that holds `latest`, then those of earlier acknowledgements.
+    /// Returns the SACK blocks (RFC 2018 section 4): first the one that contains `latest`, then those of earlier
+    /// acknowledgements.
     #[inline]
     fn report(&mut self, latest: u64) -> SackBlocks {
         let mut blocks = SackBlocks::default();
@@ -286,7 +289,7 @@ impl Sink {
             return blocks;
         };
         let current = self.beyond.holding(latest);
-        // A segment below the number acknowledged reports nothing of itself, but what it filled covers older blocks.
+        // A segment below the acknowledged number is not reported, but the gap it filled covers older blocks.
         let Range { start, end } = current.clone().unwrap_or(0..self.next);
         if let Some(current) = &current {
             blocks.push(current.clone());

@@ -1,5 +1,5 @@
-//! CUBIC's constants, from outside: what a loss leaves of the window, and how fast it comes back (RFC 9438 sections 4.3 and 4.6;
-//! Linux, `net/ipv4/tcp_cubic.c`).
+//! CUBIC's window reduction and growth through the public interface (RFC 9438 sections 4.3 and 4.6; Linux,
+//! `net/ipv4/tcp_cubic.c`).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod path;
@@ -12,22 +12,22 @@ fn options(dialect: Dialect) -> TcpOptions {
     TcpOptions::preset("tcp-cubic", dialect).unwrap()
 }
 
-/// A link of 1 Gb/s without a limit, which loses this packet (0 is the SYN) and no other.
+/// Runs over a link of 1 Gb/s with an unlimited queue that drops only this packet (0 is the SYN).
 fn with_loss(options: &TcpOptions, delay: &str, lost: u64, until: Duration) -> Outcome {
     let mut link = hop("1Gbps", delay, Limit::None);
     link.lost = [lost].into();
     run(&[link], &[(options.clone(), Instant::ZERO, u64::MAX / 2)], Instant::ZERO, Instant::ZERO + until)
 }
 
-/// The windows at the loss: cwnd before it and the new ssthresh.
+/// Returns cwnd before the loss and ssthresh after it.
 fn reduction(outcome: &Outcome) -> (f64, f64) {
     let windows = &outcome.flows[0].windows;
     let reduced = windows.windows(2).find(|pair| pair[1].2 < pair[0].2 && pair[1].1 < pair[0].1).unwrap();
     (reduced[0].1, reduced[1].2)
 }
 
-/// Section 4.6: "ssthresh = flight_size * beta_cubic", and beta_cubic is 0.7. A receiver's window of 100, 200 and 1000 segments is
-/// the flight.
+/// Section 4.6: "ssthresh = flight_size * beta_cubic" with beta_cubic 0.7. Receiver windows of 100, 200 and 1000
+/// segments set the FlightSize.
 #[test]
 fn a_loss_leaves_seven_tenths_of_the_flight() {
     for window in [100u64, 200, 1000] {
@@ -39,32 +39,32 @@ fn a_loss_leaves_seven_tenths_of_the_flight() {
     }
 }
 
-/// Linux counts in integers: `max((snd_cwnd * beta) / BICTCP_BETA_SCALE, 2U)` with `beta = 717` of 1024. A window of 1027, say, is
-/// left 719; 7/10 of it would be 718.
+/// Linux uses integers: `max((snd_cwnd * beta) / BICTCP_BETA_SCALE, 2U)` with `beta = 717` of 1024. A window of 1027
+/// becomes 719; 7/10 of it would be 718.
 #[test]
 fn linux_leaves_717_of_1024() {
-    let mut told_from_seven_tenths = 0;
+    let mut distinguishable = 0;
     for lost in (600..3000).step_by(97) {
         let mut options = options(Dialect::Linux);
         options.own_mut().cubic.hystart = false;
         let (cwnd, ssthresh) = reduction(&with_loss(&options, "5ms", lost, Duration::from_millis(300)));
         let cwnd = cwnd as u64;
         assert_eq!(ssthresh as u64, cwnd * 717 / 1024, "after a window of {cwnd}");
-        told_from_seven_tenths += u64::from(cwnd * 717 / 1024 != cwnd * 7 / 10);
+        distinguishable += u64::from(cwnd * 717 / 1024 != cwnd * 7 / 10);
     }
-    assert!(told_from_seven_tenths >= 5, "{told_from_seven_tenths}");
+    assert!(distinguishable >= 5, "{distinguishable}");
 }
 
-/// Segments acknowledged for each increase of the window by one at a window of one: of `W += a / W` a segment, `W^2` grows by 2 a.
+/// Returns alpha of `W += alpha / W` per acknowledged segment, for which `W^2` grows by 2 alpha.
 fn increase(from: &Sender, to: &Sender) -> f64 {
     let acknowledged = (to.acknowledged() - from.acknowledged()) as f64;
     (to.cwnd() * to.cwnd() - from.cwnd() * from.cwnd()) / (2.0 * acknowledged)
 }
 
-/// Section 4.3: `W_est += alpha * segments_acked / cwnd` with `alpha = 3 (1 - 0.7) / (1 + 0.7) = 9/17`, and 1 from `cwnd_prior` on.
-/// The round trip is so short that the cubic curve stays below: K is seconds.
+/// Section 4.3: `W_est += alpha * segments_acked / cwnd` with `alpha = 3 (1 - 0.7) / (1 + 0.7) = 9/17`, and 1 from
+/// `cwnd_prior` on. The round trip is short, so the cubic curve is below W_est: K is seconds.
 #[test]
-fn a_short_round_trip_grows_as_reno_would() {
+fn a_short_round_trip_grows_as_reno() {
     let mut options = options(Dialect::Rfc);
     options.rules_mut().delayed_ack = None;
     let at = |micros| with_loss(&options, "10us", 60, Duration::from_micros(micros));
@@ -78,11 +78,11 @@ fn a_short_round_trip_grows_as_reno_would() {
     assert!((fast - 1.0).abs() < 0.005, "{fast}");
 }
 
-/// Section 4.2: t leaves out the time in which the application was the limit, once. For 30 s an application writes little: a segment a
-/// second, with a silence before each, or one each 30 ms, without any. Both leave the window of before, and in the 5 s after it both
-/// grow as if the 30 s had not been.
+/// Section 4.2: t excludes application-limited periods exactly once. For 30 s an application writes a segment per
+/// second, each after a silence, or one per 30 ms, without silences. The window stays the same, and the growth in the
+/// following 5 s does not depend on the 30 s.
 #[test]
-fn application_limited_time_is_left_out_of_t_once() {
+fn application_limited_time_is_excluded_from_t_once() {
     let cwnd = |every: u64| {
         let mut options = options(Dialect::Rfc);
         options.rules_mut().restart_after_idle = headway_tcp::Restart::Keep;

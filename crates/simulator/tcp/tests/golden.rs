@@ -1,5 +1,5 @@
-//! ns-2.35's agents through one link of 10 Mb/s and 50 ms that loses listed packets: cwnd and the last acknowledged number
-//! at five instants (measured with Debian ns2 2.35+dfsg-5: window_ 100, FTP, DropTail 1000).
+//! Compares with ns-2.35's agents over a link of 10 Mb/s and 50 ms that drops listed packets: cwnd and the last
+//! acknowledged number at five times (measured with Debian ns2 2.35+dfsg-5: window_ 100, FTP, DropTail 1000).
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -8,7 +8,8 @@ use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Duration, Instant, QueueSize, Registry};
 use path::{Limit, Outcome, dumbbell, hop, run, run_with};
 
-/// Kind, lost packets (0 is the SYN), delayed acknowledgements; cwnd/ack at 0.75, 1, 1.5, 2, 3 s; ssthresh, timeouts, resent.
+/// Kind, dropped packets (0 is the SYN), delayed acknowledgements; cwnd/ack at 0.75, 1, 1.5, 2, 3 s; ssthresh,
+/// timeouts, resent.
 const TABLE: &str = "
 tahoe   30       no  2/62    8/68     18.9/141  23.61/241 33.28/516 15 0 1
 reno    30       no  16.32/74 18.23/107 23.08/207 27.94/331 37.57/646 15 0 1
@@ -41,7 +42,7 @@ fn after(options: &TcpOptions, lost: &str, until: f64) -> Outcome {
     run(&[link], &[(options.clone(), Instant::ZERO, u64::MAX / 2)], Instant::ZERO, until)
 }
 
-/// Four significant digits, as C's `%.4g` prints numbers from 1 to 1000.
+/// Rounds to four significant digits, as C's `%.4g` for numbers from 1 to 1000.
 fn four_digits(value: f64) -> f64 {
     let scale = if value < 10.0 { 1000.0 } else { 100.0 };
     (value * scale).round() / scale
@@ -66,10 +67,11 @@ fn the_golden_table() {
     }
 }
 
-/// ns-2.35's Agent/TCP/Newreno through the same link: `advance 15` at 0 s, `advance 400` at 0.56 s. The acknowledgement that ends the
-/// recovery leaves nothing in flight. Lost packet, `exit_recovery_fix_`; cwnd/ack at 0.55, 0.75, 1 and 2 s.
+/// ns-2.35's Agent/TCP/Newreno over the same link: `advance 15` at 0 s, `advance 400` at 0.56 s. Nothing is in flight
+/// after the acknowledgement that ends the recovery. Dropped packet, `exit_recovery_fix_`; cwnd/ack at 0.55, 0.75, 1
+/// and 2 s.
 #[test]
-fn exit_recovery_fix_counts_flight_size_and_one() {
+fn exit_recovery_fix_uses_flight_size_plus_one() {
     for (lost, fix, cells) in [
         ("9", false, "5.2/15 6.099/20 8.808/40 18.12/165"),
         ("9", true, "2/15 4/17 7.306/32 16.56/142"),
@@ -92,7 +94,7 @@ fn exit_recovery_fix_counts_flight_size_and_one() {
     }
 }
 
-/// 1 Mb/s and 20 ms behind an access link of 10 Mb/s and 2 ms, 50 packets of queue, window_ 200, 20 s.
+/// 1 Mb/s and 20 ms after an access link of 10 Mb/s and 2 ms, a queue of 50 packets, window_ 200, 20 s.
 #[test]
 fn packets_through_one_bottleneck() {
     for (kind, acknowledged) in [("tahoe", 2297), ("reno", 2322), ("newreno", 2322), ("sack", 2319)] {
@@ -106,7 +108,7 @@ fn packets_through_one_bottleneck() {
     assert_eq!((outcome.flows[0].sender.acknowledged() - 1, outcome.drops.len()), (2473, 0), "vegas");
 }
 
-/// 40 packets, then silence: cwnd 42 at 0.4 s; the timer runs on and leaves 1 by 1 s, ssthresh as it was.
+/// 40 packets, then silence: cwnd is 42 at 0.4 s. The idle timer reduces it to 1 by 1 s, with ssthresh unchanged.
 #[test]
 fn silence_closes_the_window() {
     let options = options("reno", 100);

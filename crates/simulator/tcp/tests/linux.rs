@@ -1,8 +1,9 @@
-//! Dialect linux beside a Linux 6.1 kernel, cell by cell. `cargo test --test linux -- --nocapture` prints the table.
+//! Compares dialect linux with a Linux 6.1 kernel, cell by cell. `cargo test --test linux -- --nocapture` prints the
+//! table.
 //!
-//! The kernel's Reno recovers with SACK, so its peer here is `tcp-sack`. What is compared follows from rules: goodput, queue,
-//! the number of reductions (the period), the peak, the drops of the first slow start, and with one flow and without random loss the
-//! later drops: `PSH` on pairs, what waits and when a recovery starts decide whether a peak loses one segment or two.
+//! The kernel's Reno recovers with SACK, so it is compared with `tcp-sack`. Compared are goodput, queue, number of
+//! reductions (the period), peak, and drops of the first slow start. Later drops are compared with one flow and without
+//! random loss only: they depend on `PSH` on pairs, deferred segments and the start of a recovery.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -11,7 +12,7 @@ use headway_tcp::TcpOptions;
 use headway_units::{Dialect, Duration, Instant, Registry};
 use path::{Limit, hop, run};
 
-/// One cell's figures, summed over its flows.
+/// Results of a cell, summed over its flows.
 #[derive(Debug, Default, Clone, Copy)]
 struct Figures {
     goodput_kbps: f64,
@@ -22,7 +23,7 @@ struct Figures {
     peak: f64,
     first_drops: f64,
     timeouts: u64,
-    /// Share of the goodput that the last flow got.
+    /// Share of the last flow in the goodput.
     share: f64,
 }
 
@@ -89,7 +90,7 @@ fn mean(all: &[Figures]) -> Figures {
 }
 
 #[test]
-fn beside_the_kernel() {
+fn results_match_the_kernel() {
     let mut missed: Vec<String> = Vec::new();
     println!("cell: ours/kernel of goodput kb/s, queue, recoveries, drops, mean cwnd, peak, first drops");
     for row in include_str!("data/linux-6.1.txt").lines().filter(|row| !row.starts_with('#')) {
@@ -116,7 +117,7 @@ fn beside_the_kernel() {
             ours.first_drops,
             cells[13]
         );
-        // Random loss: ten runs here, one to three there, of some hundred losses each.
+        // Random loss: ten runs here, one to three in the kernel, of some hundred losses each.
         let (close, loose) = if random { (0.08, 0.15) } else { (0.01, 0.1) };
         let mut near = |ours: f64, kernel: Option<f64>, relative: f64, absolute: f64, what: &str| {
             let Some(kernel) = kernel else { return };
@@ -135,10 +136,10 @@ fn beside_the_kernel() {
         }
         near(ours.cwnd, kernel[4], 0.04 + close, 0.5, "mean cwnd");
         near(ours.peak, kernel[5], 0.02, 1.0, "peak");
-        // Two packets: the segments that one acknowledgement releases.
+        // Two packets: the number released by one acknowledgement.
         near(ours.first_drops, kernel[6], 0.12, 2.0, "drops of the first slow start");
         assert_eq!(ours.timeouts, 0, "{name}: the kernel had none in any cell");
-        // 55 to 57 % of the link went to CUBIC.
+        // CUBIC got 55 to 57 % of the link.
         if name.starts_with("reno-cubic") && !(0.53..0.60).contains(&ours.share) {
             println!("{name}: share of CUBIC {:.4}, kernel 0.55 to 0.57: MISSED", ours.share);
             missed.push(format!("{name}: share of CUBIC"));

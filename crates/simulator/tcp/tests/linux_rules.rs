@@ -1,4 +1,5 @@
-//! Rules of dialect linux, each against the kernel's function that has it, with figures from captures of Linux 6.1.
+//! Rules of dialect linux, each compared with the kernel function that implements it, with data from captures of Linux
+//! 6.1.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_tcp::{Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
@@ -31,16 +32,16 @@ fn data(seq: u64, push: bool) -> Segment {
     }
 }
 
-/// What a sink answers each segment with, if it answers at once.
+/// Returns the number of the immediate acknowledgement of a segment, if any.
 fn answer(sink: &mut Sink, segment: Segment) -> Option<u64> {
     sink.handle(Instant::ZERO, &segment);
     sink.poll_transmit(Instant::ZERO).map(|ack| ack.seq)
 }
 
-/// A sender whose SYN was answered after 40 ms.
+/// Sender whose SYN is acknowledged after 40 ms.
 struct Connection {
     sender: Sender,
-    /// When each segment was sent, from number 0.
+    /// First send time of each segment, from number 0.
     sent: Vec<Instant>,
 }
 
@@ -52,7 +53,8 @@ impl Connection {
         Self { sender, sent: vec![Instant::ZERO] }
     }
 
-    /// Acknowledges all below `seq` at `us`, and `sacked`; returns what is sent, with PSH as `P` and retransmissions as `R`.
+    /// Acknowledges all segments below `seq` at `us`, and `sacked`. Returns one character per segment sent: `P` for
+    /// PSH, `R` for a retransmission.
     fn ack(&mut self, us: u64, seq: u64, sacked: Option<u64>) -> String {
         let mut sack = SackBlocks::default();
         if let Some(sacked) = sacked {
@@ -77,19 +79,21 @@ impl Connection {
     }
 }
 
-/// tcp_measure_rcv_mss, tcp_cleanup_rbuf: a full-sized segment with PSH is answered at once, with what waits.
+/// tcp_measure_rcv_mss, tcp_cleanup_rbuf: a full-sized segment with PSH is acknowledged immediately, with any waiting
+/// segment.
 #[test]
-fn a_segment_with_psh_is_answered_at_once() {
+fn a_segment_with_psh_is_acknowledged_immediately() {
     let mut sink = Sink::new(&linux(|rules| rules.quick_acks = 0));
     let answers = [(0, false), (1, false), (2, true), (3, true), (4, false), (5, false), (6, false)];
     let answers = answers.map(|(seq, push)| answer(&mut sink, data(seq, push)));
     assert_eq!(answers, [Some(1), None, Some(3), Some(4), None, Some(6), None]);
 }
 
-/// tcp_grow_window, `icsk_ack.quick |= 1`: a capture's sink with a buffer of 8 MB acknowledged 2890 segments one by one, the first two together
-/// with number 2892. tcp_data_queue_ofo does not enter the quick-ACK mode: after a gap every second segment is acknowledged again.
+/// tcp_grow_window, `icsk_ack.quick |= 1`: in a capture, a sink with a buffer of 8 MB acknowledged 2890 segments one by
+/// one, and then two together, up to number 2892. tcp_data_queue_ofo does not enter the quick-ACK mode: after a gap,
+/// every second segment is acknowledged again.
 #[test]
-fn segments_are_answered_at_once_while_the_receive_window_grows() {
+fn segments_are_acknowledged_immediately_while_the_receive_window_grows() {
     let mut sink = Sink::new(&linux(|_| {}));
     assert!((0..=2890).all(|seq| answer(&mut sink, data(seq, false)) == Some(seq + 1)));
     assert_eq!(answer(&mut sink, data(2891, false)), None);
@@ -99,7 +103,8 @@ fn segments_are_answered_at_once_while_the_receive_window_grows() {
     assert_eq!(answer(&mut sink, data(2895, false)), None);
 }
 
-/// __tcp_transmit_skb: the initial window of a capture, and what its acknowledgements of one release in slow start.
+/// __tcp_transmit_skb: the initial window of a capture, and the segments released by single acknowledgements in slow
+/// start.
 #[test]
 fn pairs_end_with_psh() {
     let mut connection = Connection::new(|_| {});
@@ -108,14 +113,14 @@ fn pairs_end_with_psh() {
     assert_eq!(connection.ack(81_500, 3, None), ".P");
 }
 
-/// tcp_rack_reo_wnd: in captures at 25.2 and 40.3 ms the first SACK of a segment that was sent a quarter of the least round trip after the missing
-/// one starts the recovery, and none of an earlier one does.
+/// tcp_rack_reo_wnd: in captures at 25.2 and 40.3 ms, the first SACK of a segment sent a quarter of the least round
+/// trip after the missing one starts the recovery; a SACK of an earlier one does not.
 #[test]
 fn a_segment_sent_a_quarter_of_the_least_round_trip_later_proves_a_loss() {
     for (later, sent) in [(90_000, "R"), (89_990, ".")] {
         let mut connection = Connection::new(|_| {});
         connection.ack(40_000, 1, None);
-        // The first of these will be missing.
+        // The first of these segments is lost.
         assert_eq!(connection.ack(80_000, 2, None), ".P");
         assert_eq!(connection.ack(later, 3, None), ".P");
         connection.ack(95_000, 11, None);
@@ -123,9 +128,10 @@ fn a_segment_sent_a_quarter_of_the_least_round_trip_later_proves_a_loss() {
     }
 }
 
-/// tcp_tso_should_defer: less than a pair waits for an acknowledgement that is due; tcp_is_cwnd_limited: the window opens all the same.
+/// tcp_tso_should_defer: less than a pair waits for an expected acknowledgement. tcp_is_cwnd_limited: the window still
+/// opens.
 #[test]
-fn less_than_a_pair_waits_for_an_acknowledgement_that_is_due() {
+fn less_than_a_pair_waits_for_an_expected_acknowledgement() {
     let mut connection = Connection::new(|rules| rules.initial_ssthresh = Some(QueueSize::Packets(4)));
     connection.ack(40_000, 1, None);
     assert_eq!(connection.ack(80_000, 3, None), ".P");
@@ -133,15 +139,15 @@ fn less_than_a_pair_waits_for_an_acknowledgement_that_is_due() {
     assert_eq!(connection.ack(81_200, 5, None), ".P");
     assert_eq!(connection.ack(81_800, 6, None), "");
     assert_eq!(connection.ack(82_400, 7, None), ".P");
-    // The unit before it was sent more than 1 ms ago.
+    // The previous unit was sent more than 1 ms before.
     assert_eq!(connection.ack(83_401, 8, None), ".");
     assert_eq!(connection.ack(84_600, 10, None), ".P");
-    // The tenth segment acknowledged opens the window by one.
+    // The tenth acknowledged segment opens the window by one.
     assert_eq!(connection.ack(85_700, 11, None), ".P");
 }
 
 #[test]
-fn no_other_dialect_has_these_rules() {
+fn other_dialects_do_not_have_these_rules() {
     for dialect in [Dialect::Rfc, Dialect::Headway1, Dialect::Ns2, Dialect::Ns3] {
         let TcpOptions { rules, own, .. } = TcpOptions::preset("tcp-cubic", dialect).unwrap();
         assert!(

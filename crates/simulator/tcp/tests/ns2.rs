@@ -1,4 +1,4 @@
-//! Packet by packet against ns-2.35: every file in `data/ns2-*.txt` is a run of its agents, replayed here.
+//! Compares packet by packet with ns-2.35: each file `data/ns2-*.txt` is a recorded run of its agents.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -48,7 +48,7 @@ fn replay(name: &str, text: &str) {
     }
     assert_eq!(flow.sender.counters().sent, case.sent, "{name}: packets sent");
     for &(at, cwnd, ssthresh) in &case.window {
-        // Printed at the nearest 10 us; the next change is at least an acknowledgement's 32 us away.
+        // Printed to the nearest 10 us; changes are at least 32 us apart, the transmission time of an acknowledgement.
         let before = flow.windows.partition_point(|window| window.0 <= at * 10_000 + 6_000);
         let ours = flow.windows[before - 1];
         assert!(
@@ -72,7 +72,7 @@ macro_rules! cases {
 }
 
 cases! {
-    // The calibration runs: 2 Mb/s, 10 ms, DropTail of 20 (19 waiting).
+    // Calibration runs: 2 Mb/s, 10 ms, DropTail of 20 (19 waiting).
     tahoe_in_a_short_queue "tahoe-q20",
     tahoe_in_a_window_of_30 "tahoe-q20-win30",
     reno_in_a_short_queue "reno-q20",
@@ -100,13 +100,13 @@ cases! {
     tahoe_without_limited_transmit "tahoe-no-limited-transmit",
     reno_halves_in_whole_segments "reno-whole-halves",
     sack_halves_in_whole_segments "sack-whole-halves",
-    tahoe_is_marked_down_to_no_segment "tahoe-window-of-none",
+    tahoe_is_marked_down_to_a_zero_window "tahoe-window-of-none",
     newreno_resends_with_half_a_segment "newreno-half-a-segment",
     vegas_in_a_short_queue "vegas-short-queue",
     vegas_many_losses_in_a_window "vegas-lost-burst",
     vegas_delayed_acknowledgements_and_losses "vegas-delack-lost",
     vegas_loses_its_syn "vegas-lost-syn",
-    vegas_deflates_to_no_window "vegas-window-of-none",
+    vegas_deflates_to_a_zero_window "vegas-window-of-none",
     // Agent/TCP/Linux.
     westwood_in_a_short_queue "westwood-q20",
     westwood_in_a_window_of_20 "westwood-window-20",
@@ -122,9 +122,9 @@ cases! {
     bic_many_losses_in_a_window "bic-burst",
 }
 
-/// Every recorded file is a test.
+/// Checks that each recorded file has a test.
 #[test]
-fn no_file_is_forgotten() {
+fn every_recorded_file_is_replayed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
     let this = include_str!("ns2.rs");
     for entry in std::fs::read_dir(folder).unwrap() {

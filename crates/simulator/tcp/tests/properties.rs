@@ -1,4 +1,4 @@
-//! What holds for every kind, dialect and loss pattern.
+//! Properties of every kind and dialect under any loss pattern.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -48,8 +48,8 @@ fn segment(is_ack: bool, seq: u64) -> Segment {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever is lost or marked, the rest arrives: every segment once or more, and the sender knows it. No sender has data to send but
-    /// neither an open window nor a timer: that is a debug assertion.
+    /// For any losses and marks, every segment is delivered and acknowledged. A sender with data to send but neither an
+    /// open window nor a timer fails a debug assertion.
     #[test]
     fn a_finite_transfer_ends(
         options in kinds(),
@@ -63,7 +63,7 @@ proptest! {
         let mut options = options;
         options.rules_mut().ecn |= !marked.is_empty();
         hops[0].marked = marked;
-        // Sixty losses in a row back off to the longest timeout each time.
+        // Sixty consecutive losses back off to the maximum timeout each time.
         let until = Instant::from_secs(60 * 130);
         let outcome = run(&hops, &[(options.clone(), Instant::ZERO, segments)], Instant::ZERO, until);
         let flow = &outcome.flows[0];
@@ -76,14 +76,16 @@ proptest! {
             counters.sent,
             flow.sink.received_segments() + 1 + flow.sink.duplicates() + outcome.drops.len() as u64
         );
-        // ns-2's windows may have no floor, but its timer always runs (ns2.rs, `vegas-window-of-none`, `tahoe-window-of-none`).
+        // ns-2's windows may have no minimum, but its timer always runs (ns2.rs, `vegas-window-of-none`,
+        // `tahoe-window-of-none`).
         let least = if options.rules.restart_after_idle == Restart::One { 0.0 } else { 1.0 };
         prop_assert!(flow.windows.iter().all(|&(_, cwnd, ssthresh)| cwnd >= least && ssthresh >= 2.0));
     }
 
-    /// Any sequence of acknowledgements, timeouts and writes: no panic, at most a window in flight, nothing invented.
+    /// Any sequence of acknowledgements, timeouts and writes: no panic, at most a window in flight, and only written
+    /// segments are sent.
     #[test]
-    fn nonsense_does_no_harm(
+    fn invalid_input_is_tolerated(
         options in kinds(),
         ecn: bool,
         steps in prop::collection::vec((0u8..12, 0u64..200, 0u64..80, 0u64..20, any::<u16>()), 1..300),
@@ -118,12 +120,12 @@ proptest! {
                 prop_assert!(!sent.is_ack && sent.seq <= written, "{} of {written}", sent.seq);
                 highest = highest.max(sent.seq);
                 sink.handle(now, &sent);
-                // Garbage for the sink as well.
+                // Invalid segments for the sink, too.
                 sink.handle(now, &segment(false, sent.seq.wrapping_mul(b)));
                 sink.handle_timeout(now);
             }
             prop_assert!(sender.poll_transmit(now).is_none(), "a burst without end");
-            // With fack, what duplicates tell of is not in flight.
+            // With fack, SACKed segments are not in flight.
             let fack = options.rules.sack.pipe == Pipe::Fack;
             prop_assert!(fack || sender.in_flight() <= window, "{} in flight of {window}", sender.in_flight());
             prop_assert!(sender.acknowledged() <= highest + 1);
@@ -133,9 +135,9 @@ proptest! {
         }
     }
 
-    /// The sink's blocks name received segments only, and the first names the latest (RFC 2018 section 4).
+    /// SACK blocks contain received segments only, and the first contains the latest (RFC 2018 section 4).
     #[test]
-    fn blocks_tell_the_truth(order in Just((0u64..40).collect::<Vec<_>>()).prop_shuffle(), drop in 0u64..40) {
+    fn blocks_contain_received_segments_only(order in Just((0u64..40).collect::<Vec<_>>()).prop_shuffle(), drop in 0u64..40) {
         let options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
         let mut sink = Sink::new(&options);
         let mut received = std::collections::BTreeSet::new();

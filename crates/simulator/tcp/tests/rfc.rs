@@ -1,12 +1,12 @@
-//! The RFCs' rules, spoken as a dialogue: what the sender puts on the wire for each acknowledgement, and the sink for each
-//! segment. Dialect rfc throughout.
+//! Rules of the RFCs as exchanges: the segments sent for each acknowledgement, and the acknowledgements sent for each
+//! segment. Dialect rfc.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 use headway_tcp::{HalvedWindow, Halving, Pipe, Restart, Rules, SackBlocks, Segment, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, QueueSize, Random, Registry};
 use std::ops::Range;
 
-/// A sender whose peer is written out in the test.
+/// Sender under test; the test plays the peer.
 struct Dialogue {
     sender: Sender,
     now: Instant,
@@ -36,7 +36,7 @@ fn ack(seq: u64) -> Segment {
 }
 
 impl Dialogue {
-    /// An endless transfer whose SYN is on the way.
+    /// Creates an endless transfer whose SYN is in flight.
     fn new(kind: &str, change: impl FnOnce(&mut Rules)) -> Self {
         let mut sender = Sender::new(&options(kind, change), Random::new(1, "dialogue"));
         sender.write(Instant::ZERO, u64::MAX / 2);
@@ -45,7 +45,7 @@ impl Dialogue {
         assert!(sender.poll_transmit(Instant::ZERO).is_none(), "nothing before the SYN is answered");
         Self { sender, now: Instant::ZERO }
     }
-    /// The same with the SYN answered after 100 ms and a window of `window` in flight, in congestion avoidance.
+    /// Creates a transfer in congestion avoidance with a window of `window` in flight, after a round trip of 100 ms.
     fn with_window(kind: &str, window: u64) -> Self {
         let mut dialogue = Self::new(kind, |rules| {
             rules.initial_window = QueueSize::Packets(window);
@@ -55,7 +55,7 @@ impl Dialogue {
         assert_eq!(dialogue.receive(ack(1)), (1..=window).collect::<Vec<_>>());
         dialogue
     }
-    /// 100 ms later `ack` arrives; answers the numbers sent for it.
+    /// Delivers `ack` after 100 ms and returns the numbers sent.
     fn receive(&mut self, ack: Segment) -> Vec<u64> {
         self.now += Duration::from_millis(100);
         self.at_once(ack)
@@ -99,7 +99,7 @@ fn initial_window() {
     assert_eq!([536, 1095, 1096, 1460, 2190, 2191].map(|size| window(size, 4, 4_380)), [4, 4, 3, 3, 2, 2]);
 }
 
-/// RFC 5681 section 3.1 and RFC 6298 step 5.7: after a lost SYN the window is one segment, the timeout 3 s.
+/// RFC 5681 section 3.1 and RFC 6298 step 5.7: after a lost SYN the window is one segment and the timeout 3 s.
 #[test]
 fn a_lost_syn() {
     let mut dialogue = Dialogue::new("tcp-reno", |_| {});
@@ -109,7 +109,7 @@ fn a_lost_syn() {
     assert_eq!(dialogue.sender.rto(), Duration::from_secs(3));
 }
 
-/// RFC 5681 section 3.1, RFC 3465 with L = 2: slow start adds what is acknowledged, two at most.
+/// RFC 5681 section 3.1, RFC 3465 with L = 2: slow start adds the acknowledged segments, at most two.
 #[test]
 fn slow_start_counts_segments() {
     let mut dialogue = Dialogue::new("tcp-reno", |_| {});
@@ -121,9 +121,9 @@ fn slow_start_counts_segments() {
     assert_eq!(dialogue.sender.cwnd(), 15.0);
 }
 
-/// RFC 5681 equation 3 with delayed acknowledgements: one segment in a round trip.
+/// RFC 5681 equation 3 with delayed acknowledgements: one segment per round trip.
 #[test]
-fn congestion_avoidance_adds_one_a_round_trip() {
+fn congestion_avoidance_adds_one_segment_per_round_trip() {
     let mut dialogue = Dialogue::with_window("tcp-reno", 20);
     for acknowledged in (3..=21).step_by(2) {
         dialogue.at_once(ack(acknowledged));
@@ -131,7 +131,7 @@ fn congestion_avoidance_adds_one_a_round_trip() {
     assert!((dialogue.sender.cwnd() - 21.0).abs() < 0.03, "{}", dialogue.sender.cwnd());
 }
 
-/// RFC 5681 section 3.1, RFC 7661: a window that is not used does not grow.
+/// RFC 5681 section 3.1, RFC 7661: an unused window does not grow.
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut sender = Sender::new(&options("tcp-reno", |_| {}), Random::new(1, "dialogue"));
@@ -150,24 +150,25 @@ fn an_unused_window_does_not_grow() {
 #[test]
 fn reno_fast_recovery() {
     let mut dialogue = Dialogue::with_window("tcp-reno", 10);
-    // Two duplicates: a new segment each, the window unchanged.
+    // Two duplicates: one new segment each, the window is unchanged.
     assert_eq!(dialogue.at_once(ack(1)), [11]);
     assert_eq!(dialogue.at_once(ack(1)), [12]);
     assert_eq!(dialogue.windows(), (10.0, 10.0));
-    // The third: ssthresh is half of FlightSize without those two; 5 + 3 are in use by the 12 in flight.
+    // The third: ssthresh is half of FlightSize without these two segments. The window of 5 + 3 is below the 12 in
+    // flight.
     assert_eq!(dialogue.at_once(ack(1)), [1]);
     assert_eq!(dialogue.windows(), (5.0, 5.0));
-    // Nine more duplicates arrive for the rest: from 13 on the inflated window lets new segments out.
+    // Nine duplicates for the other segments: from 13 on the inflated window admits new segments.
     let sent: Vec<_> = (0..9).map(|_| dialogue.at_once(ack(1))).collect();
     assert!(sent[..4].iter().all(Vec::is_empty));
     assert_eq!(sent[4..].concat(), [13, 14, 15, 16, 17]);
-    // The new acknowledgement deflates to ssthresh.
+    // A new acknowledgement deflates the window to ssthresh.
     assert_eq!(dialogue.receive(ack(13)), [] as [u64; 0]);
     assert_eq!(dialogue.windows(), (5.0, 5.0));
     assert_eq!(dialogue.sender.in_flight(), 5);
 }
 
-/// Duplicates without anything in flight, or of less than was acknowledged, are no duplicates (RFC 5681 section 2).
+/// Acknowledgements below `una` are not duplicates (RFC 5681 section 2).
 #[test]
 fn stale_acknowledgements_change_nothing() {
     let mut dialogue = Dialogue::with_window("tcp-newreno", 10);
@@ -187,22 +188,22 @@ fn newreno_partial_and_full() {
     }
     assert_eq!(dialogue.at_once(ack(1)), [1]);
     let deadline = dialogue.sender.poll_timeout();
-    // 1 arrives, 4 is missing: three acknowledged, and at once 4 again.
+    // 1 arrives and 4 is missing: three segments are acknowledged, and 4 is resent immediately.
     assert_eq!(dialogue.receive(ack(4)), [4]);
     assert_ne!(dialogue.sender.poll_timeout(), deadline, "the first partial acknowledgement restarts the timer");
     let deadline = dialogue.sender.poll_timeout();
     assert_eq!(dialogue.receive(ack(6))[0], 6);
     assert_eq!(dialogue.sender.poll_timeout(), deadline, "impatient: the second does not");
     assert_eq!(dialogue.sender.counters().fast_recoveries, 1);
-    // Everything up to 12 was sent before the recovery: 13 ends it, with min(ssthresh, FlightSize + 1).
+    // Segments up to 12 were sent before the recovery. 13 ends it with min(ssthresh, FlightSize + 1).
     let flight_after = dialogue.sender.in_flight() - (13 - 6);
     dialogue.receive(ack(13));
     assert_eq!(dialogue.sender.cwnd(), 5f64.min(flight_after.max(1) as f64 + 1.0));
 }
 
-/// RFC 6582 section 3.2 step 2: duplicates of what was sent before the recovery start no second one.
+/// RFC 6582 section 3.2 step 2: duplicates for data sent before the recovery do not start another one.
 #[test]
-fn one_reduction_a_window() {
+fn one_reduction_per_window() {
     let mut dialogue = Dialogue::with_window("tcp-newreno", 10);
     dialogue.time_out();
     for _ in 0..6 {
@@ -211,8 +212,8 @@ fn one_reduction_a_window() {
     assert_eq!(dialogue.sender.counters().fast_recoveries, 0);
 }
 
-/// RFC 5681 section 3.1 and RFC 6298 section 5: a timeout leaves one segment, goes back, doubles; ssthresh is half of
-/// FlightSize once, however often the same segment times out.
+/// RFC 5681 section 3.1 and RFC 6298 section 5: a timeout reduces the window to one segment, goes back, and doubles the
+/// timer. ssthresh is half of FlightSize once, for any number of timeouts of the same segment.
 #[test]
 fn timeouts() {
     for kind in ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack"] {
@@ -227,9 +228,9 @@ fn timeouts() {
     }
 }
 
-/// Nothing was sent before the first data segment, so nothing forbids its fast retransmit.
+/// The fast retransmit of the first data segment is always allowed, since no data was sent before it.
 #[test]
-fn the_first_segment_may_be_resent_fast() {
+fn the_first_segment_is_fast_retransmitted() {
     for kind in ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack"] {
         let mut dialogue = Dialogue::with_window(kind, 10);
         let sent: Vec<_> = (3..6).map(|end| dialogue.sack(1, &[2..end])).collect();
@@ -239,7 +240,7 @@ fn the_first_segment_may_be_resent_fast() {
     }
 }
 
-/// A timeout in the round trip of an ECN reduction leaves ssthresh as that set it (RFC 3168 section 6.1.2: once a window).
+/// A timeout in the round trip of an ECN reduction keeps ssthresh (RFC 3168 section 6.1.2: once a window).
 #[test]
 fn a_timeout_after_ecn_does_not_halve_again() {
     let mut dialogue = Dialogue::new("tcp-reno", |rules| rules.ecn = true);
@@ -252,9 +253,9 @@ fn a_timeout_after_ecn_does_not_halve_again() {
     assert_eq!(dialogue.windows(), (1.0, 5.0));
 }
 
-/// A timeout in a recovery in which SACK reports most of the window as received: FlightSize is still 40 segments, but the network holds
-/// a window of 20 at most. RFC 5681 to the letter keeps ssthresh at 20, half of FlightSize; `halving = "network"` leaves 10, half of what
-/// may be in the network.
+/// A timeout in a recovery in which most of the window is SACKed: FlightSize is still 40 segments, but at most a window
+/// of 20 is in the network. RFC 5681 to the letter keeps ssthresh at 20, half of FlightSize. `halving = "network"` sets
+/// 10, half of the network's share.
 #[test]
 fn sacked_data_are_not_in_the_network_at_a_timeout() {
     for (halving, left) in [(Halving::Flight, 20.0), (Halving::Network, 10.0)] {
@@ -274,15 +275,16 @@ fn sacked_data_are_not_in_the_network_at_a_timeout() {
     }
 }
 
-/// RFC 3168 section 6.1.2: a window of one segment cannot shrink. After an echo the next segment waits for the retransmission timer; if
-/// the echoes continue, the timer backs off, and round-trip samples do not end that.
+/// RFC 3168 section 6.1.2: a window of one segment cannot shrink. After an echo, the next segment waits for the
+/// retransmission timer. Further echoes back the timer off, and round-trip samples do not end the back-off.
 #[test]
 fn ecn_at_a_window_of_one() {
     let mut dialogue = Dialogue::new("tcp-reno", |rules| rules.ecn = true);
     dialogue.receive(Segment { ece: true, ..ack(1) });
     dialogue.time_out();
     assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, 2));
-    // The first echo only warns, the second belongs to the same window; then each window's echo doubles.
+    // The first echo causes no back-off, the second belongs to the same window. Then the echo of each window doubles
+    // the timer.
     for (seq, backoff) in [(2, 2), (11, 2), (12, 4), (13, 8)] {
         assert_eq!(dialogue.receive(Segment { ece: true, ..ack(seq) }), [] as [u64; 0], "echo at {seq}");
         assert_eq!((dialogue.sender.cwnd(), dialogue.sender.backoff()), (1.0, backoff), "echo at {seq}");
@@ -295,8 +297,9 @@ fn ecn_at_a_window_of_one() {
     assert_eq!(dialogue.sender.counters().timeouts, 1, "waiting is no timeout");
 }
 
-/// RFC 3168 section 6.1.2: with a window of one, "the TCP sender MUST reset the retransmit timer on receiving the ECN-Echo packet". The
-/// echo may be on a duplicate when all is acknowledged: new data then goes at the timer. ns-2, whose window has no floor, opens it then.
+/// RFC 3168 section 6.1.2: with a window of one, "the TCP sender MUST reset the retransmit timer on receiving the
+/// ECN-Echo packet". If the echo is on a duplicate after all data is acknowledged, new data waits for the timer. ns-2,
+/// whose window has no minimum, then reopens it.
 #[test]
 fn an_echo_on_a_late_duplicate_starts_the_timer() {
     for ns2 in [false, true] {
@@ -321,8 +324,9 @@ fn an_echo_on_a_late_duplicate_starts_the_timer() {
     }
 }
 
-/// RFC 3168 section 6.1.2: "the value of the congestion window is bounded below by a value of one MSS", and RFC 9438 section 4.6: one
-/// after ECN-Echo, two after a loss, and ssthresh two after either. Whatever is halved how, no sender ends with a window of none.
+/// RFC 3168 section 6.1.2: "the value of the congestion window is bounded below by a value of one MSS", and RFC 9438
+/// section 4.6: one after ECN-Echo, two after a loss, and ssthresh two after either. This holds for every kind of
+/// halving.
 #[test]
 fn a_mark_leaves_one_segment_and_a_loss_two() {
     for halved_window in [HalvedWindow::Ssthresh, HalvedWindow::Fractional, HalvedWindow::Whole] {
@@ -351,7 +355,7 @@ fn a_mark_leaves_one_segment_and_a_loss_two() {
     }
 }
 
-/// Sends `segments` in slow start, each acknowledged by itself, until all is quiet; answers when.
+/// Sends `segments` in slow start with an acknowledgement each, until all are acknowledged. Returns the time.
 fn grow_then_rest(sender: &mut Sender, segments: u64) -> Instant {
     let (mut now, mut next) = (Instant::ZERO, 0);
     sender.write(now, segments);
@@ -365,7 +369,8 @@ fn grow_then_rest(sender: &mut Sender, segments: u64) -> Instant {
     now
 }
 
-/// RFC 2861 (Linux): half for each timeout of silence, the initial window at least; ssthresh remembers three quarters.
+/// RFC 2861 (Linux): the window is halved per timeout of silence, to at least the initial window. ssthresh keeps three
+/// quarters.
 #[test]
 fn a_window_decays_in_silence() {
     let change = |rules: &mut Rules| {
@@ -385,7 +390,7 @@ fn a_window_decays_in_silence() {
         };
         assert_eq!((sender.cwnd(), sender.ssthresh()), (after, 40.0), "after {millis} ms");
     }
-    // From a window above it, ssthresh rises to three quarters of the window.
+    // For a window above ssthresh, ssthresh rises to three quarters of the window.
     let mut sender = Sender::new(&options("tcp-reno", change), Random::new(1, "dialogue"));
     let now = grow_then_rest(&mut sender, 2_000) + Duration::from_secs(2);
     let before = sender.cwnd();
@@ -394,7 +399,7 @@ fn a_window_decays_in_silence() {
     assert_eq!(sender.ssthresh(), (before * 0.75).floor());
 }
 
-/// Half of the window in use is enough to open it in slow start, as Linux has it, not in congestion avoidance.
+/// Using half of the window is enough to open it in slow start, as in Linux, but not in congestion avoidance.
 #[test]
 fn a_window_half_used_grows_in_slow_start_only() {
     for (in_flight, slow_start, grown) in [(6, true, true), (5, true, false), (6, false, false)] {
@@ -411,7 +416,7 @@ fn a_window_half_used_grows_in_slow_start_only() {
     }
 }
 
-/// RFC 6298 step 5.2: no timer without data in flight; RFC 5681 section 4.1: the initial window after a silence.
+/// RFC 6298 step 5.2: no timer without data in flight. RFC 5681 section 4.1: the initial window after a silence.
 #[test]
 fn restart_after_idle() {
     let mut sender = Sender::new(&options("tcp-reno", |_| {}), Random::new(1, "dialogue"));
@@ -423,34 +428,35 @@ fn restart_after_idle() {
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(now)).count(), 10);
 }
 
-/// RFC 6675 section 5: entry on three segments above, holes first, then new data, by pipe.
+/// RFC 6675 section 5: recovery starts with three segments received above; holes are resent first, then new data,
+/// limited by pipe.
 #[test]
 fn sack_recovery() {
     let mut dialogue = Dialogue::with_window("tcp-sack", 10);
-    // 1 and 5 are lost. Two blocks: Limited Transmit, as pipe falls below cwnd.
+    // 1 and 5 are lost. Two blocks: Limited Transmit, since pipe is below cwnd.
     assert_eq!(dialogue.sack(1, &[2..3]), [11]);
     assert_eq!(dialogue.sack(1, &[2..4]), [12]);
-    // Three segments above 1: halve (FlightSize 12 less 2), resend it. Pipe is 9 of cwnd 5.
+    // Three segments above 1: halve (FlightSize 12 minus 2) and resend it. Pipe is 9, cwnd 5.
     assert_eq!(dialogue.sack(1, &[2..5]), [1]);
     assert_eq!(dialogue.windows(), (5.0, 5.0));
-    // 6 to 8 arrive: 5 is lost too. Pipe: 1 again, 9 to 12: 5. Then 9: 4, so the hole is resent.
+    // 6 to 8 arrive, so 5 is lost, too. Pipe: 1 again and 9 to 12, 5. After 9 it is 4, so the hole is resent.
     assert_eq!(dialogue.sack(1, &[6..7, 2..5]), [] as [u64; 0]);
     assert_eq!(dialogue.sack(1, &[6..8, 2..5]), [] as [u64; 0]);
     assert_eq!(dialogue.sack(1, &[6..9, 2..5]), [] as [u64; 0]);
     assert_eq!(dialogue.sack(1, &[6..10, 2..5]), [5]);
     assert_eq!(dialogue.sack(1, &[6..11, 2..5]), [13]);
-    // 1 fills the first gap; the second ends the recovery: 12 and below were sent before it.
+    // 1 fills the first gap. The second one ends the recovery: segments up to 12 were sent before it.
     assert_eq!(dialogue.sack(5, &[6..11]), [14]);
     let after = dialogue.sack(13, &[]);
     assert_eq!(dialogue.windows(), (5.0, 5.0));
     assert_eq!((after, dialogue.sender.in_flight()), (vec![15, 16, 17], 5));
 }
 
-/// Linux (net/ipv4/tcp_input.c, `tcp_cong_control`): the acknowledgement that ends a recovery opens the window by what it newly
-/// tells of. Of 1 to 5, 1 is lost; 2 to 5 are known when 6 is asked for, which so is news of 1 alone, and not of five: 1/2 of a
-/// segment at a window of 2.
+/// Linux (net/ipv4/tcp_input.c, `tcp_cong_control`): the acknowledgement that ends a recovery opens the window by its
+/// newly delivered segments. Of 1 to 5, 1 is lost, and 2 to 5 are SACKed when 6 is acknowledged. Only 1 is new: 1/2 of
+/// a segment at a window of 2.
 #[test]
-fn the_end_of_a_recovery_opens_the_window_by_its_news() {
+fn the_end_of_a_recovery_opens_the_window_by_newly_delivered_segments() {
     for (grows, cwnd) in [(false, 2.0), (true, 2.5)] {
         let mut dialogue = Dialogue::new("tcp-sack", |rules| {
             rules.initial_window = QueueSize::Packets(5);
@@ -469,7 +475,7 @@ fn the_end_of_a_recovery_opens_the_window_by_its_news() {
     }
 }
 
-/// RFC 6675 section 4, NextSeg() rule 4: with nothing else to send, the highest missing segment once more.
+/// RFC 6675 section 4, NextSeg() rule 4: with nothing else to send, the highest missing segment is resent once.
 #[test]
 fn sack_rescues_the_tail_once() {
     let mut sender = Sender::new(&options("tcp-sack", |_| {}), Random::new(1, "dialogue"));
@@ -489,19 +495,19 @@ fn sack_rescues_the_tail_once() {
     assert_eq!(dialogue.sack(10, &[]), [] as [u64; 0], "once");
 }
 
-/// RFC 6675 section 5.1: after a timeout nothing is known, what is learnt anew is not resent.
+/// RFC 6675 section 5.1: a timeout clears the scoreboard; segments reported again are not resent.
 #[test]
 fn sack_after_a_timeout() {
     let mut dialogue = Dialogue::with_window("tcp-sack", 10);
     dialogue.sack(1, &[2..4]);
     assert_eq!(dialogue.time_out(), [1]);
-    // The answer to 1 tells that 2, 3 and 5 to 9 are there.
+    // The acknowledgement of 1 reports 2, 3 and 5 to 9.
     assert_eq!(dialogue.sack(4, &[5..10]), [4, 10]);
     assert_eq!(dialogue.sender.counters().fast_recoveries, 0);
 }
 
-/// ns-2.35 tcp/tcp-sack1.cc, `send_much`: while there is a hole and no loss has been declared (`recover_` is 0), neither the hole goes out nor
-/// what the application has written since.
+/// ns-2.35 tcp/tcp-sack1.cc, `send_much`: with a hole but no declared loss (`recover_` is 0), neither the hole nor
+/// newly written data is sent.
 #[test]
 fn a_hole_before_a_recovery_is_not_resent() {
     let options = options("tcp-sack", |rules| rules.sack.pipe = Pipe::Counted);
@@ -513,12 +519,13 @@ fn a_hole_before_a_recovery_is_not_resent() {
     assert_eq!(dialogue.sack(1, &[3..4]), [] as [u64; 0]);
     dialogue.sender.write(dialogue.now, 3);
     assert_eq!(dialogue.sent(), [] as [u64; 0]);
-    // The second and the third duplicate: a fast retransmit.
+    // The second and third duplicates: a fast retransmit.
     assert_eq!(dialogue.sack(1, &[3..5]), [6]);
     assert_eq!(dialogue.sack(1, &[3..6])[0], 1);
 }
 
-/// RFC 3168 section 6.1: negotiated on the SYN; ECT(0) on new data only; halved once a window; CWR on the next new segment.
+/// RFC 3168 section 6.1: negotiated on the SYN; ECT(0) on new data only; halved once a window; CWR on the next new
+/// segment.
 #[test]
 fn ecn_at_the_sender() {
     let change = |rules: &mut Rules| {
@@ -545,7 +552,7 @@ fn ecn_at_the_sender() {
         assert_eq!(sender.counters().ecn_reductions, 1, "once a window");
     }
     assert_eq!(cwr.len(), 1);
-    // 11 was sent after the reduction: its echo is news.
+    // 11 was sent after the reduction, so its echo reduces again.
     answer(&mut sender, 12, true);
     assert_eq!(sender.counters().ecn_reductions, 2);
     let timeout = sender.poll_timeout().unwrap();
@@ -554,7 +561,8 @@ fn ecn_at_the_sender() {
     assert!(resent.retransmission && resent.ecn == Ecn::NotEct && !resent.cwr, "section 6.1.5");
 }
 
-/// RFC 8257 section 3.3: once a window it goes down by half of alpha, and RFC 9331 section 4.1: an L4S sender's data is ECT(1).
+/// RFC 8257 section 3.3: the window is reduced by half of alpha once a window. RFC 9331 section 4.1: an L4S sender
+/// sends ECT(1).
 #[test]
 fn dctcp_at_the_sender() {
     let mut options = options("tcp-dctcp", |rules| rules.initial_ssthresh = Some(QueueSize::Packets(10)));
@@ -571,7 +579,7 @@ fn dctcp_at_the_sender() {
     };
     let first = answer(&mut sender, 1, true);
     assert!(first.len() == 10 && first.iter().all(|segment| segment.ecn == Ecn::Ect1));
-    // The first window is one segment: alpha is 15/16 without a mark.
+    // The first window is one segment without a mark: alpha becomes 15/16.
     answer(&mut sender, 2, false);
     let before = sender.cwnd();
     answer(&mut sender, 3, true);
@@ -582,13 +590,14 @@ fn dctcp_at_the_sender() {
     }
 }
 
-/// RFC 8257 section 3.2: an acknowledgement covers segments that were marked alike. Where that changes, what waited is answered first, and the other at once.
+/// RFC 8257 section 3.2: an acknowledgement covers segments with equal marks. When the mark changes, the waiting
+/// segment is acknowledged first, the new one immediately after.
 #[test]
 fn dctcp_at_the_sink() {
     let options = options("tcp-dctcp", |_| {});
     let mut sink = Sink::new(&options);
     let mut now = Instant::ZERO;
-    let mut come = |sink: &mut Sink, seq, marked: bool| {
+    let mut receive = |sink: &mut Sink, seq, marked: bool| {
         now += Duration::from_millis(1);
         let ecn = if seq == 0 {
             Ecn::NotEct
@@ -600,30 +609,30 @@ fn dctcp_at_the_sink() {
         sink.handle(now, &Segment { is_ack: false, ece: seq == 0, ecn, size: 1500, ..ack(seq) });
         std::iter::from_fn(|| sink.poll_transmit(now)).map(|ack| (ack.seq, ack.ece)).collect::<Vec<_>>()
     };
-    assert_eq!(come(&mut sink, 0, false), [(1, true)], "the SYN asks for ECN, and is granted it");
-    assert_eq!(come(&mut sink, 1, false), []);
-    assert_eq!(come(&mut sink, 2, false), [(3, false)], "every second one");
-    assert_eq!(come(&mut sink, 3, false), []);
-    assert_eq!(come(&mut sink, 4, true), [(4, false), (5, true)], "3 was not marked, 4 is");
-    assert_eq!(come(&mut sink, 5, true), []);
-    assert_eq!(come(&mut sink, 6, true), [(7, true)]);
-    assert_eq!(come(&mut sink, 7, false), [(8, false)], "nothing waited");
-    assert_eq!(come(&mut sink, 8, false), []);
-    // 9 is lost: what waits is answered for itself, and 10 by a duplicate.
-    assert_eq!(come(&mut sink, 10, true), [(9, false), (9, true)]);
-    assert_eq!(come(&mut sink, 9, true), [(11, true)], "the gap is filled");
-    // Without a flip a mark waits with the one before it.
-    assert_eq!(come(&mut sink, 11, true), []);
+    assert_eq!(receive(&mut sink, 0, false), [(1, true)], "the SYN asks for ECN, and is granted it");
+    assert_eq!(receive(&mut sink, 1, false), []);
+    assert_eq!(receive(&mut sink, 2, false), [(3, false)], "every second one");
+    assert_eq!(receive(&mut sink, 3, false), []);
+    assert_eq!(receive(&mut sink, 4, true), [(4, false), (5, true)], "3 was not marked, 4 is");
+    assert_eq!(receive(&mut sink, 5, true), []);
+    assert_eq!(receive(&mut sink, 6, true), [(7, true)]);
+    assert_eq!(receive(&mut sink, 7, false), [(8, false)], "nothing waited");
+    assert_eq!(receive(&mut sink, 8, false), []);
+    // 9 is lost: the waiting segment gets a separate acknowledgement, and 10 a duplicate.
+    assert_eq!(receive(&mut sink, 10, true), [(9, false), (9, true)]);
+    assert_eq!(receive(&mut sink, 9, true), [(11, true)], "the gap is filled");
+    // With an unchanged mark, the acknowledgement is delayed.
+    assert_eq!(receive(&mut sink, 11, true), []);
     let due = sink.poll_timeout().unwrap();
     sink.handle_timeout(due);
     assert_eq!(sink.poll_transmit(due).map(|ack| (ack.seq, ack.ece)), Some((12, true)));
 }
 
-/// RFC 7323 section 4.3: each of the two acknowledgements of a change of marks echoes the first segment that it covers.
+/// RFC 7323 section 4.3: each of the two acknowledgements at a change of marks echoes the first segment that it covers.
 #[test]
-fn what_dctcp_answers_echoes_its_own_segment() {
+fn dctcp_acknowledgements_echo_the_first_segment_they_cover() {
     let mut sink = Sink::new(&options("tcp-dctcp", |_| {}));
-    let mut come = |seq, ecn| {
+    let mut receive = |seq, ecn| {
         let sent = Instant::ZERO + Duration::from_millis(10 * (seq + 1));
         let now = sent + Duration::from_millis(50);
         sink.handle(now, &Segment { is_ack: false, ece: seq == 0, ecn, size: 1500, sent, ..ack(seq) });
@@ -631,12 +640,13 @@ fn what_dctcp_answers_echoes_its_own_segment() {
             .map(|ack| ack.echo.since(Instant::ZERO).as_nanos() / 10_000_000 - 1)
             .collect::<Vec<_>>()
     };
-    assert_eq!(come(0, Ecn::NotEct), [0]);
-    assert_eq!([come(1, Ecn::Ect0), come(2, Ecn::Ect0)], [vec![], vec![1]], "RFC 7323: the first of the two");
-    assert_eq!([come(3, Ecn::Ect0), come(4, Ecn::Ce)], [vec![], vec![3, 4]]);
+    assert_eq!(receive(0, Ecn::NotEct), [0]);
+    assert_eq!([receive(1, Ecn::Ect0), receive(2, Ecn::Ect0)], [vec![], vec![1]], "RFC 7323: the first of the two");
+    assert_eq!([receive(3, Ecn::Ect0), receive(4, Ecn::Ce)], [vec![], vec![3, 4]]);
 }
 
-/// ns-2's `overhead_`: what an acknowledgement releases waits a random time up to it, and then goes at once.
+/// ns-2's `overhead_`: segments released by an acknowledgement wait for a random time up to `overhead`, then are sent
+/// together.
 #[test]
 fn random_overhead_delays_each_release() {
     let overhead = Duration::from_millis(10);
@@ -662,7 +672,7 @@ fn random_overhead_delays_each_release() {
     let (one, other) = (delays(1), delays(2));
     assert_ne!(one, other);
     assert!(one.iter().all(|&delay| delay < overhead));
-    // The mean of 200 uniform delays: 5 ms, give or take five standard errors of 0.2 ms.
+    // The mean of 200 uniform delays is 5 ms within five standard errors of 0.2 ms.
     let mean = one.iter().copied().sum::<Duration>() / 200;
     assert!(mean > Duration::from_millis(4) && mean < Duration::from_millis(6), "{mean}");
 }
@@ -671,7 +681,7 @@ fn data(seq: u64) -> Segment {
     Segment { is_ack: false, size: 1500, ecn: Ecn::Ect0, ..ack(seq) }
 }
 
-/// The acknowledgements that a sink sends for segments arriving 1 ms apart.
+/// Returns the acknowledgements that a sink sends for segments arriving 1 ms apart.
 fn answers(sink: &mut Sink, from: Instant, segments: &[Segment]) -> Vec<Option<Segment>> {
     segments
         .iter()
@@ -692,13 +702,13 @@ fn delayed_acknowledgements() {
     let mut sink = Sink::new(&options("tcp-reno", |_| {}));
     let numbers = |answers: Vec<Option<Segment>>| answers.iter().map(|a| a.map(|a| a.seq)).collect::<Vec<_>>();
     let start = Instant::from_secs(1);
-    // The SYN and each second segment at once.
+    // The SYN and every second segment are acknowledged immediately.
     let some = answers(&mut sink, start, &[0, 1, 2, 3, 4].map(data));
     assert_eq!(numbers(some), [Some(1), None, Some(3), None, Some(5)]);
-    // Out of order at once, a gap filled at once, a duplicate at once.
+    // Out of order, filling a gap, and duplicate: immediately.
     let some = answers(&mut sink, start, &[6, 7, 5, 6].map(data));
     assert_eq!(numbers(some), [Some(5), Some(5), Some(8), Some(8)]);
-    // A single one after 200 ms.
+    // A single segment after 200 ms.
     assert_eq!(numbers(answers(&mut sink, start, &[data(8)])), [None]);
     let due = sink.poll_timeout().unwrap();
     assert_eq!(due, start + Duration::from_millis(200));
@@ -709,7 +719,7 @@ fn delayed_acknowledgements() {
     assert_eq!(sink.received_payload(), Bytes::new(8 * 1460));
 }
 
-/// Linux's quick-ACK mode: at the start, and again after a gap.
+/// Linux's quick-ACK mode at the start and after a gap.
 #[test]
 fn quick_acknowledgements() {
     let mut sink = Sink::new(&options("tcp-reno", |rules| (rules.quick_acks, rules.quick_acks_after_gap) = (3, 2)));
@@ -732,10 +742,11 @@ fn ecn_at_the_sink() {
     assert_eq!(echoes, [true, false, true, true, false, false]);
 }
 
-/// RFC 3168 section 6.1.1: what is sent without ECT, in a connection without ECN or again, says nothing of congestion; a host that gets an
-/// ECN-setup SYN answers with an ECN-setup SYN-ACK, also to one that comes again while a segment waits for its acknowledgement.
+/// RFC 3168 section 6.1.1: segments without ECT, in a connection without ECN or as retransmissions, report no
+/// congestion. A host that receives an ECN-setup SYN responds with an ECN-setup SYN-ACK, including to a repeated SYN
+/// while an acknowledgement is delayed.
 #[test]
-fn only_a_syn_asks_for_ecn() {
+fn only_a_syn_requests_ecn() {
     let mut sink = Sink::new(&options("tcp-reno", |_| {}));
     let plain = |seq| Segment { ecn: Ecn::NotEct, ..data(seq) };
     let syn = Segment { ece: true, ..plain(0) };
@@ -746,7 +757,7 @@ fn only_a_syn_asks_for_ecn() {
     assert_eq!(echoes(&[plain(3), plain(5), syn]), [Some(false), None, Some(true)]);
 }
 
-/// RFC 2018 section 8, example 3 in whole segments: every second of eight is lost, then the gaps fill.
+/// RFC 2018 section 8, example 3 in whole segments: every second of eight segments is lost, then the gaps are filled.
 #[test]
 fn sack_blocks() {
     let mut sink = Sink::new(&options("tcp-sack", |rules| rules.delayed_ack = None));
@@ -759,7 +770,7 @@ fn sack_blocks() {
     assert_eq!(blocks(4), (1, vec![4..5, 2..3], 56));
     assert_eq!(blocks(6), (1, vec![6..7, 4..5, 2..3], 64));
     assert_eq!(blocks(8), (1, vec![8..9, 6..7, 4..5], 64));
-    // The fourth comes late and joins the third block's neighbours.
+    // 3 arrives late and merges with its neighbors.
     assert_eq!(blocks(3), (1, vec![2..5, 8..9, 6..7], 64));
     assert_eq!(blocks(1), (5, vec![8..9, 6..7], 56));
 }

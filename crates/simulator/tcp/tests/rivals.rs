@@ -1,4 +1,4 @@
-//! Vegas, Westwood and JTCP for what they were made for.
+//! Vegas, Westwood, JTCP, Veno, BIC and paced TCP in the situations they were designed for.
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init, reason = "a test fails where it panics")]
 
 mod path;
@@ -15,21 +15,22 @@ fn preset(kind: &str, dialect: Dialect) -> TcpOptions {
     options
 }
 
-/// One endless flow, 60 s, the queue from 20 s on.
+/// Runs one endless flow for 60 s; the queue is measured from 20 s on.
 fn alone(hops: &[Hop], options: &TcpOptions) -> Outcome {
     let flow = (options.clone(), Instant::ZERO, u64::MAX / 2);
     run(hops, &[flow], Instant::from_secs(20), Instant::from_secs(60))
 }
 
-/// 10 Mb/s, 50 ms each way, so many of 100 packets lost at random: the queue stays empty.
+/// Creates a path of 10 Mb/s and 50 ms each way with `percent` random loss, which keeps the queue empty.
 fn lossy(percent: f64) -> Vec<Hop> {
     let mut link = hop("10Mbps", "50ms", Limit::Ns2(1000));
     link.loss = percent / 100.0;
     vec![link]
 }
 
-/// Alone it keeps alpha to beta segments in the queue, in either Vegas, fills the link, and loses nothing (the packet in transmission
-/// counts, and the one that a round trip may be ahead). Each segment is acknowledged at once: behind a pair the round trip is longer by one.
+/// A single flow of either Vegas keeps alpha to beta segments queued, fills the link and loses nothing. The packet in
+/// transmission and one more per round trip are allowed. Acknowledgements are not delayed, since a delayed one
+/// lengthens the round trip by a segment.
 #[test]
 fn vegas_keeps_a_few_segments_waiting() {
     for dialect in DIALECTS {
@@ -40,12 +41,12 @@ fn vegas_keeps_a_few_segments_waiting() {
         let queue = outcome.mean_queue;
         assert!((alpha..=beta + 2.0).contains(&queue), "{dialect:?}: {queue} segments in the queue");
         assert!(outcome.drops.is_empty(), "{dialect:?}: {:?}", outcome.drops);
-        // 2 Mb/s for 60 s less what slow start leaves idle.
+        // 2 Mb/s for 60 s minus the idle time in slow start.
         assert!(outcome.sent_bytes as f64 * 8.0 > 0.97 * 2e6 * 60.0, "{dialect:?}: {}", outcome.sent_bytes);
     }
 }
 
-/// Every packet of ns-2's Vegas has 1000 B, its SYN too (`VegasTcpAgent::output`).
+/// Every packet of ns-2's Vegas has 1000 B, including the SYN (`VegasTcpAgent::output`).
 #[test]
 fn vegas_sends_packets_of_one_size() {
     let mut sender =
@@ -63,7 +64,7 @@ fn vegas_sends_packets_of_one_size() {
     assert_eq!(size(&options), 60);
 }
 
-/// Either Vegas can be had in each dialect, through losses and delayed acknowledgements.
+/// Either Vegas runs in each dialect, with losses and delayed acknowledgements.
 #[test]
 fn either_vegas_runs_in_each_dialect() {
     for dialect in DIALECTS {
@@ -80,8 +81,8 @@ fn either_vegas_runs_in_each_dialect() {
     }
 }
 
-/// Random losses: Westwood knows what the path carries, SACK halves. Both estimates get at least half as much again through 1 % (Mascolo and
-/// others 2001 report gains of up to 550 %).
+/// With random losses, Westwood keeps the bandwidth-delay product and SACK halves. Both estimates give at least 1.5
+/// times the throughput at 1 % (Mascolo and others 2001 report gains of up to 550 %).
 #[test]
 fn westwood_outruns_reno_on_a_lossy_link() {
     for dialect in DIALECTS {
@@ -90,18 +91,18 @@ fn westwood_outruns_reno_on_a_lossy_link() {
             let mut options = preset("tcp-westwood", dialect);
             options.own_mut().westwood.bandwidth_filter = filter;
             let westwood = alone(&lossy(1.0), &options).flows[0].sink.received_segments();
-            assert!(westwood * 2 > sack * 3, "{dialect:?} {filter:?}: {westwood} beside {sack}");
+            assert!(westwood * 2 > sack * 3, "{dialect:?} {filter:?}: {westwood} compared with {sack}");
         }
     }
 }
 
-/// Behind a full queue BWE RTTmin is the bandwidth-delay product: 2 Mb/s, 28 ms and a segment. So a loss leaves the link full and the queue empty,
-/// whatever the window had grown to.
+/// With a full queue, BWE RTTmin is the bandwidth-delay product: 2 Mb/s, 28 ms and a segment. A loss thus leaves the
+/// link full and the queue empty, for any previous window.
 #[test]
-fn westwood_leaves_a_full_link() {
+fn westwood_keeps_the_link_full_after_a_loss() {
     for dialect in DIALECTS {
         let mut options = preset("tcp-westwood", dialect);
-        // ns-2's `linux` leaves Reno's ssthresh.
+        // ns-2's `linux` uses Reno's ssthresh.
         (options.rules_mut().timestamps, options.own_mut().westwood.bandwidth_filter) = (true, BandwidthFilter::Plus);
         let outcome = alone(&dumbbell("2Mbps", "10ms", 20), &options);
         let segment = options.rules.segment.count() as f64 * 8.0;
@@ -114,8 +115,9 @@ fn westwood_leaves_a_full_link() {
     }
 }
 
-/// Random losses before a queue builds up: Veno keeps 4/5 of its window where Reno halves. With p losses a segment a window that grows by one
-/// in a round trip and keeps 1 - d of itself averages sqrt((2 - d)/(2 d p)): 1.7 times as much with d = 1/5 as with d = 1/2.
+/// With random losses and a short queue, Veno keeps 4/5 of its window and Reno half. With a loss rate p and a growth of
+/// one per round trip, a window that keeps 1 - d averages sqrt((2 - d)/(2 d p)): 1.7 times as much for d = 1/5 as for d
+/// = 1/2.
 #[test]
 fn veno_outruns_reno_on_a_lossy_link() {
     for dialect in DIALECTS {
@@ -126,8 +128,9 @@ fn veno_outruns_reno_on_a_lossy_link() {
     }
 }
 
-/// BIC returns to the window of its last loss in tens of round trips where Reno needs as many as half the window: on 10 Mb/s and 100 ms with a
-/// loss in 10,000 segments it delivers more, and below its `low_window` of 14 segments as much.
+/// BIC returns to the window of its last loss in tens of round trips, Reno in half as many as the window has segments.
+/// BIC delivers more on 10 Mb/s and 100 ms with a loss in 5,000 segments, and about as much below its `low_window` of
+/// 14 segments.
 #[test]
 fn bic_returns_faster_than_reno() {
     for dialect in DIALECTS {
@@ -140,8 +143,8 @@ fn bic_returns_faster_than_reno() {
     }
 }
 
-/// Aggarwal, Savage and Anderson 2000, section 2: the ten segments of a window go SRTT/cwnd = 100 ms/10 apart; without pacing back to back,
-/// 12 us on this link.
+/// Aggarwal, Savage and Anderson 2000, section 2: the ten segments of a window are sent SRTT/cwnd = 100 ms/10 apart.
+/// Without pacing they are sent back to back, 12 us apart on this link.
 #[test]
 fn paced_tcp_spreads_its_window() {
     for (paced, gap_us) in [(false, 12.0), (true, 10_000.0)] {
@@ -158,7 +161,7 @@ fn paced_tcp_spreads_its_window() {
     }
 }
 
-/// Every kind in every dialect ends a paced transfer through a short queue and random losses.
+/// Every kind completes a paced transfer in every dialect, through a short queue and random losses.
 #[test]
 fn every_kind_can_be_paced() {
     for kind in TcpOptions::KINDS {
@@ -173,17 +176,17 @@ fn every_kind_can_be_paced() {
     }
 }
 
-/// Random losses in an idle link are no congestion: JTCP keeps its window, NewReno halves.
+/// Random losses on an idle link are no congestion: JTCP keeps its window, NewReno halves.
 #[test]
 fn jtcp_outruns_newreno_on_a_lossy_link() {
     for dialect in DIALECTS {
         let newreno = alone(&lossy(1.0), &preset("tcp-newreno", dialect)).flows[0].sink.received_segments();
         let jtcp = alone(&lossy(1.0), &preset("tcp-jtcp", dialect)).flows[0].sink.received_segments();
-        assert!(jtcp * 2 > newreno * 3, "{dialect:?}: {jtcp} beside {newreno}");
+        assert!(jtcp * 2 > newreno * 3, "{dialect:?}: {jtcp} compared with {newreno}");
     }
 }
 
-/// A full queue is congestion: each acknowledged at once, all but few losses at a bottleneck halve the window.
+/// A full queue is congestion: without delayed acknowledgements, nearly all losses at a bottleneck halve the window.
 #[test]
 fn jtcp_halves_at_a_full_queue() {
     for dialect in DIALECTS {

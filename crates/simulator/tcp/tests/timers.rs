@@ -1,12 +1,12 @@
-//! Timers that a few runs hardly show: how long a sink waits, and the longest timeout, of a path that answers nothing: 60 s is what RFC 6298 section 2.5 allows at least and what ns-2 has (`maxrto_`), 120 s
-//! what Linux has (`TCP_RTO_MAX`).
+//! Timers: the delay of acknowledgements, and the maximum timeout on a path without acknowledgements. 60 s is the least
+//! maximum that RFC 6298 section 2.5 allows and the value of ns-2 (`maxrto_`), 120 s that of Linux (`TCP_RTO_MAX`).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_tcp::{Sender, TcpOptions};
 use headway_units::{Dialect, Duration, Instant, Random, Registry};
 
 #[test]
-fn a_dead_path_is_tried_less_and_less_often() {
+fn timeouts_on_a_dead_path_increase_to_the_maximum() {
     for (dialect, longest) in [(Dialect::Rfc, 60), (Dialect::Ns2, 60), (Dialect::Linux, 120)] {
         let options = TcpOptions::preset("tcp-reno", dialect).unwrap();
         let mut sender = Sender::new(&options, Random::new(1, "flow"));
@@ -24,9 +24,10 @@ fn a_dead_path_is_tried_less_and_less_often() {
     }
 }
 
-/// RFC 5681 section 4.2: "within 500 ms"; Linux's `TCP_DELACK_MIN` is HZ / 25; ns-2's sink acknowledges at once unless it is a DelAck.
+/// RFC 5681 section 4.2: "within 500 ms". Linux's `TCP_DELACK_MIN` is HZ / 25. ns-2's sink acknowledges immediately
+/// unless it is a DelAck.
 #[test]
-fn how_long_a_sink_waits() {
+fn delayed_acknowledgement_defaults() {
     for (dialect, wait) in [(Dialect::Rfc, Some(200)), (Dialect::Ns2, None), (Dialect::Linux, Some(40))] {
         let options = TcpOptions::preset("tcp-reno", dialect).unwrap();
         assert_eq!(options.rules.delayed_ack, wait.map(Duration::from_millis), "{dialect}");

@@ -10,7 +10,6 @@ use crate::growth::{Acked, Growth, Step, Window};
 use crate::options::Rules;
 use crate::state::Cut;
 
-/// Reno's window growth.
 #[derive(Clone, Debug)]
 pub(crate) struct Aimd {
     step: Step,
@@ -38,7 +37,6 @@ impl Growth for Aimd {
 }
 
 impl Aimd {
-    /// Opens the window in slow start alone.
     pub(crate) fn slow_start(&mut self, window: &mut Window, segments: u64) {
         self.step.slow_start(window, segments);
     }

@@ -1,15 +1,16 @@
-//! TCP Vegas as the University of Arizona wrote it (Brakmo and Peterson 1995; ns-2.35 tcp/tcp-vegas.cc, whose every step this follows):
-//! window and retransmission in one.
+//! TCP Vegas as implemented by the University of Arizona (Brakmo and Peterson 1995; follows ns-2.35 tcp/tcp-vegas.cc
+//! step by step). Combines window growth and retransmission.
 //!
 //! ```text
-//! each round trip:      delta = int((expected - actual) baseRTT + 1/2), expected = in flight / baseRTT, actual = sent / RTT
-//!   slow start:         every other round: delta > gamma: ssthresh = 2, cwnd -= cwnd/8; else cwnd += 1 an acknowledgement
-//!   avoidance:          delta > beta: cwnd -= 1;  delta < alpha: cwnd += 1/cwnd an acknowledgement
-//! fine-grained timeout: (2 SRTT + 4 RTTVAR) / 2, and a sixteenth more
-//! duplicate:            the third, or any once the timeout has passed: resend; if cwnd has not changed since the segment was sent
-//!                       it becomes 3/4 (1/2 if it was sent before, 2 from 3 on), inflated by the duplicates
-//! first two new acknowledgements behind it: resend the next segment if its timeout has passed
-//! timeout:              ssthresh = half, cwnd = 2, and the back-off doubles though nothing may be in flight
+//! each round trip:      delta = int((expected - actual) baseRTT + 1/2),
+//!                       expected = in flight / baseRTT, actual = sent / RTT
+//!   slow start:         every other round: delta > gamma: ssthresh = 2, cwnd -= cwnd/8; else cwnd += 1 per ack
+//!   avoidance:          delta > beta: cwnd -= 1;  delta < alpha: cwnd += 1/cwnd per acknowledgement
+//! fine-grained timeout: (2 SRTT + 4 RTTVAR) / 2, plus a sixteenth
+//! duplicate:            the third, or any once the timeout has expired: resend. If cwnd has not changed since the
+//!                       segment was sent: 3/4 of it (1/2 if resent before, 2 for cwnd up to 3), plus the duplicates
+//! next two new acks:    resend the next segment if its fine-grained timeout has expired
+//! timeout:              ssthresh = half, cwnd = 2; the back-off doubles even if nothing is in flight
 //! ```
 //! baseRTT is the least round trip seen, or that of a round with one segment.
 
@@ -21,53 +22,52 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Instant;
 
-/// ns-2 keeps its sending times by number modulo the window; a window above this shares places.
+/// Maximum number of send times kept. As in ns-2, they are indexed by segment number modulo the window.
 const MOST_PLACES: u64 = 1 << 20;
 
-/// ns-2's default window, and some.
+/// Initial capacity, above ns-2's default window.
 const USUAL_PLACES: usize = 32;
 
-/// When the segment at a place was sent last, in seconds, and how often; [`UNSENT`] where it was acknowledged.
+/// Time of the last transmission of a segment, in seconds, and number of transmissions; [`UNSENT`] once acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: f64,
     times: u32,
 }
 
-/// As ns-2 writes it: a second before the first packet.
+/// ns-2's marker: one second before the first packet.
 const UNSENT: Sent = Sent { at: -1.0, times: 0 };
 
-/// Arizona's Vegas. Times are seconds since the SYN went.
 #[derive(Clone, Debug)]
 pub(crate) struct Arizona {
     alpha: f64,
     beta: f64,
     first_sent: Instant,
-    /// Something has come back.
-    begun: bool,
+    /// Whether any acknowledgement was received.
+    started: bool,
     places: u64,
-    /// As many of them as were used.
+    /// Send times, up to the highest place used.
     sent: Vec<Sent>,
-    /// What is added to cwnd at each acknowledgement of this round (`v_incr_`).
+    /// Increase of cwnd per acknowledgement in this round (`v_incr_`).
     increment: f64,
-    /// Slow start opens the window in this round (`v_inc_flag_`).
+    /// Whether slow start opens the window in this round (`v_inc_flag_`).
     opens: bool,
-    /// The round ends when this number is acknowledged (`v_begseq_`).
+    /// Segment whose acknowledgement ends the round (`v_begseq_`).
     round_end: u64,
     round_began: f64,
     round_sum: f64,
     round_samples: u32,
     base_rtt: f64,
-    /// SRTT times 8, and its deviation times 4.
+    /// 8 times SRTT and 4 times its deviation.
     mean8: f64,
     deviation4: f64,
-    /// The fine-grained timeout (`v_timeout_`).
+    /// Fine-grained timeout (`v_timeout_`).
     timeout: f64,
-    /// New acknowledgements that are still to look for an expired segment (`v_worried_`).
+    /// Number of new acknowledgements that still check for an expired segment (`v_worried_`).
     worried: u64,
-    /// cwnd without the duplicates (`v_newcwnd_`).
+    /// cwnd without the inflation by duplicates (`v_newcwnd_`).
     deflated: f64,
-    /// When a loss last changed cwnd (`t_cwnd_changed_`).
+    /// Time of the last change of cwnd by a loss (`t_cwnd_changed_`).
     changed_at: f64,
 }
 
@@ -79,7 +79,7 @@ impl Recovery for Arizona {
             alpha: f64::from(options.vegas_alpha),
             beta: f64::from(options.vegas_beta),
             first_sent: Instant::ZERO,
-            begun: false,
+            started: false,
             places: rules.segments(rules.window).min(MOST_PLACES),
             sent: Vec::with_capacity(USUAL_PLACES),
             increment: 0.0,
@@ -100,8 +100,8 @@ impl Recovery for Arizona {
 
     fn on_ack<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
         let now = self.time(state.now);
-        if !self.begun {
-            self.begun = true;
+        if !self.started {
+            self.started = true;
             self.base_rtt = now;
             self.mean8 = now * 8.0;
             self.deviation4 = now;
@@ -119,7 +119,7 @@ impl Recovery for Arizona {
 
     fn on_timeout<G: Growth>(&mut self, _state: &mut State<G>) {}
 
-    /// As any other, but with nothing in flight too, and to a window of two.
+    /// Handles a timeout, even with nothing in flight, and leaves a window of two.
     fn time_out<G: Growth>(&mut self, state: &mut State<G>) {
         state.dupacks = 0;
         state.counters.timeouts += u64::from(state.una < state.max);
@@ -137,7 +137,7 @@ impl Recovery for Arizona {
         state.burst = u32::MAX;
     }
 
-    /// Notes when the segment went. Unlike the others it lets a running timer run on where nothing was in flight.
+    /// Records the time of transmission. A running timer is not restarted when nothing was in flight.
     fn output<G: Growth>(&mut self, state: &mut State<G>, seq: u64) -> Segment {
         if seq == 0 {
             self.first_sent = state.now;
@@ -161,7 +161,7 @@ impl Recovery for Arizona {
 }
 
 impl Arizona {
-    /// ns-2's `vegastime`.
+    /// Returns seconds since the SYN (ns-2's `vegastime`).
     fn time(&self, now: Instant) -> f64 {
         now.since(self.first_sent).as_secs_f64()
     }
@@ -175,9 +175,8 @@ impl Arizona {
         now - self.last_sent(seq).at >= self.timeout
     }
 
-    /// An acknowledgement of new data.
     fn advance<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment, now: f64) {
-        // Unlike the others it opens the window with the first data that is acknowledged, not with the SYN's answer.
+        // The window opens with the first data acknowledged, not with the SYN-ACK.
         if state.una == 1 {
             state.window.cwnd = state.rules.initial_window_segments() as f64;
         }
@@ -195,7 +194,7 @@ impl Arizona {
         }
         let spare = state.window.cwnd - (state.nxt - state.una + 1) as f64;
         if self.increment > 0.0 && spare <= 2.0 {
-            // A window of none grows beyond any bound: ns-2's inverse of it is infinite.
+            // With cwnd 0 the increment 1/cwnd is infinite in ns-2, so the window is capped.
             state.window.cwnd = (state.window.cwnd + self.increment).min(f64::from(u32::MAX));
         }
         self.measure(before, ack.seq, now);
@@ -210,7 +209,7 @@ impl Arizona {
         }
     }
 
-    /// What is done once a round trip: compares what was sent with what the empty path would have carried.
+    /// Ends a round trip: compares the actual rate with the rate expected on an empty path.
     fn end_round<G: Growth>(&mut self, state: &mut State<G>, now: f64) {
         let rtt = match self.round_samples {
             0 => now - self.round_began,
@@ -225,13 +224,13 @@ impl Arizona {
             let actual = sent as f64 / rtt;
             let expected = (state.nxt - state.una + 1) as f64 / self.base_rtt;
             let delta = ((expected - actual) * self.base_rtt + 0.5).trunc();
-            self.judge(state, delta);
+            self.adjust_window(state, delta);
         }
         self.round_end = state.nxt;
         self.round_began = now;
     }
 
-    fn judge<G: Growth>(&mut self, state: &mut State<G>, delta: f64) {
+    fn adjust_window<G: Growth>(&mut self, state: &mut State<G>, delta: f64) {
         let window = &mut state.window;
         self.increment = 0.0;
         if window.in_slow_start() {
@@ -249,11 +248,11 @@ impl Arizona {
         }
     }
 
-    /// Forgets the segments `before..una`, and takes the last one's round trip if it was sent once.
+    /// Removes the segments `before..una` and samples the round trip of the last one if it was sent once.
     fn measure(&mut self, before: u64, una: u64, now: f64) {
         let last = una - 1;
         let sent = self.last_sent(last);
-        // ns-2 walks from the first place to the last: over the end of the table it stops at once.
+        // ns-2 iterates from the first place to the last, and stops immediately if the range wraps.
         let mut place = self.place(before);
         let end = self.place(last);
         for _ in before..una {
@@ -265,7 +264,7 @@ impl Arizona {
             }
             place = (place + 1) % self.places as usize;
         }
-        // The SYN, sent at 0, is no sample.
+        // The SYN, sent at time 0, gives no sample.
         if sent.at == 0.0 || sent.times != 1 {
             return;
         }
@@ -291,7 +290,7 @@ impl Arizona {
             }
             return;
         }
-        // As the others after a timeout: not again for what was sent before.
+        // After a timeout, segments sent before it cause no fast retransmit.
         if state.una <= state.recover && state.last_cut == Cut::Timeout {
             return;
         }

@@ -1,41 +1,37 @@
-//! Westwood's estimates of the bandwidth that a connection gets, in segments per second.
+//! Bandwidth estimates of Westwood, in segments per second.
 //!
 //! ```text
-//! plus:    a sample of max(RTT, 50 ms):  b = segments acknowledged / time;   first = (7 first + b)/8,  BWE = (7 BWE + first)/8
-//!          both start at the first sample         (Grieco and Mascolo 2004; Linux net/ipv4/tcp_westwood.c)
-//! tustin:  an acknowledgement a gap d behind the last:   b = segments / d
-//!          BWE = ((2T - d) BWE + d (b + b of before)) / (2T + d)
+//! plus:    a sample each max(RTT, 50 ms):  b = segments acknowledged / time
+//!          first = (7 first + b)/8,  BWE = (7 BWE + first)/8; both start at the first sample         (Grieco and Mascolo 2004; Linux net/ipv4/tcp_westwood.c)
+//! tustin:  a sample each acknowledgement, d after the last:   b = segments / d
+//!          BWE = ((2T - d) BWE + d (b + previous b)) / (2T + d)
 //!          a silence counts as samples of 0, T/2 apart    (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001)
 //! ```
 
 use crate::kinds::westwood::BandwidthFilter;
 use headway_units::{Duration, Instant};
 
-/// T of `tustin`.
+/// Time constant T of `tustin`, in seconds.
 const TIME_CONSTANT_S: f64 = 0.5;
-/// The shortest sample of `plus`.
+/// Minimum sample interval of `plus`.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// So many samples of 0 leave nothing of an estimate (0.6^100).
+/// Maximum number of zero samples; they reduce any estimate to nothing (0.6^100).
 const SILENCES: u64 = 100;
 
-/// Either estimate.
 #[derive(Clone, Debug)]
 pub(crate) enum Bandwidth {
     Plus(Plus),
     Tustin(Tustin),
 }
 
-/// Westwood+'s.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plus {
     since: Instant,
-    /// Acknowledged since then.
     segments: u64,
     first: f64,
     second: f64,
 }
 
-/// Westwood's of 2001.
 #[derive(Clone, Debug)]
 pub(crate) struct Tustin {
     last: Instant,
@@ -54,7 +50,6 @@ impl Bandwidth {
         }
     }
 
-    /// Time begins.
     pub(crate) fn start(&mut self, now: Instant) {
         match self {
             Self::Plus(plus) => plus.since = now,
@@ -62,7 +57,7 @@ impl Bandwidth {
         }
     }
 
-    /// An acknowledgement stands for so many `segments`; `rtt` is the last round trip that was measured, if one was.
+    /// Counts an acknowledgement of `segments`. `rtt` is the last round-trip sample, if any.
     pub(crate) fn acknowledged(&mut self, now: Instant, segments: u64, rtt: Option<Duration>) {
         match self {
             Self::Plus(plus) => plus.acknowledged(now, segments, rtt),
@@ -70,7 +65,6 @@ impl Bandwidth {
         }
     }
 
-    /// Segments per second.
     pub(crate) fn rate(&self) -> f64 {
         match self {
             Self::Plus(plus) => plus.second,
@@ -102,10 +96,10 @@ impl Tustin {
         self.segments += segments;
         let gap = now.since(self.last).as_secs_f64();
         if gap <= 0.0 {
-            // What comes at one instant is one sample.
+            // Simultaneous acknowledgements form one sample.
             return;
         }
-        // A filter must be sampled twice in its time constant.
+        // The filter needs at least two samples per time constant.
         let most = TIME_CONSTANT_S / 2.0;
         let silences = ((gap / most).ceil() as u64).saturating_sub(1);
         for _ in 0..silences.min(SILENCES) {
@@ -133,7 +127,7 @@ mod tests {
         bandwidth
     }
 
-    /// One segment at each of these milliseconds after the start.
+    /// Acknowledges one segment at each of these times, in ms after the start.
     fn feed(bandwidth: &mut Bandwidth, at: impl IntoIterator<Item = u64>, rtt: Option<u64>) {
         for millis in at {
             bandwidth.acknowledged(Instant::from_millis(1000 + millis), 1, rtt.map(Duration::from_millis));
@@ -144,10 +138,11 @@ mod tests {
         assert!((bandwidth.rate() - rate).abs() < 1e-4, "{} is not {rate}", bandwidth.rate());
     }
 
-    /// RTT 100 ms, a segment each 10 ms. The acknowledgement at 110 ms closes the first sample, which it is not in: 10/0.11 = 90.9091.
-    /// That at 220 ms closes 11/0.11 = 100: first (7 x 90.9091 + 100)/8 = 92.0455, BWE (7 x 90.9091 + 92.0455)/8 = 91.0511.
+    /// RTT 100 ms, a segment every 10 ms. The acknowledgement at 110 ms closes the first sample without being part of
+    /// it: 10/0.11 = 90.9091. The one at 220 ms closes 11/0.11 = 100: first (7 x 90.9091 + 100)/8 = 92.0455, BWE (7 x
+    /// 90.9091 + 92.0455)/8 = 91.0511.
     #[test]
-    fn plus_takes_a_sample_a_round_trip() {
+    fn plus_samples_once_a_round_trip() {
         let mut bandwidth = estimate(BandwidthFilter::Plus);
         feed(&mut bandwidth, (10..=100).step_by(10), Some(100));
         assert_near(&bandwidth, 0.0);
@@ -159,9 +154,10 @@ mod tests {
         assert_near(&bandwidth, 91.0511);
     }
 
-    /// TCP_WESTWOOD_RTT_MIN: in a round trip of 10 ms a sample takes more than 50 ms; without a round trip there is none.
+    /// TCP_WESTWOOD_RTT_MIN: with a round trip of 10 ms a sample spans more than 50 ms. Without a round trip there is
+    /// no sample.
     #[test]
-    fn plus_takes_no_short_sample() {
+    fn plus_samples_span_at_least_50_ms() {
         let mut bandwidth = estimate(BandwidthFilter::Plus);
         feed(&mut bandwidth, (10..=50).step_by(10), Some(10));
         assert_near(&bandwidth, 0.0);
@@ -172,9 +168,10 @@ mod tests {
         assert_near(&bandwidth, 0.0);
     }
 
-    /// T = 0.5 s, a segment each 100 ms: (0.9 x 0 + 0.1 (10 + 0))/1.1 = 0.909091, (0.9 x 0.909091 + 0.1 (10 + 10))/1.1 = 2.561983.
-    /// 0.6 s of silence hold two samples of 0, 0.25 s apart: (0.75 x 2.561983 + 0.25 (0 + 10))/1.25 = 3.537190, 0.6 of it = 2.122314; then
-    /// 1/0.6 behind the remaining 0.1 s: (0.9 x 2.122314 + 0.1 (1.666667 + 0))/1.1 = 1.887954.
+    /// T = 0.5 s, a segment every 100 ms: (0.9 x 0 + 0.1 (10 + 0))/1.1 = 0.909091, (0.9 x 0.909091 + 0.1 (10 + 10))/1.1
+    /// = 2.561983. A silence of 0.6 s has two samples of 0, 0.25 s apart: (0.75 x 2.561983 + 0.25 (0 + 10))/1.25 =
+    /// 3.537190, 0.6 times that = 2.122314. Then a sample of 1/0.6 after the remaining 0.1 s: (0.9 x 2.122314 + 0.1
+    /// (1.666667 + 0))/1.1 = 1.887954.
     #[test]
     fn tustin_filters_each_acknowledgement() {
         let mut bandwidth = estimate(BandwidthFilter::Tustin);
@@ -186,9 +183,9 @@ mod tests {
         assert_near(&bandwidth, 1.887_954);
     }
 
-    /// Two acknowledgements at an instant are a sample of two segments when the next one comes.
+    /// Two simultaneous acknowledgements form one sample of two segments when the next one arrives.
     #[test]
-    fn tustin_waits_for_time_to_pass() {
+    fn tustin_combines_simultaneous_acknowledgements() {
         let [mut apart, mut together] = [(); 2].map(|()| estimate(BandwidthFilter::Tustin));
         feed(&mut apart, [100], None);
         apart.acknowledged(Instant::from_millis(1200), 2, None);
@@ -196,9 +193,9 @@ mod tests {
         assert_near(&together, apart.rate());
     }
 
-    /// Either finds a constant rate, whatever it is, and forgets it in a silence as long as any (`tustin`).
+    /// Both filters converge to a constant rate. `tustin` decays to zero in the longest silence.
     #[test]
-    fn both_find_a_constant_rate() {
+    fn both_converge_to_a_constant_rate() {
         for filter in [BandwidthFilter::Plus, BandwidthFilter::Tustin] {
             let mut bandwidth = estimate(filter);
             feed(&mut bandwidth, (4..=10_000).step_by(4), Some(100));

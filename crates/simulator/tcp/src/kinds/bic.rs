@@ -1,23 +1,24 @@
-//! BIC (Xu, Harfoush and Rhee, "Binary Increase Congestion Control for Fast, Long Distance Networks", INFOCOM 2004), as Linux has it
-//! (net/ipv4/tcp_bic.c): the window searches for its size at the last loss. It opens by one segment for this many acknowledged:
+//! BIC (Xu, Harfoush and Rhee, "Binary Increase Congestion Control for Fast, Long Distance Networks", INFOCOM 2004), as
+//! implemented by Linux (net/ipv4/tcp_bic.c). The window searches for its size at the last loss. It opens by one
+//! segment per this many acknowledged segments:
 //!
 //! ```text
 //! d = (W_max - cwnd)/B, B = 4
 //! cwnd <= low_window                   cwnd                            as Reno
 //! cwnd <  W_max,  d > S_max            cwnd / S_max                    additive increase
-//!                 d <= 1               smooth_part cwnd / B            the last B segments take smooth_part round trips
+//!                 d <= 1               smooth_part cwnd / B            the last B segments in smooth_part round trips
 //!                 else                 cwnd / d                        binary search
-//! cwnd <  W_max + B                    smooth_part cwnd / B            max probing, the same upwards
+//! cwnd <  W_max + B                    smooth_part cwnd / B            max probing, symmetric above W_max
 //! cwnd <  W_max + S_max (B - 1)        cwnd (B - 1) / (cwnd - W_max)
 //! else                                 cwnd / S_max
-//! before a loss, and after a timeout   20 at most
-//! loss         W_max = cwnd, or cwnd (1 + beta)/2 if it was below the last W_max; beta of the window stay, half at low_window and below
-//! timeout      as a loss, and W_max is forgotten
+//! before a loss, and after a timeout   at most 20
+//! loss         W_max = cwnd, or cwnd (1 + beta)/2 if cwnd < last W_max; cwnd *= beta, or 1/2 up to low_window
+//! timeout      as a loss, and W_max is reset
 //! ```
-//! Departures from the paper, which Linux shares: S_max = 16 and beta = 0.8 (the paper: 32 and 0.875), steps of a quarter (the paper
-//! halves), and `smooth_part` in place of S_min. Where windows are whole segments the numbers are rounded down as in Linux, and divided
-//! by the segments that an acknowledgement covers. With `pipe = "fack"` acknowledgements count as in Linux 2.6.22, as ns-2's
-//! Agent/TCP/Linux runs it.
+//! Departures from the paper, shared with Linux: S_max = 16 and beta = 0.8 (paper: 32 and 0.875), steps of a quarter
+//! (paper: a half), and `smooth_part` instead of S_min. With windows in whole segments, the numbers are rounded down as
+//! in Linux and divided by the segments per acknowledgement. With `pipe = "fack"`, acknowledgements are counted as in
+//! Linux 2.6.22, which ns-2's Agent/TCP/Linux uses.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::linux_window::LinuxWindow;
@@ -27,35 +28,34 @@ use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Instant};
 
-/// Up to this window, in segments, BIC is Reno.
+/// Window up to which BIC behaves as Reno, in segments.
 const LOW_WINDOW: f64 = 14.0;
-/// S_max: segments that a round trip adds at most.
+/// S_max: maximum increase per round trip, in segments.
 const MAX_INCREMENT: f64 = 16.0;
-/// Round trips in which BIC adds the last [`B`] segments before W_max, and the first after it.
+/// Round trips in which BIC adds the last [`B`] segments below W_max, and the first above it.
 const SMOOTH_PART: f64 = 20.0;
-/// Multiplicative decrease: what is left of the window.
+/// Multiplicative decrease: fraction of the window that remains.
 const BETA: f64 = 819.0 / 1024.0;
 /// BICTCP_B.
 const B: f64 = 4.0;
-/// Without W_max the window opens after this many segments at the latest: 5 % a round trip.
+/// Maximum segments per increment without W_max: 5 % per round trip.
 const PROBING_SEGMENTS: f64 = 20.0;
-/// HZ / 32, in ms: how long the pace of an unchanged window is kept.
+/// HZ / 32, in ms: how long the increment of an unchanged window is reused.
 const SAME_PACE_MS: u64 = 31;
-/// Segments that an acknowledgement covers, in sixteenths, before any is known (`2 << ACK_RATIO_SHIFT`).
+/// Initial segments per acknowledgement, in sixteenths (`2 << ACK_RATIO_SHIFT`).
 const TWO_SEGMENTS: u64 = 2 << 4;
 
-/// BIC's window growth.
 #[derive(Clone, Debug)]
 pub(crate) struct Bic {
     opening: Opening,
-    /// Paces are rounded, kept and divided as in Linux.
+    /// Whether increments are rounded, reused and divided as in Linux.
     whole: bool,
     state: OpenState,
-    /// W_max; 0 where no loss has set it.
+    /// W_max in segments; 0 before a loss sets it.
     w_max: f64,
-    /// Segments that an acknowledgement covers, in sixteenths (`delayed_ack`).
+    /// Segments per acknowledgement, in sixteenths (`delayed_ack`).
     ack_ratio: u64,
-    /// The pace of this window, and when it was computed.
+    /// Window, its segments per increment, and when they were computed.
     pace: (f64, f64, Instant),
 }
 
@@ -149,7 +149,7 @@ impl Bic {
         if self.whole { number.floor() } else { number }
     }
 
-    /// Returns how many segments, or acknowledgements, open the window by one (`bictcp_update`).
+    /// Returns the segments, or acknowledgements, per increment of one segment (`bictcp_update`).
     fn pace(&mut self, cwnd: f64, now: Instant) -> f64 {
         if !self.whole {
             return self.segments_for_one(cwnd).max(1.0);
@@ -207,10 +207,11 @@ mod tests {
         Acked { now: Instant::from_millis(100 * una), segments: 1, una, max: una + 20, rtt: Some(rtt), srtt: rtt }
     }
 
-    /// net/ipv4/tcp_bic.c, `bictcp_update`, with W_max = 200, by hand: below 14 as Reno; 100: d = 25 > 16, 100/16 = 6; 150: d = 12,
-    /// 150/12 = 12; 193: d = 1, 193 x 20/4 = 965; 200 to 203: 1000 to 1015; 210: 210 x 3/10 = 63; 248 and more: 248/16 = 15.
+    /// net/ipv4/tcp_bic.c, `bictcp_update`, with W_max = 200, computed by hand: below 14 as Reno; 100: d = 25 > 16,
+    /// 100/16 = 6; 150: d = 12, 150/12 = 12; 193: d = 1, 193 x 20/4 = 965; 200 to 203: 1000 to 1015; 210: 210 x 3/10 =
+    /// 63; 248 and more: 248/16 = 15.
     #[test]
-    fn paces_of_linux() {
+    fn segments_per_increment_match_linux() {
         for (cwnd, linux, exact) in [
             (10.0, 10.0, 10.0),
             (14.0, 14.0, 14.0),
@@ -233,10 +234,10 @@ mod tests {
         }
     }
 
-    /// `ca->cnt = (ca->cnt << ACK_RATIO_SHIFT) / ca->delayed_ack`: an acknowledgement of two segments counts for two. The ratio begins at 2. Each one that covers one
-    /// segment lowers it by a sixteenth.
+    /// `ca->cnt = (ca->cnt << ACK_RATIO_SHIFT) / ca->delayed_ack`: an acknowledgement of two segments counts twice. The
+    /// ratio starts at 2. An acknowledgement of one segment lowers it by a sixteenth.
     #[test]
-    fn linux_divides_by_what_an_acknowledgement_covers() {
+    fn linux_divides_by_the_segments_per_acknowledgement() {
         let mut bic = bic(Dialect::Linux);
         bic.w_max = 200.0;
         assert_eq!(bic.pace(150.0, Instant::ZERO), 6.0);
@@ -247,8 +248,9 @@ mod tests {
         assert_eq!(bic.pace(150.0, Instant::from_millis(32)), 12.0);
     }
 
-    /// `bictcp_recalc_ssthresh`: 819/1024 of 100 stay, half of 14; a second loss at 90, below W_max = 100, leaves W_max = 90 x 1843/2048 = 80 (80.99
-    /// before rounding). `bictcp_reset`: a timeout forgets W_max, and the window opens by 5 % a round trip.
+    /// `bictcp_recalc_ssthresh`: 819/1024 of 100 remain, half of 14. A second loss at 90, below W_max = 100, sets W_max
+    /// = 90 x 1843/2048 = 80 (80.99 before rounding). `bictcp_reset`: a timeout resets W_max, and the window opens by 5
+    /// % per round trip.
     #[test]
     fn losses_and_timeouts() {
         for (dialect, w_max) in [(Dialect::Linux, 80.0), (Dialect::Rfc, 90.0 * 1843.0 / 2048.0)] {

@@ -7,9 +7,9 @@
 //! cwnd       = W_est where W_cubic(t) < W_est
 //! loss:       W_max = cwnd, or cwnd (1 + beta) / 2 if it was below the last W_max; ssthresh = base beta
 //! timeout:    as a loss, and the next epoch starts at its plateau: K = 0, W_max = cwnd
-//! grow_without_plateau: cwnd += 1 / 20 at least, until the first loss and after a timeout
+//! grow_without_plateau: cwnd += 1 / 20 at least, before the first loss and after a timeout
 //! ```
-//! t is the time since the epoch began, without the times when the application was the limit (section 4.2).
+//! t is the time since the start of the epoch, without application-limited periods (section 4.2).
 
 use crate::growth::{Acked, Growth, Step, Window};
 use crate::keys::options;
@@ -21,13 +21,14 @@ use headway_units::{Dialect, Duration, Instant, OptionError};
 options! {
     /// Options of `tcp-cubic`.
     CubicOptions {
-        /// The multiplicative decrease: what is left of the window.
+        /// Fraction of the window that remains after a loss; above 0 and below 1.
         Usual beta: f64 = 0.7, Linux: 717.0 / 1024.0;
-        /// CUBIC leaves slow start on a long ACK train or growing delay (Ha and Rhee 2008).
+        /// Whether HyStart ends slow start on a long ACK train or an increasing delay (Ha and Rhee 2008).
         Usual hystart: bool = false, Linux: true;
-        /// In the Reno-friendly region, the increase is that of Reno once the window of before the loss is reached (RFC 9438 section 4.3).
+        /// Whether the Reno-friendly increase becomes that of Reno (alpha = 1) at the window before the loss (RFC 9438
+        /// section 4.3).
         Expert reno_friendly_alpha_rises: bool = true, Linux: false;
-        /// Until a loss has set W_max, and again after a timeout, CUBIC opens by 5 % a round trip at least (Linux).
+        /// Whether CUBIC opens by at least 5 % per round trip before a loss has set W_max, and after a timeout (Linux).
         Expert grow_without_plateau: bool = false, Linux: true;
     }
 }
@@ -35,10 +36,9 @@ options! {
 /// C, in segments per second cubed (RFC 9438 section 5).
 const C: f64 = 0.4;
 
-/// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: without a plateau the window opens after this many segments at the latest.
+/// Maximum segments per increment without a plateau (Linux net/ipv4/tcp_cubic.c, `bictcp_update`).
 const PROBING_SEGMENTS: f64 = 20.0;
 
-/// CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     step: Step,
@@ -47,9 +47,9 @@ pub(crate) struct Cubic {
     alpha_rises: bool,
     grow_without_plateau: bool,
     hystart: Option<HyStart>,
-    /// No loss has set W_max since the start or the last timeout (`last_max_cwnd` 0 in Linux).
+    /// Whether no loss has set W_max since the start or the last timeout (`last_max_cwnd` 0 in Linux).
     no_plateau: bool,
-    /// Segments; 0 where no loss has set it.
+    /// W_max in segments; 0 before a loss sets it.
     w_max: f64,
     k: f64,
     w_est: f64,
@@ -63,8 +63,8 @@ pub(crate) struct Cubic {
 impl Growth for Cubic {
     type Options = CubicOptions;
 
-    /// CUBIC is not in ns-2.35 as such (Agent/TCP/Linux carries an older kernel file): under that dialect it keeps ns-2's
-    /// sizes and windows, but RFC 9438 stands on RFC 6675.
+    /// ns-2.35 has CUBIC only as an older kernel file in Agent/TCP/Linux. In that dialect, CUBIC keeps the sizes and
+    /// windows of ns-2, but uses RFC 6675 as RFC 9438 requires.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
             rules.sack.pipe = Pipe::Scoreboard;
@@ -128,7 +128,7 @@ impl Growth for Cubic {
         self.epoch = None;
         self.limited_since = None;
         self.step.reset(false);
-        // Section 4.7: a flow whose plateau sinks makes room for a new one.
+        // Section 4.7: fast convergence releases bandwidth for new flows when W_max decreases.
         self.w_max = if cwnd < self.w_max { self.step.whole_if_counted(cwnd * (1.0 + self.beta) / 2.0) } else { cwnd };
         self.no_plateau = false;
         self.cwnd_prior = cwnd;
@@ -136,7 +136,7 @@ impl Growth for Cubic {
     }
 
     fn timed_out(&mut self) {
-        // Section 4.8: the next epoch begins at the window it finds.
+        // Section 4.8: the next epoch starts at the current window.
         self.w_max = 0.0;
         self.no_plateau = true;
         self.epoch = None;
@@ -147,7 +147,7 @@ impl Growth for Cubic {
     }
 
     fn resumed(&mut self, silence: Duration) {
-        // A silence within an application-limited period is part of it, and [`Cubic::grow`] leaves that out of t.
+        // A silence within an application-limited period is already excluded from t by [`Cubic::grow`].
         if let (None, Some(epoch)) = (self.limited_since, &mut self.epoch) {
             *epoch += silence;
         }
@@ -230,10 +230,10 @@ mod tests {
         }
     }
 
-    /// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: `cnt` is 20 at most while `last_max_cwnd` is 0. A capture at 8 Mb/s and 150 ms went from 131
-    /// to 168 segments in 1.2 s so; without the rule it takes 4 s.
+    /// Linux net/ipv4/tcp_cubic.c, `bictcp_update`: `cnt` is at most 20 while `last_max_cwnd` is 0. In a capture at 8
+    /// Mb/s and 150 ms, the window grew from 131 to 168 segments in 1.2 s; without the rule it takes 4 s.
     #[test]
-    fn without_a_plateau_the_window_opens_by_a_twentieth_a_round_trip() {
+    fn without_a_plateau_the_window_grows_by_a_twentieth_per_round_trip() {
         let rtt = Duration::from_millis(150);
         let grown = |cubic: &mut Cubic, from: f64| {
             let mut window = Window { cwnd: from, ssthresh: from };
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(grown(&mut cubic, 100.0), 5.0);
     }
 
-    /// In a long round trip the window follows the curve, outside the Reno-friendly region: at t it is near W_cubic(t), one round trip
-    /// ahead of its past.
+    /// With a long round trip the window follows the curve, outside the Reno-friendly region. At t it is close to
+    /// W_cubic(t), the target set one round trip before.
     #[test]
     fn the_window_follows_the_curve() {
         let mut cubic = cubic(|_| {});
@@ -277,7 +277,7 @@ mod tests {
         assert!((window.cwnd - 102.267).abs() < 1.0);
     }
 
-    /// Section 4.3: in a short round trip CUBIC grows as Reno with alpha 9/17, and with 1 from cwnd_prior on.
+    /// Section 4.3: with a short round trip CUBIC grows as Reno with alpha 9/17, and with 1 from cwnd_prior on.
     #[test]
     fn the_reno_friendly_region() {
         let mut cubic = cubic(|_| {});
@@ -302,9 +302,9 @@ mod tests {
         assert!((fast - 1.0).abs() < 0.06, "{fast}");
     }
 
-    /// Section 4.4: at most half a window more in a round trip, however far the curve is ahead.
+    /// Section 4.4: the window grows by at most half per round trip, even if the curve is far above.
     #[test]
-    fn the_target_is_at_most_half_as_much_again() {
+    fn the_target_is_at_most_1_5_cwnd() {
         let mut cubic = cubic(|_| {});
         cubic.w_max = 10_000.0;
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
@@ -313,7 +313,7 @@ mod tests {
         assert!((window.cwnd - 10.5).abs() < 1e-9);
     }
 
-    /// Section 4.7: W_max sinks below cwnd when the plateau sinks.
+    /// Section 4.7: W_max is set below cwnd when it decreases.
     #[test]
     fn fast_convergence() {
         let mut cubic = cubic(|_| {});
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!((cubic.k, cubic.w_max), (0.0, 35.0));
     }
 
-    /// Section 4.2: time in which the application was the limit does not move the curve.
+    /// Section 4.2: application-limited time does not advance the curve.
     #[test]
     fn application_limited_time_does_not_count() {
         let mut cubic = cubic(|_| {});
@@ -343,14 +343,14 @@ mod tests {
         cubic.grow(&mut window, acked(Instant::from_secs(1), 1, rtt));
         cubic.application_limited(Instant::from_secs(2));
         cubic.application_limited(Instant::from_secs(3));
-        // A silence within that period.
+        // A silence within the application-limited period.
         cubic.resumed(Duration::from_secs(5));
         cubic.grow(&mut window, acked(Instant::from_secs(9), 1, rtt));
         assert_eq!(cubic.epoch, Some(Instant::from_secs(8)));
         // A silence after a full window.
         cubic.resumed(Duration::from_secs(5));
         assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));
-        // ECN-Echo withholds an increase, but the application is not the limit.
+        // ECN-Echo suppresses an increase, but the flow is not application-limited.
         cubic.hold(acked(Instant::from_secs(14), 1, rtt));
         cubic.grow(&mut window, acked(Instant::from_secs(16), 1, rtt));
         assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));

@@ -1,14 +1,15 @@
-//! Data Center TCP (RFC 8257): a window goes down by as much as was marked of it.
+//! Data Center TCP (RFC 8257): the window is reduced in proportion to the share of marked segments.
 //!
 //! ```text
-//! once a window:   M = segments that acknowledgements with ECN-Echo covered / segments that were acknowledged
-//!                  alpha <- alpha (1 - g) + g M                   1 at first (section 3.3)
+//! once a window:   M = segments acknowledged with ECN-Echo / segments acknowledged
+//!                  alpha <- alpha (1 - g) + g M                   initially 1 (section 3.3)
 //! ECN-Echo:        cwnd <- cwnd (1 - alpha / 2), once a window
 //! loss:            as Reno (section 3.5)
 //! ```
 //!
-//! The sink says of each segment whether it was marked (section 3.2). With `l4s` data goes as ECT(1): this is then a scalable sender, which an L4S
-//! queue may mark often (RFC 9331). TCP Prague is more: its share does not depend on the round trip, and its segments are paced.
+//! The sink reports marks for each segment (section 3.2). With `l4s`, data is sent as ECT(1): a scalable sender, which
+//! an L4S queue may mark often (RFC 9331). TCP Prague additionally has a share independent of the round trip and paces
+//! its segments.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
@@ -18,27 +19,26 @@ use crate::segment::Segment;
 use crate::state::Cut;
 use headway_units::{Dialect, Ecn, Instant, OptionError};
 
-/// g: the weight of a window in the estimate of how much is marked (RFC 8257 section 4.2).
+/// g: weight of a window in the estimate of the marked share (RFC 8257 section 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
 options! {
     /// Options of `tcp-dctcp`.
     DctcpOptions {
-        /// Whether data goes as ECT(1), which asks for the service of L4S (RFC 9331 section 4.1).
+        /// Whether data is sent as ECT(1) for L4S service (RFC 9331 section 4.1). Needs `ecn = true`.
         Usual l4s: bool = false;
     }
 }
 
-/// Reno that knows how much is marked.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
     reno: Aimd,
     codepoint: Ecn,
     alpha: f64,
-    /// Of this window.
+    /// Segments acknowledged and marked in this window.
     acked: u64,
     marked: u64,
-    /// The window ends when a number above this is waited for.
+    /// The window ends when an acknowledgement exceeds this number.
     window_end: u64,
 }
 
@@ -48,14 +48,14 @@ impl Growth for Dctcp {
     fn adjust(rules: &mut Rules, _dialect: Dialect) {
         rules.ecn = true;
         rules.ecn_echo = EcnEcho::Exact;
-        // What is left is a share of the window, and mostly nearly all of it: whole segments would be too coarse.
+        // Reductions are often small, so whole segments would be too coarse.
         rules.halving = Halving::Window;
         rules.halved_window = HalvedWindow::Fractional;
     }
 
     fn check(rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
         if options.l4s && !rules.ecn {
-            return Err(OptionError::new("l4s", "without ecn = true nothing goes as ECT(1): set both"));
+            return Err(OptionError::new("l4s", "true requires ecn = true"));
         }
         Ok(())
     }
@@ -66,7 +66,7 @@ impl Growth for Dctcp {
     }
 
     fn observe(&mut self, _now: Instant, una: u64, max: u64, ack: &Segment) {
-        // The answer to the SYN speaks of no data.
+        // The SYN-ACK acknowledges no data.
         if una == 0 || ack.seq <= una {
             return;
         }
@@ -118,25 +118,25 @@ mod tests {
         Dctcp::new(&options.rules, &options.own.dctcp)
     }
 
-    /// RFC 8257 section 3.3: alpha is 1 at first, and after each window 15/16 of it and 1/16 of the share that was marked.
+    /// RFC 8257 section 3.3: alpha is initially 1, then 15/16 of alpha plus 1/16 of the marked share after each window.
     #[test]
-    fn alpha_is_the_share_that_is_marked() {
+    fn alpha_follows_the_marked_share() {
         let mut dctcp = dctcp();
-        // The answer to the SYN speaks of no data.
+        // The SYN-ACK acknowledges no data.
         dctcp.observe(Instant::ZERO, 0, 1, &ack(1, true));
         assert_eq!(dctcp.alpha, 1.0);
-        // The first acknowledgement of data ends the first window; ten segments are in flight then.
+        // The first acknowledgement of data ends the first window, with ten segments in flight.
         dctcp.observe(Instant::ZERO, 1, 11, &ack(2, false));
         let mut alpha = 15.0 / 16.0;
         assert_eq!(dctcp.alpha, alpha);
-        // Up to 12, the first that was sent later: ten segments, of which one is marked.
+        // Up to 12, the first segment sent later: ten segments, one of them marked.
         for seq in 3..=12 {
             assert_eq!(dctcp.alpha, alpha);
             dctcp.observe(Instant::ZERO, seq - 1, 22, &ack(seq, seq == 7));
         }
         alpha = 15.0 / 16.0 * alpha + 1.0 / 160.0;
         assert!((dctcp.alpha - alpha).abs() < 1e-15);
-        // Acknowledgements of two each, all marked, up to 24; a duplicate between them says nothing.
+        // Acknowledgements of two segments each, all marked, up to 24. Duplicates in between are not counted.
         for seq in (14..=24).step_by(2) {
             dctcp.observe(Instant::ZERO, seq - 2, 40, &ack(seq, true));
             dctcp.observe(Instant::ZERO, seq, 40, &ack(seq, false));
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_takes_half_of_alpha_and_a_loss_half() {
+    fn a_mark_reduces_by_half_of_alpha_and_a_loss_by_half() {
         let mut dctcp = dctcp();
         dctcp.alpha = 0.25;
         assert_eq!(dctcp.decrease(Cut::Ecn, 40.0, 40.0), 35.0);
         assert_eq!(dctcp.decrease(Cut::DupAcks, 40.0, 40.0), 20.0);
         assert_eq!(dctcp.decrease(Cut::Timeout, 40.0, 40.0), 20.0);
-        // Never below two segments, nor above what it was.
+        // Neither below two segments nor above the previous window.
         assert_eq!((dctcp.settle(40.0, 35.0), dctcp.settle(3.0, 1.5), dctcp.settle(1.0, 0.5)), (35.0, 2.0, 1.0));
     }
 }

@@ -1,23 +1,24 @@
-//! The recovery of Linux 2.6 as ns-2's Agent/TCP/Linux has it (ns-2.35 tcp/tcp-linux.cc, `recv`, `tcp_fastretrans_alert`,
-//! `enter_loss`, `send_much`), over the scoreboard of `fack_board.rs`.
+//! The recovery of Linux 2.6 as implemented by ns-2's Agent/TCP/Linux (ns-2.35 tcp/tcp-linux.cc, `recv`,
+//! `tcp_fastretrans_alert`, `enter_loss`, `send_much`), with the scoreboard of `fack_board.rs`.
 //!
 //! ```text
 //! in flight   next to send - first missing - received above it - lost and not resent
-//! loss        something is found lost: ssthresh and cwnd as the growth says, and from the window of before one segment goes out for
-//!             two acknowledgements until what is in flight is down at cwnd (rate halving)
-//! its end     all sent before it is acknowledged: cwnd = ssthresh if it is less, then at most in flight + 3
-//! timeout     what was not received is lost, cwnd = 1; it ends as a loss does, unless more is found lost
+//! loss        the growth reduces ssthresh and cwnd; one segment is sent per two acknowledgements until
+//!             the segments in flight have decreased from the previous window to cwnd (rate halving)
+//! its end     all segments sent before it are acknowledged: cwnd = ssthresh if less, then at most in flight + 3
+//! timeout     all segments not received are lost, cwnd = 1; ends as a loss does, unless another loss is detected
 //! ```
-//! Each acknowledgement, a duplicate too, is a sample of the round trip if it has a timestamp, ends the back-off and restarts the
-//! timer. The SYN does not wait for its answer: data follows it at once (`delay_growth_` 0). Of Linux 2.6 the agent leaves out the states
-//! Disorder and CWR, undo, and F-RTO. `window` bounds what is in flight, which is less than what is unacknowledged.
+//! Each acknowledgement, including duplicates, is a round-trip sample if it has a timestamp, ends the back-off and
+//! restarts the timer. Data follows the SYN immediately (`delay_growth_` 0). The agent does not implement the states
+//! Disorder and CWR, undo, and F-RTO of Linux 2.6. `window` limits the segments in flight, which exclude SACKed
+//! segments.
 
 use crate::fack_board::FackBoard;
 use crate::growth::Growth;
 use crate::segment::Segment;
 use crate::state::{Cut, State};
 
-/// `tcp_max_burst` of Linux: segments that the end of a recovery may release.
+/// `tcp_max_burst` of Linux: segments released at the end of a recovery.
 const MAX_BURST: u64 = 3;
 
 /// `icsk_ca_state`.
@@ -28,12 +29,11 @@ enum Phase {
     Loss,
 }
 
-/// FACK recovery with rate halving.
 #[derive(Clone, Debug)]
 pub(crate) struct Fack {
     board: FackBoard,
     phase: Phase,
-    /// What may be in flight while the rate is being halved (`next_pkts_in_flight_`).
+    /// Limit of the segments in flight while the rate is halved (`next_pkts_in_flight_`).
     halving: u64,
 }
 
@@ -44,7 +44,7 @@ impl Fack {
 
     /// `packets_in_flight`.
     fn in_flight<G: Growth>(&self, state: &State<G>) -> u64 {
-        (state.nxt - state.una).saturating_sub(self.board.gone())
+        (state.nxt - state.una).saturating_sub(self.board.left_network())
     }
 
     /// `recv`.
@@ -53,18 +53,18 @@ impl Fack {
             return;
         }
         let in_flight = self.in_flight(state);
-        let segments = state.move_on(ack);
-        let news = if ack.sack.is_empty() && self.board.is_empty() {
+        let segments = state.advance_una(ack);
+        let changes = if ack.sack.is_empty() && self.board.is_empty() {
             Default::default()
         } else {
             self.board.update(state.max, ack)
         };
-        let rtt = state.measure(ack).filter(|_| !news.resent);
+        let rtt = state.measure(ack).filter(|_| !changes.resent);
         state.renew_timer();
         state.dupacks += u32::from(segments == 0);
 
         let echo = ack.ece && state.rules.ecn && ack.seq > 1;
-        let fine = self.phase == Phase::Open && segments > 0 && !news.sacked && !echo;
+        let fine = self.phase == Phase::Open && segments > 0 && !changes.sacked && !echo;
         let acked = state.acked(segments, rtt);
         state.acknowledged(acked, fine);
         if segments > 0 {
@@ -81,7 +81,7 @@ impl Fack {
             }
         }
         if !fine {
-            self.alert(state, news.lost, echo);
+            self.alert(state, changes.lost, echo);
         }
         self.halving = self.halving.min(self.in_flight(state) + 1);
         state.release();
@@ -119,7 +119,7 @@ impl Fack {
             state.window.cwnd = state.rules.initial_window_segments() as f64;
         } else {
             state.time_out();
-            // What is resent, the scoreboard says.
+            // The scoreboard selects the segments to resend.
             state.nxt = next;
             self.board.lose_all(state.una, next);
             self.phase = Phase::Loss;

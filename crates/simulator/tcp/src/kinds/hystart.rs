@@ -1,16 +1,17 @@
 //! HyStart (Ha and Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks", 2008; Linux 6.1
-//! net/ipv4/tcp_cubic.c): leaves slow start before the queue overflows. Once a round trip, from a window of 16 on:
+//! net/ipv4/tcp_cubic.c): ends slow start before the queue overflows. Checked once a round trip, for windows of at
+//! least 16 segments:
 //!
 //! ```text
-//! ACK train:  acknowledgements at most 2 ms apart span more than (minRTT + 1 ms) / 2 since the round began
+//! ACK train:  acknowledgements at most 2 ms apart span more than (minRTT + 1 ms) / 2 since the start of the round
 //! delay:      after 8 samples, the round's least RTT > minRTT + clamp(minRTT/8, 4 ms, 16 ms)
 //! ```
-//! minRTT is that of data: the SYN's is not in it. The 1 ms stands for acknowledgements that come in bunches (Linux takes
-//! less above 2 Gb/s).
+//! minRTT does not include the round trip of the SYN. The 1 ms allows for ACK aggregation (Linux uses less above 2
+//! Gb/s).
 
 use headway_units::{Duration, Instant};
 
-/// Below this window, in segments, nothing is judged.
+/// Minimum window for the checks, in segments.
 const LOW_WINDOW: f64 = 16.0;
 const MIN_SAMPLES: u32 = 8;
 const ACK_DELTA: Duration = Duration::from_millis(2);
@@ -18,13 +19,12 @@ const ACK_BUNCH: Duration = Duration::from_millis(1);
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
 
-/// One connection's slow start.
 #[derive(Clone, Debug)]
 pub(crate) struct HyStart {
     found: bool,
     round_start: Instant,
     last_ack: Instant,
-    /// The round ends when this is acknowledged.
+    /// Number whose acknowledgement ends the round.
     round_end: u64,
     least: Duration,
     samples: u32,
@@ -42,13 +42,12 @@ impl HyStart {
         }
     }
 
-    /// A timeout starts over.
     pub(crate) fn reset(&mut self) {
         *self = Self::new();
     }
 
-    /// An acknowledgement in slow start; answers whether slow start should end here. `una` and `max`: the next number
-    /// waited for and one past the highest sent.
+    /// Handles an acknowledgement in slow start. Returns whether slow start should end. `una` is the first
+    /// unacknowledged number, `max` one past the highest sent.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -68,17 +67,17 @@ impl HyStart {
             self.least = Duration::MAX;
             self.samples = 0;
         }
-        let judged = cwnd >= LOW_WINDOW;
+        let enabled = cwnd >= LOW_WINDOW;
         if now.since(self.last_ack) <= ACK_DELTA {
             self.last_ack = now;
-            if judged && now.since(self.round_start) > (min_rtt + ACK_BUNCH) / 2 {
+            if enabled && now.since(self.round_start) > (min_rtt + ACK_BUNCH) / 2 {
                 self.found = true;
             }
         }
         self.least = self.least.min(rtt);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
-        } else if judged && self.least > min_rtt + (min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX) {
+        } else if enabled && self.least > min_rtt + (min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX) {
             self.found = true;
         }
         self.found
@@ -91,7 +90,7 @@ mod tests {
 
     const MIN_RTT: Duration = Duration::from_millis(40);
 
-    /// Feeds a round of acknowledgements `gap` apart with round trips of `rtt`; answers after how many it stopped.
+    /// Feeds a round of acknowledgements `gap` apart with this `rtt`. Returns the number after which slow start ends.
     fn round(gap: Duration, rtt: Duration, count: u64) -> Option<u64> {
         let mut hystart = HyStart::new();
         let start = Instant::from_secs(1);
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_are_left_alone() {
+    fn small_windows_stay_in_slow_start() {
         let mut hystart = HyStart::new();
         assert!((0..100).all(|n| !hystart.on_ack(Instant::from_millis(n), n, 200, 15.9, MIN_RTT * 3, MIN_RTT)));
     }

@@ -1,14 +1,14 @@
-//! JTCP (Wu and Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", 2004), reconstructed: a loss counts as congestion only
-//! if the queue was growing.
+//! JTCP (Wu and Chen, "JTCP: Jitter-Based TCP for Heterogeneous Wireless Networks", 2004), a reconstruction: a loss is
+//! treated as congestion only if the queue was growing.
 //!
 //! ```text
-//! D(i, j) = (R_j - R_i) - (S_j - S_i)           S: when a segment was sent, R: when its acknowledgement was
+//! D(i, j) = (R_j - R_i) - (S_j - S_i)           S: send time of a segment, R: send time of its acknowledgement
 //! Jr = sum D / (R_n - R_1)                      over a window of acknowledgements
 //! loss:  congestion, if Jr > k / cwnd and more than a round trip has passed since the last reduction: as Reno
-//!        else immediate recovery: ssthresh = cwnd, which stays
+//!        otherwise immediate recovery: ssthresh = cwnd, and cwnd is unchanged
 //! ```
-//! The differences of one window add up to (R_n - R_1) - (S_n - S_1), each on one clock. Only acknowledgements of new data
-//! tell: a duplicate echoes an old timestamp (RFC 7323 section 4.3).
+//! The differences of a window sum up to (R_n - R_1) - (S_n - S_1), each on one clock. Only acknowledgements of new
+//! data are used: a duplicate echoes an old timestamp (RFC 7323 section 4.3).
 
 use crate::growth::{Acked, Growth, Window};
 use crate::kinds::aimd::Aimd;
@@ -17,21 +17,21 @@ use crate::segment::Segment;
 use crate::state::Cut;
 use headway_units::{Dialect, Duration, Instant};
 
-/// k: a loss is congestion if the jitter ratio is above k / cwnd.
+/// k: a loss is congestion if the jitter ratio exceeds k / cwnd.
 const K: f64 = 1.0;
 
-/// Reno that asks the jitter.
+/// Reno with a jitter test at each loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Jtcp {
     reno: Aimd,
     now: Instant,
     srtt: Duration,
     reduced_at: Option<Instant>,
-    /// The acknowledgement that began this window: R and S.
-    began: Option<(Instant, Instant)>,
-    /// The window ends when a number above this is waited for.
+    /// First acknowledgement of this window: R and S.
+    window_start: Option<(Instant, Instant)>,
+    /// The window ends when an acknowledgement exceeds this number.
     window_end: u64,
-    /// Of the last whole window.
+    /// Jitter ratio of the last complete window.
     jitter_ratio: f64,
 }
 
@@ -39,7 +39,7 @@ impl Growth for Jtcp {
     type Options = ();
 
     fn adjust(rules: &mut Rules, _dialect: Dialect) {
-        // What it measures comes in that option.
+        // The jitter is measured with timestamps.
         rules.timestamps = true;
     }
 
@@ -49,7 +49,7 @@ impl Growth for Jtcp {
             now: Instant::ZERO,
             srtt: Duration::ZERO,
             reduced_at: None,
-            began: None,
+            window_start: None,
             window_end: 0,
             jitter_ratio: 0.0,
         }
@@ -60,13 +60,13 @@ impl Growth for Jtcp {
         if una == 0 || ack.seq <= una || ack.seq <= self.window_end {
             return;
         }
-        if let Some((received, sent)) = self.began {
+        if let Some((received, sent)) = self.window_start {
             let (received, sent) = (ack.sent.since(received), ack.echo.since(sent));
             if !received.is_zero() {
                 self.jitter_ratio = 1.0 - sent.as_secs_f64() / received.as_secs_f64();
             }
         }
-        self.began = Some((ack.sent, ack.echo));
+        self.window_start = Some((ack.sent, ack.echo));
         self.window_end = max;
     }
 
@@ -104,7 +104,8 @@ mod tests {
         Segment { sent: Instant::from_millis(received), echo: Instant::from_millis(sent), ..segment::ack(seq, &[]) }
     }
 
-    /// Windows of ten segments sent 10 ms apart that arrive `spacing` ms apart, by a receiver's clock that is ahead by `offset` ms.
+    /// Feeds windows of ten segments, sent 10 ms apart and received `spacing` ms apart, by a receiver clock ahead by
+    /// `offset` ms.
     fn after_windows(spacing: u64, offset: u64) -> Jtcp {
         let mut jtcp = Jtcp::new(&TcpOptions::preset("tcp-jtcp", Dialect::Rfc).unwrap().rules, &());
         for n in 1..=31 {
@@ -113,10 +114,10 @@ mod tests {
         jtcp
     }
 
-    /// Ten segments sent over 100 ms and received over 125 ms: D adds up to 25 ms, Jr = 25/125 = 0.2. Spaced as they were sent: 0. An
-    /// offset between the clocks is in no difference.
+    /// Ten segments sent in 100 ms and received in 125 ms: D sums up to 25 ms, Jr = 25/125 = 0.2. With unchanged
+    /// spacing Jr is 0. A clock offset cancels.
     #[test]
-    fn the_jitter_ratio_is_the_share_of_time_that_was_queued() {
+    fn the_jitter_ratio_is_the_share_of_queueing_time() {
         for (spacing, ratio) in [(10, 0.0), (20, 0.5)] {
             for offset in [0, 1_000_000] {
                 let jtcp = after_windows(spacing, offset);
@@ -125,7 +126,7 @@ mod tests {
         }
         let mut jtcp = after_windows(10, 0);
         let end = jtcp.window_end;
-        let (received, sent) = jtcp.began.unwrap();
+        let (received, sent) = jtcp.window_start.unwrap();
         let last = Segment {
             sent: received + Duration::from_millis(125),
             echo: sent + Duration::from_millis(100),
@@ -135,9 +136,8 @@ mod tests {
         assert!((jtcp.jitter_ratio - 0.2).abs() < 1e-12);
     }
 
-    /// A duplicate's old timestamp is not news, however late it comes.
     #[test]
-    fn duplicates_tell_nothing() {
+    fn duplicates_do_not_change_the_jitter_ratio() {
         let mut jtcp = after_windows(10, 0);
         for n in 0..40 {
             jtcp.observe(Instant::from_secs(5), 32, 42, &ack(32, 5_000 + n, 310));
@@ -145,7 +145,8 @@ mod tests {
         assert_eq!(jtcp.jitter_ratio, 0.0);
     }
 
-    /// Jr = 0.5 is above 1/cwnd from three segments on, and not at two. A loss with less keeps the window; a timeout and a mark never do.
+    /// Jr = 0.5 exceeds 1/cwnd from three segments on, but not at two. A loss with a lower ratio keeps the window;
+    /// timeouts and marks reduce it.
     #[test]
     fn a_loss_is_congestion_if_the_queue_grew() {
         for (spacing, cwnd, left) in [(20, 10.0, 5.0), (20, 3.0, 1.5), (20, 2.0, 2.0), (10, 10.0, 10.0)] {
@@ -157,9 +158,9 @@ mod tests {
         }
     }
 
-    /// Within a round trip of a reduction, a loss belongs to the same congestion.
+    /// A loss within a round trip of a reduction belongs to the same congestion event.
     #[test]
-    fn one_reduction_a_round_trip() {
+    fn losses_reduce_once_a_round_trip() {
         let mut jtcp = after_windows(20, 0);
         let acked = |now| Acked { now, segments: 1, una: 40, max: 50, rtt: None, srtt: Duration::from_millis(300) };
         jtcp.hold(acked(jtcp.now));

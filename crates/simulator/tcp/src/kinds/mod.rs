@@ -1,4 +1,4 @@
-//! The kinds of TCP: a line of the registry and a file each, with the files that only one of them uses.
+//! The kinds of TCP. Each kind has a line in the registry and a file.
 
 pub(crate) mod aimd;
 pub(crate) mod arizona;
@@ -44,11 +44,11 @@ use vegas::{Vegas, VegasRecovery};
 use veno::Veno;
 use westwood::Westwood;
 
-/// Declares the options of single kinds.
+/// Declares the options of specific kinds.
 macro_rules! own_options {
     ($( $(#[$meta:meta])+ $part:ident: $Options:ty ),+ $(,)?) => {
         options! {
-            /// The options of single kinds.
+            /// Options of specific kinds.
             OwnOptions {} with { $( $(#[$meta])+ $part: $Options; )+ }
         }
         $( impl AsRef<$Options> for OwnOptions {
@@ -64,7 +64,7 @@ macro_rules! own_options {
     };
 }
 
-/// Makes of the lines below the list of names, `Kind`, and the `Sender` that dispatches statically.
+/// Generates the list of names, `Kind`, and the statically dispatched `Sender` from the lines below.
 macro_rules! kinds {
     (($d:tt) $( $name:literal => $Variant:ident($recovery:ty, $growth:ty) [$($part:ident),*] ),+ $(,)?) => {
         const KINDS: &[&str] = &[$($name),+];
@@ -82,7 +82,7 @@ macro_rules! kinds {
             fn parts(self) -> Parts {
                 match self { $(Self::$Variant => &[$(stringify!($part)),*]),+ }
             }
-            /// Returns the rules under a dialect, with what the kind's recovery and its growth change.
+            /// Returns the rules of a dialect, adjusted by the recovery and the growth of the kind.
             fn preset(self, dialect: Dialect) -> (Rules, OwnOptions) {
                 let mut rules = Rules::preset(dialect, self.parts());
                 match self { $(Self::$Variant => {
@@ -97,8 +97,8 @@ macro_rules! kinds {
             }
         }
 
-        /// A TCP sender of any kind. Sans-I/O: after each call that may act, poll [`Sender::poll_transmit`] until it
-        /// answers `None`, then ask [`Sender::poll_timeout`] when to call [`Sender::handle_timeout`].
+        /// TCP sender of any kind. Sans-I/O: after each call, poll [`Sender::poll_transmit`] until it returns `None`,
+        /// then call [`Sender::handle_timeout`] at the time that [`Sender::poll_timeout`] returns.
         #[derive(Debug)]
         pub struct Sender(Machine);
 
@@ -106,7 +106,7 @@ macro_rules! kinds {
         enum Machine { $($Variant(Box<Flow<$recovery, $growth>>)),+ }
 
         impl Sender {
-            /// A sender with nothing to send. `random` is drawn from only if `overhead` is not zero.
+            /// Creates a sender with nothing to send. `random` is used only if `overhead` is not zero.
             #[must_use]
             pub fn new(options: &TcpOptions, random: Random) -> Self {
                 Self(match options.kind {
@@ -143,33 +143,33 @@ kinds! {
 }
 
 own_options! {
-    /// Of `tcp-cubic`.
+    /// Options of `tcp-cubic`.
     cubic: cubic::CubicOptions,
-    /// Of `tcp-vegas`.
+    /// Options of `tcp-vegas`.
     vegas: vegas::VegasOptions,
-    /// Of `tcp-westwood`.
+    /// Options of `tcp-westwood`.
     westwood: westwood::WestwoodOptions,
-    /// Of `tcp-dctcp`.
+    /// Options of `tcp-dctcp`.
     dctcp: dctcp::DctcpOptions,
 }
 
-/// Options of a TCP connection: which kind, and its rules.
+/// Options of a TCP connection: the kind and its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
     kind: Kind,
-    /// The kind's rules; shared by the connections that are told the same.
+    /// Rules of the kind, shared by connections with equal options.
     pub rules: Arc<Rules>,
-    /// The options that only this kind has; shared in the same way.
+    /// Options of this kind only, shared by connections with equal options.
     pub own: Arc<OwnOptions>,
 }
 
 impl TcpOptions {
-    /// The rules, to be changed for this connection alone.
+    /// Returns the rules for modification. Rules shared with other connections are cloned first.
     pub fn rules_mut(&mut self) -> &mut Rules {
         Arc::make_mut(&mut self.rules)
     }
 
-    /// The options that only this kind has, to be changed for this connection alone.
+    /// Returns the options of this kind for changes that affect only this connection.
     pub fn own_mut(&mut self) -> &mut OwnOptions {
         Arc::make_mut(&mut self.own)
     }
@@ -180,7 +180,7 @@ impl TcpOptions {
         self.own.write(self.kind.parts(), &mut tables).map(|()| tables)
     }
 
-    /// The same error with the table of its key.
+    /// Adds the table of the key to an error.
     fn placed(&self, error: OptionError) -> OptionError {
         let is_expert = self.tables().is_ok_and(|[_, expert]| expert.contains_key(error.key));
         if is_expert { error.within(EXPERT) } else { error }
@@ -218,7 +218,7 @@ impl SchemaRegistry for TcpOptions {
     }
 }
 
-/// Reads a table into the rules, whose options that can be absent are.
+/// Reads a table into the rules. Optional values of the rules are absent beforehand.
 struct TableReader<'r> {
     kind: Kind,
     rules: &'r mut Rules,
@@ -272,7 +272,7 @@ impl schemars::JsonSchema for TcpOptions {
             options.own.describe(options.kind.parts(), generator, &mut tables);
             let [mut keys, expert] = tables.map(serde_json::Value::from);
             keys[EXPERT] = json!({
-                "description": "Options that only presets set.", "type": "object",
+                "description": "Options that normally only presets set.", "type": "object",
                 "properties": expert, "additionalProperties": false,
             });
             let table = schemars::json_schema!({ "type": "object", "properties": keys, "additionalProperties": false });
@@ -283,107 +283,107 @@ impl schemars::JsonSchema for TcpOptions {
 }
 
 impl Sender {
-    /// The application has `segments` more segments to send, from `now` on; more than can ever be sent is an endless
-    /// transfer. The first call opens the connection with a SYN, which is not counted.
+    /// Queues `segments` more segments for sending from `now` on. Saturates for an endless transfer. The first call
+    /// opens the connection with a SYN, which is not counted.
     pub fn write(&mut self, now: Instant, segments: u64) {
         each!(&mut self.0, flow => flow.write(now, segments));
     }
-    /// The application stops: what it wrote and was never sent is forgotten (ns-2 FTP `stop`). What was sent is still
-    /// brought to its end.
+    /// Stops the application: data not yet sent is discarded (ns-2 FTP `stop`). Data already sent is still delivered.
     pub fn stop(&mut self) {
         each!(&mut self.0, flow => flow.state.end = flow.state.end.min(flow.state.max));
     }
-    /// An acknowledgement has arrived. What was never sent, or is no acknowledgement, is ignored.
+    /// Handles an acknowledgement. Segments that are not acknowledgements, or acknowledge data never sent, are ignored.
     #[inline]
     pub fn handle(&mut self, now: Instant, ack: &Segment) {
         each!(&mut self.0, flow => flow.handle(now, ack));
     }
-    /// The instant of [`Sender::poll_timeout`] has come.
+    /// Handles the expiry of [`Sender::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         each!(&mut self.0, flow => flow.handle_timeout(now));
     }
-    /// The next packet to send now, if any.
+    /// Returns the next packet to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         each!(&mut self.0, flow => flow.poll_transmit(now))
     }
-    /// When to call [`Sender::handle_timeout`], unless something else happens before.
+    /// Returns when to call [`Sender::handle_timeout`], unless another call changes it.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         each!(&self.0, flow => flow.state.poll_timeout())
     }
-    /// The congestion window in segments, without the inflation of a fast recovery.
+    /// Returns the congestion window in segments, without the inflation of a fast recovery.
     #[must_use]
     pub fn cwnd(&self) -> f64 {
         each!(&self.0, flow => flow.state.window.cwnd)
     }
-    /// The slow-start threshold in segments.
+    /// Returns the slow-start threshold in segments.
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
         each!(&self.0, flow => flow.state.window.ssthresh)
     }
-    /// The smoothed round-trip time; zero before the first sample.
+    /// Returns the smoothed round-trip time; zero before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.srtt(&flow.state.rules))
     }
-    /// The smoothed deviation of the round-trip time.
+    /// Returns the smoothed deviation of the round-trip time.
     #[must_use]
     pub fn rttvar(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.rttvar(&flow.state.rules))
     }
-    /// The retransmission timeout, back-off included.
+    /// Returns the retransmission timeout, including back-off.
     #[must_use]
     pub fn rto(&self) -> Duration {
         each!(&self.0, flow => flow.state.rto.timeout(&flow.state.rules))
     }
-    /// The factor on the retransmission timeout: 1, 2, 4 ..
+    /// Returns the back-off factor of the retransmission timeout: 1, 2, 4, ...
     #[must_use]
     pub fn backoff(&self) -> u64 {
         each!(&self.0, flow => flow.state.rto.backoff())
     }
-    /// Duplicate acknowledgements since the last new one.
+    /// Returns the number of duplicate acknowledgements since the last new one.
     #[must_use]
     pub fn dupacks(&self) -> u32 {
         each!(&self.0, flow => flow.state.dupacks)
     }
-    /// Segments sent and not yet acknowledged, lost ones included (FlightSize of RFC 5681).
+    /// Returns the segments sent and not acknowledged, including lost ones (FlightSize of RFC 5681).
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         each!(&self.0, flow => flow.state.flight())
     }
-    /// The next number the peer waits for: 1 once the SYN is acknowledged.
+    /// Returns the first unacknowledged number: 1 once the SYN is acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         each!(&self.0, flow => flow.state.una)
     }
-    /// Whether all that was written is acknowledged.
+    /// Returns whether all written data is acknowledged.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         each!(&self.0, flow => flow.state.una >= flow.state.end)
     }
-    /// Returns whether there is data to send but neither an open window nor a timer that could open one. No sender should ever be so.
+    /// Returns whether there is data to send but neither an open window nor a running timer. This state is always a
+    /// bug.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
         each!(&self.0, flow => flow.state.is_stuck())
     }
-    /// Asks the processor to fetch what an acknowledgement touches: see [`headway_prefetch`].
+    /// Prefetches the state that an acknowledgement accesses; see [`headway_prefetch`].
     #[inline]
     pub fn fetch(&self) {
         each!(&self.0, flow => flow.state.fetch());
     }
-    /// What has been counted so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         each!(&self.0, flow => flow.state.counters)
     }
-    /// Bytes of a full data segment on the wire.
+    /// Returns the size of a full data segment on the wire.
     #[must_use]
     pub fn segment_size(&self) -> Bytes {
         each!(&self.0, flow => flow.state.rules.segment)
     }
-    /// Bytes of data in it.
+    /// Returns the data in a full segment.
     #[must_use]
     pub fn payload_size(&self) -> Bytes {
         each!(&self.0, flow => flow.state.rules.payload())
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_is_in_range_and_survives_its_text() {
+    fn every_preset_is_valid_and_round_trips() {
         for kind in TcpOptions::KINDS {
             for dialect in [Dialect::Headway1, Dialect::Rfc, Dialect::Ns2, Dialect::Ns3, Dialect::Linux] {
                 let options = TcpOptions::preset(kind, dialect).unwrap();
@@ -409,7 +409,7 @@ mod tests {
         assert!(TcpOptions::preset("tcp-fack", Dialect::Rfc).is_none());
     }
 
-    /// The table of a kind under ns-2's preset.
+    /// Returns the table of a kind with the preset of ns-2.
     fn text(kind: &str) -> serde_json::Value {
         let mut text = serde_json::to_value(TcpOptions::preset(kind, Dialect::Ns2).unwrap()).unwrap();
         text.as_object_mut().unwrap().remove("kind");
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_or_value_is_named() {
+    fn errors_name_the_invalid_key() {
         let with = |key: &str, value: serde_json::Value| {
             let mut text = text("tcp-reno");
             let expert = text["expert"].get(key).is_some();
@@ -460,7 +460,7 @@ mod tests {
             assert_eq!(*text.get(key).unwrap_or(&text["expert"][key]), value, "{key}");
         }
         assert!(text.get("delayed_ack").is_none());
-        // ns-2's windowInit_ is in packets and no bytes bound it.
+        // ns-2's windowInit_ is in packets without a limit in bytes.
         assert!(text.get("initial_window_bytes").is_none());
     }
 
@@ -482,7 +482,7 @@ mod tests {
         }
         assert_eq!(text["timestamps"], false);
         assert_eq!(text["expert"]["timestamps_reset_backoff"], true);
-        // No other recovery has the filter's events.
+        // Other recoveries do not provide the events of this filter.
         options.rules_mut().sack.pipe = crate::Pipe::Scoreboard;
         assert_eq!(options.check().unwrap_err().key, "bandwidth_filter");
     }

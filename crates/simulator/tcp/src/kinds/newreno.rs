@@ -1,4 +1,4 @@
-//! TCP NewReno (RFC 6582; ns-2.35 tcp/tcp-newreno.cc): recovery lasts until everything sent before it is acknowledged.
+//! TCP NewReno (RFC 6582; ns-2.35 tcp/tcp-newreno.cc): recovery lasts until all data sent before it is acknowledged.
 //!
 //! ```text
 //! partial acknowledgement of n:  resend the next missing segment; window -= n, += 1
@@ -13,10 +13,10 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 
-/// Fast recovery that stays for partial acknowledgements.
+/// Fast recovery that continues through partial acknowledgements.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
-    /// Whether a partial acknowledgement was seen in this recovery.
+    /// Whether this recovery received a partial acknowledgement.
     partial: bool,
 }
 
@@ -83,7 +83,7 @@ impl NewReno {
             state.window.cwnd -= (acked - state.inflation) as f64;
             state.inflation = 1;
         }
-        // A mark may have left half a segment, which no deflation keeps (ns-2).
+        // After a mark, cwnd may be half a segment; ns-2 does not deflate below one.
         state.window.cwnd = state.window.cwnd.max(1.0);
         state.una = ack.seq;
         state.nxt = state.nxt.max(state.una);

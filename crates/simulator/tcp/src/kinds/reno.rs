@@ -3,9 +3,9 @@
 //! ```text
 //! 3rd duplicate:     ssthresh = max(base / 2, 2), cwnd = half of it, resend the missing segment, inflation = 3
 //! further ones:      inflation += 1
-//! new data:          inflation = 0: recovery is over, even if more of the window was lost
+//! new data:          inflation = 0: the recovery ends, even if more segments of the window were lost
 //! ```
-//! Segments go out while in flight < cwnd + inflation.
+//! Segments are sent while in flight < cwnd + inflation.
 
 use crate::growth::Growth;
 use crate::options::Rules;
@@ -14,7 +14,7 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 
-/// Fast recovery that the first new acknowledgement ends.
+/// Fast recovery that ends with the first new acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno;
 
@@ -51,8 +51,8 @@ impl Recovery for Reno {
     }
 }
 
-/// A duplicate acknowledgement, for Reno and NewReno. `again`: whether a recovery that was left may be entered once more
-/// in the same window.
+/// Handles a duplicate acknowledgement in Reno and NewReno. `again`: whether another recovery may start in the same
+/// window.
 pub(crate) fn duplicate<G: Growth>(state: &mut State<G>, again: bool) {
     state.dupacks += 1;
     if state.dupacks == state.rules.dupack_threshold {
@@ -67,12 +67,12 @@ pub(crate) fn duplicate<G: Growth>(state: &mut State<G>, again: bool) {
 }
 
 fn fast_retransmit<G: Growth>(state: &mut State<G>, again: bool) {
-    // As in Tahoe: once a window, but always for the first data segment.
+    // Once a window, as in Tahoe, but always for the first data segment.
     if state.una > state.recover || again || state.una == 1 {
         state.begin_recovery();
         state.halve(Cut::DupAcks);
     } else if state.rules.ecn && state.last_cut == Cut::Ecn {
-        // The window was halved for this round trip already: only resend.
+        // The window was already halved in this round trip: only resend.
         state.last_cut = Cut::DupAcks;
         state.restart_timer();
         state.drop_timing();

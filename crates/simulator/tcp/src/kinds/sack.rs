@@ -1,14 +1,14 @@
 //! SACK-based loss recovery (RFC 6675), optionally with proportional rate reduction (RFC 6937).
 //!
 //! ```text
-//! entry:    3 duplicates with news, or 3 segments received above the first missing one: halve, resend it
-//! meanwhile, while pipe < cwnd: (1) lost and not resent, (2) new data, (3) missing below the highest received,
-//!           (4) once: the highest missing
-//! exit:     everything sent before the entry is acknowledged
+//! entry:     3 duplicates with new SACK blocks, or 3 segments received above the first missing: halve, resend it
+//! recovery:  while pipe < cwnd: (1) lost and not resent, (2) new data, (3) missing below the highest received,
+//!            (4) once: the highest missing
+//! exit:      all segments sent before the entry are acknowledged
 //! ```
-//! With `rack` (RFC 8985), in recovery: (0) first of all, retransmissions that were lost again; (1) holds for all below
-//! the highest received. With `rack_window`, RACK may begin the recovery.
-//! With `pipe = "counted"` the recovery is that of ns-2's Sack1 instead, with `pipe = "fack"` that of its Agent/TCP/Linux.
+//! With `rack` (RFC 8985), in recovery: (0) lost retransmissions come first; (1) applies to all segments below the
+//! highest received. With `rack_window`, RACK may start the recovery.
+//! With `pipe = "counted"` the recovery is that of ns-2's Sack1, with `pipe = "fack"` that of its Agent/TCP/Linux.
 
 use crate::growth::Growth;
 use crate::kinds::fack::Fack;
@@ -22,7 +22,6 @@ use crate::state::{Cut, State};
 use headway_units::Dialect;
 use std::collections::VecDeque;
 
-/// SACK recovery of each sort.
 #[derive(Clone, Debug)]
 pub(crate) enum Sack {
     Counted(Counted),
@@ -30,26 +29,25 @@ pub(crate) enum Sack {
     Fack(Fack),
 }
 
-/// RFC 6675's recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Board {
     board: Scoreboard,
     recovering: bool,
-    /// HighRxt, one past.
+    /// One past HighRxt.
     resent: u64,
-    /// RescueRxt, one past.
+    /// One past RescueRxt.
     rescue: u64,
-    /// As of the last acknowledgement, plus what was sent since.
+    /// Pipe after the last acknowledgement, plus segments sent since.
     pipe: u64,
     lost_below: u64,
     prr: Option<Prr>,
-    /// Retransmissions of this recovery in the order of sending, each with one past the highest number sent by then.
+    /// Retransmissions of this recovery in sending order, each with one past the highest number sent before it.
     order: VecDeque<(u64, u64)>,
-    /// Those of them that were lost.
+    /// Retransmissions that were lost.
     again: VecDeque<u64>,
-    /// Missing segments below this were sent before a retransmission that has arrived.
+    /// Missing segments below this number were sent before a retransmission that was received.
     overtaken: u64,
-    /// One past the segment that the recovery was entered for.
+    /// One past the segment that started the recovery.
     entered: u64,
 }
 
@@ -58,7 +56,7 @@ impl Recovery for Sack {
 
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.sack.sack_blocks = 3;
-        // net/ipv4/tcp_input.c, `tcp_cong_control`: the reduction has ended when the acknowledgement comes to it.
+        // net/ipv4/tcp_input.c, `tcp_cong_control`: the reduction ends before the acknowledgement opens the window.
         rules.reno.grow_on_exit |= dialect == Dialect::Linux;
     }
 
@@ -86,7 +84,7 @@ impl Recovery for Sack {
         if rules.sack.pipe == Pipe::Fack { rules.initial_window_segments() } else { 1 }
     }
     fn on_echo<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
-        // Fack sees it beside the acknowledgement's other news.
+        // Fack handles the echo together with the rest of the acknowledgement.
         if !matches!(self, Self::Fack(_)) {
             state.echo_of_congestion(ack);
         }
@@ -103,7 +101,7 @@ impl Recovery for Sack {
         match self {
             Self::Counted(counted) => counted.on_timeout(state),
             Self::Scoreboard(board) => board.on_timeout(state),
-            // All of it is in `time_out`.
+            // Handled by `time_out`.
             Self::Fack(_) => {}
         }
     }
@@ -125,7 +123,7 @@ impl Recovery for Sack {
     }
     fn room<G: Growth>(&self, state: &State<G>) -> u64 {
         match self {
-            Self::Scoreboard(board) => state.room(board.gone(state)),
+            Self::Scoreboard(board) => state.room(board.left_network(state)),
             Self::Counted(_) | Self::Fack(_) => state.room(0),
         }
     }
@@ -164,7 +162,8 @@ impl Board {
         state.release();
     }
 
-    /// Step 4: three duplicates, or the first missing segment is lost; after a timeout only beyond what it resent.
+    /// Starts a recovery on three duplicates or a lost first segment (step 4); after a timeout, only above the segments
+    /// resent by it.
     fn consider_entry<G: Growth>(&mut self, state: &mut State<G>, delivered: u64) {
         let threshold = state.rules.dupack_threshold;
         let lost = state.dupacks >= threshold
@@ -175,7 +174,7 @@ impl Board {
         }
         let window = state.window.cwnd as u64;
         state.begin_recovery();
-        // ECN has halved for this round trip already if its mark is not yet answered.
+        // ECN has already halved in this round trip if its mark is not yet acknowledged.
         if state.last_cut == Cut::Ecn {
             state.last_cut = Cut::DupAcks;
         } else {
@@ -202,18 +201,18 @@ impl Board {
             state.window.cwnd = state.window.ssthresh;
         }
         state.recovered();
-        // What SACK told of before has been counted by the rate reduction.
+        // Rate reduction has already counted earlier SACK reports.
         state.accept_counting(ack, state.rules.reno.grow_on_exit.then_some(delivered));
     }
 
-    /// Step B: what is lost, what is in the network, and with rate reduction what may follow.
+    /// Updates the lost segments, the pipe, and with rate reduction the window (step B).
     fn estimate<G: Growth>(&mut self, state: &mut State<G>, delivered: u64, is_new: bool) {
         let threshold = if state.rules.sack.rack { 1 } else { state.rules.dupack_threshold };
         let lost_before = (self.lost_below, self.again.len());
         if state.rules.sack.rack {
-            self.judge_retransmissions(state.una);
+            self.detect_lost_retransmissions(state.una);
         }
-        // The first segment is lost by the recovery's own reason, even if its three duplicates told of less.
+        // The first segment is lost by the entry condition, even if its duplicates reported fewer segments.
         self.lost_below = self.board.lost_below(threshold).max(self.entered).max(self.overtaken);
         self.pipe = self.board.pipe(state.una, state.max, self.resent, self.lost_below);
         self.pipe = self.pipe.saturating_sub(self.again.len() as u64);
@@ -225,8 +224,8 @@ impl Board {
         }
     }
 
-    /// RACK: what was sent before something that has arrived is lost, be it a retransmission or not.
-    fn judge_retransmissions(&mut self, una: u64) {
+    /// Detects lost retransmissions with RACK: segments sent before a received one are lost, including retransmissions.
+    fn detect_lost_retransmissions(&mut self, una: u64) {
         let arrived = |seq: u64| seq < una || self.board.skip_received(seq) != seq;
         let highest = self.board.highest();
         let later = self.order.iter().rposition(|&(seq, sent_before)| sent_before < highest || arrived(seq));
@@ -264,22 +263,23 @@ impl Board {
         }
     }
 
-    /// Segments above the first missing one that have left the network, for which Limited Transmit sends others.
-    fn gone<G: Growth>(&self, state: &State<G>) -> u64 {
+    /// Returns the segments above the first missing one that left the network, for Limited Transmit.
+    fn left_network<G: Growth>(&self, state: &State<G>) -> u64 {
         if state.rules.limited_transmit { self.board.received_below(state.nxt) } else { 0 }
     }
 
     fn next<G: Growth>(&self, state: &State<G>) -> Option<u64> {
         let limit = state.una + state.limit;
         if !self.recovering {
-            let gone = self.gone(state);
+            let left_network = self.left_network(state);
             let seq = self.board.skip_received(state.nxt);
-            return (state.nxt - state.una - gone < state.usable() && seq < limit && seq < state.end).then_some(seq);
+            return (state.nxt - state.una - left_network < state.usable() && seq < limit && seq < state.end)
+                .then_some(seq);
         }
         if self.pipe >= state.window.cwnd as u64 {
             return None;
         }
-        // NextSeg(), rules 1 to 4, after what RACK found.
+        // NextSeg(), rules 1 to 4, after the losses that RACK detected.
         if let Some(&seq) = self.again.front() {
             return Some(seq);
         }
@@ -299,7 +299,7 @@ impl Board {
     fn sent<G: Growth>(&mut self, state: &mut State<G>, seq: u64) {
         if !self.recovering {
             if seq >= state.max && !self.board.is_empty() {
-                // RFC 6675 section 5 step 3: duplicates report that other segments have left.
+                // A new segment sent by Limited Transmit (RFC 6675 section 5 step 3).
                 state.limited_sent += 1;
             }
             state.nxt = seq + 1;
@@ -326,12 +326,12 @@ mod tests {
     use crate::{Sink, TcpOptions};
     use headway_units::{Duration, Instant, Random, Registry};
 
-    /// Counts what it sees, and shows it in the window when a recovery is over.
-    struct Witness {
+    /// Counts acknowledgements and exposes the count in the window at the end of a recovery.
+    struct Recorder {
         seen: u32,
     }
 
-    impl Growth for Witness {
+    impl Growth for Recorder {
         type Options = ();
 
         fn new(_rules: &Rules, _options: &()) -> Self {
@@ -356,13 +356,13 @@ mod tests {
         }
     }
 
-    /// Each recovery shows a growth every acknowledgement, duplicates too, and tells it of its end.
+    /// Each recovery passes every acknowledgement to the growth, including duplicates, and notifies it of its end.
     #[test]
-    fn a_growth_sees_all_of_a_recovery() {
+    fn a_growth_observes_the_whole_recovery() {
         for pipe in [Pipe::Counted, Pipe::Scoreboard, Pipe::Fack] {
             let mut options = TcpOptions::preset("tcp-sack", Dialect::Rfc).unwrap();
             (options.rules_mut().sack.pipe, options.rules_mut().delayed_ack) = (pipe, None);
-            let mut flow = Flow::<Sack, Witness>::new(&options.rules, &(), &(), Random::new(1, "witness"));
+            let mut flow = Flow::<Sack, Recorder>::new(&options.rules, &(), &(), Random::new(1, "recorder"));
             let mut sink = Sink::new(&options);
             flow.write(Instant::ZERO, 100);
             let mut now = Instant::ZERO;
@@ -378,7 +378,7 @@ mod tests {
                     flow.handle(now, &sink.poll_transmit(now).unwrap());
                 }
             }
-            // One for each segment that arrived.
+            // One acknowledgement for each received segment.
             assert_eq!(flow.state.counters.acks, flow.state.una, "{pipe:?}");
             assert_eq!(flow.state.window.ssthresh, flow.state.counters.acks as f64, "{pipe:?}");
         }

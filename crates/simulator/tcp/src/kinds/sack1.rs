@@ -1,12 +1,12 @@
 //! SACK with a counted pipe (Fall and Floyd 1996; ns-2.35 tcp/tcp-sack1.cc, scoreboard-rq.h, rq.cc).
 //!
 //! ```text
-//! 3rd duplicate with news:  halve, resend the first hole, pipe = in flight - 3
-//! each acknowledgement:     pipe -= 1, and once more if it is partial
+//! 3rd duplicate with new SACK information:  halve, resend the first hole, pipe = in flight - 3
+//! each acknowledgement:     pipe -= 1, and again if it is partial
 //! each segment sent:        pipe += 1; holes below the highest block first, each once; then new data
 //! ```
-//! The resent first hole is not added to the pipe, and an acknowledgement is a duplicate only if the scoreboard changed:
-//! both as ns-2 does, both measurable.
+//! As in ns-2, the resent first hole is not added to the pipe, and an acknowledgement is a duplicate only if the
+//! scoreboard changed. Both have measurable effects.
 
 use crate::growth::Growth;
 use crate::options::Rules;
@@ -14,16 +14,15 @@ use crate::ranges::Ranges;
 use crate::segment::Segment;
 use crate::state::{Cut, State};
 
-/// SACK recovery with a counted pipe.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     received: Ranges,
-    /// One past the highest hole that was resent (`h_seqno_`).
+    /// One past the highest resent hole (`h_seqno_`).
     resent: u64,
-    /// Where the scoreboard begins (`sack_min`).
+    /// First segment of the scoreboard (`sack_min`).
     floor: u64,
     recovering: bool,
-    /// A timeout happened and nothing new was acknowledged since: duplicates say nothing.
+    /// Whether nothing new was acknowledged since a timeout: duplicates are ignored.
     timed_out: bool,
     pipe: i64,
 }
@@ -38,14 +37,14 @@ impl Counted {
         self.resent = 0;
     }
 
-    /// Takes in the blocks of `ack`; answers whether they changed anything.
+    /// Processes the blocks of `ack`. Returns whether the scoreboard changed.
     fn update<G: Growth>(&mut self, state: &State<G>, una: u64, ack: &Segment) -> bool {
         let before = self.received.total();
         let mut changed = false;
         if self.floor < una {
             self.floor = una;
             if !self.received.is_empty() {
-                self.received.forget_below(una);
+                self.received.remove_below(una);
                 changed = true;
             }
         }
@@ -58,7 +57,7 @@ impl Counted {
         changed || self.received.total() != before
     }
 
-    /// The lowest hole that has a block above it and was not resent.
+    /// Returns the lowest hole below a block that was not resent.
     fn next_hole(&self) -> Option<u64> {
         let from = self.resent.max(self.floor);
         let hole = self.received.holding(from).map_or(from, |block| block.end);
@@ -90,7 +89,7 @@ impl Counted {
 
     fn in_recovery<G: Growth>(&mut self, state: &mut State<G>, ack: &Segment) {
         self.pipe -= 1;
-        // `recover` is one past the highest sent on entry; ns-2 leaves when the highest itself is acknowledged.
+        // `recover` is one past the highest segment sent on entry; ns-2 leaves when the highest itself is acknowledged.
         if ack.seq >= state.recover {
             state.recover = 1;
             self.recovering = false;

@@ -1,5 +1,4 @@
-//! TCP Tahoe (Jacobson 1988; ns-2.35 tcp/tcp.cc): the third duplicate acknowledgement resends as a timeout does, without
-//! waiting for it.
+//! TCP Tahoe (Jacobson 1988; ns-2.35 tcp/tcp.cc): the third duplicate acknowledgement has the effect of a timeout.
 //!
 //! ```text
 //! 3 duplicates:  ssthresh = max(window / 2, 2), cwnd = 1, go back to the first unacknowledged segment
@@ -12,7 +11,6 @@ use crate::sender::Recovery;
 use crate::state::{Cut, State};
 use headway_units::Dialect;
 
-/// No fast recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Tahoe;
 
@@ -46,8 +44,8 @@ impl Recovery for Tahoe {
 
 impl Tahoe {
     fn fast_retransmit<G: Growth>(state: &mut State<G>) {
-        // Not twice for one window (RFC 6582 section 3.2 step 2, ns-2 `bugFix_`); the first data segment is exempt, as
-        // nothing was sent before it.
+        // Not twice in one window (RFC 6582 section 3.2 step 2, ns-2 `bugFix_`). The first data segment is exempt: no
+        // data was sent before it.
         if state.una > state.recover || state.una == 1 {
             state.begin_recovery();
             state.collapse(Cut::DupAcks);

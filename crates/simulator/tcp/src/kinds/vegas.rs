@@ -1,5 +1,6 @@
-//! TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995), as Linux has it
-//! (net/ipv4/tcp_vegas.c): the window follows what is queued, not what is lost. Once a round trip, with its least RTT:
+//! TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995), as
+//! implemented by Linux (net/ipv4/tcp_vegas.c). The window follows the queueing delay instead of losses. Once a round
+//! trip, with its least RTT:
 //!
 //! ```text
 //! diff = cwnd (RTT - baseRTT) / baseRTT          segments in the queue; baseRTT is the least RTT of all
@@ -7,8 +8,8 @@
 //! avoidance:   diff > beta:   cwnd -= 1, ssthresh = min(ssthresh, cwnd);   diff < alpha: cwnd += 1
 //! then         cwnd = max(cwnd, 2), ssthresh = max(ssthresh, 3/4 cwnd)
 //! ```
-//! As Reno, it opens in slow start, in rounds with fewer than three samples, and from a loss to the end of its recovery; a loss
-//! halves. A silence starts baseRTT anew. `arizona.rs` is the other Vegas.
+//! The window grows as Reno's in slow start, in rounds with fewer than three samples, and from a loss to the end of its
+//! recovery. A loss halves it. A silence resets baseRTT. `arizona.rs` implements the other variant.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
@@ -24,29 +25,28 @@ use headway_units::{Bytes, Dialect, Duration, OptionError};
 options! {
     /// Options of `tcp-vegas`.
     VegasOptions {
-        /// Which Vegas it is.
+        /// Variant of Vegas.
         Usual vegas: VegasRules = VegasRules::Linux, Ns2: VegasRules::Arizona;
-        /// Below this many segments in the queue the window opens.
+        /// Number of queued segments below which the window opens; at most `vegas_beta`.
         Usual vegas_alpha: u32 = 2, Ns2: 1;
-        /// Above this many segments in the queue the window closes.
+        /// Number of queued segments above which the window closes.
         Usual vegas_beta: u32 = 4, Ns2: 3;
     }
 }
 
-/// Which Vegas `tcp-vegas` is.
+/// Variant of `tcp-vegas`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasRules {
-    /// The University of Arizona's, with its own fine-grained retransmission, as ns-2's Agent/TCP/Vegas has it.
+    /// The University of Arizona's, with fine-grained retransmission timeouts, as in ns-2's Agent/TCP/Vegas.
     Arizona,
-    /// Linux's: only the window's growth, over SACK's recovery.
+    /// Linux's: window growth only, with SACK recovery.
     Linux,
 }
 
-/// gamma: above this many segments in the queue slow start ends.
+/// gamma: number of queued segments above which slow start ends.
 pub(crate) const GAMMA: f64 = 1.0;
 
-/// Linux's Vegas.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
     reno: Aimd,
@@ -55,7 +55,6 @@ pub(crate) struct Vegas {
     whole: bool,
     phase: Phase,
     base_rtt: Duration,
-    /// The least of this round.
     round_rtt: Duration,
     round_samples: u32,
 }
@@ -64,11 +63,11 @@ pub(crate) struct Vegas {
 enum Phase {
     /// The next acknowledgement begins a round.
     Starting,
-    /// The round ends when a number above this is waited for.
+    /// The round ends when an acknowledgement exceeds this number.
     Round(u64),
-    /// The window was reduced, and nothing was acknowledged since.
+    /// The window was reduced, and no acknowledgement has arrived since.
     Reduced,
-    /// All sent before the reduction is acknowledged when this is waited for.
+    /// The recovery ends when this number is acknowledged.
     Recovering(u64),
 }
 
@@ -112,7 +111,7 @@ impl Growth for Vegas {
         if self.round_samples <= 2 {
             self.reno.grow(window, acked);
         } else {
-            self.judge(window, acked);
+            self.adjust_window(window, acked);
         }
         self.begin_round(acked.max);
     }
@@ -147,7 +146,7 @@ impl Vegas {
         self.round_samples = 0;
     }
 
-    /// Takes in a round trip, and whether a reduction is over.
+    /// Processes a round-trip sample and the end of a reduction.
     fn follow(&mut self, acked: Acked) {
         if let Some(rtt) = acked.rtt {
             let rtt = rtt.max(Duration::from_nanos(1));
@@ -165,10 +164,10 @@ impl Vegas {
         }
     }
 
-    fn judge(&mut self, window: &mut Window, acked: Acked) {
+    fn adjust_window(&mut self, window: &mut Window, acked: Acked) {
         let (base, rtt) = (self.base_rtt.as_nanos() as f64, self.round_rtt.as_nanos() as f64);
         let diff = window.cwnd * (rtt - base) / base;
-        // The kernel's integers: between beta and beta + 1 it stays.
+        // The kernel's integers: the window is unchanged from beta to below beta + 1.
         let diff = if self.whole { diff.floor() } else { diff };
         if window.in_slow_start() && diff > GAMMA {
             window.cwnd = window.cwnd.min((window.cwnd * base / rtt).floor() + 1.0);
@@ -195,7 +194,6 @@ macro_rules! either {
     };
 }
 
-/// What recovers beneath either Vegas.
 #[derive(Clone, Debug)]
 pub(crate) enum VegasRecovery {
     Arizona(Arizona),
@@ -207,14 +205,15 @@ impl Recovery for VegasRecovery {
 
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         if dialect == Dialect::Ns2 {
-            // `VegasTcpAgent::output` adds no headers, and sends a SYN of full size.
+            // `VegasTcpAgent::output` adds no headers and sends a SYN of full size.
             rules.segment = Bytes::new(1000);
             rules.syn_size = Some(Bytes::new(1000));
-            // It draws once more than the others before its clock starts: the third number of `ns-random 1`, times 10 ms.
+            // Vegas draws once more than other agents before its clock starts: the third number of `ns-random 1`, times
+            // 10 ms.
             rules.clock_phase = Duration::from_nanos(142_047);
         } else {
             Sack::adjust(rules, dialect);
-            // A round is judged by three samples at least.
+            // A round needs at least three samples.
             rules.timestamps = true;
         }
     }
@@ -260,7 +259,7 @@ mod tests {
         Vegas::new(&options.rules, &options.own.vegas)
     }
 
-    /// A round of ten acknowledgements with this round trip, in ms, and the first of the next.
+    /// Feeds ten acknowledgements with this round trip, in ms. The first one starts the round.
     fn round(vegas: &mut Vegas, window: &mut Window, from: u64, rtt: u64) -> u64 {
         for una in from + 1..=from + 10 {
             let rtt = Duration::from_millis(rtt);
@@ -270,7 +269,8 @@ mod tests {
         from + 10
     }
 
-    /// baseRTT 100 ms and 20 segments: 20 (RTT - 100)/100 in the queue. Below 2 the window grows by one, above 4 it shrinks by one.
+    /// baseRTT 100 ms and 20 segments: 20 (RTT - 100)/100 queued segments. The window grows by one below 2 and shrinks
+    /// by one above 4.
     #[test]
     fn the_window_follows_the_queue() {
         for (rtt, cwnd) in [(100, 21.0), (109, 21.0), (110, 20.0), (120, 20.0), (121, 19.0), (300, 19.0)] {
@@ -280,7 +280,7 @@ mod tests {
             window = Window { cwnd: 20.0, ssthresh: 2.0 };
             let una = round(&mut vegas, &mut window, una, rtt);
             window = Window { cwnd: 20.0, ssthresh: 2.0 };
-            // The first of the next round judges this one.
+            // The first acknowledgement of the next round evaluates this one.
             let acked = Acked {
                 now: Instant::ZERO,
                 segments: 1,
@@ -295,8 +295,8 @@ mod tests {
         }
     }
 
-    /// More than gamma, 1, in the queue ends slow start at what the empty path carries, and one: 20 x 100/106 = 18.87, 19.
-    /// With 20 x 5/100 = 1 it goes on.
+    /// More than gamma = 1 queued segments end slow start, at the capacity of the empty path plus one: 20 x 100/106 =
+    /// 18.87, 19. With 20 x 5/100 = 1, slow start continues.
     #[test]
     fn slow_start_ends_before_the_queue_fills() {
         for (rtt, cwnd, slow) in [(105, 21.0, true), (106, 19.0, false)] {
@@ -306,16 +306,16 @@ mod tests {
             let una = round(&mut vegas, &mut window, una, rtt);
             window.cwnd = 20.0;
             round(&mut vegas, &mut Window { ..window }, una, rtt);
-            let mut judged = Window { cwnd: 20.0, ssthresh: 1000.0 };
+            let mut adjusted = Window { cwnd: 20.0, ssthresh: 1000.0 };
             (vegas.base_rtt, vegas.round_rtt) = (Duration::from_millis(100), Duration::from_millis(rtt));
             let rtt = Duration::from_millis(rtt);
             let acked = Acked { now: Instant::ZERO, segments: 1, una, max: una, rtt: Some(rtt), srtt: rtt };
-            vegas.judge(&mut judged, acked);
-            assert_eq!((judged.cwnd, judged.in_slow_start()), (cwnd, slow), "{rtt:?}");
+            vegas.adjust_window(&mut adjusted, acked);
+            assert_eq!((adjusted.cwnd, adjusted.in_slow_start()), (cwnd, slow), "{rtt:?}");
         }
     }
 
-    /// Linux counts in integers: 20 x 24/100 = 4.8 is 4, not above beta.
+    /// Linux uses integers: 20 x 24/100 = 4.8 becomes 4, not above beta.
     #[test]
     fn linux_counts_whole_segments() {
         for (dialect, cwnd) in [(Dialect::Linux, 20.0), (Dialect::Rfc, 19.0)] {
@@ -323,7 +323,7 @@ mod tests {
             (vegas.base_rtt, vegas.round_rtt) = (Duration::from_millis(100), Duration::from_millis(124));
             let mut window = Window { cwnd: 20.0, ssthresh: 2.0 };
             let rtt = Duration::from_millis(124);
-            vegas.judge(
+            vegas.adjust_window(
                 &mut window,
                 Acked { now: Instant::ZERO, segments: 1, una: 9, max: 9, rtt: Some(rtt), srtt: rtt },
             );
@@ -331,10 +331,10 @@ mod tests {
         }
     }
 
-    /// Fewer than three samples in a round are no measure, and a loss stops measuring until all sent before it is acknowledged: meanwhile
-    /// the window grows as Reno's.
+    /// The window grows as Reno's in rounds with fewer than three samples, and from a loss until all data sent before
+    /// it is acknowledged.
     #[test]
-    fn without_a_measure_it_is_reno() {
+    fn without_enough_samples_vegas_grows_as_reno() {
         let ms = Duration::from_millis;
         let acked = |una, max, rtt| Acked { now: Instant::ZERO, segments: 1, una, max, rtt, srtt: ms(100) };
         let mut vegas = vegas(Dialect::Rfc);
@@ -357,14 +357,14 @@ mod tests {
         for una in 24..=33 {
             vegas.grow(&mut window, acked(una, 43, Some(ms(500))));
         }
-        assert_eq!(window.cwnd, before, "in a round nothing moves");
+        assert_eq!(window.cwnd, before, "unchanged within a round");
         vegas.grow(&mut window, acked(34, 43, Some(ms(500))));
-        assert_eq!(window.cwnd, before - 1.0, "and its end does");
+        assert_eq!(window.cwnd, before - 1.0, "changed at its end");
     }
 
-    /// `tcp_vegas_init`: a silence starts baseRTT anew.
+    /// `tcp_vegas_init`: a silence resets baseRTT.
     #[test]
-    fn a_silence_forgets_the_base() {
+    fn a_silence_resets_the_base_rtt() {
         let mut vegas = vegas(Dialect::Linux);
         let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
         let una = round(&mut vegas, &mut window, 1, 100);

@@ -1,19 +1,19 @@
-//! TCP Veno (Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003), as Linux
-//! has it (net/ipv4/tcp_veno.c): Reno that counts a loss before the queue is full as one of the channel.
+//! TCP Veno (Fu and Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2),
+//! 2003), as implemented by Linux (net/ipv4/tcp_veno.c): Reno that attributes a loss with a short queue to the channel.
 //!
 //! ```text
-//! N = cwnd (RTT - baseRTT) / RTT     segments in the queue; RTT is the least since the last acknowledgement that opened the window
+//! N = cwnd (RTT - baseRTT) / RTT     queued segments; RTT is the least since the window last opened
 //! slow start                         as Reno
-//! avoidance    N <  beta:            cwnd += 1 in a round trip
-//!              N >= beta:            cwnd += 1 in two round trips
-//! loss         N <  beta:            4/5 of the window stay
-//!              N >= beta:            1/2 of it
+//! avoidance    N <  beta:            cwnd += 1 per round trip
+//!              N >= beta:            cwnd += 1 per two round trips
+//! loss         N <  beta:            4/5 of the window remain
+//!              N >= beta:            1/2 remains
 //! ```
-//! As Reno it grows before the third sample, and from a reduction to the end of its recovery.
+//! The window grows as Reno's before the third sample, and from a reduction to the end of its recovery.
 //!
-//! Departures from the paper, which Linux shares: baseRTT outlives losses (the paper starts it again), and a timeout leaves what a loss
-//! leaves (the paper halves). Where windows are whole segments N is computed in half segments, rounded up: beta = 3 is N <= 2.5.
-//! With `pipe = "fack"` all is in the integers of Linux 2.6.22, as ns-2's Agent/TCP/Linux runs it.
+//! Departures from the paper, shared with Linux: baseRTT is kept after losses (paper: reset), and a timeout reduces as
+//! a loss does (paper: halves). With windows in whole segments, N is computed in half segments, rounded up: beta = 3 is
+//! N <= 2.5. With `pipe = "fack"`, all arithmetic uses the integers of Linux 2.6.22, as in ns-2's Agent/TCP/Linux.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::linux_window::LinuxWindow;
@@ -23,30 +23,29 @@ use crate::options::{Increase, Rules};
 use crate::state::Cut;
 use headway_units::{Dialect, Duration};
 
-/// With this many segments in the queue or more, a loss is one of congestion.
+/// Number of queued segments from which on a loss counts as congestion.
 const BETA: f64 = 3.0;
 
-/// Veno's window growth.
 #[derive(Clone, Debug)]
 pub(crate) struct Veno {
     opening: Opening,
-    /// N is rounded as in Linux.
+    /// Whether N is rounded as in Linux.
     whole: bool,
     state: OpenState,
     base_rtt: Duration,
-    /// The least since the window last opened.
+    /// Least round trip since the window last opened.
     rtt: Duration,
     samples: u32,
-    /// N.
+    /// N, in segments.
     backlog: f64,
-    /// With `opening` in integers: the next full count opens the window, too, though N is above beta (`inc`).
+    /// With `opening` in integers: whether the next full count opens the window although N is above beta (`inc`).
     opens_next: bool,
 }
 
 impl Growth for Veno {
     type Options = ();
 
-    /// Each acknowledgement has to measure a round trip.
+    /// Enables timestamps, since each acknowledgement must give a round-trip sample.
     fn adjust(rules: &mut Rules, dialect: Dialect) {
         rules.timestamps = true;
         if dialect == Dialect::Ns2 {
@@ -81,11 +80,11 @@ impl Growth for Veno {
             self.follow(acked);
         }
         let measures = self.state.is_open();
-        let judges = measures && self.samples > 2;
-        if judges {
-            self.judge(window.cwnd);
+        let uses_backlog = measures && self.samples > 2;
+        if uses_backlog {
+            self.update_backlog(window.cwnd);
         }
-        let congested = judges && self.backlog >= BETA;
+        let congested = uses_backlog && self.backlog >= BETA;
         match &mut self.opening {
             Opening::Step(step) => {
                 let left = step.slow_start(window, acked.segments);
@@ -94,7 +93,7 @@ impl Growth for Veno {
                     step.avoid(window, left, rounds * window.cwnd);
                 }
             }
-            Opening::Linux(counters) if !judges || LinuxWindow::in_slow_start(window) => counters.reno(window),
+            Opening::Linux(counters) if !uses_backlog || LinuxWindow::in_slow_start(window) => counters.reno(window),
             Opening::Linux(counters) => {
                 if counters.is_full(window.cwnd as u64) {
                     let opens = !congested || self.opens_next;
@@ -142,7 +141,7 @@ impl Growth for Veno {
 }
 
 impl Veno {
-    /// Takes in the end of a recovery and a round trip (`tcp_veno_state`, `tcp_veno_pkts_acked`).
+    /// Processes the end of a recovery and a round-trip sample (`tcp_veno_state`, `tcp_veno_pkts_acked`).
     fn follow(&mut self, acked: Acked) {
         if self.state.on_ack(acked) {
             self.rtt = Duration::MAX;
@@ -151,7 +150,7 @@ impl Veno {
             return;
         }
         if let Some(rtt) = acked.rtt {
-            // The kernel counts microseconds, and one more.
+            // The kernel counts microseconds, plus one.
             let rtt = if self.whole {
                 Duration::from_micros(rtt.as_nanos() / 1000 + 1)
             } else {
@@ -163,8 +162,8 @@ impl Veno {
         }
     }
 
-    /// Computes N. Without a sample since the last time the old one stays.
-    fn judge(&mut self, cwnd: f64) {
+    /// Computes N. Without a new sample, N is unchanged.
+    fn update_backlog(&mut self, cwnd: f64) {
         if self.rtt == Duration::MAX {
             return;
         }
@@ -188,7 +187,7 @@ mod tests {
         Acked { now: Instant::ZERO, segments: 1, una, max: una + 20, rtt: Some(rtt), srtt: rtt }
     }
 
-    /// What two round trips of 20 acknowledgements add to a window of 20, and what a loss then leaves of it.
+    /// Returns what two round trips of 20 acknowledgements add to a window of 20, and the window after a loss.
     fn after(dialect: Dialect, rtt_ms: u64) -> (f64, f64) {
         let mut veno = veno(dialect);
         (1..=3).for_each(|una| veno.hold(acked(una, 100)));
@@ -205,8 +204,9 @@ mod tests {
         (cwnd, veno.decrease(Cut::DupAcks, 20.0, 20.0))
     }
 
-    /// Fu and Liew 2003 with 20 segments and a baseRTT of 100 ms: at 117 ms N = 20 x 17/117 = 2.9, at 118 ms 3.05. Below beta = 3 the
-    /// window grows by 1 a round trip and a loss leaves 4/5; above by 1 in two, and 1/2.
+    /// Fu and Liew 2003 with 20 segments and a baseRTT of 100 ms: N = 20 x 17/117 = 2.9 at 117 ms, 3.05 at 118 ms.
+    /// Below beta = 3 the window grows by 1 per round trip and a loss leaves 4/5; above, by 1 per two round trips and
+    /// 1/2.
     #[test]
     fn fu_and_liew_2003_backlog_decides() {
         for (rtt_ms, added, left) in [(100, 2.0, 16.0), (117, 2.0, 16.0), (118, 1.0, 10.0), (300, 1.0, 10.0)] {
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// net/ipv4/tcp_veno.c counts half segments (V_PARAM_SHIFT 1): at 114 ms 40 x 100001/114001 is 35, 40 - 35 = 5 < 6; at 115 ms it is 34, and 6
-    /// is not.
+    /// net/ipv4/tcp_veno.c counts half segments (V_PARAM_SHIFT 1): at 114 ms 40 x 100001/114001 is 35, 40 - 35 = 5 < 6;
+    /// at 115 ms it is 34, 40 - 34 = 6.
     #[test]
     fn linux_counts_half_segments() {
         for (rtt_ms, added, left) in [(114, 2.0, 16.0), (115, 1.0, 10.0)] {
@@ -224,9 +224,9 @@ mod tests {
         }
     }
 
-    /// Before the third sample, and between a reduction and its end, it is Reno: a queue slows nothing down.
+    /// Before the third sample, and from a reduction to its end, a queue does not slow the growth.
     #[test]
-    fn without_a_measure_it_is_reno() {
+    fn without_enough_samples_veno_grows_as_reno() {
         let mut veno = veno(Dialect::Rfc);
         let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };
         let mut grows = |veno: &mut Veno, una| {
@@ -237,7 +237,7 @@ mod tests {
         let steps = [2, 3, 4, 5].map(|una| (grows(&mut veno, una) * 100.0).round());
         assert_eq!(steps, [10.0, 10.0, 5.0, 5.0], "N = 5");
         assert_eq!(veno.decrease(Cut::DupAcks, 10.0, 10.0), 5.0);
-        // Sent before it: up to 24.
+        // Data sent before the reduction: up to 24.
         let steps = [6, 24, 25, 26, 27].map(|una| (grows(&mut veno, una) * 100.0).round());
         assert_eq!(steps, [10.0, 10.0, 10.0, 5.0, 5.0]);
         veno.decrease(Cut::DupAcks, 10.0, 10.0);
@@ -245,9 +245,9 @@ mod tests {
         assert_eq!((grows(&mut veno, 28) * 100.0).round(), 5.0, "SACK's recovery is over");
     }
 
-    /// `tcp_veno_init`: a silence starts baseRTT again.
+    /// `tcp_veno_init`: a silence resets baseRTT.
     #[test]
-    fn a_silence_forgets_the_base() {
+    fn a_silence_resets_the_base_rtt() {
         let mut veno = veno(Dialect::Linux);
         veno.hold(acked(1, 100));
         veno.resumed(Duration::from_secs(1));
@@ -255,9 +255,10 @@ mod tests {
         assert_eq!(veno.base_rtt, Duration::from_micros(140_001));
     }
 
-    /// Linux 2.6.22: one segment more at the acknowledgement after `cwnd` of them, at every other of these times above beta.
+    /// Linux 2.6.22: one segment more at the acknowledgement after `cwnd` acknowledgements; above beta, every other
+    /// time.
     #[test]
-    fn integers_of_linux_2_6() {
+    fn integer_arithmetic_matches_linux_2_6() {
         for (rtt_ms, opened) in [(100, vec![11, 22, 33, 44]), (150, vec![11, 33])] {
             let mut veno = veno(Dialect::Ns2);
             let mut window = Window { cwnd: 10.0, ssthresh: 2.0 };

@@ -1,13 +1,14 @@
-//! TCP Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001) and Westwood+ (Grieco and Mascolo 2004; Mascolo, Grieco, Ferorelli,
-//! Camarda and Piscitelli 2004; Linux net/ipv4/tcp_westwood.c): the window opens as Reno's, and a loss leaves what the path carried.
+//! TCP Westwood (Mascolo, Casetti, Gerla, Sanadidi and Wang 2001) and Westwood+ (Grieco and Mascolo 2004; Mascolo,
+//! Grieco, Ferorelli, Camarda and Piscitelli 2004; Linux net/ipv4/tcp_westwood.c): the window grows as Reno's, and a
+//! loss sets it to the estimated bandwidth-delay product.
 //!
 //! ```text
 //! loss:      ssthresh = max(2, BWE RTTmin), cwnd = min(cwnd, ssthresh)
-//! its end:   the same once more, and cwnd = ssthresh      (Westwood+)
-//! timeout:   ssthresh likewise, cwnd = 1, and RTTmin begins anew with the next round trip that is measured
+//! its end:   the same again, and cwnd = ssthresh      (Westwood+)
+//! timeout:   ssthresh likewise, cwnd = 1, and the next round-trip sample restarts RTTmin
 //! ```
-//! BWE, in segments per second, is that of `bandwidth.rs`. A duplicate acknowledgement counts as a segment; the cumulative one behind it
-//! counts without those. With `bandwidth_filter = "linux"` all is as in `westwood_linux.rs`.
+//! BWE, in segments per second, is estimated by `bandwidth.rs`. A duplicate acknowledgement counts as one segment; the
+//! next cumulative one does not count these again. `bandwidth_filter = "linux"` uses `westwood_linux.rs`.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::keys::options;
@@ -22,21 +23,21 @@ use headway_units::{Dialect, Duration, Instant, OptionError};
 options! {
     /// Options of `tcp-westwood`.
     WestwoodOptions {
-        /// How the bandwidth is estimated.
+        /// Bandwidth estimate.
         Usual bandwidth_filter: BandwidthFilter = BandwidthFilter::Plus, Ns2: BandwidthFilter::Linux;
     }
 }
 
-/// How Westwood estimates its bandwidth.
+/// Bandwidth estimate of Westwood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthFilter {
-    /// Westwood+: a sample a round trip, smoothed twice (Linux).
+    /// Westwood+: one sample per round trip, smoothed twice (Linux).
     Plus,
-    /// Westwood of 2001: a sample an acknowledgement, through a filter of two poles.
+    /// Westwood of 2001: one sample per acknowledgement, through a two-pole filter.
     Tustin,
-    /// Westwood+ in the integers of Linux 2.6, which halves ssthresh as Reno does; over `pipe = "fack"`, whose events it follows
-    /// (ns-2 Agent/TCP/Linux).
+    /// Westwood+ in the integers of Linux 2.6, with Reno's ssthresh; needs the events of `pipe = "fack"` (ns-2
+    /// Agent/TCP/Linux).
     Linux,
 }
 
@@ -49,7 +50,6 @@ macro_rules! either {
     };
 }
 
-/// Each Westwood.
 #[derive(Clone, Debug)]
 pub(crate) enum Westwood {
     Published(Published),
@@ -67,7 +67,7 @@ impl Growth for Westwood {
 
     fn check(rules: &Rules, options: &Self::Options) -> Result<(), OptionError> {
         if options.bandwidth_filter == BandwidthFilter::Linux && rules.sack.pipe != Pipe::Fack {
-            let message = "linux needs the events of expert.pipe = \"fack\": set both, or another filter";
+            let message = "linux requires expert.pipe = \"fack\"";
             return Err(OptionError::new("bandwidth_filter", message));
         }
         Ok(())
@@ -106,13 +106,12 @@ impl Growth for Westwood {
     }
 }
 
-/// The Westwoods of the papers.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     reno: Aimd,
     bandwidth: Bandwidth,
     plus: bool,
-    /// Segments that duplicates have counted and no cumulative acknowledgement has yet.
+    /// Segments counted by duplicates and not yet by a cumulative acknowledgement.
     accounted: u64,
     rtt: Option<Duration>,
     min_rtt: Duration,
@@ -154,7 +153,7 @@ impl Growth for Published {
 
     fn decrease(&mut self, cut: Cut, cwnd: f64, base: f64) -> f64 {
         self.reno.decrease(cut, cwnd, base);
-        self.carried()
+        self.bandwidth_delay_product()
     }
 
     fn settle(&self, cwnd: f64, reduced: f64) -> f64 {
@@ -163,7 +162,7 @@ impl Growth for Published {
 
     fn recovered(&mut self, window: &mut Window) {
         if self.plus {
-            window.ssthresh = self.carried().floor();
+            window.ssthresh = self.bandwidth_delay_product().floor();
             window.cwnd = window.ssthresh;
         }
     }
@@ -175,8 +174,8 @@ impl Growth for Published {
 }
 
 impl Published {
-    /// What the path carries in its shortest round trip, in segments.
-    fn carried(&self) -> f64 {
+    /// Returns the bandwidth-delay product with the least round trip, in segments.
+    fn bandwidth_delay_product(&self) -> f64 {
         (self.bandwidth.rate() * self.min_rtt.as_secs_f64()).max(2.0)
     }
 
@@ -188,7 +187,7 @@ impl Published {
         }
     }
 
-    /// How many segments have arrived, by an acknowledgement that moves on by `advance`.
+    /// Returns how many segments arrived, for an acknowledgement that advances by `advance`.
     fn count(&mut self, advance: u64) -> u64 {
         match advance {
             0 => {
@@ -217,10 +216,10 @@ mod tests {
         Published::new(&options.rules, &options.own.westwood)
     }
 
-    /// AckedCount of the paper of 2001: three duplicates count at once; of the four segments that then arrive in one acknowledgement
-    /// only one is news. Five duplicates ahead of three leave two to be set against the next.
+    /// AckedCount of the 2001 paper: three duplicates count immediately; an acknowledgement of four segments then
+    /// counts one. Five duplicates before an acknowledgement of three leave two to subtract from the next.
     #[test]
-    fn duplicates_count_and_are_counted_once() {
+    fn duplicates_are_counted_once() {
         let mut westwood = westwood(BandwidthFilter::Plus);
         let counted: Vec<_> = [0, 0, 0, 4, 2, 1].map(|advance| westwood.count(advance)).into();
         assert_eq!(counted, [1, 1, 1, 1, 2, 1]);
@@ -228,9 +227,10 @@ mod tests {
         assert_eq!(counted, [1, 1, 1, 1, 1, 1, 2, 4]);
     }
 
-    /// 100 segments a second with RTTmin 200 ms are 20 segments, whatever the window was; a smaller one stays.
+    /// 100 segments per second with RTTmin 200 ms are 20 segments, for any larger window. A smaller window is
+    /// unchanged.
     #[test]
-    fn a_loss_leaves_what_the_path_carries() {
+    fn a_loss_sets_the_bandwidth_delay_product() {
         let options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
         let mut sender = crate::Sender::new(&options, headway_units::Random::new(1, "test"));
         let mut template = crate::Sink::new(&options);
@@ -257,7 +257,7 @@ mod tests {
             westwood.recovered(&mut window);
             let after = if filter == BandwidthFilter::Plus { left.floor() } else { 60.0 };
             assert_eq!((window.cwnd, window.ssthresh), (after, after));
-            // RTTmin restarts with the next round trip: 600 ms.
+            // RTTmin restarts with the next sample: 600 ms.
             westwood.timed_out();
             assert_eq!(westwood.decrease(Cut::Timeout, 60.0, 60.0), left);
             let rtt = Duration::from_millis(600);

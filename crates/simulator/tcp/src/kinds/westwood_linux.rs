@@ -1,41 +1,42 @@
-//! Westwood+ as Linux 2.6.22 has it and ns-2's Agent/TCP/Linux runs it (ns-2.35 tcp/linux/src/tcp_westwood.c, and
+//! Westwood+ of Linux 2.6.22 as used by ns-2's Agent/TCP/Linux (ns-2.35 tcp/linux/src/tcp_westwood.c, and
 //! `tcp_reno_cong_avoid` of tcp_cong.c): in bytes, milliseconds and integers.
 //!
 //! ```text
-//! a sample of more than max(SRTT, 50 ms):  b = bytes / ms,   bw_ns_est = (7 bw_ns_est + b) >> 3,   bw_est = (7 bw_est + bw_ns_est) >> 3
-//!                                          both start at the first sample
+//! a sample each max(SRTT, 50 ms):  b = bytes / ms,  bw_ns_est = (7 bw_ns_est + b) >> 3,
+//!            bw_est = (7 bw_est + bw_ns_est) >> 3; both start at the first sample
 //! RTTmin     the least SRTT of all
 //! loss       ssthresh = max(2, cwnd / 2) as Reno's, cwnd = max(2, bw_est RTTmin / mss)
 //! timeout    ssthresh likewise
 //! ```
-//! The agent never tells of the end of a recovery (CA_EVENT_COMPLETE_CWR), at which Linux takes the estimate for ssthresh, nor of F-RTO, at
-//! which Linux forgets RTTmin. The window grows by the bytes that were acknowledged (`tcp_abc` 1), those in a recovery too.
+//! The agent signals neither the end of a recovery (CA_EVENT_COMPLETE_CWR), at which Linux sets ssthresh from the
+//! estimate, nor F-RTO, at which Linux resets RTTmin. The window grows by the bytes acknowledged (`tcp_abc` 1),
+//! including those in a recovery.
 
 use crate::growth::{Acked, Growth, Window};
 use crate::linux_window::LinuxWindow;
 use crate::options::Rules;
 use crate::state::Cut;
 
-/// TCP_WESTWOOD_RTT_MIN in ms: no shorter sample is taken.
+/// TCP_WESTWOOD_RTT_MIN in ms: minimum sample interval.
 const SHORTEST: u64 = 50;
 /// TCP_WESTWOOD_INIT_RTT in ms.
 const INITIAL_RTT: u64 = 20_000;
 
-/// `struct westwood`, and the counters of the socket.
+/// `struct westwood` and the counters of the socket.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxWestwood {
     /// `mss_cache`.
     mss: u64,
     counters: LinuxWindow,
     started: bool,
-    /// `rtt_win_sx`, when this sample began, and `bk`, the bytes acknowledged since.
+    /// Start of this sample (`rtt_win_sx`), in ms, and bytes acknowledged since (`bk`).
     since: u64,
     bytes: u64,
     first: u64,
     estimate: u64,
-    /// Bytes that duplicates have counted and no cumulative acknowledgement has yet.
+    /// Bytes counted by duplicates and not yet by a cumulative acknowledgement.
     accounted: u64,
-    /// SRTT in ms, and its least.
+    /// SRTT in ms, and its minimum.
     rtt: u64,
     min_rtt: u64,
 }
@@ -67,7 +68,7 @@ impl Growth for LinuxWestwood {
         }
         let mut segments = acked.segments;
         if !self.started {
-            // `tcp_westwood_init` comes when the SYN's answer has been taken in.
+            // `tcp_westwood_init` runs after the SYN-ACK is processed.
             (self.started, self.since, segments) = (true, now, 0);
         }
         self.update_window(now);
@@ -114,7 +115,7 @@ impl LinuxWestwood {
         (self.bytes, self.since) = (0, now);
     }
 
-    /// `westwood_acked_count`: how many bytes have arrived, by an acknowledgement that covers so many.
+    /// Returns the bytes received, for an acknowledgement of `covered` bytes (`westwood_acked_count`).
     fn count(&mut self, covered: u64) -> u64 {
         if covered == 0 {
             self.accounted += self.mss;
@@ -137,7 +138,7 @@ mod tests {
     use crate::TcpOptions;
     use headway_units::{Dialect, Duration, Instant, Registry};
 
-    /// Segments of 1460 B of data, a window of 12.
+    /// Creates a sender state with 1460 B of data per segment and a window of 12.
     fn westwood() -> LinuxWestwood {
         let mut options = TcpOptions::preset("tcp-westwood", Dialect::Rfc).unwrap();
         options.rules_mut().window = "12packets".parse().unwrap();
@@ -149,10 +150,10 @@ mod tests {
         Acked { now: Instant::from_millis(millis), segments, una: 1, max: 1, rtt: Some(srtt), srtt }
     }
 
-    /// `westwood_filter`: 14600 B in 110 ms are 132 B/ms; 16060 B in as long are 146: (7 x 132 + 146) >> 3 = 133, (7 x 132 + 133) >> 3 = 132.
-    /// `tcp_westwood_bw_rttmin`: 132 B/ms x 100 ms hold 9 segments, and later, with an SRTT of 60 ms once, 5.
+    /// `westwood_filter`: 14600 B in 110 ms are 132 B/ms; 16060 B in 110 ms are 146: (7 x 132 + 146) >> 3 = 133, (7 x
+    /// 132 + 133) >> 3 = 132. `tcp_westwood_bw_rttmin`: 132 B/ms x 100 ms are 9 segments, and 5 after an SRTT of 60 ms.
     #[test]
-    fn a_sample_a_round_trip_in_integers() {
+    fn one_integer_sample_per_round_trip() {
         let mut westwood = westwood();
         let mut seen = vec![];
         for millis in (0..=220).step_by(10) {
@@ -165,14 +166,14 @@ mod tests {
         westwood.acknowledged(acked(230, 1, 60), true);
         westwood.acknowledged(acked(240, 1, 100), true);
         assert_eq!(westwood.settle(50.0, 25.0), 5.0);
-        // A timeout forgets neither (only F-RTO would).
+        // A timeout resets neither (only F-RTO would).
         westwood.timed_out();
         assert_eq!(westwood.settle(50.0, 25.0), 5.0);
     }
 
-    /// TCP_WESTWOOD_RTT_MIN: an SRTT of 10 ms, samples of more than 50 ms: 5 x 1460 B in 60 ms.
+    /// TCP_WESTWOOD_RTT_MIN: with an SRTT of 10 ms a sample spans more than 50 ms: 5 x 1460 B in 60 ms.
     #[test]
-    fn no_short_sample() {
+    fn samples_span_at_least_50_ms() {
         let mut westwood = westwood();
         for millis in (0..=50).step_by(10) {
             westwood.acknowledged(acked(millis, 1, 10), true);
@@ -182,16 +183,17 @@ mod tests {
         assert_eq!(westwood.estimate, 121);
     }
 
-    /// `westwood_acked_count` when something is wrong, `westwood_fast_bw` when nothing is: that leaves alone what duplicates have counted.
+    /// `westwood_acked_count` handles problematic acknowledgements, `westwood_fast_bw` the others, without the bytes
+    /// counted by duplicates.
     #[test]
-    fn duplicates_count_and_are_counted_once() {
+    fn duplicates_are_counted_once() {
         let mut westwood = westwood();
         let mut bytes = |segments, fine| {
             let before = westwood.bytes;
             westwood.acknowledged(acked(1, segments, 100), fine);
             (westwood.bytes - before) / 1460
         };
-        // The SYN's answer is none of the data.
+        // The SYN-ACK acknowledges no data.
         assert_eq!(bytes(1, true), 0);
         let counted: Vec<_> = [0, 0, 0, 4, 2].map(|segments| bytes(segments, false)).into();
         assert_eq!(counted, [1, 1, 1, 1, 2]);
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!([bytes(4, true), bytes(4, false)], [4, 2]);
     }
 
-    /// `tcp_reno_ssthresh`: half of the window in whole segments, two at least.
+    /// `tcp_reno_ssthresh`: half of the window in whole segments, at least two.
     #[test]
     fn a_loss_halves_the_threshold() {
         let mut westwood = westwood();

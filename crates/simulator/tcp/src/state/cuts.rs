@@ -1,4 +1,4 @@
-//! What a loss, a mark, a timeout and a silence leave of the window.
+//! Window reductions by losses, marks, timeouts and silences.
 
 use super::{Cut, State};
 use crate::growth::Growth;
@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use headway_units::Instant;
 
 impl<G: Growth> State<G> {
-    /// What a loss takes its share of.
+    /// Returns the value that a loss halves.
     fn halving_base(&self) -> f64 {
         let window = (self.window.cwnd + self.inflation as f64).min(self.limit as f64);
         let flight = self.flight().saturating_sub(u64::from(self.limited_sent)) as f64;
@@ -18,8 +18,8 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Returns the least window that a reduction leaves, in segments: two after a loss (RFC 9438 section 4.6), one or two after a mark.
-    /// ns-2 has none, but its timer runs without anything in flight and reopens the window.
+    /// Returns the minimum window after a reduction, in segments: two after a loss (RFC 9438 section 4.6), one or two
+    /// after a mark. ns-2 has no minimum, but its timer runs even with nothing in flight and reopens the window.
     pub(crate) fn least_window(&self, cut: Cut) -> f64 {
         match (self.rules.restart_after_idle, cut) {
             (Restart::One, _) => 0.0,
@@ -28,7 +28,7 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Reduces ssthresh and returns the window that the reduction leaves.
+    /// Reduces ssthresh. Returns the reduced window.
     fn reduce(&mut self, cut: Cut) -> f64 {
         let base = self.halving_base();
         let reduced = self.growth.decrease(cut, self.window.cwnd, base);
@@ -49,31 +49,31 @@ impl<G: Growth> State<G> {
         self.last_cut = cut;
         self.cwr_due = true;
     }
-    /// Halves ssthresh, and leaves one segment.
+    /// Halves ssthresh and sets cwnd to one segment.
     pub(crate) fn collapse(&mut self, cut: Cut) {
         let before = self.window.ssthresh;
         self.reduce(cut);
-        // A fast recovery sends beyond cwnd for what has left the network. That is part of FlightSize until it is
-        // acknowledged in sequence, but no load: taken literally, RFC 5681 equation 4 would let a timeout in a long
-        // NewReno recovery raise ssthresh several times over. Within one loss event it does not rise.
+        // Fast recovery sends beyond cwnd for segments that left the network. They count in FlightSize until
+        // acknowledged in sequence, but are no load. RFC 5681 equation 4 to the letter would let a timeout in a long
+        // NewReno recovery raise ssthresh several times. Within a loss event it is therefore never raised.
         if self.rules.halving != Halving::Window && self.una < self.recover {
             self.window.ssthresh = self.window.ssthresh.min(before);
         }
         self.close_to_one(cut);
     }
-    /// Leaves one segment, and ssthresh as it is.
+    /// Sets cwnd to one segment and keeps ssthresh.
     pub(crate) fn close_to_one(&mut self, cut: Cut) {
         self.window.cwnd = 1.0;
         self.last_cut = cut;
         self.cwr_due = true;
     }
 
-    /// ECN-Echo: halves once a window (RFC 3168 section 6.1.2).
+    /// Handles ECN-Echo: halves once a window (RFC 3168 section 6.1.2).
     pub(crate) fn echo_of_congestion(&mut self, ack: &Segment) {
         if ack.seq > self.recover || self.last_cut == Cut::Timeout {
             self.recover = self.max;
             if self.window.cwnd <= 1.0 {
-                // The window cannot shrink: the timer must (RFC 3168 section 6.1.2).
+                // The window cannot shrink, so the timer backs off (RFC 3168 section 6.1.2).
                 if self.ecn_backoff {
                     self.rto.back_off(&self.rules);
                 } else {
@@ -86,12 +86,13 @@ impl<G: Growth> State<G> {
             self.halve(Cut::Ecn);
             let least = self.least_window(Cut::Ecn);
             if least > 0.0 || self.rules.halved_window == HalvedWindow::Ssthresh {
-                // No least window raises a window.
+                // The minimum must not raise the window.
                 self.window.cwnd = self.window.cwnd.min(before);
             }
-            // A window of one cannot shrink: the next segment waits for the timer, which starts now (RFC 3168 section 6.1.2).
+            // At a window of one, the next segment waits for the timer, which starts now (RFC 3168 section 6.1.2).
             self.waits_for_timer = before <= 1.0 && least == 1.0;
-            // A duplicate may bring the echo when nothing is in flight and no timer runs. ns-2's always runs, and opens a window below one.
+            // The echo may be on a duplicate, with nothing in flight and no timer running. ns-2's timer always runs and
+            // reopens a window below one.
             if self.waits_for_timer || (self.window.cwnd < 1.0 && self.retransmit_at == Instant::FAR_FUTURE) {
                 self.restart_timer();
             }
@@ -99,12 +100,12 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// The retransmission timer ran out (RFC 6298 steps 5.4 to 5.6).
+    /// Handles the expiry of the retransmission timer (RFC 6298 steps 5.4 to 5.6).
     pub(crate) fn time_out(&mut self) {
         self.window.cwnd = self.window.cwnd.max(1.0);
         self.waits_for_timer = false;
         if self.una == self.max {
-            // Nothing in flight: the window is stale, the estimate is not. The timer needs no second expiry.
+            // With nothing in flight, the window is stale but the estimate is not, and the timer does not restart.
             self.recover = self.max;
             self.close_to_one(Cut::Timeout);
             self.drop_timing();
@@ -114,7 +115,7 @@ impl<G: Growth> State<G> {
         self.recover = self.max;
         self.syn_lost |= self.una == 0;
         self.counters.timeouts += 1;
-        // After ECN the window was halved for this round trip already.
+        // ECN has already halved the window in this round trip.
         if self.last_cut == Cut::Ecn {
             self.close_to_one(Cut::Timeout);
         } else {
@@ -127,7 +128,7 @@ impl<G: Growth> State<G> {
         self.go_back();
     }
 
-    /// Data after a silence (RFC 5681 section 4.1).
+    /// Reduces the window when data is sent after a silence (RFC 5681 section 4.1).
     pub(crate) fn resume(&mut self) {
         if !self.opened || self.una < self.max {
             return;

@@ -1,4 +1,4 @@
-//! What every sender keeps: sequence numbers, windows, timers, ECN, and the packets made from them.
+//! The state common to all senders: sequence numbers, windows, timers, ECN, and packet creation.
 
 mod cuts;
 mod pace;
@@ -15,65 +15,64 @@ use headway_units::{Duration, Ecn, Instant, QueueSize, Random};
 use pace::Pace;
 use std::sync::Arc;
 
-/// Why the window was last reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     None,
-    /// By duplicate acknowledgements, and the recovery is not over.
+    /// Duplicate acknowledgements; the recovery is in progress.
     DupAcks,
-    /// That recovery is over.
+    /// Duplicate acknowledgements; the recovery has ended.
     Recovered,
     Timeout,
     Ecn,
 }
 
-/// No segment has this number.
+/// Marks the absence of a segment number.
 const NO_SEGMENT: u64 = u64::MAX;
 
-/// What all kinds have in common. Numbers are segments; ns-2's names in parentheses. Laid out in cache lines: what each acknowledgement
-/// touches is in the first four.
+/// State common to all kinds. Numbers are segments; names of ns-2 are in parentheses. The fields accessed by each
+/// acknowledgement are in the first four cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct State<G> {
     pub(crate) rules: Arc<Rules>,
-    /// The first unacknowledged (`highest_ack_` + 1).
+    /// First unacknowledged segment (`highest_ack_` + 1).
     pub(crate) una: u64,
-    /// The next to send (`t_seqno_`); falls back to `una` at a timeout.
+    /// Next segment to send (`t_seqno_`); reset to `una` by a timeout.
     pub(crate) nxt: u64,
-    /// One past the highest sent (`maxseq_` + 1).
+    /// One past the highest segment sent (`maxseq_` + 1).
     pub(crate) max: u64,
-    /// One past the last segment that the application wrote (`curseq_`).
+    /// One past the last segment written by the application (`curseq_`).
     pub(crate) end: u64,
     pub(crate) window: Window,
     pub(crate) now: Instant,
 
-    /// The receiver's window (`window_`).
+    /// Receiver window in segments (`window_`).
     pub(crate) limit: u64,
-    /// Segments that duplicate acknowledgements say have left (`dupwnd_`).
+    /// Segments that left the network according to duplicate acknowledgements (`dupwnd_`).
     pub(crate) inflation: u64,
-    /// A segment to send whatever the window says, or [`NO_SEGMENT`].
+    /// Segment to send regardless of the window, or [`NO_SEGMENT`].
     pending: u64,
-    /// Far in the future: not set.
+    /// Deadline of a delayed release; `FAR_FUTURE` if none.
     pub(crate) release_at: Instant,
-    /// Far in the future: not set.
+    /// Deadline of the retransmission timer; `FAR_FUTURE` if none.
     pub(crate) retransmit_at: Instant,
-    /// How many segments this event may still release.
+    /// Segments that the current event may still release.
     pub(crate) burst: u32,
-    /// Segments that Limited Transmit has sent since the last new acknowledgement.
+    /// Segments sent by Limited Transmit since the last new acknowledgement.
     pub(crate) limited_sent: u32,
     pub(crate) dupacks: u32,
     pub(crate) last_cut: Cut,
     pub(crate) opened: bool,
     pub(crate) released: bool,
     cwr_due: bool,
-    /// The segment whose round trip is being measured, or [`NO_SEGMENT`]; and when it was sent.
+    /// Segment whose round trip is being measured, or [`NO_SEGMENT`], and when it was sent.
     timed: u64,
 
     timed_at: Instant,
     pub(crate) peer_sent: Instant,
     last_sent: Instant,
     pub(crate) rto: Rto,
-    /// One past the highest sent when the last reduction began (`recover_` + 1).
+    /// One past the highest segment sent at the last reduction (`recover_` + 1).
     pub(crate) recover: u64,
 
     growth: G,
@@ -82,16 +81,17 @@ pub(crate) struct State<G> {
     syn_lost: bool,
     ecn_agreed: bool,
     ecn_backoff: bool,
-    /// An ECN-Echo found a window of one segment: the next segment waits for the retransmission timer.
+    /// Whether the next segment waits for the retransmission timer, after an ECN-Echo at a window of one segment.
     pub(crate) waits_for_timer: bool,
-    /// Less than a unit waits for the next acknowledgement, though the window admits it.
+    /// Whether less than a unit, though admitted by the window, waits for the next acknowledgement.
     pub(crate) deferred: bool,
-    /// Whether `times` is kept: with [`Rules::push`] or [`SackOptions::rack_window`](crate::options::SackOptions::rack_window).
+    /// Whether `times` is used: with [`Rules::push`] or
+    /// [`SackOptions::rack_window`](crate::options::SackOptions::rack_window).
     pub(crate) keeps_times: bool,
     /// Used with [`Rules::push`].
     unit: Unit,
     pub(crate) times: SendTimes,
-    /// Whether releases wait: with [`Rules::overhead`] or [`Rules::paced`].
+    /// Whether releases may be delayed: with [`Rules::overhead`] or [`Rules::paced`].
     holds_releases: bool,
     /// Used with [`Rules::paced`].
     pace: Pace,
@@ -143,7 +143,7 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Asks the processor for the first four cache lines.
+    /// Prefetches the first four cache lines.
     #[inline]
     pub(crate) fn fetch(&self) {
         fetch_first(&self.rules);
@@ -152,25 +152,26 @@ impl<G: Growth> State<G> {
         fetch_first(&self.growth);
     }
 
-    /// FlightSize of RFC 5681.
+    /// Returns FlightSize of RFC 5681.
     pub(crate) fn flight(&self) -> u64 {
         self.max - self.una
     }
-    /// The window in whole segments, as far as the receiver allows.
+    /// Returns the window in whole segments, limited by the receiver.
     pub(crate) fn usable(&self) -> u64 {
         (self.window.cwnd as u64).saturating_add(self.inflation).min(self.limit)
     }
-    /// The next number in sequence, if the window and the application allow it.
+    /// Returns the next number in sequence, if the window and the application allow it.
     pub(crate) fn next_in_window(&self) -> Option<u64> {
         (self.nxt < self.una + self.usable() && self.nxt < self.end).then_some(self.nxt)
     }
 
-    /// Returns how many more segments the window admits, where `gone` of those in flight have arrived.
-    pub(crate) fn room(&self, gone: u64) -> u64 {
-        (self.una + self.usable() + gone).saturating_sub(self.nxt)
+    /// Returns how many more segments the window admits, where `left_network` of those in flight were received.
+    pub(crate) fn room(&self, left_network: u64) -> u64 {
+        (self.una + self.usable() + left_network).saturating_sub(self.nxt)
     }
 
-    /// Returns whether less than a unit waits for the next acknowledgement, where `seq` is next and the window has this room.
+    /// Returns whether less than a unit waits for the next acknowledgement, where `seq` is next and the window admits
+    /// `room` segments.
     pub(crate) fn defers(&self, seq: u64, room: u64) -> bool {
         let payload = self.rules.payload().count();
         let last = unit::left_of_buffer(seq, payload).min(self.end - seq);
@@ -186,22 +187,22 @@ impl<G: Growth> State<G> {
             && self.times.of(self.una).is_some_and(in_time)
     }
 
-    /// Returns whether `seq`, which has just been sent for the first time, ends a unit with PSH. `more`: this event also releases the
-    /// segment after it.
+    /// Returns whether `seq`, just sent for the first time, ends a unit and carries PSH. `more`: this event also
+    /// releases the next segment.
     pub(crate) fn ends_unit(&mut self, seq: u64, more: bool) -> bool {
         let half = (self.window.cwnd / 2.0).max(1.0) as u32;
         let largest = unit::largest(&self.window, self.rto.srtt(&self.rules)).min(half);
         self.unit.ends(seq, self.rules.payload().count(), largest, more, seq + 1 == self.end)
     }
 
-    /// Lets this event release up to `max_burst` segments.
+    /// Allows this event to release up to `max_burst` segments.
     pub(crate) fn release(&mut self) {
         self.burst = self.rules.max_burst.map_or(u32::MAX, |size| self.segments(size));
     }
     fn segments(&self, size: QueueSize) -> u32 {
         u32::try_from(self.rules.segments(size)).unwrap_or(u32::MAX)
     }
-    /// Lets this event release at most `size`.
+    /// Allows this event to release at most `size`.
     pub(crate) fn release_at_most(&mut self, size: Option<QueueSize>) {
         match size {
             Some(size) => self.burst = self.segments(size),
@@ -209,18 +210,18 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Sends `seq` next, outside the window's order.
+    /// Schedules `seq` as the next segment to send, regardless of the window.
     pub(crate) fn resend(&mut self, seq: u64) {
-        // A duplicate of the last acknowledgement must not invent data.
+        // A duplicate of the last acknowledgement must not send data that was not written.
         self.pending = if seq < self.end { seq } else { NO_SEGMENT };
     }
-    /// Takes what was to be sent next, if anything was.
+    /// Returns and clears the segment scheduled to be sent next.
     pub(crate) fn take_pending(&mut self) -> Option<u64> {
         let seq = std::mem::replace(&mut self.pending, NO_SEGMENT);
         (seq != NO_SEGMENT).then_some(seq)
     }
 
-    /// Limited Transmit (RFC 3042): a new segment for a first or second duplicate.
+    /// Sends a new segment for a first or second duplicate: Limited Transmit (RFC 3042).
     pub(crate) fn transmit_limited(&mut self) {
         let allowed = (self.window.cwnd + f64::from(self.dupacks)) as u64;
         if self.rules.limited_transmit && self.nxt < self.una + allowed.min(self.limit) && self.nxt < self.end {
@@ -230,7 +231,7 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Starts a fast retransmit: everything sent up to now belongs to this loss event.
+    /// Starts a fast retransmit: all data sent so far belongs to this loss event.
     pub(crate) fn begin_recovery(&mut self) {
         self.waits_for_timer = false;
         self.recover = self.max;
@@ -238,11 +239,11 @@ impl<G: Growth> State<G> {
         self.restart_timer();
         self.drop_timing();
     }
-    /// Stops measuring: what is in flight may be resent, and its answer would be ambiguous (Karn).
+    /// Stops the measurement: segments in flight may be resent, which makes their acknowledgement ambiguous (Karn).
     pub(crate) fn drop_timing(&mut self) {
         self.timed = NO_SEGMENT;
     }
-    /// Goes back to the first unacknowledged segment.
+    /// Resets the next segment to the first unacknowledged one.
     pub(crate) fn go_back(&mut self) {
         self.nxt = self.una;
     }
@@ -250,7 +251,7 @@ impl<G: Growth> State<G> {
     pub(crate) fn restart_timer(&mut self) {
         self.retransmit_at = self.now + self.rto.timeout(&self.rules);
     }
-    /// After an acknowledgement of new data (RFC 6298 steps 5.2 and 5.3).
+    /// Restarts or stops the timer after an acknowledgement of new data (RFC 6298 steps 5.2 and 5.3).
     pub(crate) fn renew_timer(&mut self) {
         if self.una < self.max || self.waits_for_timer || self.rules.restart_after_idle == Restart::One {
             self.restart_timer();
@@ -259,15 +260,14 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// The timer waits twice as long.
     pub(crate) fn back_off(&mut self) {
         self.rto.back_off(&self.rules);
     }
-    /// A round-trip sample or a partial acknowledgement shows that the path works.
+    /// Ends the back-off after a round-trip sample or a partial acknowledgement.
     pub(crate) fn reset_back_off(&mut self) {
         self.rto.reset_back_off();
     }
-    /// The measured segment is covered by a partial acknowledgement: no sample, but no back-off either.
+    /// Ends the measurement and the back-off if a partial acknowledgement covers the measured segment. Takes no sample.
     pub(crate) fn drop_measurement(&mut self) {
         if self.una > self.timed {
             self.timed = NO_SEGMENT;
@@ -275,16 +275,16 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Takes in the number of a new acknowledgement, and what it says about the round trip.
+    /// Processes the number and the round trip of a new acknowledgement.
     #[inline]
     pub(crate) fn advance(&mut self, ack: &Segment) -> Acked {
-        let segments = self.move_on(ack);
+        let segments = self.advance_una(ack);
         let rtt = self.measure(ack);
         self.renew_timer();
         self.acked(segments, rtt)
     }
-    /// Takes in the number of an acknowledgement; answers how many segments it newly covers. What is not new is a duplicate, and still one.
-    pub(crate) fn move_on(&mut self, ack: &Segment) -> u64 {
+    /// Processes the number of an acknowledgement. Returns the newly acknowledged segments; a duplicate has none.
+    pub(crate) fn advance_una(&mut self, ack: &Segment) -> u64 {
         let segments = ack.seq - self.una;
         if segments > 0 {
             self.dupacks = 0;
@@ -297,10 +297,10 @@ impl<G: Growth> State<G> {
         }
         segments
     }
-    /// Takes in what an acknowledgement says about the round trip, whose number has been taken in.
+    /// Processes the round trip of an acknowledgement whose number was processed.
     #[inline]
     pub(crate) fn measure(&mut self, ack: &Segment) -> Option<Duration> {
-        // While every acknowledgement of a window of one says "congested", the back-off stays.
+        // The back-off remains while every acknowledgement of a window of one carries ECN-Echo.
         let congested = self.ecn_agreed && self.ecn_backoff && ack.ece;
         let mut rtt = None;
         if self.rules.timestamps {
@@ -324,17 +324,17 @@ impl<G: Growth> State<G> {
         }
         rtt
     }
-    /// What an acknowledgement that has been taken in tells a growth.
+    /// Returns the information about a processed acknowledgement for the growth.
     pub(crate) fn acked(&self, segments: u64, rtt: Option<Duration>) -> Acked {
         Acked { now: self.now, segments, una: self.una, max: self.max, rtt, srtt: self.rto.srtt(&self.rules) }
     }
 
-    /// Takes in a new acknowledgement outside recovery, or one that ends it, and opens the window if `open`.
+    /// Processes a new acknowledgement outside recovery, or one that ends it. Opens the window if `open`.
     pub(crate) fn accept(&mut self, ack: &Segment, open: bool) {
         self.accept_counting(ack, open.then(|| ack.seq - self.una));
     }
 
-    /// The same, where the window opens by `counted` segments and not by all that the acknowledgement covers.
+    /// Processes an acknowledgement as [`State::accept`], but opens the window by `counted` segments.
     #[inline]
     pub(crate) fn accept_counting(&mut self, ack: &Segment, counted: Option<u64>) {
         let filled = self.fills_window();
@@ -358,7 +358,7 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// The SYN is answered: only now the window opens (RFC 5681 section 3.1, ns-2 `delay_growth_`).
+    /// Opens the window when the SYN is acknowledged (RFC 5681 section 3.1, ns-2 `delay_growth_`).
     fn open_window(&mut self) {
         self.window.cwnd = if self.syn_lost { 1.0 } else { self.rules.initial_window_segments() as f64 };
         if let (true, Some(timeout)) = (self.syn_lost, self.rules.syn_loss_rto) {
@@ -366,20 +366,19 @@ impl<G: Growth> State<G> {
         }
     }
 
-    /// Shows the growth an acknowledgement, whatever it is.
+    /// Passes any acknowledgement to the growth, before it is processed.
     #[inline]
     pub(crate) fn observe(&mut self, ack: &Segment) {
         self.growth.observe(self.now, self.una, self.max, ack);
     }
-    /// Shows the growth an acknowledgement that has been taken in, whatever it is; `fine`: it is new, and nothing is wrong.
+    /// Passes any processed acknowledgement to the growth. `fine`: it is new and reports no problem.
     pub(crate) fn acknowledged(&mut self, acked: Acked, fine: bool) {
         self.growth.acknowledged(acked, fine);
     }
-    /// Opens the window.
     pub(crate) fn grow(&mut self, acked: Acked) {
         self.growth.grow(&mut self.window, acked);
     }
-    /// Tells the growth that SACK's recovery is over.
+    /// Notifies the growth of the end of a SACK recovery.
     pub(crate) fn recovered(&mut self) {
         self.growth.recovered(&mut self.window);
     }
@@ -387,13 +386,13 @@ impl<G: Growth> State<G> {
     pub(crate) fn application_limited(&mut self) {
         self.growth.application_limited(self.now);
     }
-    /// Tells the growth of a partial acknowledgement.
+    /// Passes an acknowledgement to the growth that must not open the window.
     pub(crate) fn hold(&mut self, acked: Acked) {
         self.growth.hold(acked);
     }
 
-    /// Whether the network was the limit, not the application or the receiver (RFC 7661 section 4.1; Linux
-    /// `tcp_is_cwnd_limited`: in slow start, half the window in use is enough).
+    /// Returns whether the network is the limit, not the application or the receiver (RFC 7661 section 4.1; Linux
+    /// `tcp_is_cwnd_limited`: in slow start, half of the window is enough).
     fn fills_window(&self) -> bool {
         let flight = self.flight() as f64;
         self.rules.grow_when_limited
@@ -407,12 +406,12 @@ impl<G: Growth> State<G> {
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
-    /// Whether there is data to send but neither an open window nor a timer that could open one.
+    /// Returns whether there is data to send but neither an open window nor a running timer.
     pub(crate) fn is_stuck(&self) -> bool {
         self.opened && self.una < self.end && self.poll_timeout().is_none()
     }
 
-    /// Returns whether the next segment may go as far as `overhead` and `paced` decide; if not, sets the timer of its release.
+    /// Returns whether `overhead` and `paced` allow the next segment now. If not, sets the release timer.
     pub(crate) fn is_released(&mut self) -> bool {
         !self.holds_releases || self.waited()
     }
@@ -431,7 +430,6 @@ impl<G: Growth> State<G> {
         false
     }
 
-    /// Makes the packet of `seq`.
     #[inline]
     pub(crate) fn output(&mut self, seq: u64) -> Segment {
         let retransmission = seq < self.max;

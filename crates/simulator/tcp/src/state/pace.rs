@@ -1,17 +1,17 @@
-//! Pacing over a window (Aggarwal, Savage and Anderson, "Understanding the Performance of TCP Pacing", INFOCOM 2000, section 2): the segments
-//! of a window are spread over its round trip.
+//! Pacing of a window (Aggarwal, Savage and Anderson, "Understanding the Performance of TCP Pacing", INFOCOM 2000,
+//! section 2): segments are spread over the round trip.
 //!
 //! ```text
-//! gap = SRTT / cwnd      from start to start; none before the first round trip is measured
+//! gap = SRTT / cwnd      from start to start; zero before the first round-trip sample
 //! ```
 
 use headway_units::{Duration, Instant};
 
-/// When the next segment may go.
+/// Time of the next paced segment.
 #[derive(Debug)]
 pub(super) struct Pace {
     next: Instant,
-    /// What `next` lacks, in ns: below 1.
+    /// Fraction of a nanosecond to add to `next`, below 1.
     fraction: f64,
 }
 
@@ -20,7 +20,7 @@ impl Pace {
         Self { next: Instant::ZERO, fraction: 0.0 }
     }
 
-    /// Returns when the next segment may go, if that is later; if not, it goes now. A segment that goes late makes those after it late: no
+    /// Returns when the next segment may be sent, or `None` if now. Later segments are delayed after a late one; no
     /// burst catches up.
     pub(super) fn due(&mut self, now: Instant, srtt: Duration, cwnd: f64) -> Option<Instant> {
         if now < self.next {
@@ -38,9 +38,9 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// SRTT / cwnd = 100 ms / 7: the n-th segment goes n x 100/7 ms after the first, to the nanosecond.
+    /// SRTT / cwnd = 100 ms / 7: the n-th segment is sent n x 100/7 ms after the first, to the nanosecond.
     #[test]
-    fn no_fraction_is_lost() {
+    fn fractions_of_a_nanosecond_accumulate() {
         let (mut pace, mut now) = (Pace::new(), Instant::from_secs(1));
         for n in 0..70_000 {
             assert!(now.as_nanos().abs_diff(1_000_000_000 + n * 100_000_000 / 7) <= 1, "{n}: {now}");
@@ -49,7 +49,7 @@ mod tests {
         }
     }
 
-    /// Nothing is paced before a round trip is known, and a pause earns no burst.
+    /// Segments are not paced before the first round-trip sample, and no burst follows a pause.
     #[test]
     fn no_burst_catches_up() {
         let mut pace = Pace::new();

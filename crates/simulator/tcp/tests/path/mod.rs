@@ -1,7 +1,7 @@
-//! A row of FIFO links between senders and their sinks: just enough network to test TCP.
+//! A chain of FIFO links between senders and sinks: a minimal network for tests of TCP.
 //!
-//! Times are whole nanoseconds with exact remainders over a busy period; events at one instant happen in the order in
-//! which they were caused, as in ns-2.
+//! Times are whole nanoseconds with exact remainders over a busy period. Simultaneous events run in the order of
+//! scheduling, as in ns-2.
 #![allow(dead_code, unreachable_pub, reason = "shared by several test programs, each using a part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
@@ -10,28 +10,28 @@ use headway_units::{Accumulator, Bytes, Duration, Instant, Random, Rate};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-/// A link in both directions; only the forward direction has a limit and loses packets.
+/// Link in both directions. Only the forward direction has a limit and drops packets.
 #[derive(Clone, Debug)]
 pub struct Hop {
     pub rate: Rate,
     pub delay: Duration,
     pub limit: Limit,
-    /// Data packets entering the link that are lost, by count from 0.
+    /// Data packets dropped on arrival, by count from 0.
     pub lost: BTreeSet<u64>,
-    /// The same, marked instead of lost.
+    /// Data packets marked on arrival, by count from 0.
     pub marked: BTreeSet<u64>,
-    /// Share of packets lost at random on entering.
+    /// Probability that a packet is dropped on arrival.
     pub loss: f64,
     pub seed: u64,
 }
 
-/// How much a link's queue holds.
+/// Capacity of a link's queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
     None,
-    /// ns-2's DropTail of limit n holds n - 1 waiting packets.
+    /// ns-2's DropTail: a limit of n holds n - 1 waiting packets.
     Ns2(usize),
-    /// Linux's pfifo and netem: n with the one in transmission.
+    /// Linux's pfifo and netem: n packets including the one in transmission.
     Netem(usize),
 }
 
@@ -40,32 +40,33 @@ pub fn hop(rate: &str, delay: &str, limit: Limit) -> Hop {
     Hop { rate, delay, limit, lost: BTreeSet::new(), marked: BTreeSet::new(), loss: 0.0, seed: 1 }
 }
 
-/// ns-2's calibration path: n0 -10Mb/2ms- n1 -`rate`/`delay`- n2 -10Mb/2ms- n3, the queue under test in the middle.
+/// Creates ns-2's calibration path: n0 -10Mb/2ms- n1 -`rate`/`delay`- n2 -10Mb/2ms- n3, with the tested queue in the
+/// middle.
 pub fn dumbbell(rate: &str, delay: &str, limit: usize) -> Vec<Hop> {
     vec![hop("10Mbps", "2ms", Limit::None), hop(rate, delay, Limit::Ns2(limit)), hop("10Mbps", "2ms", Limit::Ns2(50))]
 }
 
-/// What one connection did.
+/// Results of a connection.
 #[derive(Debug)]
 pub struct Flow {
     pub sender: Sender,
     pub sink: Sink,
-    /// When each packet arrived at the sink: ns and ns-2's number.
+    /// Arrivals at the sink: time in ns and ns-2's number.
     pub received: Vec<(u64, i64)>,
-    /// When cwnd or ssthresh changed, and the new values.
+    /// Changes of cwnd or ssthresh: time in ns and new values.
     pub windows: Vec<(u64, f64, f64)>,
     pub data_sent: u64,
 }
 
-/// What a run left behind.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub flows: Vec<Flow>,
-    /// Packets dropped by queues: ns and ns-2's number.
+    /// Packets dropped by queues: time in ns and ns-2's number.
     pub drops: Vec<(u64, i64)>,
-    /// Time-averaged length of the middle (or only) queue from `measure_from` on, with the packet in transmission.
+    /// Time average of the middle (or only) queue from `measure_from` on, including the packet in transmission.
     pub mean_queue: f64,
-    /// Of that link.
+    /// Bytes sent by the middle link.
     pub sent_bytes: u64,
 }
 
@@ -114,7 +115,7 @@ pub fn run(hops: &[Hop], flows: &[(TcpOptions, Instant, u64)], measure_from: Ins
     run_with(hops, flows, &[], measure_from, until)
 }
 
-/// The same, with more segments for some of them (index, instant, segments) later.
+/// Runs connections, with later writes (index, time, segments).
 pub fn run_with(
     hops: &[Hop],
     flows: &[(TcpOptions, Instant, u64)],
@@ -205,7 +206,7 @@ pub fn run_with(
     out
 }
 
-/// Sends all that a connection has to send, and arms its timers.
+/// Sends all pending packets of a connection and sets its timers.
 fn pump(
     world: &mut World,
     out: &mut Outcome,
@@ -234,7 +235,7 @@ fn pump(
     }
 }
 
-/// A packet at `node` goes on: forwards if it is data, else backwards.
+/// Passes a packet at `node` to the next link: forward for data, backward for acknowledgements.
 #[allow(clippy::too_many_arguments, reason = "a test's plumbing")]
 fn enter(
     world: &mut World,

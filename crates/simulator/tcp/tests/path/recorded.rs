@@ -1,11 +1,11 @@
-//! Runs of ns-2, as recorded in `data/ns2-*.txt`: read here, replayed wherever an ns-2 agent is imitated.
+//! Parser of the ns-2 runs in `data/ns2-*.txt`.
 
 #![allow(unreachable_pub, dead_code, reason = "each test file uses its part")]
 
 use headway_units::Duration;
 use std::collections::BTreeSet;
 
-/// One run of ns-2, as recorded.
+/// Recorded run of ns-2.
 #[derive(Default)]
 pub struct Case {
     pub kind: String,
@@ -16,10 +16,10 @@ pub struct Case {
     pub lost: BTreeSet<u64>,
     pub marked: BTreeSet<u64>,
     pub sent: u64,
-    /// Microseconds and numbers.
+    /// Times in us and numbers.
     pub drops: Vec<(i64, i64)>,
     pub received: Vec<(i64, i64)>,
-    /// Tens of microseconds, cwnd and ssthresh.
+    /// Time in units of 10 us, cwnd and ssthresh.
     pub window: Vec<(u64, f64, f64)>,
 }
 
@@ -62,7 +62,7 @@ impl Case {
         case
     }
 
-    /// `4160+1x38`: 38 times one number further, 4160 us later.
+    /// Parses `4160+1x38`: 38 arrivals, each 4160 us later with a number higher by one.
     fn receive(&mut self, steps: &str) {
         let (step, times) = steps.split_once('x').unwrap_or((steps, "1"));
         let sign = step.find(['+', '-']).unwrap();
@@ -74,7 +74,7 @@ impl Case {
     }
 }
 
-/// The first place where two sequences differ by more than `tolerance` us, or by their numbers.
+/// Returns the first position where two sequences differ by more than `tolerance` us or in their numbers.
 pub fn first_difference(ours: &[(u64, i64)], theirs: &[(i64, i64)], tolerance: i64) -> Option<String> {
     let same = |(ours, theirs): (&(u64, i64), &(i64, i64))| {
         ours.1 == theirs.1 && (ours.0 as i64 - theirs.0 * 1000).abs() <= tolerance * 1000
