@@ -4,24 +4,33 @@
 mod accumulate;
 mod circular;
 mod clock;
+mod counted;
 mod decimal;
 mod dialect;
+mod drop_cause;
 mod dscp;
+mod ecn;
 mod entropy;
+mod flow_id;
+mod media_kind;
 mod quantity;
 mod random;
 mod registry;
 mod round_trip;
 mod time;
-mod words;
 
 pub use accumulate::{Accumulator, Step};
 pub use circular::{Circular, Seq24, Seq48};
 pub use clock::{Clock, Drift, Offset, Skew};
+pub use counted::counted;
 pub use decimal::{ParseError, number_and_unit};
 pub use dialect::{Dialect, ParseDialectError};
+pub use drop_cause::{DropCause, HostDrop, SendDrop};
 pub use dscp::{Dscp, ParseDscpError};
+pub use ecn::Ecn;
 pub use entropy::Entropy;
+pub use flow_id::FlowId;
+pub use media_kind::MediaKind;
 pub use quantity::{Bytes, Probability, QueueSize, Rate, Threshold};
 pub use random::Random;
 pub use registry::{OptionError, Options, Registry, check_range, unused_unless};
@@ -29,7 +38,6 @@ pub use registry::{OptionError, Options, Registry, check_range, unused_unless};
 pub use registry::{SchemaRegistry, schema_of_kinds};
 pub use round_trip::{RoundTripEstimate, RtoFloor, TickedRoundTripEstimate};
 pub use time::{Duration, Instant};
-pub use words::{DropCause, Ecn, FlowId, HostDrop, MediaKind, SendDrop, counted};
 
 #[cfg(feature = "schema")]
 #[doc(hidden)]

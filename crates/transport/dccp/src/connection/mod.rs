@@ -17,6 +17,9 @@
 //!    `negotiation` negotiates features, `preferences` holds the local preferences, `forward` the controller of our
 //!    data, `reverse` that of the peer's, `acknowledge` the pending acknowledgement options, `pending` the packets that
 //!    are due, `opening` the state of a handshake.
+//!
+//! Syncs have four reasons: an invalid packet (`steps`), a keep-alive (`timing`), the path MTU (`mtu`), and a request of
+//! the driver (`sync_probes`). `pending` has the Sync until `transmit` builds it.
 
 mod acknowledge;
 mod application;

@@ -7,15 +7,18 @@ use std::collections::VecDeque;
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(64);
 const MAX_CONTROL: usize = 16;
 
-/// Packet that is sent without waiting for the controller.
+/// Packet that is sent without waiting for the controller. A padded Sync is not one: `transmit` plans it when due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
+    /// Sync in answer to an invalid or unexpected packet (`steps`), after a period without packets (`timing`), or after
+    /// a probe of the path MTU (`transmit`).
     Sync {
         ack: Seq48,
     },
     SyncAck {
         ack: Seq48,
     },
+    /// Sync on request of the driver (`sync_probes`).
     Probe,
     /// Reset; `ack` defaults to GSR, `seq` to the connection's next number.
     Reset {

@@ -140,7 +140,7 @@ impl Connection {
         }
         let ack = if kind == PacketType::Reset { self.windows.gsr() } else { packet.seq };
         let near = self.windows.is_near(packet.seq);
-        self.challenge(now, ack, near);
+        self.send_sync(now, ack, near);
         drop_packet(Ignored::SequenceInvalid)
     }
 
@@ -149,7 +149,7 @@ impl Connection {
     /// otherwise use up the limit (section 7.5.4).
     #[cold]
     #[inline(never)]
-    fn challenge(&mut self, now: Instant, ack: headway_units::Seq48, near: bool) {
+    fn send_sync(&mut self, now: Instant, ack: headway_units::Seq48, near: bool) {
         let permitted = if near { self.sync_limit.permits(now) } else { self.sync_limit.permits_half(now) };
         if permitted {
             self.counters.syncs += 1;
@@ -169,7 +169,7 @@ impl Connection {
             _ => false,
         };
         if unexpected {
-            self.challenge(now, packet.seq, true);
+            self.send_sync(now, packet.seq, true);
             return drop_packet(Ignored::Unexpected(kind));
         }
         NEXT

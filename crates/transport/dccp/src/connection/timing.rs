@@ -53,7 +53,7 @@ impl Connection {
             }
             Timer::Receiver => self.reverse.handle_timeout(now),
             Timer::Idle => self.on_idle(now),
-            Timer::KeepAlive => self.on_quiet(now),
+            Timer::KeepAlive => self.on_keep_alive(now),
             Timer::MtuProbe => {
                 if self.mtu.on_timer() {
                     self.events.push_back(Event::MaximumPacketSize(self.mtu.mps()));
@@ -94,7 +94,8 @@ impl Connection {
         }
     }
 
-    fn on_quiet(&mut self, now: Instant) {
+    /// Sends a Sync if no valid packet has arrived for `keep_alive`.
+    fn on_keep_alive(&mut self, now: Instant) {
         let Some(longest) = self.options.keep_alive else { return };
         let wait = match self.last_valid.map(|last| last + longest).filter(|until| *until > now) {
             Some(until) => {

@@ -219,7 +219,7 @@ impl Connection {
             if due {
                 return Some(Plan::bare(Body::Ack { ack }));
             }
-            return self.plan_probe(ack);
+            return self.plan_mtu_probe(ack);
         };
         let source = Source::Outbox(len);
         let room = self.mtu.packet().saturating_sub(PacketType::DataAck.header_len(true) + len);
@@ -249,7 +249,8 @@ impl Connection {
         }
     }
 
-    fn plan_probe(&mut self, ack: Seq48) -> Option<Plan> {
+    /// Returns the next probe of the path MTU, a padded Sync, if one is due.
+    fn plan_mtu_probe(&mut self, ack: Seq48) -> Option<Plan> {
         if self.machine.state() != State::Open || self.timers.is_running(Timer::MtuProbe) {
             return None;
         }
