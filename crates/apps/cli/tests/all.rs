@@ -3,6 +3,7 @@
 
 mod attacks;
 mod book;
+mod book_links;
 mod command;
 mod common;
 mod dependencies;
@@ -13,6 +14,7 @@ mod papers;
 mod papers_parts;
 mod proxy;
 mod queues;
+mod reference;
 mod relay;
 mod sockets;
 mod sweep;

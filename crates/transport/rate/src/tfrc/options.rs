@@ -14,7 +14,7 @@ const MAX_GAP: Duration = Duration::from_secs(64);
 /// Coarsest useful clock: the minimum timeout of RFC 6298.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
-/// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342), and of `tfrc-sp` in [`TfrcSpOptions`](crate::TfrcSpOptions).
+/// Options of `tfrc` (CCID 3: RFC 5348, RFC 4342).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct TfrcOptions {
