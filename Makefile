@@ -1,4 +1,4 @@
-# The two commands of the README, and the heavier ones.
+# The commands of the README, and slower ones.
 .POSIX:
 CARGO = cargo
 DEMO = out/demo
@@ -6,21 +6,22 @@ HEADWAY = $${CARGO_TARGET_DIR:-target}/release/headway
 
 .PHONY: demo test locks fmt lint traceability arithmetic python wheel viewer bench instructions misses release-pgo deny fuzz docs prose pictures papers clean
 
-## Builds Headway, runs TCP and a real encoded video over one bottleneck, and draws what happened.
+## Builds Headway, runs TCP and an encoded video over one bottleneck, and draws the result.
 demo: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
 	$(HEADWAY) run scenarios/demo.toml --out $(DEMO) --again
 	$(HEADWAY) plot $(DEMO)
 
-## What CI checks, but for the instructions and the misses.
+## All checks of CI, except for instructions and cache misses.
 test: toolchain locks fmt lint traceability arithmetic
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory viewer; fi
 	$(CARGO) test --workspace --quiet
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway python/check
 	HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway viewer/check
+	@if command -v npm >/dev/null; then HEADWAY=$$(cd $${CARGO_TARGET_DIR:-target} && pwd)/debug/headway $(MAKE) --no-print-directory prose; fi
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
-## Whether every lock file is current: a stale one keeps a clean clone from building with `--locked`.
+## Checks that every lock file is current, since a clean clone cannot build with `--locked` otherwise.
 locks: toolchain
 	@find . -name Cargo.lock -not -path '*/target/*' | while read -r lock; do \
 	$(CARGO) metadata --quiet --locked --format-version 1 --manifest-path "$${lock%.lock}.toml" >/dev/null || { echo "$$lock is stale" >&2; exit 1; }; done
@@ -32,55 +33,55 @@ lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
 	$(CARGO) clippy --no-default-features --quiet -p headway-units -p headway-rate -p headway-media -p headway-dccp -- --deny warnings
 
-## Whether the book's page from RFC to code and tests is true, and has no new gap; `validation/traceability/run` writes it.
+## Checks that the book's page from RFC to code and tests is current, without a new gap; `validation/traceability/run` writes it.
 traceability:
 	@if command -v python3 >/dev/null; then validation/traceability/run --check; \
 	else echo "traceability is not checked: there is no python3 here" >&2; [ "$${CI:-}" != true ]; fi
 
-## The intervals and judgements of validation/ beside printed tables, and whether the page of ranks tells what the results say.
+## Compares the statistics of validation/ with printed tables, and the page of ranks with its results.
 arithmetic:
 	@if command -v python3 >/dev/null; then papers/packet-spacing/rank --check && cd validation && python3 -m unittest --quiet common.test_student && python3 ns2/test_agreement.py --quiet; \
 	else echo "the arithmetic of validation/ is not checked: there is no python3 here" >&2; fi
 
-## The Python package: builds its wheel, and checks it in a place of its own below target/; two minutes.
+## Builds the Python wheel and checks it in a virtual environment in target/; two minutes.
 python: toolchain
 	python/check
 
-## The same, as it is released: one wheel for every Python from 3.10 on, in out/wheels; needs maturin (`pip install maturin`).
+## Builds the wheel for release, for Python 3.10 or newer, in out/wheels; needs maturin (`pip install maturin`).
 wheel: toolchain
 	cd python && maturin build --out ../out/wheels
 
-## The page of `headway view`, which the program takes in when it is built next; needs Node 20.19 or newer with npm (https://nodejs.org). viewer/check tests it.
+## Builds the page of `headway view`, which the next build of the program includes; needs Node 20.19 or newer with npm (https://nodejs.org). viewer/check tests it.
 viewer:
 	@command -v npm >/dev/null || { echo "the viewer needs Node 20.19 or newer with npm: https://nodejs.org" >&2; exit 1; }
 	cd viewer && npm ci --silent && npm run --silent build
 
-## What a run costs beside ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
+## Compares the cost of a run with ns-2, two minutes on a quiet machine; needs the packages ns2 and time.
 bench: toolchain
 	bench/simulator/run
 
-## Instructions a packet-hop beside the stored ones, as CI does; needs valgrind.
+## Compares instructions per packet-hop with the stored counts; needs valgrind.
 instructions: toolchain
 	bench/simulator/run --instructions
 
-## Misses of data caches a packet-hop beside the stored ones, as CI does; needs valgrind.
+## Compares misses of data caches per packet-hop with the stored counts; needs valgrind.
 misses: toolchain
 	bench/simulator/run --misses --quick
 
-## The program with profile-guided optimization, trained on scenarios/; ten minutes. Needs `rustup component add llvm-tools`.
+## Builds the program with profile-guided optimization, trained on scenarios/; ten minutes. Needs `rustup component add llvm-tools`.
 release-pgo: toolchain
 	bench/simulator/pgo
 
-## Licences and advisories of the dependencies; needs `cargo install cargo-deny`.
+## Checks licenses and advisories of the dependencies; needs `cargo install cargo-deny`.
 deny:
 	$(CARGO) deny check
 
-## Each fuzz target for SECONDS; needs a nightly toolchain and `cargo install cargo-fuzz`.
+## Runs each fuzz target for SECONDS; needs a nightly toolchain and `cargo install cargo-fuzz`.
 SECONDS = 60
 fuzz:
 	fuzz/run $(SECONDS)
 
-## The book, as HTML in docs/book; needs `cargo install mdbook`.
+## Builds the book as HTML in docs/book; needs `cargo install mdbook`.
 docs:
 	mdbook build docs
 
@@ -88,11 +89,11 @@ docs:
 prose:
 	cd docs/lint && npm ci --silent --prefer-offline && node lint.mjs
 
-## Draws the pictures of README and docs again; needs what `make viewer` needs, Chromium and pdftocairo (Debian: poppler-utils).
+## Draws the pictures of README and docs; needs the tools of `make viewer`, Chromium and pdftocairo (Debian: poppler-utils).
 pictures: viewer demo
 	docs/pictures.sh $(DEMO)
 
-## Runs every paper in full and keeps what their pages show; minutes.
+## Runs every paper in full and stores the results that their pages show; minutes.
 papers: toolchain
 	$(CARGO) build --release --quiet --package headway-cli
 	for paper in papers/*/; do id=$$(basename $$paper); \
