@@ -1,4 +1,4 @@
-//! The stored results of each paper, compressed: they are built in.
+//! Compresses the stored results of each paper, which are built into the crate.
 
 use flate2::{Compression, write::GzEncoder};
 use std::error::Error;
@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Not `env!`: a build script that another checkout has compiled would look there.
+    // Not `env!`: a build script compiled in another checkout would read the papers of that checkout.
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).ok_or(format!("cargo sets no {name}"));
     let (papers, out) = (folder("CARGO_MANIFEST_DIR")?.join("../../../papers"), folder("OUT_DIR")?);
-    println!("cargo::rerun-if-changed=src/paper.rs"); // a new paper has a line there
+    println!("cargo::rerun-if-changed=src/paper.rs"); // lists the papers
     for paper in std::fs::read_dir(papers)? {
         let paper = paper?;
         let results = paper.path().join("results.json");

@@ -245,7 +245,7 @@ fn a_folder_is_a_paper() {
         (".mean\"", ".meen\"", "there is no \"meen\" in one_way_delay_s; there are max, mean"),
         ("\"sum(", "\"sun(", "there is no function \"sun\""),
         ("metric = \"dropped\"", "metric = \"droped\"", "there is no metric \"droped\"; did you mean \"dropped\"?"),
-        ("name = \"dropped\"", "name = \"download_kbps\"", "there are two metrics called \"download_kbps\""),
+        ("name = \"dropped\"", "name = \"download_kbps\"", "duplicate metric \"download_kbps\""),
     ] {
         write("claims.toml", &CLAIMS.replacen(from, to, 1));
         let failed = papers(&["check", &paper, "--out", &out]);

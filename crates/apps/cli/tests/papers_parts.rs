@@ -176,7 +176,7 @@ fn a_drawn_figure_names_its_command() {
     let show = |arguments: &[&str]| printed(&papers(place.path(), &[&["show"], arguments].concat()));
     let udpm = show(&["udpm", "fig1"]);
     assert!(udpm.contains("\ndraw it:      headway papers figures udpm (Figure 1: "), "{udpm}");
-    assert!(!udpm.contains("no run shows it"), "{udpm}");
+    assert!(!udpm.contains("no run produces it"), "{udpm}");
     let rows = show(&["lan-queues"]);
     let row = rows.lines().find(|line| line.starts_with("| Figure 2 |")).unwrap();
     assert_eq!(row, "| Figure 2 | the network, with ten clients | 1 tested | `headway papers figures lan-queues` |");

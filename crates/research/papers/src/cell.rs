@@ -1,19 +1,19 @@
-//! Cells: a scenario with some keys set, run once for each seed.
+//! Cells: scenarios with some keys set, run once for each seed.
 
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::Deserialize;
 
-/// How much is run.
+/// Extent of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Enough for every claim.
+    /// Enough to judge every claim.
     Default,
-    /// More seeds, longer runs, and the sweeps over what the paper leaves open.
+    /// More seeds, longer runs, and sweeps over parameters that the paper does not state.
     Full,
 }
 
 impl Profile {
-    /// What it is called.
+    /// Returns the name, as in `results.json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl Profile {
     }
 }
 
-/// How many seeds, from 1 on.
+/// Number of seeds of each profile; seeds start at 1.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seeds {
@@ -32,7 +32,7 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// Returns the key of a profile without seeds.
+    /// Returns the key of a profile that has no seeds.
     pub(crate) fn empty_profile(self) -> Option<&'static str> {
         [("default", self.default), ("full", self.full)].into_iter().find(|(_, seeds)| *seeds == 0).map(|(key, _)| key)
     }
@@ -45,23 +45,23 @@ impl Seeds {
     }
 }
 
-/// `[[cell]]`: many cells in one table.
+/// `[[cell]]`: several cells in one table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Grid {
-    /// A pattern.
+    /// Pattern of the cell names.
     pub(crate) name: String,
     scenario: String,
-    /// What `--set` would be given, with the pattern's variables.
+    /// Overrides as for `--set`; they may use the pattern's variables.
     #[serde(default)]
     set: Vec<String>,
-    /// What the default profile sets besides, to be done sooner.
+    /// Further overrides of the default profile that shorten its runs.
     #[serde(default)]
     quick: Vec<String>,
-    /// Whether only the full profile runs it.
+    /// Whether only the full profile runs the cells.
     #[serde(default)]
     full: bool,
-    /// Whether nothing is drawn, so that one run says all.
+    /// Whether the run does not depend on the seed, so that one run is enough.
     #[serde(default)]
     deterministic: bool,
 }
@@ -69,13 +69,13 @@ pub(crate) struct Grid {
 /// A scenario with some keys set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Its name, such as `droptail.tcp.3`.
+    /// Name, such as `droptail.tcp.3`.
     pub name: String,
     pub(crate) scenario: String,
     pub(crate) set: Vec<String>,
     pub(crate) quick: Vec<String>,
     full: bool,
-    /// Whether nothing is drawn, so that one run says all.
+    /// Whether the run does not depend on the seed, so that one run is enough.
     pub deterministic: bool,
 }
 
@@ -99,13 +99,13 @@ impl Grid {
 }
 
 impl Cell {
-    /// Whether `profile` runs it.
+    /// Whether `profile` runs the cell.
     #[must_use]
     pub fn belongs_to(&self, profile: Profile) -> bool {
         !self.full || profile == Profile::Full
     }
 
-    /// Whether `profile` sets more of it than the full one, to be done sooner.
+    /// Whether `profile` sets further keys that shorten the run.
     #[must_use]
     pub fn is_shortened(&self, profile: Profile) -> bool {
         profile == Profile::Default && !self.quick.is_empty()

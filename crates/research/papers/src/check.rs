@@ -1,4 +1,4 @@
-//! A check: a number of the runs, and where it must lie, as `claims.toml` defines it.
+//! Checks of `claims.toml`: a number of the runs, and the bound that it must satisfy.
 
 use crate::pattern::PatternError;
 use crate::reduce::Reduce;
@@ -7,28 +7,28 @@ use serde::Deserialize;
 use std::fmt;
 use std::ops::Bound as Edge;
 
-/// Where a number must lie, with its whole 95 % interval.
+/// Bound that the whole 95 % interval of a number must satisfy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// At most `tolerance` away from `value`.
     Within {
-        /// What is expected.
+        /// Expected value.
         value: f64,
-        /// In the metric's unit.
+        /// Tolerance, in the metric's unit.
         tolerance: f64,
     },
     /// At most `tolerance` times `value` away from it.
     WithinRatio {
-        /// What is expected.
+        /// Expected value.
         value: f64,
-        /// A part of it, such as 0.03.
+        /// Tolerance as a fraction of `value`, such as 0.03.
         tolerance: f64,
     },
     /// From `value / tolerance` to `value * tolerance`.
     Factor {
-        /// What is expected, above zero.
+        /// Expected value, above 0.
         value: f64,
-        /// The factor, 1 or more.
+        /// Factor, 1 or more.
         tolerance: f64,
     },
     /// Not more than this.
@@ -60,13 +60,13 @@ fn is_to(number: f64, to: Edge<f64>) -> bool {
 }
 
 impl Bound {
-    /// Returns where a number must lie.
+    /// Returns the lower and the upper end.
     fn ends(&self) -> [Edge<f64>; 2] {
         match *self {
             Self::Within { value, tolerance } => [value - tolerance, value + tolerance].map(Edge::Included),
             Self::WithinRatio { value, tolerance } => {
-                let room = (value * tolerance).abs();
-                [value - room, value + room].map(Edge::Included)
+                let deviation = (value * tolerance).abs();
+                [value - deviation, value + deviation].map(Edge::Included)
             }
             Self::Factor { value, tolerance } => [value / tolerance, value * tolerance].map(Edge::Included),
             Self::AtMost(most) => [Edge::Unbounded, Edge::Included(most)],
@@ -77,13 +77,13 @@ impl Bound {
         }
     }
 
-    /// Whether a number from `low` to `high` can lie where it must.
+    /// Whether some number from `low` to `high` satisfies the bound.
     fn can_hold(&self, (low, high): (f64, f64)) -> bool {
         let [from, to] = self.ends();
         is_from(high, from) && is_to(low, to)
     }
 
-    /// Whether everything from `low` to `high` lies where it must.
+    /// Whether every number from `low` to `high` satisfies the bound.
     #[must_use]
     pub fn holds(&self, (low, high): (f64, f64)) -> bool {
         let [from, to] = self.ends();
@@ -107,7 +107,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The words of `op`.
+/// Values of `op`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Op {
@@ -122,7 +122,7 @@ enum Op {
 }
 
 impl Op {
-    /// Returns the word that `claims.toml` has for it.
+    /// Returns the value in `claims.toml`.
     const fn name(self) -> &'static str {
         match self {
             Self::Within => "within",
@@ -137,40 +137,40 @@ impl Op {
     }
 }
 
-/// A check as `claims.toml` writes it.
+/// A check as written in `claims.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
     metric: String,
-    /// Patterns of cells; each may give several.
+    /// Patterns of cells; each may expand to several cells.
     pub(crate) cells: Vec<String>,
     #[serde(default)]
     reduce: Reduce,
     op: Op,
-    /// Absent: the paper's number.
+    /// Expected value; the paper's number if absent.
     value: Option<f64>,
     tolerance: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// A pattern: a check for each of its names, its variables known in `cells`.
+    /// Pattern: one check for each of its names; its variables can be used in `cells`.
     #[serde(default)]
     pub(crate) each: String,
 }
 
-/// A number of the runs, and where it must lie.
+/// A number of the runs, and its bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// Name of the metric.
     pub metric: String,
     /// Names of the cells.
     pub cells: Vec<String>,
-    /// How they become one number.
+    /// Reduction of the cells to one number.
     pub reduce: Reduce,
-    /// Where it must lie.
+    /// Bound on that number.
     pub bound: Bound,
 }
 
-/// Reason why a check, or another part that refers to cells and metrics, cannot be read.
+/// Error in a check, or in another part that refers to cells and metrics.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
@@ -189,24 +189,24 @@ pub enum CheckError {
     OutOfRange { key: &'static str, value: f64, expected: &'static str },
     #[error("low is {low} and high is {high}: expected low <= high")]
     Empty { low: f64, high: f64 },
-    #[error("reduce = \"{}\" needs {}, and this check names {cells}", reduce.name(), reduce.needs())]
+    #[error("reduce = \"{}\" needs {}, but this check has {cells}", reduce.name(), reduce.needs())]
     CellCount { reduce: Reduce, cells: usize },
-    #[error("reduce = \"{}\" gives a number from {} to {}, and this check asks for {bound}", reduce.name(), range.0, range.1)]
+    #[error("reduce = \"{}\" gives a number from {} to {}, but this check requires {bound}", reduce.name(), range.0, range.1)]
     Impossible { reduce: Reduce, range: (f64, f64), bound: Bound },
 }
 
 fn metric_hint(name: &str, known: &[String]) -> String {
     let known = || known.iter().map(String::as_str);
-    let remedy = if nearest(name, known()).is_none() { ": write a [[metric]] with this name" } else { "" };
+    let remedy = if nearest(name, known()).is_none() { ": define a [[metric]] with this name" } else { "" };
     hint(name, known()) + remedy
 }
 
 impl Written {
-    /// Returns the check of `cells` for a claim with this number in the paper.
+    /// Returns the check of `cells`; `paper` is the paper's number of the claim.
     pub(crate) fn check(&self, cells: Vec<String>, paper: Option<f64>) -> Result<Check, CheckError> {
         let reduce = self.reduce;
         let bound = self.bound(paper)?;
-        if !reduce.takes(cells.len()) {
+        if !reduce.accepts(cells.len()) {
             return Err(CheckError::CellCount { reduce, cells: cells.len() });
         }
         let range = reduce.range(cells.len());
@@ -274,10 +274,10 @@ impl fmt::Display for Check {
 mod tests {
     use super::*;
 
-    /// At its edge each bound holds (or not, if it is strict), a hair beyond it does not.
+    /// Inclusive bounds hold at their edges, strict ones do not; beyond an edge neither holds.
     #[test]
     fn bounds_at_their_edges() {
-        let hair = 1e-9;
+        let epsilon = 1e-9;
         for (bound, low, high) in [
             (Bound::Within { value: 13.0, tolerance: 0.5 }, 12.5, 13.5),
             (Bound::WithinRatio { value: 200.0, tolerance: 0.25 }, 150.0, 250.0),
@@ -286,14 +286,14 @@ mod tests {
             (Bound::Between(5.0, 8.0), 5.0, 8.0),
         ] {
             assert!(bound.holds((low, high)), "{bound}");
-            assert!(!bound.holds((low - hair, high)), "{bound}");
-            assert!(!bound.holds((low, high + hair)), "{bound}");
+            assert!(!bound.holds((low - epsilon, high)), "{bound}");
+            assert!(!bound.holds((low, high + epsilon)), "{bound}");
         }
         for (bound, holds, fails) in [
-            (Bound::AtMost(1.0), (-9.0, 1.0), (-9.0, 1.0 + hair)),
-            (Bound::AtLeast(1.0), (1.0, 9.0), (1.0 - hair, 9.0)),
-            (Bound::Above(1.0), (1.0 + hair, 9.0), (1.0, 9.0)),
-            (Bound::Below(1.0), (-9.0, 1.0 - hair), (-9.0, 1.0)),
+            (Bound::AtMost(1.0), (-9.0, 1.0), (-9.0, 1.0 + epsilon)),
+            (Bound::AtLeast(1.0), (1.0, 9.0), (1.0 - epsilon, 9.0)),
+            (Bound::Above(1.0), (1.0 + epsilon, 9.0), (1.0, 9.0)),
+            (Bound::Below(1.0), (-9.0, 1.0 - epsilon), (-9.0, 1.0)),
         ] {
             assert!(bound.holds(holds), "{bound}");
             assert!(!bound.holds(fails), "{bound}");
@@ -314,20 +314,20 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_key() {
         for (text, part) in [
             ("cells = [\"a\"]\nop = \"within\"", "op = \"within\" needs tolerance"),
             ("cells = [\"a\"]\nop = \"at_most\"\ntolerance = 1", "tolerance has no effect with op = \"at_most\""),
             ("cells = [\"a\"]\nop = \"between\"\nlow = 1", "op = \"between\" needs high"),
             ("cells = [\"a\"]\nop = \"below\"\nlow = 1", "low has no effect with op = \"below\""),
-            ("cells = [\"a\", \"b\"]\nop = \"below\"", "reduce = \"value\" needs one cell, and this check names 2"),
+            ("cells = [\"a\", \"b\"]\nop = \"below\"", "reduce = \"value\" needs one cell, but this check has 2"),
             (
                 "cells = [\"a\"]\nop = \"below\"\nreduce = \"tau\"",
-                "reduce = \"tau\" needs two cells or more, and this check names 1",
+                "reduce = \"tau\" needs two cells or more, but this check has 1",
             ),
             (
                 "cells = [\"a\"]\nop = \"below\"\nreduce = { share = { of = \"above\" } }",
-                "reduce = \"share\" needs an even number of cells, and this check names 1",
+                "reduce = \"share\" needs an even number of cells, but this check has 1",
             ),
             ("cells = [\"a\"]\nop = \"below\"\ntolerence = 1", "unknown field `tolerence`"),
         ] {
@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Such checks were accepted, and the claim was not reproduced whatever a run gave.
+    /// Such checks were once accepted, and their claims could never be reproduced.
     #[test]
     fn a_check_that_cannot_hold_is_an_error() {
         let check = |text: &str| written(&format!("metric = \"m\"\n{text}"));
@@ -355,9 +355,9 @@ mod tests {
         for (text, part) in [
             (
                 "reduce = \"tau\"\nop = \"above\"\nvalue = 1",
-                "\"tau\" gives a number from -1 to 1, and this check asks for above 1",
+                "\"tau\" gives a number from -1 to 1, but this check requires above 1",
             ),
-            ("reduce = \"peak\"\nop = \"at_least\"\nvalue = 3", "from 1 to 2, and this check asks for at least 3"),
+            ("reduce = \"peak\"\nop = \"at_least\"\nvalue = 3", "from 1 to 2, but this check requires at least 3"),
             ("reduce = { share = { of = \"above\" } }\nop = \"within\"\nvalue = 50\ntolerance = 5", "from 0 to 1"),
             ("reduce = \"spread_ratio\"\nop = \"below\"\nvalue = 0", "from 0 to inf"),
         ] {

@@ -1,23 +1,23 @@
-//! One claim of a paper, as `[[claim]]` writes it and as it is judged.
+//! Claims of a paper, as written in `[[claim]]` and as judged.
 
 use crate::check::{Bound, Check, CheckError, Written as WrittenCheck};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What the paper gives for replicating a claim.
+/// Whether a paper states enough to replicate a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// It follows from what the paper says.
+    /// The claim follows from what the paper states.
     Derivable,
-    /// It needs a parameter that the paper does not say.
+    /// The claim depends on a parameter that the paper does not state.
     NeedsAssumption,
-    /// It contradicts physics, or the paper itself.
+    /// The claim contradicts physics or the paper itself.
     Contradictory,
 }
 
 impl Class {
-    /// What it is called.
+    /// Returns the name, as in `claims.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,71 +28,71 @@ impl Class {
     }
 }
 
-/// What sort of claim it is.
+/// Kind of claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A measured number.
     Number,
-    /// One thing is larger than another.
+    /// One quantity is larger than another.
     Ordering,
-    /// Something grows or falls with something else.
+    /// One quantity grows or falls with another.
     Trend,
     /// The form of a curve.
     Shape,
     /// A rule or a formula.
     Definition,
-    /// A setting that the runs are given: it is read back, and is no result.
+    /// A setting of the runs: it is read back and is not a result.
     Input,
 }
 
-/// A claim, checked and ready to be judged.
+/// A validated claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Its name, the same for ever.
+    /// Stable ID.
     pub id: String,
-    /// What the paper gives for replicating it.
+    /// Whether the paper states enough to replicate the claim.
     pub class: Class,
-    /// What sort it is.
+    /// Kind of the claim.
     pub kind: Kind,
-    /// Where the paper says it.
+    /// Place in the paper.
     pub place: String,
-    /// What it says.
+    /// Statement of the paper.
     pub statement: String,
-    /// Its number, if it has one.
+    /// The paper's number, if stated.
     pub paper: Option<f64>,
-    /// The cell in which tables show its number, if that is not the one in which it is judged.
+    /// Cell in which tables show the paper's number, if it differs from the judged cell.
     pub cell: Option<String>,
-    /// What must hold for it to be reproduced: all of it.
+    /// Checks that must all hold for the claim to be reproduced.
     pub checks: Vec<Check>,
-    /// What must hold for its trend to be reproduced.
+    /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// What shows that it cannot hold as it stands.
+    /// Contradiction because of which the claim cannot hold.
     pub explain: Option<Explain>,
-    /// Results under other assumptions, which do not count.
+    /// Results under other assumptions, which do not affect the verdict.
     pub beside: Option<Explain>,
-    /// The reading under which `checks` judge it; none if nothing is judged, or the paper names no reading.
+    /// Reading under which `checks` judge the claim; none if nothing is measured or the paper has no readings.
     pub reading: Option<String>,
-    /// What it is judged by under each other reading that changes it.
+    /// Checks under each other reading that changes the claim.
     pub readings: Vec<ReadAs>,
-    /// The tests of a definition or of an input, as `path::function`.
+    /// Tests of a definition or of an input, as `path::function`.
     pub tests: Vec<String>,
-    /// Whether a parameter was chosen by the paper's results and the claim does not hold without that choice.
+    /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
-    /// Why it cannot be measured, if so.
+    /// Reason why the claim cannot be measured, if so.
     pub unmeasurable: Option<String>,
-    /// What a reader of its verdict should know.
+    /// Remark that is appended to the reason of the verdict.
     pub note: String,
 }
 
 impl Claim {
-    /// Returns every check of the first reading, including those of explanations and of results that do not count.
+    /// Returns every check of the first reading, including those of the explanation and of `beside`.
     pub(crate) fn all_checks(&self) -> impl Iterator<Item = &Check> {
         let explained = self.explain.iter().chain(&self.beside).flat_map(|explain| &explain.checks);
         self.checks.iter().chain(&self.trend).chain(explained)
     }
 
-    /// Returns the cells that its verdicts need, under every reading.
+    /// Returns the cells that the verdicts under all readings need.
     pub(crate) fn cells(&self) -> BTreeSet<String> {
         let readings = self.readings.iter().flat_map(|under| {
             let beside = under.beside.iter().flat_map(|beside| &beside.checks);
@@ -101,30 +101,30 @@ impl Claim {
         self.all_checks().chain(readings).flat_map(|check| check.cells.iter().cloned()).collect()
     }
 
-    /// Whether what it is checked by is of the kind of the paper's number: of "4 Mb/s" a check may be that 85 % are filled.
+    /// Whether the first check is comparable with the paper's number: the check of "4 Mb/s" may be a utilization of at least 85 %.
     pub(crate) fn compares(&self) -> bool {
-        let (Some(said), Some(check)) = (self.paper, self.checks.first()) else { return true };
+        let (Some(number), Some(check)) = (self.paper, self.checks.first()) else { return true };
         match check.bound {
             _ if self.cell.is_some() => true,
-            Bound::AtMost(most) | Bound::Below(most) => said <= most,
-            Bound::AtLeast(least) | Bound::Above(least) => said == least,
+            Bound::AtMost(most) | Bound::Below(most) => number <= most,
+            Bound::AtLeast(least) | Bound::Above(least) => number == least,
             _ => true,
         }
     }
 }
 
-/// A claim under another reading than the first.
+/// Checks of a claim under a reading other than the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadAs {
-    /// The reading's name.
+    /// Name of the reading.
     pub reading: String,
-    /// What must hold for the claim to be reproduced.
+    /// Checks that must all hold for the claim to be reproduced.
     pub checks: Vec<Check>,
-    /// What must hold for its trend to be reproduced.
+    /// Checks that must all hold for the trend to be reproduced.
     pub trend: Vec<Check>,
-    /// What shows that the claim cannot hold as written.
+    /// Contradiction because of which the claim cannot hold.
     pub explain: Option<Explain>,
-    /// Results under other assumptions that the reading changes. They do not count.
+    /// Results under other assumptions that the reading changes. They do not affect the verdict.
     pub beside: Option<Explain>,
 }
 
@@ -136,16 +136,16 @@ impl ReadAs {
     }
 }
 
-/// A sentence and the numbers that show it: why a claim cannot hold, or a result under other assumptions.
+/// A statement and the checks that support it: a contradiction, or a result under other assumptions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explain {
-    /// The contradiction, or the other assumptions, in words.
+    /// The contradiction, or the other assumptions.
     pub text: String,
-    /// Numbers of the runs. Of a contradiction the first is the nearest feasible value.
+    /// Supporting checks. The first check of a contradiction gives the nearest feasible value.
     pub checks: Vec<Check>,
 }
 
-/// A claim as `claims.toml` writes it.
+/// A claim as written in `claims.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
@@ -180,28 +180,28 @@ struct WrittenExplain {
     check: Vec<WrittenCheck>,
 }
 
-/// Reason why a claim cannot be judged.
+/// Error in a claim.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum ClaimError {
     #[error(transparent)]
     Check(#[from] CheckError),
-    #[error("note is missing: it describes why the claim cannot be measured")]
+    #[error("measurable = false needs a note with the reason")]
     NoReason,
-    #[error("a definition names its tests, or its note says what is missing")]
+    #[error("a definition needs test, or a note that describes what is missing")]
     NoTests,
-    #[error("only a definition or an input is tested; other claims are measured")]
+    #[error("test is allowed only with kind = \"definition\" or \"input\"")]
     Tested,
-    #[error("a claim that is tested is not measured: leave test or the checks out")]
+    #[error("test cannot be combined with check, trend or explain")]
     TestedAndMeasured,
-    #[error("an explanation shows its contradiction by a check")]
+    #[error("explain needs at least one check")]
     ExplanationWithoutCheck,
-    #[error("only a contradictory claim can be explained")]
+    #[error("explain needs class = \"contradictory\"")]
     NotContradictory,
-    #[error("a claim that is checked is not explained: write check or explain")]
+    #[error("explain cannot be combined with check or trend")]
     CheckedAndExplained,
-    #[error("nothing decides this claim: write check or explain, or measurable = false")]
+    #[error("the claim has no check: expected check, explain, or measurable = false")]
     Undecidable,
 }
 
@@ -210,12 +210,12 @@ fn yes() -> bool {
 }
 
 impl Written {
-    /// Returns the claim with its checks expanded by `expand`, which is given the paper's number.
+    /// Returns the claim with its checks expanded by `expand`, which also gets the paper's number.
     pub(crate) fn claim(
         self,
         expand: impl Fn(&[WrittenCheck], Option<f64>) -> Result<Vec<Check>, CheckError>,
     ) -> Result<Claim, ClaimError> {
-        let shown = |written: &Option<WrittenExplain>| match written {
+        let expanded = |written: &Option<WrittenExplain>| match written {
             Some(written) => {
                 expand(&written.check, self.paper).map(|checks| Some(Explain { text: written.text.clone(), checks }))
             }
@@ -224,8 +224,8 @@ impl Written {
         let claim = Claim {
             checks: expand(&self.check, self.paper)?,
             trend: expand(&self.trend, self.paper)?,
-            explain: shown(&self.explain)?,
-            beside: shown(&self.beside)?,
+            explain: expanded(&self.explain)?,
+            beside: expanded(&self.beside)?,
             unmeasurable: (!self.measurable).then(|| self.note.clone()),
             id: self.id,
             class: self.class,
@@ -240,14 +240,14 @@ impl Written {
             fitted: self.fitted,
             note: self.note,
         };
-        claim.check_itself()?;
+        claim.check_keys()?;
         Ok(claim)
     }
 }
 
 impl Claim {
-    /// Checks that the keys of the claim fit one another.
-    fn check_itself(&self) -> Result<(), ClaimError> {
+    /// Checks that the keys of the claim are consistent.
+    fn check_keys(&self) -> Result<(), ClaimError> {
         let is_definition = self.kind == Kind::Definition;
         let is_measured = !is_definition && self.tests.is_empty();
         let explained = self.explain.as_ref().is_some_and(|explain| !explain.checks.is_empty());

@@ -1,10 +1,10 @@
-//! `claims.toml`: what a paper says, what it leaves open, and what is run to find out.
+//! `claims.toml`: the claims of a paper, the parameters that it does not state, and the cells that test the claims.
 
 use crate::cell::{Cell, Grid, Profile, Seeds};
 use crate::check::{Check, CheckError, Written as WrittenCheck};
 use crate::claim::{Claim, ClaimError, Kind, Written as WrittenClaim};
 use crate::layout::{Figure, Table, Timeline};
-use crate::metric::{Asked, Metric, Metrics, Outcome};
+use crate::metric::{ExpressionMetric, Metric, Metrics, Outcome};
 use crate::pattern::{Bindings, PatternError, expand};
 use crate::reading::{self, Reading, ReadingError};
 use crate::timeline::{Traces, key};
@@ -12,45 +12,45 @@ use headway_scenario::{ScenarioError, table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A parameter that the paper does not say.
+/// A parameter that the paper does not state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inferred {
-    /// What it is.
+    /// Parameter.
     pub parameter: String,
-    /// What was chosen.
+    /// Chosen value.
     pub value: String,
-    /// From what.
+    /// Reason for the choice.
     pub why: String,
 }
 
-/// How near two simulators must come to agree in a metric.
+/// `[[agreement]]`: the largest difference from ns-2 in a metric that counts as agreement.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Agreement {
     pub(crate) metric: String,
-    /// Of ns-2's mean, as a part of it.
+    /// Fraction of ns-2's mean, 0 or more.
     pub(crate) margin: f64,
 }
 
-/// All that `claims.toml` says, its patterns expanded and its references checked.
+/// The contents of `claims.toml`, with patterns expanded and references checked.
 #[derive(Clone, Debug)]
 pub struct Claims {
-    /// The paper's title.
+    /// Title of the paper.
     pub title: String,
     /// Authors, place and year.
     pub source: String,
-    /// What it is about, in a sentence.
+    /// Subject of the paper, one sentence.
     pub about: String,
-    /// What it leaves open.
+    /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// The ways in which it can be read. Claims are judged under the first one unless a verdict names another.
+    /// Readings of the paper. Claims are judged under the first one unless a verdict names another.
     pub readings: Vec<Reading>,
-    /// What is run, in the order of the file.
+    /// Cells to run, in the order of the file.
     pub cells: Vec<Cell>,
-    /// Its claims, in the order of the file.
+    /// Claims, in the order of the file.
     pub claims: Vec<Claim>,
-    /// What its runs are asked for.
+    /// Metrics of the runs.
     pub metrics: Metrics,
     pub(crate) seeds: Seeds,
     pub(crate) tables: Vec<Table>,
@@ -71,7 +71,7 @@ struct Written {
     #[serde(default)]
     reading: Vec<Reading>,
     #[serde(default)]
-    metric: Vec<Asked>,
+    metric: Vec<ExpressionMetric>,
     cell: Vec<Grid>,
     #[serde(default)]
     table: Vec<Table>,
@@ -84,18 +84,18 @@ struct Written {
     claim: Vec<WrittenClaim>,
 }
 
-/// What is wrong with a `claims.toml`.
+/// Error in a `claims.toml`.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ClaimsError {
-    /// It is no TOML, or a key is wrong. The problems have the name of the file, `claims.toml`, and the line.
+    /// Invalid TOML or an invalid key. The message has the file name, `claims.toml`, and the line.
     #[error(transparent)]
     Text(#[from] ScenarioError),
     #[error("seeds: {0} is 0: expected 1 or more")]
     Seeds(&'static str),
     #[error("[[cell]] {0}")]
     Pattern(#[from] PatternError),
-    #[error("there are two {what} called \"{name}\"")]
+    #[error("duplicate {what} \"{name}\"")]
     Twice { what: &'static str, name: String },
     #[error("claim \"{id}\": {why}")]
     Claim { id: String, why: ClaimError },
@@ -106,11 +106,10 @@ pub enum ClaimsError {
 }
 
 impl Claims {
-    /// Reads the text of a `claims.toml` whose paper has these metrics, beside those that it asks for itself.
+    /// Parses a `claims.toml`. `built_in` are the paper's metrics in addition to those that the file defines.
     ///
     /// # Errors
-    /// The first thing that is wrong: types, unknown keys, names that stand for nothing or for two things, a claim of
-    /// which nothing can be said.
+    /// The first error: a type, an unknown key, an unknown or duplicate name, or a claim that cannot be judged.
     pub fn parse(text: &str, built_in: &'static [Metric]) -> Result<Self, ClaimsError> {
         let written: Written = table("claims.toml", text)?;
         if let Some(profile) = written.seeds.empty_profile() {
@@ -124,12 +123,12 @@ impl Claims {
         let mut names = Names { cells: BTreeSet::new(), metrics: BTreeSet::new() };
         for metric in metrics.iter() {
             if !names.metrics.insert(metric.name.to_owned()) {
-                return Err(ClaimsError::Twice { what: "metrics", name: metric.name.to_owned() });
+                return Err(ClaimsError::Twice { what: "metric", name: metric.name.to_owned() });
             }
         }
         for cell in &cells {
             if !names.cells.insert(cell.name.clone()) {
-                return Err(ClaimsError::Twice { what: "cells", name: cell.name.clone() });
+                return Err(ClaimsError::Twice { what: "cell", name: cell.name.clone() });
             }
         }
         let mut ids = BTreeSet::new();
@@ -137,7 +136,7 @@ impl Claims {
         for claim in written.claim {
             let id = claim.id.clone();
             if !ids.insert(id.clone()) {
-                return Err(ClaimsError::Twice { what: "claims", name: id });
+                return Err(ClaimsError::Twice { what: "claim", name: id });
             }
             let claim = claim.claim(|checks, paper| names.checks(checks, paper)).and_then(|claim| {
                 claim.cell.iter().try_for_each(|cell| names.cells(cell, &Bindings::new()).map(drop))?;
@@ -146,7 +145,7 @@ impl Claims {
             claims.push(claim.map_err(|why| ClaimsError::Claim { id, why })?);
         }
         let readings = reading::all(&written.reading)?;
-        read(&mut claims, &readings, &names)?;
+        apply_readings(&mut claims, &readings, &names)?;
         for (what, name, found) in (written.table.iter())
             .map(|table| ("table", &table.title, names.table(table)))
             .chain(written.figure.iter().map(|figure| ("figure", &figure.name, names.figure(figure))))
@@ -172,25 +171,25 @@ impl Claims {
         })
     }
 
-    /// The seeds with which `profile` runs `cell`.
+    /// Returns the seeds with which `profile` runs `cell`.
     #[must_use]
     pub fn seeds(&self, cell: &Cell, profile: Profile) -> std::ops::RangeInclusive<u64> {
         1..=if cell.deterministic { 1 } else { self.seeds.of(profile) }
     }
 
-    /// Readings that combine others, by name.
+    /// Returns the names of the combined readings, each with the readings that it combines.
     #[must_use]
     pub fn combined(&self) -> BTreeMap<String, Vec<String>> {
         let several = self.readings.iter().filter(|reading| !reading.combines.is_empty());
         several.map(|reading| (reading.name.clone(), reading.combines.clone())).collect()
     }
 
-    /// The paper's own numbers, by cell and metric.
+    /// Returns the paper's numbers, by cell and metric.
     pub(crate) fn paper_values(&self) -> BTreeMap<(&str, &str), f64> {
         self.paper_values_of(|_| true)
     }
 
-    /// Those of some claims.
+    /// Returns the paper's numbers of the claims that `is_wanted` selects, by cell and metric.
     pub(crate) fn paper_values_of(&self, is_wanted: impl Fn(&Claim) -> bool) -> BTreeMap<(&str, &str), f64> {
         let mut values = BTreeMap::new();
         for claim in self.claims.iter().filter(|claim| is_wanted(claim)) {
@@ -205,11 +204,11 @@ impl Claims {
     }
 }
 
-/// Writes into each measured claim under which readings it is judged, and by what.
-fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(), ClaimsError> {
+/// Sets the readings of each measured claim, with the checks under each.
+fn apply_readings(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(), ClaimsError> {
     let Some((first, others)) = readings.split_first() else { return Ok(()) };
     for claim in claims {
-        // A setting that is read back is no result under any reading.
+        // An input is not a result under any reading.
         if claim.kind == Kind::Input || claim.checks.is_empty() && claim.explain.is_none() {
             continue;
         }
@@ -218,7 +217,7 @@ fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(),
             claim.readings.extend(reading.of(claim));
         }
         for under in &mut claim.readings {
-            // Other assumptions are run under a reading only if the paper declares their cells for it.
+            // Results under other assumptions are optional: those without cells for this reading are omitted.
             if let Some(beside) = &mut under.beside {
                 beside.checks.retain(|check| names.check(check).is_ok());
             }
@@ -237,7 +236,7 @@ fn read(claims: &mut [Claim], readings: &[Reading], names: &Names) -> Result<(),
     Ok(())
 }
 
-/// What can be referred to.
+/// Names that checks, tables and figures can refer to.
 struct Names {
     cells: BTreeSet<String>,
     metrics: BTreeSet<String>,
@@ -266,7 +265,7 @@ impl Names {
         check.cells.iter().try_for_each(|cell| self.cell(cell))
     }
 
-    /// The cells that a pattern names, each of which there is.
+    /// Returns the cells of a pattern, all of which exist.
     fn cells(&self, pattern: &str, known: &Bindings) -> Result<Vec<String>, CheckError> {
         let names = expand(pattern, known)?.into_iter().map(|one| one.name);
         names.map(|name| self.cell(&name).map(|()| name)).collect()
@@ -313,7 +312,7 @@ impl Names {
     }
 }
 
-/// Takes from a run of `cell` the samples that the timelines of the paper show.
+/// Returns the samples of a run of `cell` that the paper's timelines show.
 #[must_use]
 pub fn trace(claims: &Claims, cell: &str, outcome: &Outcome<'_>) -> Traces {
     let lines = claims.timelines.iter().flat_map(|timeline| &timeline.lines).filter(|line| line.cell == cell);
@@ -360,9 +359,9 @@ mod tests {
         )
     }
 
-    /// The checks of another reading have the cells of that reading, and the tolerances of the first.
+    /// The checks under another reading have the cells of that reading and the tolerances of the first.
     #[test]
-    fn a_claim_is_read_in_several_ways() {
+    fn a_reading_replaces_cells_and_keeps_tolerances() {
         let number = claim("derivable", "number", GOOD);
         let untouched = parse(&(number.clone() + &readings("cells = { x = \"b\" }"))).unwrap();
         assert!(untouched.claims[0].readings.is_empty());
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_numbers_stand_where_they_are_judged_or_shown() {
+    fn the_papers_numbers_are_in_the_judged_cell_or_in_cell() {
         let number = "paper = 3\ncheck = [{ metric = \"m\", cells = [\"a.1\"], op = \"within\", tolerance = 1 }]";
         let shown = |rest: &str| {
             let claims = parse(&claim("derivable", "number", &format!("{number}{rest}"))).unwrap();
@@ -403,7 +402,7 @@ mod tests {
         assert_eq!(shown("\ncell = \"b.2\""), [("b.2".to_owned(), 3.0)]);
     }
 
-    /// Such a paper ran nothing, and its claims were "not run".
+    /// Such a paper once ran nothing, and its claims were "not run".
     #[test]
     fn a_profile_without_a_seed_is_an_error() {
         for (from, to) in [("default = 10", "default = 0"), ("full = 30", "full = 0")] {
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_place() {
         let explained = format!("explain = {{ text = \"t\", {GOOD} }}");
         let twice = claim("derivable", "number", GOOD).repeat(2);
         let table = |rest: &str| {
@@ -424,33 +423,36 @@ mod tests {
             )
         };
         for (rest, part) in [
-            (twice, "there are two claims called \"c\""),
+            (twice, "duplicate claim \"c\""),
             (
                 claim("derivable", "number", GOOD) + "[[cell]]\nname = \"a.1\"\nscenario = \"x\"\n",
-                "there are two cells called \"a.1\"",
+                "duplicate cell \"a.1\"",
             ),
             (claim("derivable", "number", &GOOD.replace("a.1", "c.1")), "claim \"c\": there is no cell \"c.1\""),
-            (claim("derivable", "number", &GOOD.replace("a.1", "a.{n}")), "{n} stands for nothing here"),
+            (claim("derivable", "number", &GOOD.replace("a.1", "a.{n}")), "{n} is unknown"),
             (claim("derivable", "number", &GOOD.replace("\"m\"", "\"k\"")), "there is no metric \"k\""),
             (claim("derivable", "number", &format!("{GOOD}\ncell = \"z\"")), "there is no cell \"z\""),
-            (claim("derivable", "number", ""), "nothing decides this claim"),
-            (claim("derivable", "number", "measurable = false"), "note is missing"),
-            (claim("derivable", "number", "test = [\"x::y\"]"), "only a definition or an input is tested"),
-            (claim("derivable", "definition", ""), "a definition names its tests"),
+            (claim("derivable", "number", ""), "the claim has no check"),
+            (claim("derivable", "number", "measurable = false"), "needs a note"),
+            (claim("derivable", "number", "test = [\"x::y\"]"), "test is allowed only with"),
+            (claim("derivable", "definition", ""), "a definition needs test"),
             (
                 claim("derivable", "definition", &format!("test = [\"x::y\"]\n{GOOD}")),
-                "a claim that is tested is not measured",
+                "test cannot be combined with check",
+            ),
+            (claim("derivable", "input", &format!("test = [\"x::y\"]\n{GOOD}")), "test cannot be combined with check"),
+            (claim("derivable", "input", ""), "the claim has no check"),
+            (claim("derivable", "number", &explained), "explain needs class"),
+            (claim("derivable", "input", &explained), "explain needs class"),
+            (claim("needs-assumption", "number", &explained), "explain needs class"),
+            (
+                claim("contradictory", "number", &format!("{GOOD}\n{explained}")),
+                "explain cannot be combined with check",
             ),
             (
-                claim("derivable", "input", &format!("test = [\"x::y\"]\n{GOOD}")),
-                "a claim that is tested is not measured",
+                claim("contradictory", "number", "explain = { text = \"t\", check = [] }"),
+                "explain needs at least one check",
             ),
-            (claim("derivable", "input", ""), "nothing decides this claim"),
-            (claim("derivable", "number", &explained), "only a contradictory claim can be explained"),
-            (claim("derivable", "input", &explained), "only a contradictory claim can be explained"),
-            (claim("needs-assumption", "number", &explained), "only a contradictory claim can be explained"),
-            (claim("contradictory", "number", &format!("{GOOD}\n{explained}")), "is not explained:"),
-            (claim("contradictory", "number", "explain = { text = \"t\", check = [] }"), "shows its contradiction"),
             (claim("easy", "number", GOOD), "unknown value \"easy\""),
             (claim("derivable", "number", &format!("{GOOD}\nlevel = 1")), "unknown key \"level\""),
             (claim("derivable", "number", GOOD) + &table(""), "table \"T\": there is no cell \"a.3\""),
@@ -459,14 +461,17 @@ mod tests {
                     "{}[[reading]]\nname = \"r\"\ntext = \"t\"\nsupport = \"s\"\ncells = {{ a = \"b\" }}",
                     claim("derivable", "number", GOOD)
                 ),
-                "reading \"r\": the first reading is that of the checks",
+                "reading \"r\": the first reading cannot have",
             ),
             (
                 claim("derivable", "number", GOOD) + &readings("cells = { a = \"c\" }"),
                 "reading \"two\": claim c: there is no cell \"c.1\"",
             ),
             (claim("derivable", "number", GOOD) + &readings("metrics = { m = \"k\" }"), "there is no metric \"k\""),
-            (claim("derivable", "number", GOOD) + &readings(""), "it replaces nothing: write cells or metrics"),
+            (
+                claim("derivable", "number", GOOD) + &readings(""),
+                "it replaces nothing: expected cells, metrics or combines",
+            ),
             (
                 claim("derivable", "number", GOOD) + "[[agreement]]\nmetric = \"k\"\nmargin = 1\n",
                 "agreement \"k\": there is no metric",

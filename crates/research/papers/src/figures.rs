@@ -1,4 +1,4 @@
-//! The paper's figures again: the paper's lines, ns-2's and Headway's over one another.
+//! Charts with the lines of the paper, ns-2 and Headway.
 
 use crate::claim::Claim;
 use crate::claims::Claims;
@@ -11,16 +11,16 @@ use headway_record::metric;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis, whole_intervals};
 use std::collections::BTreeSet;
 
-/// A chart, and where the numbers of each of its lines are from.
+/// A chart with the source of each line.
 pub(crate) struct Picture<'a> {
     pub(crate) chart: Chart,
-    /// One for each line of the chart.
+    /// Source of each line of the chart.
     pub(crate) sources: Vec<Source<'a>>,
 }
 
-/// Where the numbers of a line are from.
+/// Source of the numbers of a line.
 pub(crate) enum Source<'a> {
-    /// A metric of a cell for each point.
+    /// A metric, and the cell of each point.
     Cells { metric: &'a str, cells: Vec<String> },
     /// A curve of a cell.
     Curve(&'a Sampled),
@@ -36,10 +36,10 @@ impl Source<'_> {
     }
 }
 
-/// Returns each figure that shows one of these cells.
+/// Returns the charts that show at least one of these cells.
 ///
 /// # Errors
-/// If a pattern is wrong, which reading the claims has excluded.
+/// If a pattern is invalid, which parsing of the claims excludes.
 pub fn charts(
     claims: &Claims,
     ns2: &Reference,
@@ -51,7 +51,7 @@ pub fn charts(
     Ok(pictures.filter(|picture| picture.sources.iter().any(shows)).map(|picture| picture.chart).collect())
 }
 
-/// The same, with where its numbers are from.
+/// Returns all charts with the sources of their lines.
 pub(crate) fn pictures<'a>(
     claims: &'a Claims,
     ns2: &Reference,
@@ -109,7 +109,7 @@ pub(crate) fn pictures<'a>(
     Ok(pictures)
 }
 
-/// The first run, and the mean of all with its 95 % interval, over time.
+/// Returns the chart of a timeline: the first run, and the mean of all runs with its 95 % interval.
 fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     let curve = |line: &Sampled| results.curves.get(&line.cell)?.get(&key(&line.entity, &line.metric));
     let mut lines: Vec<ChartLine> = Vec::new();

@@ -1,39 +1,39 @@
-//! From a claim and the runs to a verdict.
+//! Decides the verdict on a claim from the runs.
 
 use crate::check::Check;
 use crate::claim::{Claim, Kind};
 use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
-use crate::verdict::{Finding, Judgement, UnderReading, Verdict};
+use crate::verdict::{CheckResult, Judgement, UnderReading, Verdict};
 use headway_record::FEWEST_RUNS;
 use std::collections::BTreeMap;
 
-/// What a judge knows.
+/// The numbers that verdicts are based on.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What the runs gave.
+    /// Metrics of the runs.
     pub measured: &'a Measured,
-    /// What ns-2 gave.
+    /// Means of ns-2.
     pub ns2: &'a Reference,
-    /// What the paper gives, by cell and metric.
+    /// The paper's numbers, by cell and metric.
     pub paper: &'a BTreeMap<(&'a str, &'a str), f64>,
 }
 
 impl Evidence<'_> {
-    fn find(&self, check: &Check) -> Finding {
+    fn find(&self, check: &Check) -> CheckResult {
         let reduced = |value: &dyn Fn(&String) -> Option<f64>| {
             check.reduce.of(&check.cells.iter().map(value).collect::<Option<Vec<f64>>>()?)
         };
         let estimate = self.measured.of(check);
         let number = estimate.map(Number::from);
-        // A single run of a cell in which nothing is drawn speaks for all.
+        // A single run represents all seeds of a deterministic cell.
         let range = estimate.and_then(|estimate| match estimate.runs {
             1 if self.measured.is_exact(check) => Some((estimate.mean, estimate.mean)),
             runs if runs >= FEWEST_RUNS => estimate.range(),
             _ => None,
         });
-        Finding {
+        CheckResult {
             what: check.to_string(),
             bound: check.bound.to_string(),
             paper_value: reduced(&|cell| self.paper.get(&(cell.as_str(), check.metric.as_str())).copied()),
@@ -45,15 +45,15 @@ impl Evidence<'_> {
         }
     }
 
-    /// What the evidence says of a claim of the paper with this name.
+    /// Judges a claim of the paper with this ID.
     #[must_use]
     pub fn judge(&self, paper: &str, claim: &Claim) -> Judgement {
-        let find = |checks: &[Check]| -> Vec<Finding> { checks.iter().map(|check| self.find(check)).collect() };
+        let find = |checks: &[Check]| -> Vec<CheckResult> { checks.iter().map(|check| self.find(check)).collect() };
         let explain = claim.explain.as_ref().map(|explain| (explain.text.as_str(), find(&explain.checks)));
         let (verdict, mut reason, checks) = decide(claim, find(&claim.checks), find(&claim.trend), explain);
         if let Some(beside) = &claim.beside {
             let end = if reason.ends_with('.') { "" } else { "." };
-            reason = format!("{reason}{end} {}: {}.", beside.text, told(&find(&beside.checks)));
+            reason = format!("{reason}{end} {}: {}.", beside.text, joined(&find(&beside.checks)));
         }
         let readings = claim.readings.iter().map(|under| {
             let (verdict, reason, checks) = match &under.explain {
@@ -61,13 +61,13 @@ impl Evidence<'_> {
                 None => decide_by_checks(claim.kind, find(&under.checks), find(&under.trend)),
             };
             let beside = under.beside.as_ref();
-            let beside = beside.map(|beside| format!("{}: {}.", beside.text, told(&find(&beside.checks))));
+            let beside = beside.map(|beside| format!("{}: {}.", beside.text, joined(&find(&beside.checks))));
             let shown = shown(&checks);
             UnderReading {
                 reading: under.reading.clone(),
                 verdict,
-                value: shown.and_then(|finding| finding.value),
-                ci95: shown.and_then(|finding| finding.ci95),
+                value: shown.and_then(|result| result.value),
+                ci95: shown.and_then(|result| result.ci95),
                 reason,
                 beside: beside.unwrap_or_default(),
                 checks,
@@ -83,11 +83,11 @@ impl Evidence<'_> {
             place: claim.place.clone(),
             statement: claim.statement.clone(),
             verdict,
-            paper_value: claim.paper.or(shown.and_then(|finding| finding.paper_value)),
-            ns2_value: shown.and_then(|finding| finding.ns2_value),
-            value: shown.and_then(|finding| finding.value),
-            ci95: shown.and_then(|finding| finding.ci95),
-            runs: shown.map_or(0, |finding| finding.runs),
+            paper_value: claim.paper.or(shown.and_then(|result| result.paper_value)),
+            ns2_value: shown.and_then(|result| result.ns2_value),
+            value: shown.and_then(|result| result.value),
+            ci95: shown.and_then(|result| result.ci95),
+            runs: shown.map_or(0, |result| result.runs),
             fitted: claim.fitted,
             reason,
             reading: claim.reading.clone().unwrap_or_default(),
@@ -97,22 +97,22 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns the first finding that does not hold, or the first one.
-fn shown(checks: &[Finding]) -> Option<&Finding> {
-    checks.iter().find(|finding| finding.holds != Some(true)).or(checks.first())
+/// Returns the first result that does not hold, else the first one.
+fn shown(checks: &[CheckResult]) -> Option<&CheckResult> {
+    checks.iter().find(|result| result.holds != Some(true)).or(checks.first())
 }
 
-fn all_hold(findings: &[Finding]) -> bool {
-    !findings.is_empty() && findings.iter().all(|finding| finding.holds == Some(true))
+fn all_hold(results: &[CheckResult]) -> bool {
+    !results.is_empty() && results.iter().all(|result| result.holds == Some(true))
 }
 
-/// The verdict, why, and the findings that decided it.
+/// Returns the verdict, its reason and the check results that decide it.
 fn decide(
     claim: &Claim,
-    checks: Vec<Finding>,
-    trend: Vec<Finding>,
-    explain: Option<(&str, Vec<Finding>)>,
-) -> (Verdict, String, Vec<Finding>) {
+    checks: Vec<CheckResult>,
+    trend: Vec<CheckResult>,
+    explain: Option<(&str, Vec<CheckResult>)>,
+) -> (Verdict, String, Vec<CheckResult>) {
     let noted = |words: String| if claim.note.is_empty() { words } else { format!("{words}. {}", claim.note) };
     if let Some(why) = &claim.unmeasurable {
         return (Verdict::NotMeasurable, why.clone(), Vec::new());
@@ -123,53 +123,57 @@ fn decide(
     if claim.kind == Kind::Definition {
         return (Verdict::NotReproduced, claim.note.clone(), Vec::new());
     }
-    if let Some((text, findings)) = explain {
-        let (verdict, reason, findings) = decide_by_explanation(text, findings);
-        return (verdict, noted(reason), findings);
+    if let Some((text, results)) = explain {
+        let (verdict, reason, results) = decide_by_explanation(text, results);
+        return (verdict, noted(reason), results);
     }
     let (verdict, reason, checks) = decide_by_checks(claim.kind, checks, trend);
     (verdict, noted(reason), checks)
 }
 
-/// Returns the verdict of a claim that is judged by its explanation, the reason without its note, and the findings.
-fn decide_by_explanation(text: &str, findings: Vec<Finding>) -> (Verdict, String, Vec<Finding>) {
-    if all_hold(&findings) {
-        return (Verdict::Explained, format!("{text}: {}", told(&findings)), findings);
+/// Returns the verdict on a claim that is judged by its explanation, the reason without the note, and the check results.
+fn decide_by_explanation(text: &str, results: Vec<CheckResult>) -> (Verdict, String, Vec<CheckResult>) {
+    if all_hold(&results) {
+        return (Verdict::Explained, format!("{text}: {}", joined(&results)), results);
     }
-    (verdict_without(&findings), told_against(&findings), findings)
+    (verdict_without(&results), joined_failures(&results), results)
 }
 
-/// The same of a claim that is judged by checks, without its note.
-fn decide_by_checks(kind: Kind, checks: Vec<Finding>, trend: Vec<Finding>) -> (Verdict, String, Vec<Finding>) {
+/// Returns the verdict on a claim that is judged by checks, the reason without the note, and the check results.
+fn decide_by_checks(
+    kind: Kind,
+    checks: Vec<CheckResult>,
+    trend: Vec<CheckResult>,
+) -> (Verdict, String, Vec<CheckResult>) {
     if all_hold(&checks) {
         let verdict = if kind == Kind::Input { Verdict::Tested } else { Verdict::Reproduced };
-        return (verdict, told(&checks), checks);
+        return (verdict, joined(&checks), checks);
     }
-    // What was not run may yet turn out either way.
-    let known = checks.iter().all(|finding| finding.holds.is_some());
+    // A check that was not run can still hold or fail.
+    let known = checks.iter().all(|result| result.holds.is_some());
     if known && all_hold(&trend) {
-        let words = format!("the trend holds: {}; the number does not: {}", told(&trend), told_against(&checks));
+        let words = format!("the trend holds: {}; the number does not: {}", joined(&trend), joined_failures(&checks));
         return (Verdict::Trend, words, checks);
     }
-    (verdict_without(&checks), told_against(&checks), checks)
+    (verdict_without(&checks), joined_failures(&checks), checks)
 }
 
-/// What remains where not all holds.
-fn verdict_without(findings: &[Finding]) -> Verdict {
-    let is_known = |finding: &Finding| finding.holds.is_some();
-    let fails = |finding: &Finding| finding.holds == Some(false);
-    if findings.iter().any(fails) || findings.iter().all(is_known) { Verdict::NotReproduced } else { Verdict::NotRun }
+/// Returns the verdict if not all checks hold.
+fn verdict_without(results: &[CheckResult]) -> Verdict {
+    let is_known = |result: &CheckResult| result.holds.is_some();
+    let fails = |result: &CheckResult| result.holds == Some(false);
+    if results.iter().any(fails) || results.iter().all(is_known) { Verdict::NotReproduced } else { Verdict::NotRun }
 }
 
-/// What was found, all of it.
-fn told(findings: &[Finding]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+/// Describes all results.
+fn joined(results: &[CheckResult]) -> String {
+    results.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What was found where it does not hold.
-fn told_against(findings: &[Finding]) -> String {
+/// Describes the results that do not hold.
+fn joined_failures(results: &[CheckResult]) -> String {
     let against: Vec<String> =
-        findings.iter().filter(|finding| finding.holds != Some(true)).map(ToString::to_string).collect();
+        results.iter().filter(|result| result.holds != Some(true)).map(ToString::to_string).collect();
     against.join("; ")
 }
 
@@ -207,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Ten runs of cell `a` from 9.5 to 10.5 (interval 9.77 to 10.23), nine of `few`, one of a deterministic `fixed`.
+    /// Ten runs of cell `a` from 9.5 to 10.5 (interval 9.76 to 10.24), nine of `few`, one of the deterministic `fixed`.
     fn judged(claim: &Claim) -> Judgement {
         let mut measured = Measured::default();
         for seed in 1..=10 {
@@ -249,15 +253,18 @@ mod tests {
     }
 
     #[test]
-    fn few_runs_prove_nothing_unless_nothing_is_drawn() {
+    fn only_deterministic_cells_are_judged_by_few_runs() {
         let few = judged(&claim(Class::Derivable, vec![check("few", LOOSE)]));
-        assert_eq!((few.verdict, few.reason.as_str()), (Verdict::NotRun, "m of few has 9 runs, and 10 are the fewest"));
+        assert_eq!(
+            (few.verdict, few.reason.as_str()),
+            (Verdict::NotRun, "m of few has 9 runs; at least 10 are needed")
+        );
         assert_eq!(judged(&claim(Class::Derivable, vec![check("none", LOOSE)])).verdict, Verdict::NotRun);
         assert_eq!(judged(&claim(Class::Derivable, vec![check("fixed", TIGHT)])).verdict, Verdict::Reproduced);
     }
 
     #[test]
-    fn a_trend_is_less_than_a_number() {
+    fn a_trend_counts_only_if_the_number_fails() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
         claim.trend = vec![check("a", Bound::Above(0.0))];
         assert_eq!(judged(&claim).verdict, Verdict::Trend);
@@ -268,15 +275,15 @@ mod tests {
         assert_eq!(judged(&claim).verdict, Verdict::NotReproduced);
     }
 
-    /// What holds beside a number that was never measured is no verdict about it.
+    /// A trend that holds gives no verdict if the number itself was not measured.
     #[test]
-    fn without_the_number_there_is_no_trend() {
+    fn a_trend_needs_a_measured_number() {
         let mut claim = claim(Class::Contradictory, vec![check("none", LOOSE)]);
         claim.trend = vec![check("a", LOOSE)];
         assert_eq!(judged(&claim).verdict, Verdict::NotRun);
     }
 
-    /// Each reading has its own verdict by the same rules; that of the first is the claim's.
+    /// Each reading has a verdict by the same rules; the verdict of the first reading is the claim's.
     #[test]
     fn each_reading_has_a_verdict() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
@@ -299,7 +306,7 @@ mod tests {
         assert!(!judged(&claim).depends_on_reading(), "a reading that was not run does not count");
     }
 
-    /// A setting that comes back as it was set is no result.
+    /// An input that is read back is not a result.
     #[test]
     fn inputs_are_tested_not_reproduced() {
         let mut input = claim(Class::Derivable, vec![check("fixed", TIGHT)]);
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_besides_does_not_count() {
+    fn results_under_other_assumptions_do_not_affect_the_verdict() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
         claim.beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", LOOSE)] });
         let judged = judged(&claim);
@@ -339,7 +346,7 @@ mod tests {
         );
     }
 
-    /// A contradiction has a verdict under each reading that changes its explanation, by the rule of the first reading.
+    /// A contradictory claim has a verdict under each reading that changes its explanation, by the same rule.
     #[test]
     fn a_contradiction_is_explained_under_each_reading() {
         let mut claim = claim(Class::Contradictory, Vec::new());
@@ -359,9 +366,9 @@ mod tests {
         assert_eq!((found[0].value, found[1].checks.len()), (Some(10.0), 1));
     }
 
-    /// A result under other assumptions is printed under a reading that changes it, and does not decide the verdict there.
+    /// A result under other assumptions is printed under a reading that changes it, and does not affect that verdict.
     #[test]
-    fn other_assumptions_do_not_count_under_a_reading() {
+    fn other_assumptions_do_not_affect_the_verdict_under_a_reading() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("fixed", TIGHT)]);
         let beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", TIGHT)] });
         let checks = vec![check("a", LOOSE)];
@@ -373,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_tested_and_the_unmeasurable_say_why() {
+    fn definitions_are_tested_and_unmeasurable_claims_have_a_reason() {
         let mut definition = claim(Class::Derivable, Vec::new());
         definition.kind = Kind::Definition;
         definition.note = "half of it is missing".to_owned();

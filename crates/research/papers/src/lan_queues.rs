@@ -1,14 +1,14 @@
 //! Metrics of "Performance Measurement of TCP and UDP Using Different Queuing Algorithm in High Speed Local Area
 //! Network" (Sarma 2013): a star of clients that send to one server through one router.
 //!
-//! Links and nodes are known by what they lead to: `router->server` is the bottleneck, every other link towards the
-//! router is a client's. Waits are means over the packets that leave a queue: `mean waiting packets x time / packets`.
+//! `router->server` is the bottleneck; every other link to the router is a client's. Waits are means over the packets that leave a
+//! queue: `mean waiting packets x time / packets`.
 
 use crate::metric::{Metric, Outcome, mean};
 use headway_record::{LinkSummary, metric as series};
 use headway_scenario::Link;
 
-/// What the paper's runs are asked for.
+/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "throughput_kbps", unit: "kb/s", decimals: 2, of: |run| mean(&throughputs(run)) },
     Metric { name: "throughput_min_kbps", unit: "kb/s", decimals: 2, of: |run| fold(&throughputs(run), f64::min) },
@@ -37,13 +37,13 @@ pub(crate) const METRICS: &[Metric] = &[
 
 /// IV.F: "BDP for router to server link is 4x10^6 bits".
 const PAPERS_BDP_BITS: f64 = 4e6;
-/// An acknowledgement of ns-2: 40 B.
+/// Size of an acknowledgement in ns-2, 40 B.
 const ACK_BITS: f64 = 320.0;
 
 trait Figures {
     fn rate_mbps(&self) -> f64;
     fn delay_ms(&self) -> f64;
-    /// How long so many bits take to leave.
+    /// Returns the transmission time of `bits`.
     fn transmission_ms(&self, bits: f64) -> f64;
 }
 
@@ -65,7 +65,7 @@ fn fold(values: &[f64], better: fn(f64, f64) -> f64) -> Option<f64> {
     values.iter().copied().reduce(better)
 }
 
-/// Table III: each client's bits that reach the server, by the time; headers count.
+/// Returns the throughput of each client at the server, headers included, in kb/s (Table III).
 fn throughputs(run: &Outcome<'_>) -> Vec<f64> {
     run.summary.flows.iter().map(|flow| flow.throughput_bps / 1e3).collect()
 }
@@ -87,7 +87,7 @@ fn uplink<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
     run.summary.links.iter().find(|link| link.from == "router" && link.to == "server")
 }
 
-/// Packets that left these links, and how long they waited together, in ms.
+/// Returns the packets that left these links, and the sum of their waits, in ms.
 fn waits<'a>(run: &Outcome<'_>, links: impl Iterator<Item = &'a LinkSummary>) -> (f64, f64) {
     let left = |link: &LinkSummary| (link.arrived_packets - link.dropped_packets.total()) as f64;
     let seconds = run.summary.interval.to - run.summary.interval.from;
@@ -95,25 +95,25 @@ fn waits<'a>(run: &Outcome<'_>, links: impl Iterator<Item = &'a LinkSummary>) ->
     links.fold((0.0, 0.0), |(packets, ms), link| (packets + left(link), ms + waited(link)))
 }
 
-/// 1500 B at the client's link.
+/// Returns the transmission time of 1500 B on the client's link, in ms.
 fn access_transmission(run: &Outcome<'_>) -> Option<f64> {
     Some(access_link(run)?.transmission_ms(packet_bytes(run)? * 8.0))
 }
 
-/// The least possible delay of a full packet: both links' propagation and transmission, no wait.
+/// Returns the minimum delay of a full packet: propagation and transmission on both links, in ms.
 fn delay_floor(run: &Outcome<'_>) -> Option<f64> {
     let (access, uplink) = (access_link(run)?, uplink_link(run)?);
     let transmission = access_transmission(run)? + uplink.transmission_ms(packet_bytes(run)? * 8.0);
     Some(access.delay_ms() + uplink.delay_ms() + transmission)
 }
 
-/// A: from entering the client's queue to arrival at the server, over the data packets that arrived.
+/// Returns delay A: mean time from the client's queue to the server over the data packets that arrive, in ms.
 fn delay_a(run: &Outcome<'_>) -> Option<f64> {
     let (packets, ms) = arrived(run);
     (packets > 0.0).then(|| ms / packets)
 }
 
-/// Data packets that arrived, and the delays of all of them together, in ms.
+/// Returns the data packets that arrive, and the sum of their delays, in ms.
 fn arrived(run: &Outcome<'_>) -> (f64, f64) {
     run.summary.flows.iter().fold((0.0, 0.0), |(packets, ms), flow| {
         let received = flow.received_packets as f64;
@@ -121,15 +121,15 @@ fn arrived(run: &Outcome<'_>) -> (f64, f64) {
     })
 }
 
-/// C: what a packet meets but for its own link's queue and transmission. The only reading under which Table II is
-/// possible: it has 13.246 ms, and an idle network takes 14.44 ms.
+/// Returns delay C: mean delay without the queue and the transmission of the client's link, in ms. It is the only reading under which
+/// Table II is possible: the table has 13.246 ms, but the full delay of an idle network is 14.44 ms.
 fn delay_c(run: &Outcome<'_>) -> Option<f64> {
     let (packets, ms) = waits(run, uplink(run).into_iter());
     (packets > 0.0).then_some(delay_floor(run)? - access_transmission(run)? + ms / packets)
 }
 
-/// D: as A, over data packets and acknowledgements together. Acknowledgements meet the two links' propagation and
-/// transmission, and the mean waits of their queues.
+/// Returns delay D: like A, over data packets and acknowledgements, in ms. The delay of acknowledgements is propagation and transmission
+/// on both links and the mean waits in their queues.
 fn delay_d(run: &Outcome<'_>) -> Option<f64> {
     let (access, uplink) = (access_link(run)?, uplink_link(run)?);
     let down: Vec<&LinkSummary> = run.summary.links.iter().filter(|link| link.from == "server").collect();
@@ -138,8 +138,8 @@ fn delay_d(run: &Outcome<'_>) -> Option<f64> {
     let (acks, waited_first) = waits(run, down.into_iter());
     let (_, waited_then) = waits(run, last.into_iter());
     let (data, ms) = arrived(run);
-    let way = [access, uplink].map(|link| link.delay_ms() + link.transmission_ms(ACK_BITS)).iter().sum::<f64>();
-    (data > 0.0).then(|| (ms + way * acks + waited_first + waited_then) / (data + acks))
+    let ack_ms = [access, uplink].map(|link| link.delay_ms() + link.transmission_ms(ACK_BITS)).iter().sum::<f64>();
+    (data > 0.0).then(|| (ms + ack_ms * acks + waited_first + waited_then) / (data + acks))
 }
 
 fn sent_and_lost(run: &Outcome<'_>) -> (f64, f64) {
@@ -148,20 +148,20 @@ fn sent_and_lost(run: &Outcome<'_>) -> (f64, f64) {
     })
 }
 
-/// Table IV: data packets dropped anywhere by data packets sent, sent again ones too.
+/// Returns dropped data packets in % of sent data packets, retransmissions included (Table IV).
 fn loss(run: &Outcome<'_>) -> Option<f64> {
     let (sent, lost) = sent_and_lost(run);
     (sent > 0.0).then(|| 100.0 * lost / sent)
 }
 
-/// The same with acknowledgements among the sent and the dropped.
+/// Returns dropped packets in % of sent packets, acknowledgements included.
 fn loss_all(run: &Outcome<'_>) -> Option<f64> {
     let (sent, lost) = sent_and_lost(run);
-    let back = |link: &&LinkSummary| link.from == "server" || (link.from == "router" && link.to != "server");
+    let is_reverse = |link: &&LinkSummary| link.from == "server" || (link.from == "router" && link.to != "server");
     let acks = |link: &&LinkSummary| link.from == "server";
     let links = &run.summary.links;
     let acks_sent: u64 = links.iter().filter(acks).map(|link| link.arrived_packets).sum();
-    let acks_lost: u64 = links.iter().filter(back).map(|link| link.dropped_packets.total()).sum();
+    let acks_lost: u64 = links.iter().filter(is_reverse).map(|link| link.dropped_packets.total()).sum();
     (sent > 0.0).then(|| 100.0 * (lost + acks_lost as f64) / (sent + acks_sent as f64))
 }
 
@@ -170,35 +170,34 @@ fn packet_bytes(run: &Outcome<'_>) -> Option<f64> {
     Some(bytes.count() as f64)
 }
 
-/// What each client can have at most: its part of the bottleneck, or its own link.
+/// Returns the largest throughput of each client: its share of the bottleneck, or the rate of its link, in kb/s.
 fn fair_share(run: &Outcome<'_>) -> Option<f64> {
     let share = uplink_link(run)?.rate_mbps() / run.scenario.flows.len() as f64;
     Some(1e3 * share.min(access_link(run)?.rate_mbps()))
 }
 
-/// The two propagations, there and back.
+/// Returns the round-trip propagation delay over both links, in ms.
 fn rtt(run: &Outcome<'_>) -> Option<f64> {
     Some(2.0 * (access_link(run)?.delay_ms() + uplink_link(run)?.delay_ms()))
 }
 
-/// Equation (3) for the router's link.
+/// Returns the bandwidth-delay product of equation (3) for the router's link.
 fn bdp_bits(run: &Outcome<'_>) -> Option<f64> {
     Some(uplink_link(run)?.rate_mbps() * 1e3 * rtt(run)?)
 }
 
-/// The round trip that equation (3) would need to give the paper's product.
+/// Returns the round-trip time for which equation (3) gives the paper's product, in ms.
 fn rtt_of_the_papers_bdp(run: &Outcome<'_>) -> Option<f64> {
     Some(PAPERS_BDP_BITS / uplink_link(run)?.rate_mbps() / 1e3)
 }
 
-/// How much clients lose together: cut the measured time into the bins of the series (two round trips each), note for
-/// each client in which bins it lost anything, and take Pearson's correlation of these notes, as a mean over all pairs
-/// of clients. Clients that lost in every bin or in none have no say. 0 for clients that lose independently, 1 for
-/// clients that always lose together.
+/// Returns the synchronization of losses: Pearson's correlation of "lost a packet in this bin" between two clients, as a mean over all
+/// pairs of clients. The bins are those of the series (two round trips each). Clients that lose in every bin or in none are skipped.
+/// The correlation is 0 for independent losses and 1 if clients always lose together.
 fn loss_correlation(run: &Outcome<'_>) -> Option<f64> {
     let table = run.series?;
     let from = run.summary.interval.from;
-    let notes: Vec<Vec<f64>> = run
+    let indicators: Vec<Vec<f64>> = run
         .summary
         .flows
         .iter()
@@ -212,17 +211,18 @@ fn loss_correlation(run: &Outcome<'_>) -> Option<f64> {
             standardised(&lost)
         })
         .collect();
-    let clients = notes.len() as f64;
-    let bins = notes.first()?.len();
-    if notes.len() < 2 || notes.iter().any(|note| note.len() != bins) {
+    let clients = indicators.len() as f64;
+    let bins = indicators.first()?.len();
+    if indicators.len() < 2 || indicators.iter().any(|client| client.len() != bins) {
         return None;
     }
-    // The sum over all pairs from the square of the sum: (sum z)^2 = sum z^2 + 2 sum over pairs.
-    let squares: f64 = (0..bins).map(|bin| notes.iter().map(|note| note[bin]).sum::<f64>()).map(|sum| sum * sum).sum();
+    // (sum z)^2 = sum z^2 + 2 (sum over pairs) gives the sum over all pairs.
+    let squares: f64 =
+        (0..bins).map(|bin| indicators.iter().map(|client| client[bin]).sum::<f64>()).map(|sum| sum * sum).sum();
     Some((squares / bins as f64 - clients) / (clients * (clients - 1.0)))
 }
 
-/// With mean 0 and variance 1; none if all are equal.
+/// Scales the values to mean 0 and variance 1; none if all are equal.
 fn standardised(values: &[f64]) -> Option<Vec<f64>> {
     let mean = mean(values)?;
     let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len() as f64;

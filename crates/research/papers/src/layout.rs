@@ -1,33 +1,33 @@
-//! What `claims.toml` says of tables and figures.
+//! Tables and figures of `claims.toml`.
 
 use crate::pattern::{Bindings, PatternError, expand};
 use serde::Deserialize;
 
-/// `[[table]]`: a metric of many cells.
+/// `[[table]]`: one metric of several cells.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) metric: String,
-    /// A pattern: a row for each of its names.
+    /// Pattern whose names are the rows.
     pub(crate) rows: String,
     pub(crate) columns: Vec<Column>,
-    /// What stands below it.
+    /// Text below the table.
     #[serde(default)]
     pub(crate) note: String,
 }
 
-/// One column: a number of a cell, from one of three places.
+/// A column: one number per row, from one source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Column {
     pub(crate) title: String,
-    /// The cell, with the variables of the row.
+    /// Pattern of the cell; it may use the row's variables.
     pub(crate) cell: String,
     pub(crate) from: From,
 }
 
-/// Where a number is from.
+/// Source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum From {
@@ -37,13 +37,13 @@ pub(crate) enum From {
 }
 
 impl Table {
-    /// What the variables stand for, row by row.
+    /// Returns the values of the variables, row by row.
     pub(crate) fn rows(&self) -> Result<Vec<Bindings>, PatternError> {
         Ok(expand(&self.rows, &Bindings::new())?.into_iter().map(|row| row.bindings).collect())
     }
 }
 
-/// `[[figure]]`: a metric over something.
+/// `[[figure]]`: a metric over a list of places.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Figure {
@@ -52,29 +52,29 @@ pub(crate) struct Figure {
     pub(crate) metric: String,
     pub(crate) x_title: String,
     pub(crate) y_title: String,
-    /// What stands below the places of the points.
+    /// Labels of the places on the horizontal axis.
     pub(crate) places: Vec<String>,
-    /// Whether the vertical axis begins at zero.
+    /// Whether the vertical axis starts at zero.
     #[serde(default)]
     pub(crate) from_zero: bool,
     pub(crate) lines: Vec<Line>,
 }
 
-/// The points of one colour.
+/// A line of a figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
     pub(crate) label: String,
-    /// Another metric than the figure's.
+    /// Metric of this line if it differs from the figure's.
     pub(crate) metric: Option<String>,
-    /// A pattern: the cells at the first places.
+    /// Pattern of the cells, from the first place on.
     pub(crate) cells: String,
-    /// The paper's numbers that no claim holds, because the paper only draws or implies them.
+    /// The paper's numbers that no claim states because the paper only draws or implies them.
     #[serde(default)]
     pub(crate) paper: Vec<f64>,
 }
 
-/// `[[timeline]]`: what was sampled over time, in the first run and as the mean of all.
+/// `[[timeline]]`: sampled metrics over time, of the first run and as the mean of all runs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeline {
@@ -90,11 +90,11 @@ pub(crate) struct Timeline {
 pub(crate) struct Sampled {
     pub(crate) label: String,
     pub(crate) cell: String,
-    /// Of the series: a flow, a link, a flow at a link.
+    /// Entity of the series: a flow, a link, or a flow at a link.
     pub(crate) entity: String,
-    /// Of the series.
+    /// Metric of the series.
     pub(crate) metric: String,
-    /// What the samples are multiplied by.
+    /// Factor by which the samples are multiplied.
     #[serde(default = "one")]
     pub(crate) times: f64,
 }

@@ -1,20 +1,21 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Overview
 //!
-//! A paper is a folder with `claims.toml`, `scenarios/*.toml` and perhaps `ns2.csv`. Those of `papers/<id>/` are built into the program,
-//! with a file here for metrics that take more than an expression; another is read by whoever has it ([`Paper::of_folder`]). Nothing here opens a file or starts a thread: whoever drives it asks for
-//! [`Cell`]s, runs each with its seeds, asks what came of it for its [`Metrics`], and hands the numbers back.
+//! A paper is a folder with `claims.toml`, `scenarios/*.toml` and optionally `ns2.csv`. The papers in `papers/<id>/` are built in;
+//! each has a module here with the metrics that need more than an expression. [`Paper::of_folder`] makes a paper from other texts.
+//! This crate opens no files and starts no threads: the caller runs each [`Cell`] with its seeds, evaluates its [`Metrics`] and
+//! collects the values in [`Measured`].
 //!
-//! | in | out |
+//! | input | output |
 //! |---|---|
 //! | [`Paper::claims`] | [`Claims`]: cells to run, claims to judge |
 //! | [`Cell::load`] with a seed | a scenario |
-//! | [`Metrics::of`] a finished run | [`Values`], collected in [`Measured`] |
-//! | [`Results::new`] | every mean with its interval, every claim with its [`Verdict`] |
-//! | [`markdown`], [`plain`], [`charts`] | tables and pictures of it |
-//! | [`report`](report()) | all of it as one page |
-//! | [`Part::find`] | a figure, a table or a claim by its name, with its cells and its command |
+//! | [`Metrics::of`] with a finished run | [`Values`], collected in [`Measured`] |
+//! | [`Results::new`] | means with intervals, and claims with their [`Verdict`] |
+//! | [`markdown`], [`plain`], [`charts`] | tables and pictures of the results |
+//! | [`report`](report()) | the results of several papers as one HTML page |
+//! | [`Part::find`] | a figure, a table or a claim by name, with its cells and its command |
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -75,4 +76,4 @@ pub use show::{NoPart, Part, figures_markdown, show};
 pub use statistics::kendall_tau;
 pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
 pub use timeline::{Curve, Traces};
-pub use verdict::{Finding, Judgement, UnderReading, Verdict};
+pub use verdict::{CheckResult, Judgement, UnderReading, Verdict};

@@ -1,4 +1,4 @@
-//! From a cell to a scenario.
+//! Loads the scenario of a cell.
 
 use crate::cell::{Cell, Profile};
 use crate::paper::Paper;
@@ -8,17 +8,17 @@ use headway_scenario::{Files, Loaded, Override, ScenarioError, load};
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CellError {
-    #[error("cell \"{cell}\": there is no scenario \"{scenario}\"; known are {known}")]
+    #[error("cell \"{cell}\": there is no scenario \"{scenario}\"; expected one of {known}")]
     NoScenario { cell: String, scenario: String, known: String },
     #[error("cell \"{cell}\": {error}")]
     Scenario { cell: String, error: ScenarioError },
 }
 
 impl Cell {
-    /// Its run with this seed. `files` are those that the paper's scenarios name: those of the papers here name none.
+    /// Loads the scenario of the cell for `seed`. `files` resolves files that scenarios refer to; the built-in papers refer to none.
     ///
     /// # Errors
-    /// If the paper's files do not make a scenario.
+    /// If the paper has no such scenario, or the scenario with the cell's keys is invalid.
     pub fn load(&self, paper: &Paper, profile: Profile, seed: u64, files: &dyn Files) -> Result<Loaded, CellError> {
         let text = paper.scenario(&self.scenario).ok_or_else(|| CellError::NoScenario {
             cell: self.name.clone(),

@@ -1,4 +1,4 @@
-//! What the runs gave, seed by seed.
+//! Metrics of the runs, by cell and seed.
 
 use crate::check::Check;
 use crate::points::{Point, spread_ratio};
@@ -15,12 +15,12 @@ pub type Values = BTreeMap<String, f64>;
 pub struct Measured {
     runs: BTreeMap<String, BTreeMap<u64, Values>>,
     traces: BTreeMap<String, BTreeMap<u64, Traces>>,
-    /// Cells in which nothing is drawn.
+    /// Deterministic cells.
     exact: BTreeSet<String>,
 }
 
 impl Measured {
-    /// A run of `cell` with `seed` gave `values`. In a deterministic cell it speaks for all seeds.
+    /// Adds the metrics of a run. The run of a deterministic cell represents all seeds.
     pub fn add(&mut self, cell: &str, seed: u64, deterministic: bool, values: Values) {
         self.runs.entry(cell.to_owned()).or_default().insert(seed, values);
         if deterministic {
@@ -28,24 +28,24 @@ impl Measured {
         }
     }
 
-    /// What timelines show of that run.
+    /// Adds the samples of a run that timelines show.
     pub fn add_traces(&mut self, cell: &str, seed: u64, traces: Traces) {
         if !traces.is_empty() {
             self.traces.entry(cell.to_owned()).or_default().insert(seed, traces);
         }
     }
 
-    /// What timelines show, by cell and curve.
+    /// Returns the curves of timelines, by cell and curve.
     pub(crate) fn curves(&self) -> BTreeMap<String, BTreeMap<String, Curve>> {
         self.traces.iter().map(|(cell, runs)| (cell.clone(), curves(runs.values()))).collect()
     }
 
-    /// The names of the cells that were run.
+    /// Returns the names of the cells that were run.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         self.runs.keys().map(String::as_str)
     }
 
-    /// The mean over runs of `metric` in `cell`; none if a run lacks it, for the others would be survivors.
+    /// Returns the mean over runs of `metric` in `cell`; none if a run lacks it, because the remaining runs would be biased.
     #[must_use]
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;
@@ -53,7 +53,7 @@ impl Measured {
         Estimate::of(&samples)
     }
 
-    /// The mean over runs of what `check` judges, its cells paired by seed; none if a run lacks the metric.
+    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed; none if a run lacks the metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
         match check.reduce {
@@ -69,13 +69,13 @@ impl Measured {
         }
     }
 
-    /// Whether nothing is drawn in any of the cells that `check` names.
+    /// Whether all cells of `check` are deterministic.
     pub(crate) fn is_exact(&self, check: &Check) -> bool {
         check.cells.iter().all(|cell| self.exact.contains(cell))
     }
 
-    /// The points of the two curves that `check` names, runs paired by seed, and the fewest runs of any; none if a run lacks the
-    /// metric.
+    /// Returns the points of the two curves of `check`, with runs paired by seed, and the smallest number of runs of a point; none if a
+    /// run lacks the metric.
     fn points(&self, check: &Check) -> Option<(Vec<Point>, usize)> {
         let (first, second) = check.cells.split_at(check.cells.len() / 2);
         let value = |values: &Values| values.get(check.metric.as_str()).copied();
@@ -89,7 +89,7 @@ impl Measured {
         Some((points, runs))
     }
 
-    /// The mean over runs of what each run says by itself.
+    /// Returns the mean over runs of the number that each seed gives.
     fn by_run(&self, check: &Check) -> Option<Estimate> {
         let exact = |cell: &String| self.exact.contains(cell);
         let reduced = |seed: u64| {
@@ -125,7 +125,7 @@ mod tests {
         Check { metric: "m".to_owned(), cells, reduce: Reduce::Difference, bound: Bound::Above(0.0) }
     }
 
-    /// Two columns that swing together: their difference does not.
+    /// Two cells that vary together: their difference does not vary.
     #[test]
     fn cells_are_paired_by_seed() {
         let mut measured = Measured::default();
@@ -140,9 +140,9 @@ mod tests {
         assert_eq!(measured.estimate("a", "no"), None);
     }
 
-    /// Of two points one has the first curve above the second, in runs that both have.
+    /// The first curve is above the second at one of two points, by the seeds that both cells have.
     #[test]
-    fn points_are_judged_by_all_their_runs() {
+    fn points_are_judged_by_paired_runs() {
         let mut measured = Measured::default();
         for seed in 1..=10 {
             for (cell, value) in [("a", 2.0), ("b", 3.0), ("c", 1.0), ("d", 4.0)] {
@@ -157,9 +157,9 @@ mod tests {
         assert_eq!(measured.of(&check(&["a", "b", "c", "no"])), None);
     }
 
-    /// Ten runs that have a number, of thirty, say nothing: they may be those that could have it.
+    /// Ten of thirty runs have the number: a mean of these ten would be biased.
     #[test]
-    fn survivors_prove_nothing() {
+    fn a_number_that_some_runs_lack_has_no_mean() {
         let mut measured = Measured::default();
         for seed in 1..=30 {
             let values = if seed <= 10 { Values::from([("m".to_owned(), 1.0)]) } else { Values::new() };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deterministic_cell_speaks_for_all_seeds() {
+    fn a_deterministic_cell_represents_all_seeds() {
         let mut measured = Measured::default();
         measured.add("fixed", 1, true, Values::from([("m".to_owned(), 2.0)]));
         for seed in 1..=10 {

@@ -1,4 +1,4 @@
-//! What is measured of a run: numbers with names and units.
+//! Metrics of a run: numbers with names and units.
 
 use crate::measured::Values;
 use headway_record::{Expression, ExpressionError, FlowSummary, Names, Numbers, SeriesTable, Summary};
@@ -8,31 +8,31 @@ use serde::Deserialize;
 /// A finished run.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
-    /// What was run.
+    /// The scenario of the run.
     pub scenario: &'a Scenario,
-    /// What came of it.
+    /// The summary of the run.
     pub summary: &'a Summary,
-    /// Samples over time, if the scenario asks for them.
+    /// Samples over time, if the scenario records them.
     pub series: Option<&'a SeriesTable>,
 }
 
-/// A number that a paper's runs are asked for.
+/// A metric of a paper that is computed by a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// What claims call it; ends in its unit.
+    /// Name that claims refer to; it ends in the unit.
     pub name: &'static str,
-    /// Its unit, for people.
+    /// Unit as printed.
     pub unit: &'static str,
-    /// Decimals that tables show.
+    /// Decimals in tables.
     pub decimals: usize,
-    /// The number; none where the run has no such thing.
+    /// Computes the metric; none if it does not apply to the run.
     pub of: fn(&Outcome<'_>) -> Option<f64>,
 }
 
-/// `[[metric]]`: a number that a `claims.toml` asks runs for, without a line of Rust.
+/// `[[metric]]`: a metric that `claims.toml` defines by an expression.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Asked {
+pub(crate) struct ExpressionMetric {
     pub(crate) name: String,
     #[serde(default)]
     unit: String,
@@ -45,56 +45,57 @@ const fn three() -> usize {
     3
 }
 
-/// What a paper's runs are asked for: functions of Rust, and expressions of its `claims.toml`.
+/// The metrics of a paper: functions in Rust, and expressions in `claims.toml`.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     built_in: &'static [Metric],
-    asked: Vec<Asked>,
+    expressions: Vec<ExpressionMetric>,
 }
 
-/// How a metric is shown.
+/// Name and format of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// What claims call it.
+    /// Name that claims refer to.
     pub name: &'a str,
-    /// Its unit, for people.
+    /// Unit as printed.
     pub unit: &'a str,
-    /// Decimals that tables show.
+    /// Decimals in tables.
     pub decimals: usize,
 }
 
 impl Metrics {
-    pub(crate) const fn new(built_in: &'static [Metric], asked: Vec<Asked>) -> Self {
-        Self { built_in, asked }
+    pub(crate) const fn new(built_in: &'static [Metric], expressions: Vec<ExpressionMetric>) -> Self {
+        Self { built_in, expressions }
     }
 
-    /// Every metric, those of Rust first.
+    /// Returns every metric, functions first.
     pub fn iter(&self) -> impl Iterator<Item = Shown<'_>> {
         let built_in = self.built_in.iter().map(|&Metric { name, unit, decimals, .. }| Shown { name, unit, decimals });
-        let asked =
-            self.asked.iter().map(|Asked { name, unit, decimals, .. }| Shown { name, unit, decimals: *decimals });
-        built_in.chain(asked)
+        let shown =
+            |metric: &ExpressionMetric| Shown { name: &metric.name, unit: &metric.unit, decimals: metric.decimals };
+        let expressions = self.expressions.iter().map(shown);
+        built_in.chain(expressions)
     }
 
-    /// Checks the metrics of a `claims.toml` against the names that a record will have.
+    /// Checks the expressions of `claims.toml` against the names that a record will have.
     ///
     /// # Errors
-    /// If an expression names what no such record has, a text, or several numbers.
+    /// If an expression refers to a name that no such record has, to a text, or to several numbers.
     pub fn check_names(&self, names: &Names) -> Result<(), ExpressionError> {
-        self.asked.iter().try_for_each(|asked| asked.of.check_names(names))
+        self.expressions.iter().try_for_each(|metric| metric.of.check_names(names))
     }
 
-    /// Asks a run for every metric that it has.
+    /// Computes every metric that applies to a run.
     ///
     /// # Errors
-    /// If an expression names what the record does not have.
+    /// If an expression refers to a name that the record does not have.
     pub fn of(&self, outcome: &Outcome<'_>) -> Result<Values, ExpressionError> {
         let value = |metric: &Metric| (metric.of)(outcome).filter(|value| value.is_finite());
         let mut values: Values =
             self.built_in.iter().filter_map(|metric| Some((metric.name.to_owned(), value(metric)?))).collect();
-        if !self.asked.is_empty() {
+        if !self.expressions.is_empty() {
             let numbers = Numbers::new(outcome.summary);
-            for Asked { name, of, .. } in &self.asked {
+            for ExpressionMetric { name, of, .. } in &self.expressions {
                 values.extend(of.of(&numbers)?.map(|value| (name.clone(), value)));
             }
         }
@@ -102,9 +103,9 @@ impl Metrics {
     }
 }
 
-/// The flows whose names begin so.
-pub(crate) fn flows<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
-    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(begins))
+/// Returns the flows whose names start with `prefix`.
+pub(crate) fn flows<'a>(run: &Outcome<'a>, prefix: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
+    run.summary.flows.iter().filter(move |flow| flow.name.starts_with(prefix))
 }
 
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {

@@ -1,21 +1,21 @@
-//! Numbers as they are written.
+//! Numbers of `results.json`, and their format.
 
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// A mean with its interval.
+/// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
     /// The mean over runs.
     pub mean: f64,
     /// Half the width of its 95 % interval; null for a single run.
     pub ci95: Option<f64>,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
 }
 
 impl From<Estimate> for Number {
-    /// Nine digits: more would differ between machines whose logarithms differ in the last bit.
+    /// Rounds to nine digits: further digits differ between machines whose logarithms differ in the last bit.
     fn from(estimate: Estimate) -> Self {
         let nine = |number: f64| format!("{number:.8e}").parse().unwrap_or(number);
         Self { mean: nine(estimate.mean), ci95: estimate.ci95.map(nine), runs: estimate.runs }
@@ -45,7 +45,7 @@ pub(crate) mod by_cell {
     }
 }
 
-/// Six significant digits at most.
+/// Formats a number with at most six significant digits.
 pub(crate) fn shortest(number: f64) -> String {
     let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
     rounded.to_string()

@@ -1,26 +1,26 @@
-//! Metrics of the paper on packet spacing (see `papers/packet-spacing`): senders that space their packets, the flows `psa..`, alone or beside
-//! TCPs, the flows `tcp..`, through the link `middle->sink`.
+//! Metrics of the paper on packet spacing (see `papers/packet-spacing`): senders with packet spacing, the flows `psa..`, alone or next to
+//! the TCP flows `tcp..`, on the link `middle->sink`.
 //!
-//! Rates are of packets of 1500 B as they arrive, headers and all: the paper's receiver throughput.
+//! Rates count received packets of 1500 B with headers: the paper's receiver throughput.
 
 use crate::metric::{Metric, Outcome, flows, mean};
 use headway_record::{FlowSummary, GapSummary, LinkFlowSummary, LinkSummary, jain_index, metric as series};
 
 const PSA: &str = "psa";
 const TCP: &str = "tcp";
-/// Of a TCP's segments of 1500 B so many are data.
+/// Bytes of data in a TCP segment of 1500 B.
 const DATA: f64 = 1460.0;
 const PACKET: f64 = 1500.0;
-/// Section 3.1: twice 2 ms and 40 ms.
+/// Base round-trip time of section 3.1, 2 x (2 ms + 40 ms).
 const RTT_S: f64 = 0.084;
-/// Section 1.2's path.
+/// Round-trip time of section 1.2.
 const AIMD_RTT_S: f64 = 0.1;
-/// What the paper calls close: its tolerance for two senders that have met.
+/// Relative tolerance within which the rates of two senders have converged.
 const CLOSE: f64 = 0.05;
-/// A drop by this much from one sample to the next is a halving: a few steps up may lie between.
+/// A sample below this fraction of the previous one counts as a halving; the rate may rise a few steps between samples.
 const HALVED: f64 = 0.7;
 
-/// What the paper's runs are asked for.
+/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     mbps("psa_mbps", |run| mean(&flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect::<Vec<_>>())),
     mbps("psa1_mbps", |run| Some(first(run, PSA)?.throughput_bps / 1e6)),
@@ -31,7 +31,7 @@ pub(crate) const METRICS: &[Metric] = &[
         mean(&flows(run, PSA).map(|flow| flow.sent_packets as f64 * PACKET * 8e-6 / seconds).collect::<Vec<_>>())
     }),
     percent("psa_loss_pct", |run| loss(at_trunk(run, PSA))),
-    // Of what was sent, what did not arrive, wherever it was lost.
+    // Share of sent packets that do not arrive, lost at any place.
     percent("psa_sent_loss_pct", |run| {
         let count = |of: fn(&FlowSummary) -> u64| flows(run, PSA).map(of).sum::<u64>() as f64;
         let sent = count(|flow| flow.sent_packets);
@@ -46,12 +46,12 @@ pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "tcp_sum_mbps", unit: "Mb/s", decimals: 2, of: |run| Some(tcps(run).iter().sum()) },
     Metric { name: "total_mbps", unit: "Mb/s", decimals: 2, of: total },
     percent("used_pct", |run| Some(100.0 * trunk(run)?.utilisation)),
-    // Section 3.2.3, of the first sender, where none of its packets was lost in between: from the end of a packet to the start of the next, on the
-    // trunk, and from start to start.
+    // Section 3.2.3, first sender, between packets without a loss in between, on the trunk: from the end of a packet to the start of the
+    // next, and from start to start.
     Metric { name: "gap_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6 - packet_us(run)?) },
     Metric { name: "period_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6) },
     Metric { name: "gap_sd_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.std * 1e6) },
-    // The same with the gaps that losses leave.
+    // The same metrics including gaps with losses.
     Metric {
         name: "broken_period_us",
         unit: "us",
@@ -84,7 +84,7 @@ pub(crate) const METRICS: &[Metric] = &[
         of: |run| flows(run, PSA).map(|flow| packets_rtt(run, flow)).reduce(f64::max),
     },
     Metric { name: "psa_over_tcp", unit: "", decimals: 3, of: over_tcp },
-    // How far from even, whichever way: the ratio or its inverse.
+    // Distance from an even share in either direction: the ratio or its inverse.
     Metric {
         name: "unevenness",
         unit: "",
@@ -100,12 +100,12 @@ pub(crate) const METRICS: &[Metric] = &[
         unit: "ms",
         decimals: 2,
         of: |run| {
-            // Of the senders of which anything comes: of two that blast, one may be shut out by its phase.
+            // Senders without received packets are skipped: of two blasting senders one can be locked out by its phase.
             let delays = flows(run, PSA).filter_map(|flow| Some(flow.one_way_delay_s.as_ref()?.mean * 1e3));
             mean(&delays.collect::<Vec<_>>())
         },
     },
-    // Section 1.2: round trips of 100 ms in which a TCP grows by 50 Mb, at the pace at which it did; and from a window of 500 to one of 1000.
+    // Section 1.2: round trips of 100 ms in which a TCP window grows by 50 Mb, at the measured pace, and from 500 to 1000 packets.
     Metric {
         name: "rtts_50_mb",
         unit: "RTT",
@@ -113,7 +113,7 @@ pub(crate) const METRICS: &[Metric] = &[
         of: |run| Some(50e6 / (PACKET * 8.0) * growth(run, 500.0, 1100.0)? / 600.0),
     },
     Metric { name: "rtts_500_1000", unit: "RTT", decimals: 1, of: |run| growth(run, 500.0, 1000.0) },
-    // Future work: bursts. Of the frames, each a burst, those that came whole; and when they had come.
+    // Future work: bursts. Share of frames (bursts) that arrive completely, and their delay.
     percent("bursts_whole_pct", |run| {
         let (mut written, mut complete) = (0, 0);
         for frames in flows(run, PSA).flat_map(|flow| flow.frames.values()) {
@@ -145,20 +145,20 @@ const fn percent(name: &'static str, of: Of) -> Metric {
     Metric { name, unit: "%", decimals: 3, of }
 }
 
-fn first<'a>(run: &Outcome<'a>, begins: &'static str) -> Option<&'a FlowSummary> {
-    flows(run, begins).next()
+fn first<'a>(run: &Outcome<'a>, prefix: &'static str) -> Option<&'a FlowSummary> {
+    flows(run, prefix).next()
 }
 
 fn trunk<'a>(run: &Outcome<'a>) -> Option<&'a LinkSummary> {
     run.summary.links.iter().find(|link| link.from == "middle" && link.to == "sink")
 }
 
-fn at_trunk<'a>(run: &Outcome<'a>, begins: &'static str) -> impl Iterator<Item = &'a LinkFlowSummary> {
+fn at_trunk<'a>(run: &Outcome<'a>, prefix: &'static str) -> impl Iterator<Item = &'a LinkFlowSummary> {
     let flows = trunk(run).map(|link| link.flows.iter());
-    flows.into_iter().flatten().filter(move |flow| flow.name.starts_with(begins))
+    flows.into_iter().flatten().filter(move |flow| flow.name.starts_with(prefix))
 }
 
-/// Dropped, of what arrived.
+/// Returns dropped packets in % of arrived packets.
 fn loss<'a>(flows: impl Iterator<Item = &'a LinkFlowSummary>) -> Option<f64> {
     let (mut dropped, mut arrived) = (0, 0);
     for flow in flows {
@@ -168,7 +168,7 @@ fn loss<'a>(flows: impl Iterator<Item = &'a LinkFlowSummary>) -> Option<f64> {
     (arrived > 0).then_some(100.0 * dropped as f64 / arrived as f64)
 }
 
-/// What came in order, in whole packets.
+/// Returns the goodput of each TCP, scaled to full packets with headers, in Mb/s.
 fn tcps(run: &Outcome<'_>) -> Vec<f64> {
     flows(run, TCP).map(|flow| flow.goodput_bps * PACKET / DATA / 1e6).collect()
 }
@@ -186,7 +186,7 @@ fn unbroken(run: &Outcome<'_>) -> Option<GapSummary> {
     at_trunk(run, PSA).next()?.unbroken_gap_s
 }
 
-/// How long a packet of the first sender is on the trunk.
+/// Returns the transmission time of a packet of the first sender on the trunk, in us.
 fn packet_us(run: &Outcome<'_>) -> Option<f64> {
     let flow = at_trunk(run, PSA).next()?;
     let name = |node: usize| run.scenario.nodes[node].as_str();
@@ -194,7 +194,7 @@ fn packet_us(run: &Outcome<'_>) -> Option<f64> {
     Some(flow.sent_bytes as f64 * 8e6 / flow.sent_packets as f64 / link.rate.bits_per_second() as f64)
 }
 
-/// Full packets of the flow's own size that arrive in a base round trip.
+/// Returns the number of full packets of the flow that arrive per base round-trip time.
 fn packets_rtt(run: &Outcome<'_>, flow: &FlowSummary) -> f64 {
     let of = run.scenario.flows.iter().find(|of| of.name == flow.name);
     let packet = of.map_or(PACKET, |of| of.transport.full_packet().count() as f64);
@@ -206,7 +206,7 @@ fn over_tcp(run: &Outcome<'_>) -> Option<f64> {
     Some(mean(&spaced)? / mean(&tcps(run))?)
 }
 
-/// Samples of a flow since measuring began: time in s, value.
+/// Returns the samples of a flow in the measured interval: times in s, and values.
 fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)>> {
     let from = run.summary.interval.from;
     let samples = run.series?.samples(flow, metric).iter().map(|(at, value)| (at.as_secs_f64(), *value));
@@ -214,12 +214,12 @@ fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)
     (!measured.is_empty()).then_some(measured)
 }
 
-/// Coefficients of variation over bins of 0.5 s.
-fn covs(run: &Outcome<'_>, begins: &'static str) -> Option<Vec<f64>> {
-    flows(run, begins).map(|flow| flow.rate_cov).collect()
+/// Returns the coefficients of variation over bins of 0.5 s.
+fn covs(run: &Outcome<'_>, prefix: &'static str) -> Option<Vec<f64>> {
+    flows(run, prefix).map(|flow| flow.rate_cov).collect()
 }
 
-/// Round trips in which a TCP's window grows from so many packets to so many.
+/// Returns the round trips in which a TCP window grows from `from` to `to` packets.
 fn growth(run: &Outcome<'_>, from: f64, to: f64) -> Option<f64> {
     let windows = run.series?.samples("tcp1", series::CWND);
     let reached = |window: f64| {
@@ -230,17 +230,18 @@ fn growth(run: &Outcome<'_>, from: f64, to: f64) -> Option<f64> {
     Some((reached(to)? - reached(from)?) / AIMD_RTT_S)
 }
 
-/// How often in a hundred round trips a sender's rate falls to seven tenths or less.
+/// Returns how often per 100 round trips a sender's rate falls below 70 % of the previous sample.
 fn halvings(run: &Outcome<'_>) -> Option<f64> {
-    let of = |flow: &FlowSummary| {
+    let halvings = |flow: &FlowSummary| {
         let rates = samples(run, &flow.name, series::ALLOWED_RATE)?;
         let fell = rates.windows(2).filter(|pair| pair[1].1 < HALVED * pair[0].1).count();
         Some(fell as f64 / ((rates.last()?.0 - rates.first()?.0) / RTT_S / 100.0))
     };
-    mean(&flows(run, PSA).map(of).collect::<Option<Vec<_>>>()?)
+    mean(&flows(run, PSA).map(halvings).collect::<Option<Vec<_>>>()?)
 }
 
-/// Round trips from the later sender's start until both rates lie within 5 % of their mean; those to the end of the run, if they never do.
+/// Returns the round trips from the start of the later sender until both rates are within 5 % of their mean, or until the last sample if
+/// they never are.
 fn met_after(run: &Outcome<'_>) -> Option<f64> {
     let flows: Vec<_> = run.scenario.flows.iter().filter(|flow| flow.name.starts_with(PSA)).collect();
     let start = flows.iter().map(|flow| flow.start.earliest().as_secs_f64()).reduce(f64::max)?;

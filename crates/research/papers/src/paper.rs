@@ -1,4 +1,4 @@
-//! The papers that Headway holds itself to. To add one: a folder in `papers/`, a file of metrics, and a line here.
+//! The built-in papers. A new one needs a folder in `papers/`, a module with metrics, and an entry in [`PAPERS`].
 
 use crate::claims::{Claims, ClaimsError};
 use crate::metric::Metric;
@@ -10,27 +10,27 @@ use std::io::Read;
 
 type Text = Cow<'static, str>;
 
-/// A paper, with the texts of its folder.
+/// A paper with the files of its folder.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// The name of its folder.
+    /// Name of the folder, such as `lan-queues`.
     pub id: Text,
     pub(crate) scenarios: Cow<'static, [(Text, Text)]>,
     metrics: &'static [Metric],
     claims: Text,
     ns2: Text,
-    /// As gzip: as text the five are 4 MB.
+    /// `results.json` as gzip: uncompressed the five files are about 3 MB.
     results: &'static [u8],
 }
 
-/// Text of a file in a paper's folder.
+/// Contents of a file in a paper's folder.
 macro_rules! text {
     ($id:literal, $file:expr) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../papers/", $id, "/", $file))
     };
 }
 
-/// `paper!("folder", metrics, ["scenario", ...])`, and what ns-2 gave in its cells if that is known: `ns2 = "file"`.
+/// `paper!("folder", metrics, ["scenario", ...])`, optionally with `ns2 = "file"` for the means of ns-2.
 macro_rules! paper {
     ($id:literal, $metrics:expr, [$($scenario:literal),+ $(,)?] $(, ns2 = $ns2:literal)?) => {
         Paper {
@@ -47,8 +47,8 @@ macro_rules! paper {
     };
 }
 
-/// Every paper that is built in.
-// A `static`: a constant is in the program once for each unit of code that names it.
+/// The built-in papers.
+// A `static`: a constant would be duplicated in each codegen unit that uses it.
 pub static PAPERS: &[Paper] = &[
     paper!("lan-queues", lan_queues::METRICS, ["tcp", "udp", "mixed"], ns2 = "ns2.csv"),
     paper!("sfdps", sfdps::METRICS, ["call", "loss", "reno", "ring"]),
@@ -98,37 +98,37 @@ pub static PAPERS: &[Paper] = &[
 ];
 
 impl Paper {
-    /// The paper with this name, in capitals or small letters.
+    /// Returns the built-in paper with this ID, ignoring ASCII case.
     #[must_use]
     pub fn find(id: &str) -> Option<&'static Self> {
         PAPERS.iter().find(|paper| paper.id.eq_ignore_ascii_case(id))
     }
 
-    /// That of a folder called `id`: the texts of its `claims.toml`, of its `scenarios/*.toml` by name, and of its `ns2.csv` (empty if there is
-    /// none). Its metrics are all expressions.
+    /// Makes a paper from the contents of a folder called `id`: `claims.toml`, `scenarios/*.toml` by name, and `ns2.csv` (empty if there
+    /// is none). All its metrics are expressions.
     #[must_use]
     pub fn of_folder(id: String, claims: String, scenarios: BTreeMap<String, String>, ns2: String) -> Self {
         let scenarios = scenarios.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
         Self { id: id.into(), scenarios, metrics: &[], claims: claims.into(), ns2: ns2.into(), results: &[] }
     }
 
-    /// What it says, and what is run to find out.
+    /// Parses `claims.toml`: the claims, and the cells that test them.
     ///
     /// # Errors
-    /// If its `claims.toml` is wrong.
+    /// If `claims.toml` is invalid.
     pub fn claims(&self) -> Result<Claims, ClaimsError> {
         Claims::parse(&self.claims, self.metrics)
     }
 
-    /// What ns-2 gave in its cells: nothing if it was never asked.
+    /// Parses the means of ns-2; empty if the paper has no `ns2.csv`.
     ///
     /// # Errors
-    /// If its `ns2.csv` is wrong.
+    /// If `ns2.csv` is invalid.
     pub fn ns2(&self) -> Result<Reference, ReferenceError> {
         Reference::parse(&self.ns2)
     }
 
-    /// The stored results that are built in, as the repository's `results.json` has them; none of a folder's paper.
+    /// Returns the built-in `results.json`; none for a paper made by [`Paper::of_folder`].
     #[must_use]
     #[expect(clippy::missing_panics_doc, clippy::expect_used, reason = "a test reads what the build script compressed")]
     pub fn results(&self) -> Option<Vec<u8>> {
@@ -140,7 +140,7 @@ impl Paper {
         Some(json)
     }
 
-    /// The text of one of its scenarios.
+    /// Returns the text of a scenario.
     pub(crate) fn scenario(&self, name: &str) -> Option<&str> {
         self.scenarios.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_ref())
     }

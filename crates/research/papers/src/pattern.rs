@@ -1,38 +1,37 @@
-//! Names of many things in one line, as shells write them: `{queue=droptail|red}.tcp.{n=3|5}` is four names, and in
-//! each of them `queue` and `n` stand for what was chosen. What goes together is chosen together:
-//! `{rtt,way=30,15|80,40}` is two names, 30 and 80, in which `way` stands for 15 and 40.
+//! Patterns that expand to several names, like brace expansion in shells: `{queue=droptail|red}.tcp.{n=3|5}` expands to four names,
+//! and sets the variables `queue` and `n` for each. Variables can be set together: `{rtt,way=30,15|80,40}` expands to 30 and 80 with
+//! `way` set to 15 and 40.
 
 use std::collections::BTreeMap;
 
-/// What the variables of a pattern stand for.
+/// Values of the variables of a pattern.
 pub(crate) type Bindings = BTreeMap<String, String>;
 
-/// One of the names that a pattern gives.
+/// A name that a pattern expands to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expanded {
-    /// The name.
     pub(crate) name: String,
-    /// What was chosen for it, and what was known before.
+    /// Variables of this name, and those known before.
     pub(crate) bindings: Bindings,
 }
 
-/// A pattern that cannot be read.
+/// Error in a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PatternError {
-    #[error("\"{pattern}\": every {{ needs a }} after it, and none stands inside another")]
+    #[error("\"{pattern}\": every {{ needs a matching }}, and braces cannot be nested")]
     Braces { pattern: String },
     #[error("\"{pattern}\": \"{value}\" does not have one value for each variable")]
     Together { pattern: String, value: String },
-    #[error("\"{pattern}\": {{{name}}} stands for nothing here; known are {known}")]
+    #[error("\"{pattern}\": {{{name}}} is unknown; known variables: {known}")]
     Unbound { pattern: String, name: String, known: String },
 }
 
-/// Every name that `pattern` gives, the last choice changing fastest. `{n}` is what `known` or an earlier part of the
-/// pattern says, `{n=3|5}` chooses and remembers, `{3|5}` only chooses. `{}` is an empty table, not a choice.
+/// Expands `pattern`; the last choice changes fastest. `{n}` is a variable of `known` or of an earlier part, `{n=3|5}` chooses a value
+/// and sets the variable, `{3|5}` only chooses. `{}` is kept as an empty table.
 ///
 /// # Errors
-/// Braces that do not match, or a variable that nothing is known of.
+/// If braces do not match, or a variable is unknown.
 pub(crate) fn expand(pattern: &str, known: &Bindings) -> Result<Vec<Expanded>, PatternError> {
     let braces = || PatternError::Braces { pattern: pattern.to_owned() };
     let mut all = vec![Expanded { name: String::new(), bindings: known.clone() }];
@@ -74,10 +73,10 @@ pub(crate) fn expand(pattern: &str, known: &Bindings) -> Result<Vec<Expanded>, P
     Ok(all)
 }
 
-/// `pattern` where it gives one name only: every choice is made by `known`.
+/// Expands a pattern that has only variables of `known`; returns the first name if there are several.
 ///
 /// # Errors
-/// As [`expand`]; of several names the first is taken.
+/// Those of [`expand`].
 pub(crate) fn fill(pattern: &str, known: &Bindings) -> Result<String, PatternError> {
     Ok(expand(pattern, known)?.into_iter().next().map(|one| one.name).unwrap_or_default())
 }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_stand_for_what_was_chosen() {
+    fn variables_have_the_chosen_values() {
         assert_eq!(names("{n}-{m=1|2}-{m}", &[("n", "7")]), ["7-1-1", "7-2-2"]);
         let all = expand("{n=3|5}", &Bindings::new()).unwrap();
         assert_eq!(all[1].bindings["n"], "5");
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_together_is_chosen_together() {
+    fn variables_can_be_set_together() {
         assert_eq!(names("{rtt,way=30,15|80,40}.{rtt}-{way}ms", &[]), ["30.30-15ms", "80.80-40ms"]);
         assert_eq!(names("{a,b|c,d}", &[]), ["a,b", "c,d"]);
     }
@@ -126,12 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_part() {
         let error = |pattern| expand(pattern, &Bindings::new()).unwrap_err().to_string();
         assert!(error("{n,m=1,2|3}").contains("\"3\" does not have one value for each variable"));
-        assert!(error("{n").contains("needs a }"));
-        assert!(error("n}").contains("needs a }"));
-        assert!(error("{a{b}}").contains("needs a }"));
-        assert!(error("{n}").contains("{n} stands for nothing here"));
+        assert!(error("{n").contains("needs a matching }"));
+        assert!(error("n}").contains("needs a matching }"));
+        assert!(error("{a{b}}").contains("needs a matching }"));
+        assert!(error("{n}").contains("{n} is unknown"));
     }
 }

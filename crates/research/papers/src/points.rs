@@ -1,18 +1,18 @@
-//! Two curves, point by point: what cannot be said run by run, because a point is judged by all its runs.
+//! Comparisons of two curves point by point, with all runs of a point taken together.
 
 use headway_record::Estimate;
 use serde::Deserialize;
 
-/// Of the points of two curves, the part at which something holds: from 0 to 1.
+/// Share of the points of two curves at which a condition holds, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// What must hold.
+    /// Condition at a point.
     pub of: ShareOf,
-    /// The second curve's values are taken so many times.
+    /// Factor by which the second curve's values are multiplied.
     #[serde(default = "once")]
     pub times: f64,
-    /// Only points count at which the second curve's mean is below this.
+    /// Only points at which the second curve's mean is below this bound are counted.
     pub where_second_below: Option<f64>,
 }
 
@@ -20,25 +20,25 @@ fn once() -> f64 {
     1.0
 }
 
-/// What must hold at a point.
+/// Condition at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
-    /// The first curve is above the second: run by run, with the whole interval of the difference.
+    /// The whole interval of the paired difference of the first curve and the second is above 0.
     Above,
-    /// The first curve is below the second, likewise.
+    /// The whole interval of the paired difference is below 0.
     Below,
     /// The interval of the first curve's mean lies above that of the second.
     ClearlyAbove,
-    /// These two intervals do not overlap.
+    /// The intervals of the two means do not overlap.
     Apart,
 }
 
-/// A point of two curves, its runs paired.
+/// A point of two curves: the values of both, paired by run.
 pub(crate) type Point = Vec<(f64, f64)>;
 
 impl Share {
-    /// Of these points; none if no point counts, or if the runs of one are too few for an interval.
+    /// Returns the share of these points; none if no point counts, or one has too few runs for an interval.
     pub(crate) fn of(self, points: &[Point]) -> Option<f64> {
         let (mut counted, mut holds) = (0u32, 0u32);
         for point in points {
@@ -68,7 +68,7 @@ impl Share {
         })
     }
 
-    /// What it says of a point, in words.
+    /// Describes the condition.
     pub(crate) fn words(self) -> String {
         let what = match self.of {
             ShareOf::Above => "above",
@@ -85,10 +85,9 @@ fn mean(point: &[(f64, f64)]) -> f64 {
     point.iter().map(|(_, second)| second).sum::<f64>() / point.len() as f64
 }
 
-/// How many times more the first curve's runs differ from each other than the second's: the geometric mean over points of
-/// the ratios of their standard deviations, and half the width of its 95 % interval (Student over the ratios'
-/// logarithms; its longer half). There is no interval if all ratios are equal, and nothing if fewer than two points have
-/// both.
+/// Returns the spread of the first curve's runs relative to the second's: the geometric mean over points of the ratios of the
+/// standard deviations, and half the width of its 95 % interval (Student on the logarithms of the ratios; the longer half).
+/// There is no interval if all ratios are equal, and no result if fewer than two points have a ratio.
 pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, Option<f64>)> {
     let ratio = |point: &Point| {
         let deviation = |values: Vec<f64>| deviation(&values);
@@ -103,8 +102,8 @@ pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, Option<f64>)> {
     Some((libm::exp(estimate.mean), estimate.ci95.map(|_| half)))
 }
 
-/// The root of the squared deviations' sum; none of values that are all the same. What a standard deviation divides by is the same for both
-/// curves, which have as many runs.
+/// Returns the root of the sum of squared deviations; none if all values are equal. The divisor of a standard deviation cancels in
+/// the ratio because both curves have the same number of runs.
 fn deviation(values: &[f64]) -> Option<f64> {
     let mean = Estimate::of(values)?.mean;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -115,7 +114,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Ten runs: the first curve's mean is `first`, the second's 10, the standard deviations about 1; `together` if they swing
+    /// Ten runs: the first curve's mean is `first`, the second's 10, the standard deviations about 1. `together` makes the runs vary
     /// in step.
     fn point(first: f64, together: bool) -> Point {
         let swing = |run: i32| f64::from(2 * run - 9) / 6.0;
@@ -126,7 +125,7 @@ mod tests {
         Share { of, times, where_second_below }.of(points).unwrap()
     }
 
-    /// The interval of each mean is +- 0.72: means of 11 and 10 overlap, though in step their difference is exactly 1.
+    /// The interval of each mean is +- 0.72: those of means 11 and 10 overlap, but paired runs differ by exactly 1.
     #[test]
     fn runs_are_paired_unless_intervals_are_compared() {
         for (of, together, apart) in [
@@ -144,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn only_points_that_count_are_counted() {
+    fn points_at_or_above_the_bound_are_not_counted() {
         let low: Point = point(15.0, true).into_iter().map(|(first, second)| (first, second - 5.0)).collect();
         let points = [point(10.0, true), low];
         assert_eq!(share(ShareOf::Above, 1.0, None, &points), 0.5);
         assert_eq!(share(ShareOf::Above, 1.0, Some(7.0), &points), 1.0);
         let none_left = Share { of: ShareOf::Above, times: 1.0, where_second_below: Some(5.0) };
-        assert_eq!(none_left.of(&points), None, "5 is not below 5: of no points no bound holds");
+        assert_eq!(none_left.of(&points), None, "5 is not below 5: no point is counted");
         // 12 is more than 1.1 times 10, and not more than 1.2 times.
         assert_eq!(share(ShareOf::Above, 1.1, None, &[point(12.0, true)]), 1.0);
         assert_eq!(share(ShareOf::Above, 1.2, None, &[point(12.0, true)]), 0.0);
@@ -161,16 +160,16 @@ mod tests {
         assert_eq!(Share { of: ShareOf::Above, times: 1.0, where_second_below: None }.of(&[vec![(2.0, 1.0)]]), None);
     }
 
-    /// Deviations in ratios of 1, 2 and 4 have the geometric mean 2; ln 2 times (-1, 0, 1) has the standard error
-    /// ln 2 / sqrt 3, and t of 2 degrees is 4.3027: 2 exp(1.7219) - 2 = 9.19.
+    /// The ratios 1, 2 and 4 have the geometric mean 2. Their logarithms have the standard error ln 2 / sqrt 3, and t of 2 degrees of
+    /// freedom is 4.3027: 2 exp(1.7219) - 2 = 9.19.
     #[test]
-    fn spread_is_compared_by_its_logarithm() {
+    fn spread_ratio_has_a_logarithmic_interval() {
         let wide = |times: f64| -> Point {
             point(10.0, true).into_iter().map(|(first, second)| (10.0 + (first - 10.0) * times, second)).collect()
         };
         let (ratio, half) = spread_ratio(&[wide(1.0), wide(2.0), wide(4.0)]).unwrap();
         let half = half.unwrap();
         assert!((ratio - 2.0).abs() < 1e-12 && (half - 9.19).abs() < 0.01, "{ratio} {half}");
-        assert_eq!(spread_ratio(&[wide(0.0), wide(2.0)]), None, "a curve that never varies has no ratio");
+        assert_eq!(spread_ratio(&[wide(0.0), wide(2.0)]), None, "a point without variation has no ratio");
     }
 }

@@ -1,4 +1,4 @@
-//! `[[reading]]`: one of the ways in which a paper can be read.
+//! `[[reading]]`: interpretations of an ambiguous paper.
 
 use crate::check::{Check, CheckError};
 use crate::claim::{Claim, Explain, ReadAs};
@@ -7,56 +7,55 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One of the ways in which a paper can be read. Claims are judged under the first one, and under each other one that changes what
-/// they are judged by.
+/// An interpretation of the paper. Claims are judged under the first reading, and under each other reading that changes their checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Meaning of the paper under this reading.
     pub text: String,
-    /// The statement in the paper that supports it, and where it is.
+    /// Statement in the paper that supports the reading, with its place.
     pub support: String,
-    /// Earlier readings that it makes together. It judges only claims that each of them alone judges by other checks.
+    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,
-    /// Parts of cell names, and what replaces them. A part is one word between dots, or several.
+    /// Replacements in cell names. A key is one or more whole words between dots.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     cells: BTreeMap<String, String>,
-    /// Metrics, and what replaces them.
+    /// Replacements of metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, String>,
 }
 
-/// Reason why a reading cannot be judged.
+/// Error in a reading.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum ReadingError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    #[error("the first reading is that of the checks as they are: it replaces nothing")]
+    #[error("the first reading cannot have cells, metrics or combines: the checks are written for it")]
     First,
-    #[error("it replaces nothing: write cells or metrics")]
+    #[error("it replaces nothing: expected cells, metrics or combines")]
     Plain,
-    #[error("it combines \"{0}\" alone: combines has at least two readings")]
+    #[error("combines has only \"{0}\": expected at least two readings")]
     Alone(String),
-    #[error("no earlier reading \"{0}\" replaces anything")]
+    #[error("combines: no earlier reading \"{0}\" has replacements")]
     NoPart(String),
-    #[error("its parts replace \"{0}\" by different names")]
+    #[error("the combined readings replace \"{0}\" by different names")]
     Conflict(String),
     #[error("claim {id}: {why}")]
     Claim { id: String, why: Box<CheckError> },
 }
 
 impl Reading {
-    /// Whether it changes nothing, as the first one must.
+    /// Whether the reading has no replacements, as required of the first reading.
     fn is_plain(&self) -> bool {
         self.cells.is_empty() && self.metrics.is_empty()
     }
 
-    /// Returns the reading once for each name that its pattern gives, with the choices of that name in its texts.
+    /// Returns one reading for each name of the pattern, with the variables filled in.
     fn expanded(&self) -> Result<Vec<Self>, PatternError> {
         let one = |name: String, known: &Bindings| {
             let combines = self.combines.iter().map(|part| fill(part, known)).collect::<Result<_, _>>()?;
@@ -66,7 +65,7 @@ impl Reading {
         expand(&self.name, &Bindings::new())?.into_iter().map(|each| one(each.name, &each.bindings)).collect()
     }
 
-    /// Adds the replacements of the readings that it combines.
+    /// Adds the replacements of the combined readings.
     fn combine(&mut self, earlier: &[Self]) -> Result<(), ReadingError> {
         if let [only] = &self.combines[..] {
             return Err(ReadingError::Alone(only.clone()));
@@ -85,8 +84,8 @@ impl Reading {
         Ok(())
     }
 
-    /// A claim under this reading; none if the reading changes nothing of it, or no more than one of the readings that it combines.
-    /// Tolerances are the same. Results under other assumptions decide no verdict: only those that the reading changes are in `beside`.
+    /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the first reading or
+    /// under one of the combined readings. `beside` has only the checks that the reading changes.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadAs> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
         let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
@@ -117,12 +116,12 @@ impl Reading {
         checks.iter().map(check).collect()
     }
 
-    /// The cell that replaces this one.
+    /// Returns the cell that replaces `name`.
     fn cell(&self, name: &str) -> String {
         let dotted = |words: &str| format!(".{words}.");
         let mut cell = dotted(name);
         for (from, to) in &self.cells {
-            // A cell that already is the reading's stays.
+            // A cell that already belongs to the reading is not changed.
             if !cell.contains(&dotted(to)) {
                 cell = cell.replacen(&dotted(from), &dotted(to), 1);
             }
@@ -131,14 +130,14 @@ impl Reading {
     }
 }
 
-/// The readings with their patterns expanded, each with the replacements of those that it combines.
+/// Returns the readings with patterns expanded and the replacements of combined readings added.
 pub(crate) fn all(written: &[Reading]) -> Result<Vec<Reading>, ClaimsError> {
     let wrong = |name: &str, why: ReadingError| ClaimsError::Reading { name: name.to_owned(), why };
     let mut readings: Vec<Reading> = Vec::new();
     for one in written {
         for mut reading in one.expanded().map_err(|error| wrong(&one.name, error.into()))? {
             if readings.iter().any(|earlier| earlier.name == reading.name) {
-                return Err(ClaimsError::Twice { what: "readings", name: reading.name });
+                return Err(ClaimsError::Twice { what: "reading", name: reading.name });
             }
             reading.combine(&readings).map_err(|why| wrong(&reading.name, why))?;
             let why = match (readings.is_empty(), reading.is_plain()) {
@@ -197,7 +196,7 @@ mod tests {
 
     const METRICS: &[Metric] = &[Metric { name: "m", unit: "", decimals: 1, of: |_| None }];
 
-    /// One claim of the cell `cell`, read plainly, under `hop`, under `filter`, and under both with `combined` as their keys.
+    /// One claim about `cell` with the readings `plain`, `hop`, `filter`, and a fourth whose keys are `combined`.
     fn parsed(cell: &str, combined: &str) -> Result<Claims, String> {
         let head = "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = { default = 10, full = 30 }\n\
                     [[cell]]\nname = \"{path|hop}.{uddj|filter}\"\nscenario = \"x.toml\"\n";
@@ -221,7 +220,7 @@ mod tests {
     const BOTH: &str = "combines = [\"hop\", \"{flag}\"]";
 
     #[test]
-    fn a_combined_reading_judges_what_all_of_its_parts_change() {
+    fn a_combined_reading_judges_claims_that_all_its_parts_change() {
         let judged = |cell: &str| {
             let claims = parsed(cell, BOTH).unwrap();
             let under = claims.claims[0].readings.iter();
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!(claims.combined()["hop-filter"], ["hop", "filter"]);
     }
 
-    /// The readings of a contradictory claim that is judged by an explanation, or by a check of `path.filter`, and has a `beside`.
+    /// Returns the readings of a contradictory claim with the check or explanation `check` and the `beside` checks.
     fn read_as(check: &str, beside: &str) -> Vec<ReadAs> {
         let text = format!(
             "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = {{ default = 10, full = 30 }}\n\
@@ -265,8 +264,7 @@ mod tests {
         assert_eq!(judged("path.filter"), [""; 0]);
     }
 
-    /// Of the results under other assumptions, a reading has those that it changes and of which the paper has the cells. They alone
-    /// give no verdict.
+    /// A reading has the results under other assumptions that it changes and whose cells exist. They alone do not add a reading.
     #[test]
     fn other_assumptions_are_judged_under_a_reading_that_changes_them() {
         let judged = |cell: &str, beside: &[&str]| {
@@ -282,13 +280,16 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_a_combined_reading_are_named() {
+    fn errors_of_a_combined_reading_are_specific() {
         for (combined, part) in [
-            ("combines = [\"plain\", \"hop\"]", "no earlier reading \"plain\" replaces anything"),
-            ("combines = [\"hop\", \"{flag}s\"]", "no earlier reading \"filters\" replaces anything"),
-            ("combines = [\"hop\"]", "it combines \"hop\" alone"),
-            ("combines = [\"hop\", \"{flags}\"]", "{flags} stands for nothing here"),
-            (&format!("{BOTH}\ncells = {{ path = \"path\" }}"), "its parts replace \"path\" by different names"),
+            ("combines = [\"plain\", \"hop\"]", "no earlier reading \"plain\" has replacements"),
+            ("combines = [\"hop\", \"{flag}s\"]", "no earlier reading \"filters\" has replacements"),
+            ("combines = [\"hop\"]", "combines has only \"hop\""),
+            ("combines = [\"hop\", \"{flags}\"]", "{flags} is unknown"),
+            (
+                &format!("{BOTH}\ncells = {{ path = \"path\" }}"),
+                "the combined readings replace \"path\" by different names",
+            ),
             ("", "it replaces nothing"),
         ] {
             let error = parsed("path.uddj", combined).unwrap_err();

@@ -1,4 +1,4 @@
-//! Verdicts by reading: which readings a paper has, what supports each, and what each claim's verdict is under it.
+//! Tables of verdicts by reading, with the support of each reading in the paper.
 
 use crate::claims::Claims;
 use crate::results::Results;
@@ -6,12 +6,13 @@ use crate::tables::{markdown_table, plain_table};
 use crate::verdict::Judgement;
 use std::fmt::Write;
 
-/// Where a reading changes nothing of a claim.
-const SAME: &str = "as the first";
-/// What precedes the verdicts under combined readings.
-const COMBINED: &str = "Two readings together. Other claims have the verdict of the one reading that changes them.";
+/// Verdict under a reading that does not change the claim.
+const SAME: &str = "unchanged";
+/// Heading of the verdicts under combined readings.
+const COMBINED: &str =
+    "Verdicts under combined readings. Other claims have the verdict of the one reading that changes them.";
 
-/// Each claim that several readings judge, with a verdict per reading, and what in the paper supports each reading.
+/// Returns the readings with their support, and the verdicts of each claim that several readings judge, as Markdown.
 #[must_use]
 pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     let mut text = String::new();
@@ -31,7 +32,7 @@ pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     text
 }
 
-/// The same tables for a terminal; empty if no claim is judged under several readings.
+/// Returns the verdicts by reading for a terminal; empty if no claim is judged under several readings.
 #[must_use]
 pub fn readings_plain(claims: &Claims, results: &Results) -> String {
     let Tables { several, single, combined } = Tables::new(claims, results);
@@ -58,11 +59,11 @@ type Table<'a> = (Vec<&'a str>, Vec<Vec<String>>);
 
 /// Verdicts by reading.
 struct Tables<'a> {
-    /// How many claims are judged under several readings.
+    /// Number of claims that are judged under several readings.
     several: usize,
     /// The readings that combine no others.
     single: Table<'a>,
-    /// The other readings, and only the claims that they judge.
+    /// The combined readings, with only the claims that they judge.
     combined: Table<'a>,
 }
 

@@ -1,43 +1,43 @@
-//! From the cells that a check names to the one number that it judges, run by run.
+//! Reduction of the cells of a check to one number per run.
 
 use crate::points::Share;
 use crate::statistics::kendall_tau;
 use serde::Deserialize;
 
-/// How the values of several cells become one. Cells are paired by seed: each run gives a number, and the interval is
-/// that of these numbers. Two curves are given as the cells of the first and then as many of the second.
+/// Reduction of the values of several cells to one number. Cells are paired by seed: each seed gives a number, and the interval is that
+/// of these numbers. Two curves are listed as the cells of the first, then as many of the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// The value of the only cell.
+    /// Value of the only cell.
     #[default]
     Value,
-    /// The first less the second.
+    /// First minus second.
     Difference,
-    /// By how many percent the first exceeds the second.
+    /// Excess of the first over the second, in % of the second.
     ExcessPct,
-    /// Kendall's tau of the values with their places: 1 if each exceeds those before it.
+    /// Kendall's tau of the values with their positions: 1 if each value exceeds all earlier ones.
     Tau,
-    /// The largest relative step up from one to the next, as a part of the former; negative if all fall.
+    /// Largest relative increase from one value to the next, as a fraction of the former; negative if all decrease.
     LargestRise,
-    /// The place of the largest, from 1; the first of equals.
+    /// Position of the largest value, from 1; the first one of equal values.
     Peak,
-    /// The mean over the cells.
+    /// Mean over the cells.
     Mean,
-    /// Of two curves, the mean over their points of the first less the second.
+    /// Two curves: mean over points of first minus second.
     MeanDifference,
-    /// Of four curves, by how much the mean difference of the first two exceeds that of the others.
+    /// Four curves: mean difference of the first two minus that of the last two.
     MeanGain,
-    /// Of two curves, the part of their points at which something holds; a point is judged by all its runs.
+    /// Two curves: share of the points at which a condition holds; a point is judged by all its runs.
     Share(Share),
-    /// Of two curves, how many times more the runs of the first differ from each other.
+    /// Two curves: spread over runs of the first relative to that of the second.
     SpreadRatio,
 }
 
 impl Reduce {
-    /// Whether it makes one number of so many cells.
+    /// Whether the reduction is defined for this many cells.
     #[must_use]
-    pub fn takes(self, cells: usize) -> bool {
+    pub fn accepts(self, cells: usize) -> bool {
         match self {
             Self::Value => cells == 1,
             Self::Difference | Self::ExcessPct => cells == 2,
@@ -47,7 +47,7 @@ impl Reduce {
         }
     }
 
-    /// Returns the word that `claims.toml` has for it.
+    /// Returns the name in `claims.toml`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -64,7 +64,7 @@ impl Reduce {
         }
     }
 
-    /// Returns how many cells it needs, in words.
+    /// Describes the number of cells that the reduction needs.
     pub(crate) const fn needs(self) -> &'static str {
         match self {
             Self::Value => "one cell",
@@ -75,7 +75,7 @@ impl Reduce {
         }
     }
 
-    /// Returns the smallest and the largest number that it gives for this many cells.
+    /// Returns the smallest and the largest possible result for this many cells.
     pub(crate) const fn range(self, cells: usize) -> (f64, f64) {
         match self {
             Self::Tau => (-1.0, 1.0),
@@ -86,10 +86,10 @@ impl Reduce {
         }
     }
 
-    /// The number of one run; none if there are not as many values as it takes, it divides by zero, or one run cannot say.
+    /// Returns the number of one run; none for a wrong number of values, a division by 0, or a reduction that needs all runs.
     #[must_use]
     pub fn of(self, values: &[f64]) -> Option<f64> {
-        if !self.takes(values.len()) {
+        if !self.accepts(values.len()) {
             return None;
         }
         let (first, second) = values.split_at(values.len() / 2);
@@ -114,12 +114,12 @@ impl Reduce {
         number.is_finite().then_some(number)
     }
 
-    /// What it says of these cells, in words.
+    /// Describes the number for these cells.
     #[must_use]
     pub fn words(self, cells: &[String]) -> String {
         match (self, cells) {
             (Self::Value, [only]) => format!("of {only}"),
-            (Self::Difference, [a, b]) => format!("of {a} less that of {b}"),
+            (Self::Difference, [a, b]) => format!("of {a} minus that of {b}"),
             (Self::ExcessPct, [a, b]) => format!("of {a} above that of {b}, in %"),
             (Self::MeanDifference | Self::Share(_) | Self::SpreadRatio, [_, _, ..]) => {
                 let (first, second) = cells.split_at(cells.len() / 2);
@@ -130,14 +130,14 @@ impl Reduce {
                         let what = share.words();
                         format!("share of points where {first} is {what} {second}{}", only.unwrap_or_default())
                     }
-                    Self::SpreadRatio => format!("spread over runs of {first}, by that of {second}"),
-                    _ => format!("mean of {first} less that of {second}"),
+                    Self::SpreadRatio => format!("spread over runs of {first}, divided by that of {second}"),
+                    _ => format!("mean of {first} minus that of {second}"),
                 }
             }
             (Self::MeanGain, [_, _, _, _, ..]) => {
                 let quarters: Vec<String> = cells.chunks(cells.len() / 4).map(span).collect();
                 let [a, b, c, d] = &quarters[..] else { return String::new() };
-                format!("mean of {a} less {b}, above that of {c} less {d}")
+                format!("mean of {a} minus {b}, above that of {c} minus {d}")
             }
             (_, [first, .., last]) => {
                 let what = match self {
@@ -190,13 +190,13 @@ mod tests {
             (Reduce::SpreadRatio, &[8.0, 5.0], None),
         ] {
             assert_eq!(reduce.of(values), expected, "{reduce:?} {values:?}");
-            assert!(expected.is_none() || reduce.takes(values.len()), "{reduce:?}");
+            assert!(expected.is_none() || reduce.accepts(values.len()), "{reduce:?}");
         }
     }
 
-    /// Two curves have twice the cells of one, four four times.
+    /// Two curves have an even number of cells, four curves a multiple of four.
     #[test]
-    fn how_many_cells_each_takes() {
+    fn each_reduction_accepts_its_number_of_cells() {
         for (reduce, expected) in [
             (Reduce::Value, &[1][..]),
             (Reduce::Difference, &[2]),
@@ -205,13 +205,13 @@ mod tests {
             (Reduce::SpreadRatio, &[2, 4, 6, 8]),
             (Reduce::MeanGain, &[4, 8]),
         ] {
-            let found: Vec<usize> = (0..10).filter(|cells| reduce.takes(*cells)).collect();
+            let found: Vec<usize> = (0..10).filter(|cells| reduce.accepts(*cells)).collect();
             assert_eq!(found, expected, "{reduce:?}");
         }
     }
 
     #[test]
-    fn curves_are_called_by_their_ends() {
+    fn curves_are_described_by_their_ends() {
         let cells = ["a.1", "a.2", "a.3", "b.1", "b.2", "b.3"].map(str::to_owned);
         let share = |text: &str| toml::from_str::<Share>(text).map(Reduce::Share).unwrap().words(&cells);
         assert_eq!(share("of = 'above'"), "share of points where a.1 to a.3 is above b.1 to b.3");
@@ -219,7 +219,7 @@ mod tests {
             share("of = 'above'\ntimes = 1.1\nwhere_second_below = 90"),
             "share of points where a.1 to a.3 is above 1.1 times b.1 to b.3, where that is below 90"
         );
-        assert_eq!(Reduce::MeanDifference.words(&cells), "mean of a.1 to a.3 less that of b.1 to b.3");
-        assert_eq!(Reduce::MeanGain.words(&cells[..4]), "mean of a.1 less a.2, above that of a.3 less b.1");
+        assert_eq!(Reduce::MeanDifference.words(&cells), "mean of a.1 to a.3 minus that of b.1 to b.3");
+        assert_eq!(Reduce::MeanGain.words(&cells[..4]), "mean of a.1 minus a.2, above that of a.3 minus b.1");
     }
 }

@@ -1,4 +1,4 @@
-//! `results.json`: everything that the runs of a paper gave.
+//! `results.json`: the results of a paper's runs.
 
 use crate::cell::Profile;
 use crate::check::Check;
@@ -10,76 +10,76 @@ use crate::number::{Number, shortest};
 use crate::paper::Paper;
 use crate::reference::Reference;
 use crate::timeline::Curve;
-use crate::verdict::{Finding, Judgement, Verdict};
+use crate::verdict::{CheckResult, Judgement, Verdict};
 use headway_record::FEWEST_RUNS;
 use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was run, and how.
+/// Profile, seeds and times of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ran {
     /// `default` or `full`.
     pub profile: String,
-    /// How many seeds, from 1 on.
+    /// Number of seeds; they start at 1.
     pub seeds: u64,
-    /// From when to when each cell was measured, in s.
+    /// Start and end of the measurement of each cell, in s.
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 
-/// Whether a metric of a cell agrees with ns-2's: the Welch 95 % interval of the difference lies inside the margin. If all
-/// runs of both gave the same values, the difference itself must.
+/// Comparison of a metric of a cell with ns-2. They agree if the Welch 95 % interval of the difference lies inside the margin, or the
+/// difference itself if all runs of both simulators give equal values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreed {
-    /// The cell.
+    /// Cell.
     pub cell: String,
-    /// The metric.
+    /// Metric.
     pub metric: String,
-    /// Ours less ns-2's.
+    /// Headway's mean minus ns-2's.
     pub difference: f64,
-    /// Half the width of its interval; none if all runs of both gave the same values.
+    /// Half the width of the interval of the difference; none if all runs of both give equal values.
     pub ci95: Option<f64>,
-    /// How much it may be.
+    /// Largest difference that counts as agreement.
     pub margin: f64,
-    /// Whether it is no more.
+    /// Whether the interval lies inside the margin.
     pub agrees: bool,
 }
 
-/// Everything that the runs of a paper gave.
+/// The results of a paper's runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// The paper's name.
+    /// ID of the paper.
     pub paper: String,
-    /// Headway's version.
+    /// Version of Headway.
     pub version: String,
-    /// What was run.
+    /// Profile, seeds and times of the runs.
     pub ran: Ran,
-    /// By cell and metric.
+    /// Means, by cell and metric.
     #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
-    /// What timelines show, by cell and curve.
+    /// Curves of timelines, by cell and curve.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, BTreeMap<String, Curve>>,
-    /// Beside ns-2.
+    /// Comparisons with ns-2.
     pub agreement: Vec<Agreed>,
-    /// What the paper leaves open.
+    /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Readings that combine others, by name. A claim that such a reading does not judge has the verdict of the one that does.
+    /// Combined readings, by name. A claim that a combined reading does not judge has the verdict of the part that judges it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
-    /// Each claim with its verdict.
+    /// Verdicts on the claims.
     pub claims: Vec<Judgement>,
 }
 
-/// Stored results are of other runs than expected.
+/// Stored results that do not match the expected runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the stored results is {stored}; expected {expected}")]
 pub struct Misfit {
-    /// What differs, such as `profile`.
+    /// Differing property, such as `profile`.
     pub what: &'static str,
     /// Value in the stored results.
     pub stored: String,
-    /// Value of this program or of these runs.
+    /// Expected value.
     pub expected: String,
 }
 
@@ -91,7 +91,7 @@ impl Misfit {
 }
 
 impl Results {
-    /// Judges what was measured. `seconds` says of each cell how long it ran and was measured.
+    /// Judges the claims by the measured runs. `seconds` has the start and the end of the measurement of each cell.
     #[must_use]
     pub fn new(
         paper: &Paper,
@@ -123,7 +123,7 @@ impl Results {
     /// Checks that the results are of this version.
     ///
     /// # Errors
-    /// They are of another version.
+    /// If they are of another version.
     pub fn check_version(&self) -> Result<(), Misfit> {
         Misfit::check("version", env!("CARGO_PKG_VERSION"), &self.version)
     }
@@ -131,7 +131,7 @@ impl Results {
     /// Checks that runs of `paper` with this profile can complete these stored results.
     ///
     /// # Errors
-    /// The stored results are of another paper, version, profile or number of seeds.
+    /// If they are of another paper, version, profile or number of seeds.
     pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), Misfit> {
         for (what, ours, stored) in [
             ("paper", paper.id.as_ref(), &self.paper),
@@ -144,8 +144,8 @@ impl Results {
         Ok(())
     }
 
-    /// Adds what `stored` has: cells that were not run here, and verdicts of claims that need one of them. A stored verdict counts only if the
-    /// claim is still judged by the same checks.
+    /// Adds cells of `stored` that these runs lack, and the stored verdicts that need them. A stored verdict is kept only if the claim still
+    /// has the same checks.
     #[must_use]
     pub fn completed_by(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Self {
         let ran: BTreeSet<String> = self.cells.keys().cloned().collect();
@@ -169,10 +169,10 @@ impl Results {
         self
     }
 
-    /// `results.json`: a line for each cell and each claim, so that it is small and its changes can be read.
+    /// Formats `results.json` with one line per cell and claim, so that the file is small and its diffs are readable.
     ///
     /// # Errors
-    /// A number is none that JSON has.
+    /// If the results cannot be represented in JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let serde_json::Value::Object(whole) = serde_json::to_value(self)? else { return Ok(String::new()) };
         let name = |key: &String| serde_json::Value::from(key.as_str());
@@ -190,20 +190,20 @@ impl Results {
         Ok(format!("{{\n{}\n}}\n", parts.collect::<Vec<_>>().join(",\n")))
     }
 
-    /// How many claims have each verdict.
+    /// Returns the number of claims with each verdict.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         let count = |verdict: Verdict| self.claims.iter().filter(|claim| claim.verdict == verdict).count();
         Verdict::ALL.into_iter().map(|verdict| (verdict.name(), count(verdict))).collect()
     }
 
-    /// How many claims hold by numbers that no parameter was chosen for.
+    /// Returns the number of claims that hold without a fitted parameter.
     #[must_use]
     pub fn held_unfitted(&self) -> usize {
         self.claims.iter().filter(|claim| claim.holds_unfitted()).count()
     }
 
-    /// How many claims are settings that were read back, and no results.
+    /// Returns the number of inputs: claims that are read back and are not results.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.claims.iter().filter(|claim| claim.kind == Kind::Input).count()
@@ -215,13 +215,13 @@ impl Results {
         self.claims.iter().all(Judgement::is_acceptable)
     }
 
-    /// A metric of a cell.
+    /// Returns a metric of a cell.
     #[must_use]
     pub fn get(&self, cell: &str, metric: &str) -> Option<Number> {
         self.cells.get(cell)?.get(metric).copied()
     }
 
-    /// Returns how many runs these cells have, in words. A cell without chance has one run, which is not counted.
+    /// Describes the number of runs of these cells. Deterministic cells, which have one run, are not counted.
     pub(crate) fn runs<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
         let numbers = cells.filter_map(|cell| self.cells.get(cell)).flat_map(BTreeMap::values);
         let counts: BTreeSet<usize> = numbers.map(|number| number.runs).filter(|runs| *runs > 1).collect();
@@ -232,7 +232,7 @@ impl Results {
         }
     }
 
-    /// One line: how many of what.
+    /// Summarizes the verdicts in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let counts = self.counts();
@@ -241,20 +241,20 @@ impl Results {
         let reading = self.claims.iter().find(|claim| !claim.reading.is_empty());
         let under = reading.map_or_else(String::new, |claim| format!(" under the reading \"{}\"", claim.reading));
         format!(
-            "{}, {} of them inputs that are only read back{under}: {}; {} on the reading. {} inferred; {}.",
+            "{}, {} of which are inputs that are only read back. Verdicts{under}: {}; {} on the reading. {} inferred; {}.",
             counted(self.claims.len() as u64, "claim"),
             self.inputs(),
             verdicts.join(", "),
             self.depend(),
             parameters_are(self.inferred.len()),
             match self.held_unfitted() {
-                1 => "1 claim holds that it was not fitted to".to_owned(),
-                many => format!("{many} claims hold that they were not fitted to"),
+                1 => "1 claim holds without a fitted parameter".to_owned(),
+                many => format!("{many} claims hold without a fitted parameter"),
             }
         )
     }
 
-    /// How many verdicts depend on the reading, in words.
+    /// Describes the number of verdicts that depend on the reading.
     pub(crate) fn depend(&self) -> String {
         match self.claims.iter().filter(|claim| claim.depends_on_reading()).count() {
             0 => "no verdict depends".to_owned(),
@@ -264,20 +264,20 @@ impl Results {
     }
 }
 
-/// Returns how many parameters, with the verb.
+/// Returns "1 parameter is" or "N parameters are".
 #[must_use]
 pub fn parameters_are(number: usize) -> String {
     if number == 1 { "1 parameter is".to_owned() } else { format!("{number} parameters are") }
 }
 
-/// Adds the entries of known cells that are not there yet.
+/// Adds the entries of known cells that `cells` lacks.
 fn add<T>(cells: &mut BTreeMap<String, T>, stored: BTreeMap<String, T>, known: &BTreeSet<&str>) {
     for (cell, value) in stored.into_iter().filter(|(cell, _)| known.contains(cell.as_str())) {
         cells.entry(cell).or_insert(value);
     }
 }
 
-/// Takes from `before` the verdicts that need cells which were not `ran`.
+/// Restores from `before` the verdicts that need cells which are not in `ran`.
 fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet<String>) {
     let lacks = |mut checks: Box<dyn Iterator<Item = &Check> + '_>| {
         checks.any(|check| check.cells.iter().any(|cell| !ran.contains(cell)))
@@ -301,13 +301,13 @@ fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet
     }
 }
 
-/// Whether two lists of findings are of the same checks.
-fn are_same(ours: &[Finding], theirs: &[Finding]) -> bool {
-    let what = |finding: &Finding| (finding.what.clone(), finding.bound.clone());
+/// Whether two lists of results are of the same checks.
+fn are_same(ours: &[CheckResult], theirs: &[CheckResult]) -> bool {
+    let what = |result: &CheckResult| (result.what.clone(), result.bound.clone());
     ours.iter().map(what).eq(theirs.iter().map(what))
 }
 
-/// Every cell and metric with a margin that both sides have run often enough.
+/// Compares every cell and metric that has a margin and enough runs in both simulators.
 fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Agreed> {
     let digits = |number: f64| shortest(number).parse().unwrap_or(number);
     ns2.iter()

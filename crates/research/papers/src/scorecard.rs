@@ -1,4 +1,4 @@
-//! What came of the claims of several papers, by paper and class.
+//! Counts of verdicts of several papers, by paper, class and reading.
 
 use crate::claim::Class;
 use crate::results::Results;
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 
 const CLASSES: [Class; 3] = [Class::Derivable, Class::NeedsAssumption, Class::Contradictory];
 
-/// How many claims of a paper and a class have each verdict.
+/// Number of claims with each verdict, of a paper and a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Score {
-    /// The paper's ID; none for that of all papers.
+    /// ID of the paper; none for all papers.
     pub paper: Option<String>,
-    /// What the papers give for replicating them; none for all classes.
+    /// Class of the claims; none for all classes.
     pub class: Option<Class>,
-    /// How many claims there are.
+    /// Number of claims.
     pub claims: usize,
-    /// How many have each verdict, each claim under the first reading of its paper.
+    /// Number of claims with each verdict, under the first reading of the paper.
     pub counts: BTreeMap<&'static str, usize>,
-    /// How many have another verdict under another reading.
+    /// Number of claims with a different verdict under another reading.
     pub depend_on_reading: usize,
 }
 
-/// A score for each paper and class that has claims, each class of all papers, and all.
+/// Returns a score for each paper and class with claims, for each class of all papers, and for all claims.
 #[must_use]
 pub fn scorecard(all: &[Results]) -> Vec<Score> {
     let of_paper = |results: &Results| {
@@ -46,21 +46,21 @@ fn score<'a>(paper: Option<&String>, class: Option<Class>, claims: impl Iterator
     Score { paper: paper.cloned(), class, claims: claims.len(), counts, depend_on_reading }
 }
 
-/// The scorecard as a table, for a terminal.
+/// Returns the scorecard as a table for a terminal.
 #[must_use]
 pub fn scorecard_plain(scores: &[Score]) -> String {
     let (head, rows) = table(scores);
     plain_table(&head, &rows)
 }
 
-/// The same for a page.
+/// Returns the scorecard as a Markdown table.
 #[must_use]
 pub fn scorecard_markdown(scores: &[Score]) -> String {
     let (head, rows) = table(scores);
     markdown_table(&head, &rows)
 }
 
-/// Verdicts that no claim has are left out.
+/// Returns the column titles and rows, without verdicts that no claim has.
 fn table(scores: &[Score]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let verdicts: Vec<_> = Verdict::ALL
         .into_iter()
@@ -80,22 +80,22 @@ fn table(scores: &[Score]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     (head, scores.iter().map(row).collect())
 }
 
-/// The verdicts of each paper's measured claims under each of its readings, for a terminal.
+/// Returns the verdicts on each paper's measured claims under each of its readings, for a terminal.
 #[must_use]
 pub fn by_reading_plain(all: &[Results]) -> String {
     let (head, rows) = by_reading(all);
     plain_table(&head, &rows)
 }
 
-/// The same for a page.
+/// Returns the verdicts on each paper's measured claims under each of its readings, as a Markdown table.
 #[must_use]
 pub fn by_reading_markdown(all: &[Results]) -> String {
     let (head, rows) = by_reading(all);
     markdown_table(&head, &rows)
 }
 
-/// A row for each reading of each paper. Under another reading than the first a claim that the reading does not change has the verdict of the
-/// reading that is combined in it and changes the claim, or of the first.
+/// Returns a row for each reading of each paper. A claim that a reading does not change has the verdict of the combined reading that
+/// changes it, else that of the first reading.
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {

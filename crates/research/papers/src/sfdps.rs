@@ -1,9 +1,9 @@
-//! Metrics of the paper on SFDPS, "Sending the Finest Data Package Subsequent" (see `papers/sfdps`): one video call whose send queue
-//! knows priority and expiry, over DCCP with CCID 3, beside TCP Reno flows or on a path that loses packets.
+//! Metrics of the paper on SFDPS, "Sending the Finest Data Package Subsequent" (see `papers/sfdps`): a video call with a send queue that
+//! uses priority and expiry, over DCCP with CCID 3, next to TCP Reno flows or on a lossy path.
 //!
-//! The call is the flow `call`, every `tcp-...` flow is a competitor. Percentages are of what the application wrote. What the
-//! source itself does is measured where nothing stands between it and the wire: where the call goes over UDP. No metric reads an
-//! option back: what the paper gives as an input is asked of the packets that come of it.
+//! The call is the flow `call`; every flow of a kind `tcp-...` is a competitor. Percentages are shares of what the application wrote.
+//! The source itself is measured where the call uses UDP, without a send queue. No metric reads an option back: inputs of the paper are
+//! measured by the packets.
 
 use crate::metric::{Metric, Outcome, mean};
 use headway_media::SourceOptions;
@@ -13,15 +13,15 @@ use headway_units::MediaKind;
 
 use MediaKind::{Audio, Video};
 
-/// What the paper's runs are asked for.
+/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     percent("audio_on_time_pct", |run| on_time(run, Audio)),
     percent("video_on_time_pct", |run| on_time(run, Video)),
-    // Received less on time: what Fig. 3 draws. What was received is the sum of the two.
+    // Fig. 3: received minus on time. Received is the sum of on time and late.
     Metric { name: "audio_late_pct", unit: "%", decimals: 3, of: |run| late(run, Audio) },
     Metric { name: "video_late_pct", unit: "%", decimals: 3, of: |run| late(run, Video) },
     percent("audio_less_video_late_pct", |run| Some(late(run, Audio)? - late(run, Video)?)),
-    // Points of audio and points of video: what a queue takes from one and gives to the other.
+    // Percentage points that a queue shifts between audio and video.
     percent("audio_less_video_on_time_pct", |run| Some(on_time(run, Audio)? - on_time(run, Video)?)),
     percent("audio_plus_video_on_time_pct", |run| Some(on_time(run, Audio)? + on_time(run, Video)?)),
     percent("third_of_audio_plus_video_on_time_pct", |run| Some(on_time(run, Audio)? / 3.0 + on_time(run, Video)?)),
@@ -40,7 +40,7 @@ pub(crate) const METRICS: &[Metric] = &[
     kbps("tcp_kbps", tcp_rate),
     millis("least_rtt_ms", |run| Some(call_queued(run)?.1.rtt_s?.min * 1e3)),
     percent("collapsed_pct", collapsed),
-    // The source by itself.
+    // The source without a send queue.
     kbps("written_kbps", |run| Some(written(run)?.bits / written(run)?.seconds / 1e3)),
     Metric { name: "mean_packet_bytes", unit: "B", decimals: 2, of: mean_packet },
     Metric { name: "packets_in_16_kib", unit: "", decimals: 2, of: |run| Some(16384.0 / mean_packet(run)?) },
@@ -50,9 +50,9 @@ pub(crate) const METRICS: &[Metric] = &[
         decimals: 3,
         of: |run| Some(1e3 * written(run)?.seconds / written(run)?.packets),
     },
-    // Where packets are a frame each, far enough apart that none waits for another.
+    // Only for sources with one packet per frame, spaced so that no packet waits for another.
     Metric { name: "p95_packet_bytes", unit: "B", decimals: 0, of: p95_packet },
-    // Lai and Kohler's ring: video of I, P and B frames, a packet each.
+    // Lai and Kohler's ring: video of I, P and B frames, one packet each.
     percent("i_on_time_pct", |run| on_time(run, MediaKind::VideoI)),
     percent("p_on_time_pct", |run| on_time(run, MediaKind::VideoP)),
     percent("b_on_time_pct", |run| on_time(run, MediaKind::VideoB)),
@@ -77,22 +77,22 @@ fn call<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
     Some((flow, run.summary.flows.iter().find(|flow| flow.name == "call")?))
 }
 
-/// The call where a send queue stands before the wire.
+/// Returns the call if it has a send queue.
 fn call_queued<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
     call(run).filter(|(flow, _)| flow.transport.controller().is_some())
 }
 
-/// The call where nothing stands before the wire.
+/// Returns the call if it has no send queue.
 fn call_alone<'a>(run: &Outcome<'a>) -> Option<(&'a Flow, &'a FlowSummary)> {
     call(run).filter(|(flow, _)| flow.transport.controller().is_none())
 }
 
-/// Arrived by its deadline, of all that was written.
+/// Returns the share of written packets that arrive by their deadline, in %.
 fn on_time(run: &Outcome<'_>, kind: MediaKind) -> Option<f64> {
     call_queued(run)?.1.on_time_ratio.get(&kind).map(|ratio| 100.0 * ratio)
 }
 
-/// Arrived after its deadline, of all that was written.
+/// Returns the share of written packets that arrive after their deadline, in %.
 fn late(run: &Outcome<'_>, kind: MediaKind) -> Option<f64> {
     call_queued(run)?.1.late_ratio.get(&kind).map(|ratio| 100.0 * ratio)
 }
@@ -101,13 +101,13 @@ fn queue<'a>(run: &Outcome<'a>, kind: MediaKind) -> Option<&'a SendQueueSummary>
     call_queued(run)?.1.send_queue.get(&kind)
 }
 
-/// Thrown away by the send queue for this cause, of all that was written.
+/// Returns the share of written packets that the send queue discards for this cause, in %.
 fn unsent(run: &Outcome<'_>, kind: MediaKind, cause: fn(&SendQueueSummary) -> u64) -> Option<f64> {
     let queue = queue(run, kind)?;
     Some(100.0 * cause(queue) as f64 / queue.written_packets as f64)
 }
 
-/// X: the mean over the samples of the series while the call lasts.
+/// Returns the mean of the allowed rate X over the samples during the call, in kb/s.
 fn allowed_rate(run: &Outcome<'_>) -> Option<f64> {
     let (flow, _) = call_queued(run)?;
     let samples = run.series?.samples("call", series::ALLOWED_RATE);
@@ -117,27 +117,27 @@ fn allowed_rate(run: &Outcome<'_>) -> Option<f64> {
     mean(&rates)
 }
 
-/// Of one TCP flow, on average.
+/// Returns the mean throughput of a TCP flow, in kb/s.
 fn tcp_rate(run: &Outcome<'_>) -> Option<f64> {
     let tcp = run.summary.flows.iter().filter(|flow| flow.kind.starts_with("tcp-"));
     mean(&tcp.map(|flow| flow.throughput_bps / 1e3).collect::<Vec<_>>())
 }
 
-/// 100 if the call got less than 50 kb/s of the 374 that it offers, else 0: the mean over runs is how many did, in %.
+/// Returns 100 if the call gets less than 50 kb/s of the offered 374, else 0: the mean over runs is the share of collapsed runs, in %.
 fn collapsed(run: &Outcome<'_>) -> Option<f64> {
     let (flow, call) = call_queued(run)?;
     let is_call = matches!(*flow.source, SourceOptions::Conference(_));
     is_call.then_some(if call.throughput_bps < 50e3 { 100.0 } else { 0.0 })
 }
 
-/// What a source wrote from the beginning of the measurement until it stopped.
+/// Totals of a source from the start of the measurement until it stops.
 struct Written {
     bits: f64,
     packets: f64,
     seconds: f64,
 }
 
-/// For over a link without limit everything arrives; none if anything did not.
+/// Returns the totals of the source; none if a packet did not arrive.
 fn written(run: &Outcome<'_>) -> Option<Written> {
     let (flow, summary) = call_alone(run)?;
     let interval = run.summary.interval;
@@ -154,7 +154,7 @@ fn mean_packet(run: &Outcome<'_>) -> Option<f64> {
     Some(written.bits / 8.0 / written.packets)
 }
 
-/// What 95 % of the packets do not exceed: by how long they take over the link, for a packet takes its size by the rate.
+/// Returns the 95th percentile of the packet size, derived from the transmission time on the link.
 fn p95_packet(run: &Outcome<'_>) -> Option<f64> {
     let link = run.scenario.links.first()?;
     let seconds = call_alone(run)?.1.one_way_delay_s?.p95 - link.delay.as_secs_f64();

@@ -1,4 +1,4 @@
-//! From a figure, a table or a claim of a paper to its numbers, its verdicts and the command that runs it.
+//! Figures, tables and claims of a paper by name, with their numbers, verdicts and commands.
 
 use crate::claims::Claims;
 use crate::drawings;
@@ -8,34 +8,34 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
 use crate::report::{Item, quoted};
 use crate::results::Results;
-use crate::tables::{Drawn, drawn, markdown_table, plain_table, two_digits};
+use crate::tables::{FilledTable, filled, markdown_table, plain_table, two_digits};
 use crate::verdict::{Judgement, Verdict};
 use headway_record::plot::{Chart, ChartLine, LineStyle, XAxis};
 use headway_scenario::nearest;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A part of a paper that can be asked for by name.
+/// A figure, a table or a claim of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What commands call it, such as `fig6`, `table2` or `lan.fig3.a`.
+    /// Name in commands, such as `fig6`, `table2` or `lan.fig3.a`.
     pub name: String,
-    /// What the paper calls it.
+    /// Name in the paper, or the title or the statement.
     pub called: String,
-    /// The cells that it needs.
+    /// Cells that it needs.
     pub cells: BTreeSet<String>,
     figures: Vec<String>,
     tables: Vec<String>,
     claims: Vec<String>,
 }
 
-/// A name that no part of a paper has.
+/// An unknown name of a part of a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure, table or claim \"{name}\"; {hint}")]
 pub struct NoPart {
-    /// The name.
+    /// Unknown name.
     name: String,
-    /// The nearest name, and every figure and table.
+    /// Nearest name, and all figures and tables.
     hint: String,
 }
 
@@ -45,10 +45,10 @@ impl Part {
         Self { name, called, cells, figures, tables, claims }
     }
 
-    /// Each figure and table of a paper, first those that the paper numbers, then those that are Headway's.
+    /// Returns the figures and tables of a paper: first those that the paper numbers, then those that only Headway has.
     ///
     /// # Errors
-    /// If a pattern is wrong, which reading the claims has excluded.
+    /// If a pattern is invalid, which parsing of the claims excludes.
     pub fn all(claims: &Claims) -> Result<Vec<Self>, PatternError> {
         let mut numbered: Vec<(Item, Self)> = Vec::new();
         let mut others: Vec<Self> = Vec::new();
@@ -110,17 +110,17 @@ impl Part {
         Ok(numbered.into_iter().map(|(_, part)| part).chain(others).collect())
     }
 
-    /// The part with this name: a figure or a table as commands or the paper call it, a picture, or a claim.
+    /// Returns the part with this name: a figure or a table by its name in commands or in the paper, a picture, or a claim.
     ///
     /// # Errors
     /// If no part has this name.
     pub fn find(claims: &Claims, name: &str) -> Result<Self, NoPart> {
         let all = Self::all(claims).unwrap_or_default();
         let short = Item::of_name(name).map(|item| item.short());
-        let is_asked = |part: &&Self| {
+        let has_name = |part: &&Self| {
             short.as_ref() == Some(&part.name) || part.name == name || part.figures.iter().any(|figure| figure == name)
         };
-        if let Some(part) = all.iter().find(is_asked) {
+        if let Some(part) = all.iter().find(has_name) {
             return Ok(part.clone());
         }
         if let Some(claim) = claims.claims.iter().find(|claim| claim.id == name) {
@@ -131,7 +131,7 @@ impl Part {
         }
         let names =
             || all.iter().map(|part| part.name.as_str()).chain(claims.claims.iter().map(|claim| claim.id.as_str()));
-        // A list of all claims would be too long to help.
+        // Claims are not listed: a paper has up to 100.
         let parts = all.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(", ");
         let hint = match (nearest(name, names()), all.is_empty()) {
             (Some(near), true) => format!("did you mean \"{near}\"?"),
@@ -142,7 +142,7 @@ impl Part {
         Err(NoPart { name: name.to_owned(), hint })
     }
 
-    /// The command that shows it again: it runs the part's cells, or draws a figure that no run gives.
+    /// Returns the command that reproduces the part: it runs the cells, or draws a figure that needs no runs.
     #[must_use]
     pub fn command(&self, paper: &str) -> String {
         let has_numbers = !self.figures.is_empty() || !self.tables.is_empty();
@@ -162,10 +162,10 @@ impl Part {
     }
 }
 
-/// A part with its numbers, its verdicts and its command, for a terminal.
+/// Returns a part with its numbers, verdicts and command, for a terminal.
 ///
 /// # Errors
-/// If a pattern is wrong, which reading the claims has excluded.
+/// If a pattern is invalid, which parsing of the claims excludes.
 pub fn show(
     part: &Part,
     paper: &str,
@@ -180,7 +180,7 @@ pub fn show(
             text.push_str(&points(&picture.chart));
         }
     }
-    for table in drawn(claims, ns2, results)? {
+    for table in filled(claims, ns2, results)? {
         if part.tables.contains(&table.table.title) {
             let _ = writeln!(text, "\n{}\n{}", table.table.title, rows(&table));
         }
@@ -207,7 +207,7 @@ pub fn show(
         let _ = write!(text, "\ndraw it:      {} ({title})", drawing_command(paper));
     }
     if part.cells.is_empty() {
-        text.push_str(if title.is_none() { "\nno run shows it" } else { "" });
+        text.push_str(if title.is_none() { "\nno run produces it" } else { "" });
         return Ok(text);
     }
     let what = if part.figures.is_empty() && part.tables.is_empty() { "judge again: " } else { "run it again:" };
@@ -222,11 +222,11 @@ fn drawing_command(paper: &str) -> String {
     format!("headway papers figures {}", quoted(paper))
 }
 
-fn rows(drawn: &Drawn<'_>) -> String {
-    plain_table(&drawn.head(), &drawn.texts())
+fn rows(table: &FilledTable<'_>) -> String {
+    plain_table(&table.head(), &table.texts())
 }
 
-/// The points of a chart over places; curves over time are only drawn.
+/// Returns the points of a chart over places; empty for curves over time.
 fn points(chart: &Chart) -> String {
     let XAxis::Places(places) = &chart.x else { return String::new() };
     let name = |line: &ChartLine| match line.style {
@@ -253,16 +253,16 @@ fn points(chart: &Chart) -> String {
     format!("{}\n{}\n", chart.y_title, plain_table(&head, &rows))
 }
 
-/// A mean with as many digits as two digits of its interval have.
+/// Formats a mean with the decimals that two significant digits of its interval need.
 fn rounded(mean: f64, error: f64) -> String {
     let decimals = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
     format!("{mean:.decimals$}")
 }
 
-/// Each figure and table of a paper with what is shown of it, its verdicts, and the command that runs or draws it.
+/// Returns a Markdown table of the figures and tables of a paper, with contents, verdicts and commands.
 ///
 /// # Errors
-/// If a pattern is wrong, which reading the claims has excluded.
+/// If a pattern is invalid, which parsing of the claims excludes.
 pub fn figures_markdown(paper: &str, claims: &Claims, results: &Results) -> Result<String, PatternError> {
     let row = |part: &Part| {
         let judged = part.judged(results);
@@ -272,19 +272,24 @@ pub fn figures_markdown(paper: &str, claims: &Claims, results: &Results) -> Resu
             .filter(|verdict| count(*verdict) > 0)
             .map(|verdict| format!("{} {verdict}", count(verdict)))
             .collect();
-        vec![part.called.clone(), part.what(paper, claims), verdicts.join(", "), format!("`{}`", part.command(paper))]
+        vec![
+            part.called.clone(),
+            part.contents(paper, claims),
+            verdicts.join(", "),
+            format!("`{}`", part.command(paper)),
+        ]
     };
     let rows: Vec<Vec<String>> = Part::all(claims)?.iter().map(row).collect();
-    let head = ["figure or table", "what", "claims", "command"];
+    let head = ["figure or table", "contents", "claims", "command"];
     Ok(format!(
-        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row; the command of the row runs or draws it again (`run` with `--full` as stored).\n\n{}",
+        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row. The command of the row runs or draws it again; the stored results are those of `run` with `--full`.\n\n{}",
         markdown_table(&head, &rows)
     ))
 }
 
 impl Part {
-    /// What is shown of it, in the words of its pictures and tables, or else of its claims.
-    fn what(&self, paper: &str, claims: &Claims) -> String {
+    /// Describes the contents by the titles of pictures and tables, else by the first claim.
+    fn contents(&self, paper: &str, claims: &Claims) -> String {
         let figures = claims.figures.iter().map(|figure| (&figure.name, &figure.title));
         let timelines = claims.timelines.iter().map(|timeline| (&timeline.name, &timeline.title));
         let titles = figures.chain(timelines).filter(|(name, _)| self.figures.contains(name)).map(|(_, title)| title);
@@ -297,8 +302,8 @@ impl Part {
             words.extend(drawings::title(paper, &self.name).map(plain));
         }
         if words.is_empty() {
-            let of = claims.claims.iter().filter(|claim| self.claims.contains(&claim.id));
-            words.extend(of.take(1).map(|claim| claim.statement.clone()));
+            let own = claims.claims.iter().filter(|claim| self.claims.contains(&claim.id));
+            words.extend(own.take(1).map(|claim| claim.statement.clone()));
         }
         words.dedup();
         words.join("; ")

@@ -1,6 +1,6 @@
-//! What is asked of means over runs, beside their [intervals](headway_record::Estimate).
+//! Statistics of means over runs, other than their [intervals](headway_record::Estimate).
 
-/// Kendall's tau-a (Kendall 1938): pairs that rise, less pairs that fall, by all pairs. 0 of fewer than two values.
+/// Returns Kendall's tau-a (Kendall 1938): (rising pairs - falling pairs) / pairs; 0 for fewer than two values.
 #[must_use]
 pub fn kendall_tau(values: &[f64]) -> f64 {
     let (mut sum, mut pairs) = (0i64, 0u64);

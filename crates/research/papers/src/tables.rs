@@ -1,4 +1,4 @@
-//! The paper's tables again, with what ns-2 and Headway give beside the paper's numbers.
+//! Tables with the numbers of the paper, ns-2 and Headway, and tables of verdicts.
 
 use crate::claims::Claims;
 use crate::layout::{Column, From, Table};
@@ -11,27 +11,27 @@ use headway_units::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Where nothing is known.
+/// Text of an unknown number.
 const NONE: &str = "-";
 
 /// A table with its numbers.
-pub(crate) struct Drawn<'a> {
+pub(crate) struct FilledTable<'a> {
     pub(crate) table: &'a Table,
-    /// The name of each row, and what stands in its columns.
+    /// Name and entries of each row.
     pub(crate) rows: Vec<(String, Vec<Entry>)>,
 }
 
-/// What stands in a column.
+/// An entry of a table.
 pub(crate) struct Entry {
-    /// Of this cell.
+    /// Cell of the number.
     pub(crate) cell: String,
-    /// None if it is not known.
+    /// None if unknown.
     pub(crate) number: Option<Number>,
-    /// How it is shown.
+    /// Formatted number.
     pub(crate) text: String,
 }
 
-impl Drawn<'_> {
+impl FilledTable<'_> {
     pub(crate) fn head(&self) -> Vec<&str> {
         std::iter::once("cell").chain(self.table.columns.iter().map(|column| column.title.as_str())).collect()
     }
@@ -44,44 +44,44 @@ impl Drawn<'_> {
     }
 }
 
-/// Each table of a paper as Markdown.
+/// Returns the tables of a paper as Markdown.
 ///
 /// # Errors
-/// If a pattern is wrong, which reading the claims has excluded.
+/// If a pattern is invalid, which parsing of the claims excludes.
 pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for drawn in drawn(claims, ns2, results)? {
-        let Table { title, note, .. } = drawn.table;
+    for filled in filled(claims, ns2, results)? {
+        let Table { title, note, .. } = filled.table;
         let _ = writeln!(text, "### {title}\n");
-        text.push_str(&markdown_table(&drawn.head(), &drawn.texts()));
+        text.push_str(&markdown_table(&filled.head(), &filled.texts()));
         if !note.is_empty() {
             let _ = writeln!(text, "\n{note}");
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "{}", ran(results));
+    let _ = writeln!(text, "{}", runs_text(results));
     Ok(text)
 }
 
-/// Each table of a paper for a terminal.
+/// Returns the tables of a paper for a terminal.
 ///
 /// # Errors
-/// As [`markdown`].
+/// Those of [`markdown`].
 pub fn plain(claims: &Claims, ns2: &Reference, results: &Results) -> Result<String, PatternError> {
     let mut text = String::new();
-    for drawn in drawn(claims, ns2, results)? {
-        let _ = writeln!(text, "{}\n{}\n", drawn.table.title, plain_table(&drawn.head(), &drawn.texts()));
+    for filled in filled(claims, ns2, results)? {
+        let _ = writeln!(text, "{}\n{}\n", filled.table.title, plain_table(&filled.head(), &filled.texts()));
     }
-    text.push_str(&ran(results));
+    text.push_str(&runs_text(results));
     Ok(text)
 }
 
-/// Each table that has something to show.
-pub(crate) fn drawn<'a>(
+/// Returns the tables that have at least one number of Headway.
+pub(crate) fn filled<'a>(
     claims: &'a Claims,
     ns2: &Reference,
     results: &Results,
-) -> Result<Vec<Drawn<'a>>, PatternError> {
+) -> Result<Vec<FilledTable<'a>>, PatternError> {
     let paper_values = claims.paper_values();
     let mut all = Vec::new();
     for table in &claims.tables {
@@ -93,8 +93,8 @@ pub(crate) fn drawn<'a>(
             for column in &table.columns {
                 let cell = fill(&column.cell, &row.bindings)?;
                 let number = match column.from {
-                    From::Paper => paper_values.get(&(cell.as_str(), table.metric.as_str())).map(|said| Number {
-                        mean: *said,
+                    From::Paper => paper_values.get(&(cell.as_str(), table.metric.as_str())).map(|value| Number {
+                        mean: *value,
                         ci95: None,
                         runs: 0,
                     }),
@@ -105,34 +105,34 @@ pub(crate) fn drawn<'a>(
                     || NONE.to_owned(),
                     |number| match column.from {
                         From::Paper => number.mean.to_string(),
-                        From::Ns2 | From::Headway => shown(number, decimals),
+                        From::Ns2 | From::Headway => formatted(number, decimals),
                     },
                 );
                 entries.push(Entry { cell, number, text });
             }
-            // A row of cells that this profile did not run says nothing.
+            // Rows whose cells this profile did not run are omitted.
             let is_known = |(column, entry): (&Column, &Entry)| column.from == From::Headway && entry.number.is_some();
             if table.columns.iter().zip(&entries).any(is_known) {
                 rows.push((row.name, entries));
             }
         }
         if !rows.is_empty() {
-            all.push(Drawn { table, rows });
+            all.push(FilledTable { table, rows });
         }
     }
     Ok(all)
 }
 
-/// A mean, and its interval if it has one.
-fn shown(number: Number, decimals: usize) -> String {
+/// Formats a mean, with its interval if known.
+fn formatted(number: Number, decimals: usize) -> String {
     match number.ci95 {
         Some(ci95) => format!("{:.decimals$} ± {ci95:.decimals$}", number.mean),
         None => format!("{:.decimals$}", number.mean),
     }
 }
 
-/// What was run, and how many of its numbers agree with ns-2.
-pub(crate) fn ran(results: &Results) -> String {
+/// Describes the runs, and the agreement of their numbers with ns-2.
+pub(crate) fn runs_text(results: &Results) -> String {
     let runs = results.ran.seeds;
     let mut lengths: BTreeMap<String, usize> = BTreeMap::new();
     for [from, to] in results.ran.seconds.values() {
@@ -151,13 +151,13 @@ pub(crate) fn ran(results: &Results) -> String {
     if !results.agreement.is_empty() {
         let _ = write!(
             text,
-            " Beside ns-2.35, {agree} of {} numbers agree (Welch 95 % interval inside the margin).",
+            " Of {} numbers compared with ns-2.35, {agree} agree (Welch 95 % interval inside the margin).",
             results.agreement.len()
         );
     }
     for agreed in results.agreement.iter().filter(|agreed| !agreed.agrees) {
         let Agreed { cell, metric, difference, ci95, margin, .. } = agreed;
-        // An interval that is wider than the margin, but holds zero, says that more runs are needed on either side.
+        // An interval that contains 0 but exceeds the margin needs more runs to decide.
         let verdict = if ci95.is_none_or(|ci95| difference.abs() > ci95) { "differs" } else { "is undecided" };
         let interval = ci95.map_or_else(String::new, |ci95| format!(" ± {ci95}"));
         let _ = write!(text, "\n- {cell}, {metric} {verdict}: {difference}{interval}, margin {margin}");
@@ -165,7 +165,7 @@ pub(crate) fn ran(results: &Results) -> String {
     text
 }
 
-/// Every claim with its verdict, as Markdown.
+/// Returns all claims by verdict, as Markdown.
 #[must_use]
 pub fn verdicts_markdown(results: &Results) -> String {
     let mut text = format!("{}\n\n", results.summary());
@@ -182,7 +182,7 @@ pub fn verdicts_markdown(results: &Results) -> String {
     text
 }
 
-/// Every claim with its verdict, for a terminal, and why those that do not hold do not.
+/// Returns all claims with their verdicts for a terminal, and the reasons of claims that do not hold.
 #[must_use]
 pub fn verdicts_plain(results: &Results) -> String {
     let rows: Vec<Vec<String>> = results
@@ -258,12 +258,12 @@ pub(crate) fn plain_table(head: &[&str], rows: &[Vec<String>]) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// What a paper leaves open, as Markdown.
+/// Returns the parameters that the paper does not state, as a Markdown table.
 #[must_use]
 pub fn inferred_markdown(claims: &Claims) -> String {
     let rows: Vec<Vec<String>> =
         claims.inferred.iter().map(|one| vec![one.parameter.clone(), one.value.clone(), one.why.clone()]).collect();
-    markdown_table(&["parameter", "chosen", "from what"], &rows)
+    markdown_table(&["parameter", "value", "reason"], &rows)
 }
 
 #[cfg(test)]
@@ -271,14 +271,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markdown_cells_hold_no_bars() {
+    fn bars_in_markdown_cells_are_escaped() {
         let text = markdown_table(&["a", "b"], &[vec!["x|y".to_owned(), "z".to_owned()]]);
         assert_eq!(text, "| a | b |\n|---|---|\n| x\\|y | z |\n");
     }
 
     #[test]
-    fn numbers_are_short() {
-        let number = |mean, ci95| shown(Number { mean, ci95, runs: 10 }, 2);
+    fn numbers_are_rounded() {
+        let number = |mean, ci95| formatted(Number { mean, ci95, runs: 10 }, 2);
         assert_eq!(number(1.234_5, Some(0.021)), "1.23 ± 0.02");
         assert_eq!(number(1.234_5, None), "1.23");
         assert_eq!((two_digits(0.012_34), shortest(6558.24)), ("0.012".to_owned(), "6558.24".to_owned()));

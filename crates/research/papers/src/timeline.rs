@@ -1,39 +1,39 @@
-//! Curves over time: what figures show of single runs, and of the mean of all.
+//! Curves over time of the first run and of the mean of all runs.
 
 use crate::number::shortest;
 use headway_record::Estimate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The samples of one run that timelines show: by entity and metric of the series, each a time in s and a value.
+/// Samples of one run that timelines show, by entity and metric: times in s, and values.
 pub type Traces = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// A sampled metric over time, in the runs of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// When, in s.
+    /// Times, in s.
     pub at_s: Vec<f64>,
-    /// The mean over the runs.
+    /// Mean over the runs.
     pub mean: Vec<f64>,
-    /// Half the width of its 95 % interval; none where all runs are equal.
+    /// Half the width of the 95 % interval; none where all runs are equal.
     pub ci95: Vec<Option<f64>>,
-    /// The run with the first seed.
+    /// Values of the run with the first seed.
     pub first: Vec<f64>,
 }
 
-/// What a curve is called in `results.json`.
+/// Returns the key of a curve in `results.json`.
 pub(crate) fn key(entity: &str, metric: &str) -> String {
     format!("{entity} {metric}")
 }
 
-/// The curves of a cell, from the samples of its runs in the order of their seeds. Times that a run lacks are left out.
+/// Returns the curves of a cell from the samples of its runs, ordered by seed. Times that are missing in a run are omitted.
 pub(crate) fn curves<'a>(runs: impl Iterator<Item = &'a Traces> + Clone) -> BTreeMap<String, Curve> {
     let digits = |number: f64| shortest(number).parse().unwrap_or(number);
     let curve = |name: &String| {
         let runs: Vec<&Vec<(f64, f64)>> = runs.clone().filter_map(|run| run.get(name)).collect();
         let mut by_time: BTreeMap<u64, (f64, Vec<f64>)> = BTreeMap::new();
         for (at, value) in runs.iter().copied().flatten() {
-            // Times are not negative: their bits are in order.
+            // Times are not negative, so their bits sort like their values.
             by_time.entry(at.to_bits()).or_insert((*at, Vec::new())).1.push(*value);
         }
         let mut curve = Curve { at_s: Vec::new(), mean: Vec::new(), ci95: Vec::new(), first: Vec::new() };
@@ -53,9 +53,9 @@ pub(crate) fn curves<'a>(runs: impl Iterator<Item = &'a Traces> + Clone) -> BTre
 mod tests {
     use super::*;
 
-    /// By hand: of 1 and 3 the mean is 2 and half the interval 12.7062 (Student, one degree of freedom) times 1.
+    /// By hand: 1 and 3 have the mean 2, the standard error 1 and t = 12.7062 (one degree of freedom).
     #[test]
-    fn a_curve_is_the_mean_of_the_runs_and_the_first() {
+    fn a_curve_has_the_mean_and_the_first_run() {
         let run = |values: &[f64]| {
             let samples = values.iter().enumerate().map(|(n, value)| (n as f64 / 2.0, *value)).collect();
             Traces::from([("a->b queue".to_owned(), samples)])

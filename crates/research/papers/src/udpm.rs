@@ -1,7 +1,7 @@
-//! Metrics of the paper on UDPm (see `papers/udpm`): one media flow beside one NewReno in a dumbbell whose bottleneck, `r1->r2`, is RED.
+//! Metrics of the paper on UDPm (see `papers/udpm`): a media flow and a NewReno flow in a dumbbell with a RED bottleneck, `r1->r2`.
 //!
-//! The media is the flow `media`, whatever carries it; `ftp` (or `web`) is its competitor. Packets of the queue are told as
-//! the paper counts them, 1000 B each.
+//! The media flow is `media`, over any transport; its competitor is `ftp` or `web`. The queue is counted in packets of 1000 B, as in
+//! the paper.
 
 use crate::metric::{Metric, Outcome};
 use headway_link::QueueOptions;
@@ -12,12 +12,12 @@ use headway_scenario::Link;
 const MEDIA: &str = "media";
 const FTP: &str = "ftp";
 const WEB: &str = "web";
-/// What the paper takes for a packet's size (section 4.3.1).
+/// Packet size of the paper (section 4.3.1).
 const PACKET_BYTES: f64 = 1000.0;
-/// Behind TCP's slow start and the media's.
+/// End of the slow start of TCP and of the media, in s.
 const SETTLED_S: f64 = 5.0;
 
-/// What the paper's runs are asked for.
+/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     count("arrivals", |run| Some(bottleneck(run)?.arrived_packets as f64)),
     count("media_arrivals", |run| Some(at(run, MEDIA)?.arrived_packets as f64)),
@@ -26,7 +26,7 @@ pub(crate) const METRICS: &[Metric] = &[
     count("media_drops", |run| Some(at(run, MEDIA)?.dropped_packets.total() as f64)),
     count("ftp_drops", |run| Some(at(run, FTP)?.dropped_packets.total() as f64)),
     count("marks", |run| Some(bottleneck(run)?.marked_packets as f64)),
-    // Section 4.3.2: what was dropped, of what arrived.
+    // Section 4.3.2: dropped packets as a share of arrived packets.
     Metric { name: "loss_pct", unit: "%", decimals: 3, of: loss },
     Metric { name: "media_loss_pct", unit: "%", decimals: 3, of: |run| Some(100.0 * share(at(run, MEDIA)?)) },
     Metric { name: "queue_packets", unit: "", decimals: 3, of: |run| Some(bottleneck(run)?.mean_queue_packets) },
@@ -52,7 +52,7 @@ pub(crate) const METRICS: &[Metric] = &[
     kbps("media_kbps", |run| Some(since_start(run, MEDIA)? / 1e3)),
     kbps("ftp_kbps", |run| Some(flow(run, FTP)?.throughput_bps / 1e3)),
     kbps("media_offered_kbps", media_offered),
-    // Behind slow start, of the link.
+    // After slow start, as a share of the link.
     Metric { name: "media_settled_pct", unit: "%", decimals: 2, of: |run| settled(run, MEDIA) },
     Metric { name: "ftp_settled_pct", unit: "%", decimals: 2, of: |run| settled(run, FTP) },
     Metric {
@@ -69,7 +69,7 @@ pub(crate) const METRICS: &[Metric] = &[
         decimals: 1,
         of: |run| Some(100.0 * of_both(run, |flow| flow.sent_bytes)?),
     },
-    // Section 4.3.3: a flow's share of the drops less its share of the throughput.
+    // Section 4.3.3: a flow's share of the drops minus its share of the throughput.
     Metric { name: "drop_unfairness", unit: "", decimals: 3, of: drop_unfairness },
     count("ftp_timeouts", |run| Some(flow(run, FTP)?.timeouts? as f64)),
     Metric {
@@ -140,7 +140,7 @@ fn flow<'a>(run: &Outcome<'a>, name: &str) -> Option<&'a FlowSummary> {
     run.summary.flows.iter().find(|flow| flow.name == name)
 }
 
-/// What the bottleneck counted of a flow.
+/// Returns the counts of a flow at the bottleneck.
 fn at<'a>(run: &Outcome<'a>, name: &str) -> Option<&'a LinkFlowSummary> {
     bottleneck(run)?.flows.iter().find(|flow| flow.name == name)
 }
@@ -154,7 +154,7 @@ fn loss(run: &Outcome<'_>) -> Option<f64> {
     Some(100.0 * link.dropped_packets.total() as f64 / link.arrived_packets as f64)
 }
 
-/// The packets of RED's average are of `mean_packet` where it counts bytes.
+/// Returns the size of RED's units in packets of the paper: RED counts in units of `mean_packet` if it counts bytes.
 fn red_unit(run: &Outcome<'_>) -> Option<f64> {
     match &bottleneck_link(run)?.queue {
         QueueOptions::Red(red) if red.in_bytes => Some(red.mean_packet.count() as f64 / PACKET_BYTES),
@@ -163,7 +163,7 @@ fn red_unit(run: &Outcome<'_>) -> Option<f64> {
     }
 }
 
-/// Samples behind slow start: time in s, value.
+/// Returns the samples after slow start: times in s, and values.
 fn samples(run: &Outcome<'_>, entity: &str, metric: &str) -> Option<Vec<(f64, f64)>> {
     let samples = run.series?.samples(entity, metric).iter().map(|(at, value)| (at.as_secs_f64(), *value));
     let settled: Vec<(f64, f64)> = samples.filter(|(at, _)| *at > SETTLED_S).collect();
@@ -196,7 +196,7 @@ fn queue_cov(run: &Outcome<'_>) -> Option<f64> {
     Some(cov_pct(&values(samples(run, LINK, series::QUEUE)?)))
 }
 
-/// Returns the largest sample until the media starts.
+/// Returns the largest sample of the queue until the media starts.
 fn start_queue(run: &Outcome<'_>) -> Option<f64> {
     let media = run.scenario.flows.iter().find(|flow| flow.name == MEDIA)?.start.earliest();
     let samples = run.series?.samples(LINK, series::QUEUE);
@@ -208,14 +208,14 @@ fn queue_delay(run: &Outcome<'_>) -> Option<f64> {
     Some(bottleneck(run)?.mean_queue_packets * PACKET_BYTES * 8.0 / rate * 1e3)
 }
 
-/// How long a flow was there, in s.
+/// Returns the measured time after the start of a flow, in s.
 fn active_s(run: &Outcome<'_>, name: &str) -> Option<f64> {
     let start = run.scenario.flows.iter().find(|flow| flow.name == name)?.start.earliest().as_secs_f64();
     let interval = run.summary.interval;
     Some(interval.to - interval.from.max(start))
 }
 
-/// What the source sent, lost or not: its packets are all alike.
+/// Returns the rate that the source sent, including lost packets, in kb/s. All its packets have the same size.
 fn media_offered(run: &Outcome<'_>) -> Option<f64> {
     let media = run.scenario.flows.iter().find(|flow| flow.name == MEDIA)?;
     let SourceOptions::Cbr(cbr) = &*media.source else { return None };
@@ -226,35 +226,35 @@ fn sessions<'a>(run: &Outcome<'a>) -> Option<&'a SessionsSummary> {
     flow(run, WEB)?.sessions.as_ref()
 }
 
-/// Bit/s from the flow's start on.
+/// Returns the throughput from the flow's start on, in bit/s.
 fn since_start(run: &Outcome<'_>, name: &str) -> Option<f64> {
     let interval = run.summary.interval;
     Some(flow(run, name)?.throughput_bps * (interval.to - interval.from) / active_s(run, name)?)
 }
 
-/// Of the bottleneck's rate, behind slow start.
+/// Returns the throughput after slow start, in % of the bottleneck's rate.
 fn settled(run: &Outcome<'_>, name: &str) -> Option<f64> {
     let rate = bottleneck_link(run)?.rate.bits_per_second() as f64;
     Some(100.0 * mean(&values(samples(run, name, series::THROUGHPUT)?)) / rate)
 }
 
-/// Coefficient of variation over the bins of the series.
+/// Returns the coefficient of variation of the media's throughput over the bins of the series.
 fn media_cov(run: &Outcome<'_>) -> Option<f64> {
     Some(cov_pct(&values(samples(run, MEDIA, series::THROUGHPUT)?)))
 }
 
-/// The media's part of what both flows have of something.
+/// Returns the media's share of the sum of a count over both flows.
 fn of_both(run: &Outcome<'_>, of: fn(&LinkFlowSummary) -> u64) -> Option<f64> {
     let (media, ftp) = (of(at(run, MEDIA)?) as f64, of(at(run, FTP)?) as f64);
     Some(media / (media + ftp))
 }
 
-/// With two flows the same number for both.
+/// Returns the drop unfairness; with two flows it is the same for both.
 fn drop_unfairness(run: &Outcome<'_>) -> Option<f64> {
     Some((of_both(run, |flow| flow.dropped_packets.total())? - of_both(run, |flow| flow.sent_bytes)?).abs())
 }
 
-/// R squared of the straight line through a total, behind slow start.
+/// Returns R squared of a linear fit to a running total after slow start.
 fn straightness(run: &Outcome<'_>, entity: &str, metric: &str) -> Option<f64> {
     let (times, totals): (Vec<f64>, Vec<f64>) = samples(run, entity, metric)?.into_iter().unzip();
     let (at, of) = (mean(&times), mean(&totals));
@@ -265,7 +265,7 @@ fn straightness(run: &Outcome<'_>, entity: &str, metric: &str) -> Option<f64> {
     Some(both * both / (first * second))
 }
 
-/// When half of all drops have come.
+/// Returns the time of the first sample with at least half of all drops, in s.
 fn half_of_drops(run: &Outcome<'_>) -> Option<f64> {
     let drops = run.series?.samples(LINK, series::DROPPED);
     let half = drops.last()?.1 / 2.0;

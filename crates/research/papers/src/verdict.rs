@@ -1,4 +1,4 @@
-//! What comes of a claim.
+//! Verdicts on claims, and the results of their checks. [`Evidence::judge`](crate::Evidence::judge) decides a verdict.
 
 use crate::claim::{Class, Kind};
 use crate::number::shortest;
@@ -7,34 +7,34 @@ use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the runs say of a claim.
+/// Outcome of testing a claim by runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Inside the tolerance.
+    /// Every check holds: each interval lies inside its bound.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// Sign or order only.
+    /// Only the sign or the order holds, not the number.
     #[serde(rename = "trend")]
     Trend,
-    /// The contradiction is shown, with the nearest feasible value.
+    /// The runs show the contradiction, with the nearest feasible value.
     #[serde(rename = "explained")]
     Explained,
-    /// A definition or an input that tests hold.
+    /// A definition that tests cover, or an input that is read back.
     #[serde(rename = "tested")]
     Tested,
-    /// Outside the tolerance.
+    /// A check fails.
     #[serde(rename = "not reproduced")]
     NotReproduced,
-    /// The paper says too little to measure anything.
+    /// The paper does not state enough to measure anything.
     #[serde(rename = "not measurable")]
     NotMeasurable,
-    /// Cells are missing, or have fewer runs than prove anything.
+    /// Cells are missing, or have fewer than [`FEWEST_RUNS`] runs.
     #[serde(rename = "not run")]
     NotRun,
 }
 
 impl Verdict {
-    /// Every verdict, the best first.
+    /// All verdicts, best first.
     pub const ALL: [Self; 7] = [
         Self::Reproduced,
         Self::Trend,
@@ -45,7 +45,7 @@ impl Verdict {
         Self::NotRun,
     ];
 
-    /// What it is called.
+    /// Returns the name, as in `results.json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,62 +66,62 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A check with what was found.
+/// A check with its measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The number, in words.
+pub struct CheckResult {
+    /// Description of the checked number.
     pub what: String,
-    /// Where it must lie, in words.
+    /// Description of the bound.
     pub bound: String,
-    /// The paper's number of the same kind, if it has one.
+    /// The same number in the paper, if stated.
     pub paper_value: Option<f64>,
-    /// ns-2's.
+    /// The same number in ns-2, if measured.
     pub ns2_value: Option<f64>,
-    /// Ours: the mean over runs.
+    /// Headway's number: the mean over runs.
     pub value: Option<f64>,
     /// Half the width of its 95 % interval; none if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Whether the whole interval lies where it must; none if it was not run, or not often enough.
+    /// Whether the whole interval lies inside the bound; none with too few runs.
     pub holds: Option<bool>,
 }
 
 /// A claim with its verdict, as `headway papers check --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The claim's name.
+    /// ID of the claim.
     pub id: String,
-    /// The paper's.
+    /// ID of the paper.
     pub paper: String,
-    /// What the paper gives for replicating it.
+    /// Whether the paper states enough to replicate the claim.
     pub class: Class,
-    /// What sort it is.
+    /// Kind of the claim.
     pub kind: Kind,
-    /// Where the paper says it.
+    /// Place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it says.
+    /// Statement of the paper.
     pub statement: String,
     /// The verdict.
     pub verdict: Verdict,
     /// The paper's number.
     pub paper_value: Option<f64>,
-    /// ns-2's number of the same kind.
+    /// The same number in ns-2.
     pub ns2_value: Option<f64>,
-    /// Ours: that of the first check that does not hold, or of the first.
+    /// Headway's number: that of the first check that does not hold, else of the first check.
     pub value: Option<f64>,
     /// Half the width of its 95 % interval; none if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Whether a parameter was chosen by the paper's results and the claim does not hold without that choice.
+    /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
     pub fitted: bool,
-    /// Why this verdict.
+    /// Reason for the verdict.
     pub reason: String,
     /// The checks, or those of the explanation.
-    pub checks: Vec<Finding>,
-    /// The reading under which this is the verdict; empty if nothing was measured, or the paper names no reading.
+    pub checks: Vec<CheckResult>,
+    /// The reading of this verdict; empty if nothing was measured or the paper has no readings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reading: String,
     /// Verdicts under the other readings that change its checks or its explanation.
@@ -132,57 +132,57 @@ pub struct Judgement {
 /// A claim's verdict under a reading other than the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnderReading {
-    /// The reading's name.
+    /// Name of the reading.
     pub reading: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Headway's number: that of the first check that does not hold, or of the first.
+    /// Headway's number: that of the first check that does not hold, else of the first check.
     pub value: Option<f64>,
     /// Half the width of its 95 % interval; none if all runs gave the same value.
     pub ci95: Option<f64>,
-    /// Why this verdict.
+    /// Reason for the verdict.
     pub reason: String,
-    /// Results under other assumptions that the reading changes; empty if there are none. They do not count.
+    /// Results under other assumptions that the reading changes; empty if there are none. They do not affect the verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub beside: String,
     /// The checks, or those of the explanation.
-    pub checks: Vec<Finding>,
+    pub checks: Vec<CheckResult>,
 }
 
 impl UnderReading {
-    /// Returns `beside` after a space, or nothing if it is empty.
+    /// Returns `beside` with a leading space, or an empty string.
     pub(crate) fn spaced_beside(&self) -> String {
         if self.beside.is_empty() { String::new() } else { format!(" {}", self.beside) }
     }
 }
 
 impl Judgement {
-    /// Whether it is as it must be: a derivable claim is reproduced at least in its trend, or tested.
+    /// Whether the verdict is acceptable: a derivable claim must be reproduced, at least in its trend, or tested.
     #[must_use]
     pub fn is_acceptable(&self) -> bool {
         self.class != Class::Derivable || matches!(self.verdict, Verdict::Reproduced | Verdict::Trend | Verdict::Tested)
     }
 
-    /// Whether another reading, of those that were run, gives another verdict.
+    /// Whether another reading that was run gives a different verdict.
     #[must_use]
     pub fn depends_on_reading(&self) -> bool {
         self.readings.iter().any(|under| under.verdict != Verdict::NotRun && under.verdict != self.verdict)
     }
 
-    /// What was found under another reading, if that judges it.
+    /// Returns the verdict under another reading, if that reading judges the claim.
     #[must_use]
     pub fn under(&self, reading: &str) -> Option<&UnderReading> {
         self.readings.iter().find(|under| under.reading == reading)
     }
 
-    /// Whether it holds by a number that no parameter was chosen for.
+    /// Whether the claim holds without a fitted parameter.
     #[must_use]
     pub fn holds_unfitted(&self) -> bool {
         !self.fitted && matches!(self.verdict, Verdict::Reproduced | Verdict::Trend)
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CheckResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, bound, value, ci95, runs, holds, .. } = self;
         let not = if *holds == Some(false) { "not " } else { "" };
@@ -192,8 +192,10 @@ impl fmt::Display for Finding {
                 write!(f, "{what} is {} +- {}, {not}{bound}", short(*value), short(*ci95))
             }
             (Some(value), None, Some(_)) => write!(f, "{what} is {}, {not}{bound}", short(*value)),
-            (Some(_), ..) => write!(f, "{what} has {}, and {FEWEST_RUNS} are the fewest", counted(*runs as u64, "run")),
-            (None, ..) => write!(f, "{what} has no value: not run, or nothing happened that it measures"),
+            (Some(_), ..) => {
+                write!(f, "{what} has {}; at least {FEWEST_RUNS} are needed", counted(*runs as u64, "run"))
+            }
+            (None, ..) => write!(f, "{what} has no value: the cell was not run, or no event occurred that it measures"),
         }
     }
 }

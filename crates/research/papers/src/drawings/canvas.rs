@@ -1,15 +1,15 @@
-//! Lines, boxes and words as SVG.
+//! Lines, boxes and text as SVG.
 
 use std::fmt::Write;
 
 /// Height of a line of text, in px.
 pub(super) const LINE_PX: f64 = 16.0;
-/// Above the drawing, for its title.
+/// Space above the drawing for the title, in px.
 pub(super) const TITLE_PX: f64 = 40.0;
-/// About the width of a character, in px.
+/// Approximate width of a character, in px.
 pub(super) const CHARACTER_PX: f64 = 7.0;
 
-/// A picture that is being drawn. Its origin is the upper left corner, below the title.
+/// A picture under construction. The origin is the upper left corner, below the title.
 pub(super) struct Canvas {
     parts: String,
     width: f64,
@@ -44,7 +44,7 @@ impl Canvas {
     }
 
     fn add(&mut self, part: std::fmt::Arguments<'_>) {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(self.parts, "{part}");
     }
 
@@ -61,7 +61,7 @@ impl Canvas {
         }
     }
 
-    /// Draws lines of text that stay readable on a line.
+    /// Draws lines of text with an outline, readable on top of a line.
     pub(super) fn label(&mut self, at: (f64, f64), lines: &[&str]) {
         self.add(format_args!(r#"<g class="label">"#));
         self.lines(at, lines);
@@ -99,7 +99,7 @@ impl Canvas {
         self.add(format_args!(r#"<polyline points="{}" stroke-width="2"/>"#, points.join(" ")));
     }
 
-    /// Returns the picture.
+    /// Returns the picture as SVG.
     pub(super) fn finish(self, title: &str) -> String {
         let (width, height, title) = (self.width, self.height + TITLE_PX, escaped(title));
         format!(
@@ -122,7 +122,6 @@ impl Canvas {
 mod tests {
     use super::*;
 
-    /// Names of a scenario are text, not markup.
     #[test]
     fn markup_is_escaped() {
         let mut canvas = Canvas::new(100.0, 50.0);

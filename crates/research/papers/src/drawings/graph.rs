@@ -1,8 +1,8 @@
-//! Boxes and arrows: state machines and overviews.
+//! Boxes and arrows: state machines and block diagrams.
 
 use super::canvas::{CHARACTER_PX, Canvas, LINE_PX};
 
-/// A box. Places count from 0.
+/// A box. Columns and rows start at 0.
 pub(super) struct Node {
     pub(super) lines: &'static [&'static str],
     pub(super) column: f64,
@@ -12,11 +12,11 @@ pub(super) struct Node {
 /// An arrow from one box to another, or to the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The number of its box.
+    /// Index of the box at the start.
     pub from: usize,
-    /// The number of its box.
+    /// Index of the box at the end.
     pub to: usize,
-    /// What causes it, and what it does.
+    /// Cause and action, one line of text each.
     pub label: &'static [&'static str],
 }
 
@@ -24,9 +24,9 @@ pub struct Transition {
 pub(super) struct Graph {
     pub(super) nodes: &'static [Node],
     pub(super) transitions: &'static [Transition],
-    /// Between columns and between rows, in px.
+    /// Distance between columns and between rows, in px.
     pub(super) apart: (f64, f64),
-    /// Whether boxes have round ends, as states do.
+    /// Whether boxes are drawn as states, with round ends.
     pub(super) states: bool,
 }
 
@@ -72,7 +72,7 @@ impl Graph {
             let middle = ((start.0 + end.0) / 2.0 + dy / length * bend, (start.1 + end.1) / 2.0 - dx / length * bend);
             canvas.arrow(border(start, middle, from.size()), middle, border(end, middle, to.size()));
             let lift = transition.label.len() as f64 * LINE_PX / 2.0 + 6.0;
-            // Beside a steep arrow, above a flat one.
+            // To the right of a steep arrow, above a flat one.
             let label = if dx.abs() > dy.abs() {
                 (middle.0, middle.1 - lift)
             } else {
@@ -91,7 +91,7 @@ impl Graph {
     }
 }
 
-/// Returns where the line from the middle of a box towards a point leaves the box.
+/// Returns the point where the line from the center of a box towards a point leaves the box.
 fn border((x, y): (f64, f64), towards: (f64, f64), (width, height): (f64, f64)) -> (f64, f64) {
     let (dx, dy) = (towards.0 - x, towards.1 - y);
     let share = f64::min(width / 2.0 / dx.abs().max(1e-9), height / 2.0 / dy.abs().max(1e-9)).min(1.0);

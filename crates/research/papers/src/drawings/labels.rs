@@ -1,15 +1,15 @@
-//! Places for labels next to lines: a label covers no line, no box and no other label, if there is such a place.
+//! Placement of labels next to lines, without covering lines, boxes and other labels if possible.
 
 use super::canvas::{CHARACTER_PX, LINE_PX};
 
 type Point = (f64, f64);
-/// A straight line, by its ends.
+/// A straight line between two points.
 pub(super) type Segment = (Point, Point);
 
 /// Distance of a label from its line, in px.
 const APART_PX: f64 = 4.0;
-/// Parts of a line at which its label is tried, in this order.
-const TRIED: [f64; 5] = [0.5, 0.4, 0.6, 0.3, 0.7];
+/// Positions along a line at which a label is tried, in this order.
+const POSITIONS: [f64; 5] = [0.5, 0.4, 0.6, 0.3, 0.7];
 
 /// A rectangle, by its center and half its sides.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Area {
             && (self.center.1 - other.center.1).abs() < self.half.1 + other.half.1
     }
 
-    /// Whether a line passes through it: the part of the line within the sides is not empty.
+    /// Whether a line passes through the interior.
     fn is_crossed(&self, (from, to): &Segment) -> bool {
         let axes = [(from.0, to.0, self.center.0, self.half.0), (from.1, to.1, self.center.1, self.half.1)];
         let mut part = (0.0f64, 1.0f64);
@@ -46,26 +46,26 @@ impl Area {
     }
 }
 
-/// What labels must not cover.
+/// Lines and areas that labels must not cover.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct Obstacles {
     pub(super) lines: Vec<Segment>,
     pub(super) areas: Vec<Area>,
 }
 
-impl Taken {
+impl Obstacles {
     fn is_free(&self, area: &Area) -> bool {
         !self.lines.iter().any(|line| area.is_crossed(line)) && !self.areas.iter().any(|known| known.overlaps(area))
     }
 
-    /// Returns the center of a label of one of these lines, and keeps its place free from further labels.
+    /// Returns the center of a label of one of these lines, and reserves its area.
     pub(super) fn place(&mut self, label: &[&str], lines: &[Segment]) -> Point {
         let longest = label.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         let size = (longest as f64 * CHARACTER_PX, label.len() as f64 * LINE_PX);
         let places = lines.iter().flat_map(|line| {
             [-1.0, 1.0]
                 .into_iter()
-                .flat_map(move |side| TRIED.map(|part| Area::new(next_to(line, part, side, size), size)))
+                .flat_map(move |side| POSITIONS.map(|part| Area::new(next_to(line, part, side, size), size)))
         });
         let mut places = places.peekable();
         let Some(first) = places.peek().copied() else { return Point::default() };
@@ -75,7 +75,7 @@ impl Taken {
     }
 }
 
-/// Returns the center of a label of this size that is above (-1) or below (1) a line, at a part of its length.
+/// Returns the center of a label of this size above (`side` -1) or below (1) a line, at the fraction `part` of its length.
 fn next_to((from, to): &Segment, part: f64, side: f64, (width, height): (f64, f64)) -> Point {
     let x = from.0 + part * (to.0 - from.0);
     let y = |x: f64| {
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn a_label_of_a_fan_covers_no_line() {
         let lines: Vec<Segment> = (0..10).map(|n| ((60.0, 60.0 + 58.0 * f64::from(n)), (310.0, 321.0))).collect();
-        let mut taken = Taken { lines: lines.clone(), areas: Vec::new() };
+        let mut obstacles = Obstacles { lines: lines.clone(), areas: Vec::new() };
         for label in [["10Mbps, 3ms", "droptail 16packets"], ["another", "label"]] {
-            let center = taken.place(&label, &lines);
-            let area = *taken.areas.last().unwrap();
+            let center = obstacles.place(&label, &lines);
+            let area = *obstacles.areas.last().unwrap();
             assert!(!lines.iter().any(|line| area.is_crossed(line)), "{label:?} at {center:?}");
         }
-        assert!(!taken.areas[0].overlaps(&taken.areas[1]));
+        assert!(!obstacles.areas[0].overlaps(&obstacles.areas[1]));
     }
 }

@@ -1,5 +1,5 @@
-//! Figures that no run gives: networks, state machines, regions and timelines. Networks, regions and times are drawn from the paper's
-//! scenarios, state machines from a list of states and transitions.
+//! Figures that need no runs. Networks, regions of RED and packet timelines are drawn from the paper's scenarios, state machines from
+//! lists of states and transitions.
 
 mod canvas;
 mod graph;
@@ -18,18 +18,18 @@ use headway_scenario::{NoFiles, Scenario};
 pub use graph::Transition;
 pub use of_papers::{UDPM_RECEIVER, UDPM_SENDER};
 
-/// A figure.
+/// A drawn figure.
 #[derive(Clone, Debug)]
 pub struct Drawing {
-    /// Its name, such as `fig2`, which is also its file's.
+    /// Name, such as `fig2`; also the name of the file.
     pub name: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// The picture.
+    /// Picture as SVG.
     pub svg: String,
 }
 
-/// Why a figure cannot be drawn.
+/// Error while drawing a figure.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum DrawingError {
@@ -37,14 +37,14 @@ pub enum DrawingError {
     Claims(#[from] ClaimsError),
     #[error(transparent)]
     Cell(#[from] CellError),
-    #[error("{paper}: no cell that begins with \"{cell}\" has {what}")]
+    #[error("{paper}: no cell whose name starts with \"{cell}\" has {what}")]
     Missing { paper: String, cell: &'static str, what: &'static str },
 }
 
-/// Returns the drawn figures of a paper, those of no other papers than the built-in ones.
+/// Returns the drawn figures of a paper; only built-in papers have some.
 ///
 /// # Errors
-/// If the paper's files do not make the scenarios that the figures show.
+/// If the paper's files do not have the scenarios that the figures show.
 pub fn drawings(paper: &Paper) -> Result<Vec<Drawing>, DrawingError> {
     of_papers::figures(&paper.id).iter().map(|figure| figure.draw(paper)).collect()
 }
@@ -54,7 +54,7 @@ pub(crate) fn title(paper: &str, part: &str) -> Option<&'static str> {
     of_papers::title(paper, part)
 }
 
-/// Returns the scenario of the first cell whose name begins so.
+/// Returns the scenario of the first cell whose name starts with `cell`.
 fn scenario(paper: &Paper, cell: &'static str, what: &'static str) -> Result<Scenario, DrawingError> {
     let claims = paper.claims()?;
     let found: Option<&Cell> = claims.cells.iter().find(|known| known.name.starts_with(cell));

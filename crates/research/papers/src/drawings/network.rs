@@ -1,7 +1,7 @@
 //! The network of a scenario: nodes in columns in the direction of the flows, links with rate, delay and queue, and the flows.
 
 use super::canvas::{Anchor, Canvas, LINE_PX};
-use super::labels::{Area, Segment, Taken};
+use super::labels::{Area, Obstacles, Segment};
 use headway_scenario::{Flow, Link, Scenario};
 use headway_units::Registry as _;
 use std::collections::btree_map::Entry;
@@ -11,10 +11,10 @@ const COLUMN_PX: f64 = 250.0;
 const ROW_PX: f64 = 58.0;
 const MARGIN_PX: f64 = 60.0;
 const NODE_PX: (f64, f64) = (72.0, 28.0);
-/// Kinds of flows that are listed.
-const MOST_KINDS: usize = 8;
+/// Largest number of kinds of flows that are listed.
+const MAX_KINDS: usize = 8;
 
-/// Returns the nodes that a flow's packets pass, by the fewest hops.
+/// Returns the nodes on the shortest path of a flow.
 fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     let mut before: BTreeMap<usize, usize> = BTreeMap::new();
     let mut next = VecDeque::from([flow.from]);
@@ -34,11 +34,11 @@ fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     nodes
 }
 
-/// Returns the column of each node: one more than that of any node before it on the path of a flow.
+/// Returns the column of each node: one more than that of its predecessors on the paths of flows.
 fn columns(scenario: &Scenario) -> Vec<usize> {
     let mut columns = vec![0; scenario.nodes.len()];
     let paths: Vec<Vec<usize>> = scenario.flows.iter().map(|flow| path(scenario, flow)).collect();
-    // Flows that go to and fro would push each other on without end.
+    // The limit ends the loop for flows in opposite directions, which would increase columns without end.
     for _ in 0..scenario.nodes.len() {
         for hop in paths.iter().flat_map(|nodes| nodes.windows(2)) {
             let [from, to] = *hop else { continue };
@@ -58,7 +58,7 @@ fn queue(link: &Link) -> String {
     format!("{} {limit}", link.queue.kind())
 }
 
-/// Describes the flows, those that are alike together.
+/// Describes the flows, grouped by source and transport.
 fn kinds(scenario: &Scenario) -> Vec<String> {
     let mut kinds: Vec<(String, String, usize)> = Vec::new();
     for flow in &scenario.flows {
@@ -73,10 +73,10 @@ fn kinds(scenario: &Scenario) -> Vec<String> {
         1 => format!("{first}: {what}"),
         count => format!("{count} flows ({first}, ..): {what}"),
     };
-    kinds.iter().take(MOST_KINDS).map(line).collect()
+    kinds.iter().take(MAX_KINDS).map(line).collect()
 }
 
-/// Columns of the ends of links, and what is written at them.
+/// Columns of the two ends of links, and the text of the label.
 type Label = (usize, usize, [String; 2]);
 
 pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
@@ -106,16 +106,16 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
     let column = |node: usize| columns.get(node).copied().unwrap_or(0);
     let mut labels: Vec<(Label, Vec<Segment>)> = Vec::new();
     let areas = centers.iter().map(|center| Area::new(*center, NODE_PX)).collect();
-    let mut taken = Taken { lines: Vec::new(), areas };
+    let mut obstacles = Obstacles { lines: Vec::new(), areas };
     for link in &scenario.links {
-        let back = scenario.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));
-        // Of two directions the one in which the flows go.
-        if back.is_some() && column(link.from) >= column(link.to) {
+        let reverse = scenario.links.iter().find(|other| (other.from, other.to) == (link.to, link.from));
+        // Of two directions, only that of the flows is drawn.
+        if reverse.is_some() && column(link.from) >= column(link.to) {
             continue;
         }
         let line = (at(link.from), at(link.to));
         canvas.line(line.0, line.1, link.loss.is_some());
-        taken.lines.push(line);
+        obstacles.lines.push(line);
         let lossy = if link.loss.is_some() { ", loses packets" } else { "" };
         let label = [format!("{}, {}{lossy}", link.rate, link.delay), queue(link)];
         let key = (column(link.from), column(link.to), label);
@@ -126,7 +126,7 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> String {
     }
     for ((_, _, [first, second]), lines) in &labels {
         let label = [first.as_str(), second];
-        canvas.label(taken.place(&label, lines), &label);
+        canvas.label(obstacles.place(&label, lines), &label);
     }
     for (name, &(x, y)) in scenario.nodes.iter().zip(&centers) {
         let (width, height) = NODE_PX;
@@ -184,7 +184,7 @@ mod tests {
         source = { kind = "ftp" }
     "#;
 
-    /// Senders left, the receiver right, each link once with its label; a flow that joins at the router moves nothing.
+    /// Senders are on the left, the receiver on the right, and each link has one label. A flow from the router does not change the columns.
     #[test]
     fn a_dumbbell() {
         let scenario = load("dumbbell", DUMBBELL, &[], &NoFiles).unwrap().scenario;
@@ -202,6 +202,6 @@ mod tests {
         ] {
             assert!(svg.contains(text), "{text}:\n{svg}");
         }
-        assert_eq!(svg.matches("6Mbps, 2ms").count(), 2, "one label for links that are alike between two columns");
+        assert_eq!(svg.matches("6Mbps, 2ms").count(), 2, "one label for equal links between two columns");
     }
 }

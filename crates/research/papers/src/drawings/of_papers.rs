@@ -1,4 +1,4 @@
-//! Which figures of which paper are drawn, and of what.
+//! The drawn figures of each paper.
 
 use super::graph::{Graph, Node, Transition};
 use super::times::{Box, Note, Row, departures};
@@ -10,7 +10,7 @@ use headway_units::{Bytes, Duration, Rate};
 /// Rows of packets, and the notes below them.
 type Rows = (Vec<Row>, Vec<Note>);
 
-/// A figure, and what it is made of.
+/// A figure and its contents.
 pub(super) struct Figure {
     name: &'static str,
     title: &'static str,
@@ -18,13 +18,13 @@ pub(super) struct Figure {
 }
 
 enum What {
-    /// The network of the first cell whose name begins so.
+    /// The network of the first cell whose name starts with this text.
     Network(&'static str),
-    /// The regions of RED in that cell.
+    /// The regions of RED in such a cell.
     Regions(&'static str),
-    /// A state machine or an overview.
+    /// A state machine or a block diagram.
     Graph(Graph),
-    /// Packets over time, of that cell.
+    /// Packets over time in such a cell.
     Times(&'static str, fn(&Scenario) -> Option<Rows>),
 }
 
@@ -100,13 +100,14 @@ const UDPM: &[Figure] = &[
     Figure { name: "fig5", title: "Figure 5: the network with CBR over UDP", what: What::Network("s2.executed.") },
 ];
 
-/// Figure 2 of UDPm. Box 0 is the start, 1 sends.
+/// Transitions of Figure 2 of UDPm. Box 0 is the start; box 1 sends.
 pub const UDPM_SENDER: &[Transition] = &[
     Transition { from: 0, to: 1, label: &["k = 0"] },
     Transition { from: 1, to: 1, label: &["the receiver announces n:", "k = n"] },
 ];
 
-/// Figure 3 of UDPm. Box 0 is the start, 1 waits. The second transition is that without congestion, the third the one with it.
+/// Transitions of Figure 3 of UDPm. Box 0 is the start; box 1 waits. The second transition is without congestion, the third with
+/// congestion.
 pub const UDPM_RECEIVER: &[Transition] = &[
     Transition { from: 0, to: 1, label: &["k = 0"] },
     Transition { from: 1, to: 1, label: &["no packet lost or marked:", "k = min(k + 1, highest), announce k"] },
@@ -191,8 +192,8 @@ const UDDJ: &[Figure] = &[
     Figure { name: "fig4a", title: "Figure 4a: the network of the first experiment", what: What::Network("f4.") },
 ];
 
-fn box_of(name: String, from_ms: f64, long_ms: f64) -> Box {
-    Box { name, from_ms, to_ms: from_ms + long_ms, lost: false }
+fn box_of(name: String, from_ms: f64, duration_ms: f64) -> Box {
+    Box { name, from_ms, to_ms: from_ms + duration_ms, lost: false }
 }
 
 /// Returns three packets of the first flow: tx each, and ts from the end of one to the start of the next.
@@ -213,7 +214,7 @@ fn transmission_ms(size: Bytes, rate: Rate) -> f64 {
     size.count() as f64 * 8000.0 / rate.bits_per_second() as f64
 }
 
-/// Returns how long a packet of the first flow takes on its first link and on the one that loses packets, in ms.
+/// Returns the transmission times of a packet of the first flow on its first link and on the lossy link, in ms.
 fn times_of(scenario: &Scenario) -> Option<(f64, f64)> {
     let flow = scenario.flows.first()?;
     let access = scenario.links.iter().find(|link| link.from == flow.from)?;
@@ -222,7 +223,7 @@ fn times_of(scenario: &Scenario) -> Option<(f64, f64)> {
     Some((transmission_ms(size, access.rate), transmission_ms(size, wireless.rate)))
 }
 
-/// Returns packets at the router and after its queue: names and arrivals in ms, in order.
+/// Returns two rows: packets at the router, and the same packets after its queue. `arrivals` has names and times in ms, in order.
 fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), names: [&str; 2]) -> [Row; 2] {
     let times: Vec<f64> = arrivals.iter().map(|arrival| arrival.1).collect();
     let done = departures(&times, service);
@@ -233,7 +234,8 @@ fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), nam
     [Row { name: arrives, boxes: at, continues: true }, Row { name: leaves, boxes: out, continues: false }]
 }
 
-/// Returns packets each 1.25 transmissions of the bottleneck, and one of another flow halfway: the queue grows. P2 is lost after the router.
+/// Returns packets at intervals of 1.25 bottleneck transmissions, with a packet of another flow between each two, so that the queue
+/// grows. P2 is lost after the router.
 fn lost_packet(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 1.25 * service;
@@ -256,8 +258,8 @@ fn lost_packet(scenario: &Scenario) -> Option<Rows> {
     Some((vec![at, out, Row { name: "at the receiver".to_owned(), boxes, continues: false }], notes))
 }
 
-/// Returns the same cross traffic, evenly and as one burst after P3. Together it is more than the bottleneck carries, but the burst leaves two gaps
-/// unfilled.
+/// Returns the same cross traffic evenly spaced and as one burst after P3. The total exceeds the bottleneck's capacity, but the burst
+/// leaves two gaps unfilled.
 fn noise(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 2.5 * service;
@@ -279,7 +281,7 @@ fn noise(scenario: &Scenario) -> Option<Rows> {
 mod tests {
     use super::*;
 
-    /// Every figure of the list is drawn, and no file has two.
+    /// Every listed figure is drawn, with a unique name.
     #[test]
     fn every_figure_is_drawn() {
         let all: Vec<(&str, Vec<Drawing>)> =
@@ -330,7 +332,7 @@ mod tests {
         }
     }
 
-    /// Section 2.3: with P2 lost while the router is busy, the gap of P1 and P3 is that of two packets and two of the others: 4 x 0.8 ms.
+    /// Section 2.3: P2 is lost while the router is busy, so the gap from P1 to P3 is four transmissions, 4 x 0.8 ms: C1, P2, C2 and P3.
     #[test]
     fn figure_2_of_uddj() {
         let paper = Paper::find("uddj-tfrc").unwrap();
@@ -340,7 +342,8 @@ mod tests {
         assert!((received[1].from_ms - received[0].from_ms - 3.2).abs() < 1e-9);
     }
 
-    /// Figure 3: in both cases ten packets of 0.8 ms in 6 ms. Evenly, the link is never idle between P1 and P4; in a burst it is before P2 and P3.
+    /// Figure 3: both cases have ten packets of 0.8 ms in 6 ms. With even spacing the link is not idle between P1 and P4; with a burst it is
+    /// idle before P2 and P3.
     #[test]
     fn figure_3_of_uddj() {
         let paper = Paper::find("uddj-tfrc").unwrap();

@@ -1,4 +1,4 @@
-//! RED's three regions: the probability of an early drop by the average of the queue, as the queue of a scenario computes it.
+//! The three regions of RED: early drop probability over the average queue, computed by the queue of a scenario.
 
 use super::canvas::{Anchor, Canvas};
 use headway_link::QueueOptions;
@@ -9,12 +9,12 @@ const WIDTH_PX: f64 = 560.0;
 const HEIGHT_PX: f64 = 260.0;
 const LEFT_PX: f64 = 60.0;
 const TOP_PX: f64 = 30.0;
-/// Points of the curve.
+/// Number of points of the curve.
 const POINTS: u32 = 1200;
-/// Green, yellow, red.
+/// Colors of the regions: green, yellow, red.
 const COLOURS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];
 
-/// Draws the first link with RED, if the scenario has one.
+/// Draws the regions of the first link with RED; none if the scenario has none.
 pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     let (options, facts) = scenario.links.iter().find_map(|link| match &link.queue {
         QueueOptions::Red(options) => Some((options, LinkFacts { rate: link.rate, delay: link.delay })),
@@ -25,13 +25,12 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     let most = (certain * 1.4).max(1.0);
     let averages: Vec<f64> = (0..=POINTS).map(|n| most * f64::from(n) / f64::from(POINTS)).collect();
     let first = |wanted: &dyn Fn(f64) -> bool| averages.iter().copied().find(|average| wanted(probability(*average)));
-    let (begins, ends) = (first(&|p| p > 0.0)?, first(&|p| p >= 1.0)?);
+    let (start, end) = (first(&|p| p > 0.0)?, first(&|p| p >= 1.0)?);
 
     let x = |average: f64| LEFT_PX + average / most * WIDTH_PX;
     let y = |probability: f64| TOP_PX + (1.0 - probability) * HEIGHT_PX;
     let mut canvas = Canvas::new(LEFT_PX + WIDTH_PX + 40.0, TOP_PX + HEIGHT_PX + 60.0);
-    let regions =
-        [(0.0, begins, "no packet dropped"), (begins, ends, "dropped at random"), (ends, most, "all dropped")];
+    let regions = [(0.0, start, "no packet dropped"), (start, end, "dropped at random"), (end, most, "all dropped")];
     for ((from, to, name), colour) in regions.into_iter().zip(COLOURS) {
         canvas.rectangle((x(from), TOP_PX), (x(to) - x(from), HEIGHT_PX), 0.0, colour);
         canvas.text(((x(from) + x(to)) / 2.0, TOP_PX - 8.0), Anchor::Middle, name);
@@ -41,7 +40,7 @@ pub(super) fn draw(scenario: &Scenario, title: &str) -> Option<String> {
     for mark in [0.0, 0.5, 1.0] {
         canvas.text((LEFT_PX - 8.0, y(mark) + 4.0), Anchor::End, &format!("{mark}"));
     }
-    for average in [begins, ends] {
+    for average in [start, end] {
         canvas.line((x(average), y(0.0)), (x(average), y(0.0) + 6.0), false);
         canvas.text((x(average), y(0.0) + 20.0), Anchor::Middle, &format!("{average:.0}"));
     }

@@ -1,4 +1,4 @@
-//! Packets over time: rows of boxes on one scale, and lines from a packet in one row to the same packet in another.
+//! Packets over time: rows of boxes on a common scale, with lines between the same packet in successive rows.
 
 use super::canvas::{Anchor, Canvas};
 
@@ -6,25 +6,25 @@ const WIDTH_PX: f64 = 720.0;
 const LEFT_PX: f64 = 150.0;
 const ROW_PX: f64 = 74.0;
 const BOX_PX: f64 = 26.0;
-/// About the width of a name.
+/// Approximate width of a name.
 const NAME_PX: f64 = 20.0;
 
 /// A packet in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Box {
     pub(super) name: String,
-    /// From when to when, in ms.
+    /// Start and end, in ms.
     pub(super) from_ms: f64,
     pub(super) to_ms: f64,
-    /// Whether it is lost there.
+    /// Whether the packet is lost in this row.
     pub(super) lost: bool,
 }
 
-/// A row, and what it shows.
+/// A row of packets.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) boxes: Vec<Box>,
-    /// Whether its packets are those of the next row.
+    /// Whether lines connect its packets to those of the next row.
     pub(super) continues: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Note {
     pub(super) text: String,
 }
 
-/// Returns when a first-in-first-out transmitter is done with packets that arrive at these times and take this long, in ms.
+/// Returns the departure times from a FIFO transmitter, in ms.
 pub(super) fn departures(arrivals_ms: &[f64], service_ms: f64) -> Vec<f64> {
     let mut free = 0.0;
     arrivals_ms

@@ -1,4 +1,4 @@
-//! A claim in the page: what the paper says, what comes of it, why, and how to see for oneself.
+//! A claim in the report: statement, verdict, reason and command.
 
 use super::command;
 use super::html::{Escaped, anchor};
@@ -12,7 +12,7 @@ use crate::verdict::Judgement;
 use headway_record::plot::PlotError;
 use std::fmt::Write;
 
-/// All of it. `is_drawn` if its numbers are in no other picture.
+/// Returns the article on a claim. `is_drawn` adds a picture of its numbers.
 pub(super) fn claim(
     judged: &Judgement,
     claims: &Claims,
@@ -31,16 +31,16 @@ pub(super) fn claim(
     );
     let mut drawn = Vec::new();
     let mut row = String::new();
-    for (of, whose, value, ci95) in [
+    for (of, source, value, ci95) in [
         ("paper", "paper", judged.paper_value, None),
         ("ns2", "ns-2.35", judged.ns2_value, None),
         ("headway", "Headway", judged.value, judged.ci95),
     ] {
         let Some(value) = value else { continue };
-        drawn.push((whose, value, ci95.unwrap_or(0.0)));
+        drawn.push((source, value, ci95.unwrap_or(0.0)));
         let _ = write!(
             row,
-            "<dt>{whose}<dd data-claim=\"{}\" data-of=\"{of}\" data-value=\"{value}\"",
+            "<dt>{source}<dd data-claim=\"{}\" data-of=\"{of}\" data-value=\"{value}\"",
             Escaped(&judged.id)
         );
         let _ = match ci95 {
@@ -82,7 +82,7 @@ pub(super) fn claim(
     Ok(text)
 }
 
-/// A line that leads to it.
+/// Returns a list item that links to the claim.
 pub(super) fn link(judged: &Judgement) -> String {
     format!(
         "<li>{} <a href=\"#{}\">{}</a> {}</li>\n",
@@ -93,14 +93,14 @@ pub(super) fn link(judged: &Judgement) -> String {
     )
 }
 
-/// What is drawn of a figure that has no numbers: its claims, each with its mark.
+/// Draws the verdicts of claims, for a figure that has no numbers.
 pub(super) fn strip(judged: &[&Judgement]) -> String {
     const ROW: usize = 24;
-    let told: Vec<String> = judged.iter().map(|judged| format!("{} is {}", judged.id, judged.verdict)).collect();
+    let verdicts: Vec<String> = judged.iter().map(|judged| format!("{} is {}", judged.id, judged.verdict)).collect();
     let mut text = format!(
         "<svg class=\"strip\" viewBox=\"0 0 640 {}\" role=\"img\" aria-label=\"{}\">",
         ROW * judged.len().max(1),
-        Escaped(&told.join(", "))
+        Escaped(&verdicts.join(", "))
     );
     for (row, judged) in judged.iter().enumerate() {
         let short = judged.verdict.name().replace(' ', "-");

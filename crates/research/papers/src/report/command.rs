@@ -1,16 +1,16 @@
-//! What to type to see for oneself.
+//! Shell commands that reproduce results.
 
 use crate::claim::Claim;
 use std::collections::BTreeSet;
 
-/// With more cells than these the whole paper is run: a line that long nobody types.
-const MOST_CELLS: usize = 8;
+/// Largest number of cells in a command; the command for more cells runs the whole paper.
+const MAX_CELLS: usize = 8;
 
-/// Runs these cells of a paper, as its results were run.
+/// Returns the command that runs these cells with the profile of the results.
 pub(super) fn of_cells<'a>(paper: &str, profile: &str, cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: BTreeSet<&str> = cells.into_iter().collect();
     let full = if profile == "full" { " --full" } else { "" };
-    let chosen = if cells.len() > MOST_CELLS {
+    let chosen = if cells.len() > MAX_CELLS {
         String::new()
     } else {
         cells.into_iter().map(|cell| format!(" --cell {}", quoted(cell))).collect()
@@ -18,7 +18,7 @@ pub(super) fn of_cells<'a>(paper: &str, profile: &str, cells: impl IntoIterator<
     format!("headway papers check {}{full}{chosen}", quoted(paper))
 }
 
-/// What shows a claim: its tests, or its cells.
+/// Returns the commands that reproduce a claim: its tests, or its cells.
 pub(super) fn of_claim(paper: &str, profile: &str, claim: &Claim) -> Vec<String> {
     if !claim.tests.is_empty() {
         return claim.tests.iter().filter_map(|test| of_test(test)).collect();
@@ -29,14 +29,14 @@ pub(super) fn of_claim(paper: &str, profile: &str, claim: &Claim) -> Vec<String>
     if cells.is_empty() { Vec::new() } else { vec![of_cells(paper, profile, cells)] }
 }
 
-/// `crates/simulator/x/tests/y.rs::z` is a test of headway-x.
+/// Returns the command for a test such as `crates/simulator/x/tests/y.rs::z`, which is in headway-x.
 fn of_test(test: &str) -> Option<String> {
     let (path, function) = test.split_once("::")?;
     let name = path.strip_prefix("crates/")?.split('/').nth(1)?;
     Some(format!("cargo test -p {} {}", quoted(&format!("headway-{name}")), quoted(function)))
 }
 
-/// As a shell takes it for one word.
+/// Quotes an argument for a shell where needed.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-/+:=~".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_can_be_typed() {
+    fn commands_are_quoted_for_a_shell() {
         assert_eq!(of_cells("p", "default", ["b", "a", "b"]), "headway papers check p --cell a --cell b");
         assert_eq!(of_cells("my paper", "full", ["it's"]), "headway papers check 'my paper' --full --cell 'it'\\''s'");
         let many: Vec<String> = (0..9).map(|cell| cell.to_string()).collect();

@@ -1,8 +1,8 @@
-//! Words of others in a page: as text they do nothing, as names of places they are plain.
+//! Escaping of text and of anchors in HTML.
 
 use std::fmt::{self, Write};
 
-/// Text that cannot end the element or the attribute that it stands in.
+/// Text that is escaped for elements and quoted attributes.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -21,7 +21,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A name that an address can end with as it is.
+/// Returns a name as an anchor: other characters than ASCII letters, digits, `.`, `_` and `-` become `-`.
 pub(super) fn anchor(name: &str) -> String {
     let plain =
         |character: char| if character.is_ascii_alphanumeric() || "._-".contains(character) { character } else { '-' };
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_words() {
+    fn markup_is_escaped() {
         assert_eq!(Escaped("<b a=\"'&\">").to_string(), "&lt;b a=&quot;&#39;&amp;&quot;&gt;");
         assert_eq!(anchor("lan.t2.red.udp.10"), "lan.t2.red.udp.10");
         assert_eq!(anchor("a \"b\">"), "a--b--");

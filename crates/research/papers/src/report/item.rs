@@ -1,16 +1,16 @@
-//! The figures and tables of a paper, as places and titles name them: "Table II, Fig 3", "4.3.2, Figs. 8, 11".
+//! References to figures and tables in places and titles, such as "Table II, Fig 3" and "4.3.2, Figs. 8, 11".
 
 use std::fmt;
 
-/// A figure or a table of a paper. Figures come first, each kind in the order of its numbers.
+/// A figure or a table of a paper. Figures sort before tables, each kind by number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Item {
     Figure(u32),
-    /// By its number, and as the paper writes it.
+    /// Number, and its form in the paper.
     Table(u32, String),
 }
 
-/// What numbers belong to while words are read.
+/// Kind of the numbers that follow in the text.
 #[derive(Clone, Copy)]
 enum Kind {
     Figure,
@@ -18,7 +18,7 @@ enum Kind {
 }
 
 impl Item {
-    /// Those that a text names, in its order.
+    /// Returns the figures and tables in a text, in order.
     pub(crate) fn all(text: &str) -> Vec<Self> {
         let mut items = Vec::new();
         let mut kind = None;
@@ -52,12 +52,12 @@ impl Item {
         items
     }
 
-    /// Those that a title begins with.
+    /// Returns the figures and tables before the first colon of a title.
     pub(crate) fn of_title(title: &str) -> Vec<Self> {
-        title.split_once(':').map_or_else(Vec::new, |(begins, _)| Self::all(begins))
+        title.split_once(':').map_or_else(Vec::new, |(start, _)| Self::all(start))
     }
 
-    /// The one that a command names: `fig6`, `Figure 6`, `table2`, `tableII`.
+    /// Returns the figure or table with a name in commands: `fig6`, `Figure 6`, `table2`, `tableII`.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let plain: String = name.chars().filter(|character| character.is_ascii_alphanumeric()).collect();
         let lower = plain.to_ascii_lowercase();
@@ -71,7 +71,7 @@ impl Item {
         None
     }
 
-    /// What commands call it.
+    /// Returns the name in commands.
     pub(crate) fn short(&self) -> String {
         match self {
             Self::Figure(number) => format!("fig{number}"),
@@ -79,7 +79,7 @@ impl Item {
         }
     }
 
-    /// Where it is in a paper's part of the page.
+    /// Returns the anchor in the paper's section of the page.
     pub(crate) fn anchor(&self) -> String {
         match self {
             Self::Figure(number) => format!("figure-{number}"),
@@ -97,14 +97,14 @@ impl fmt::Display for Item {
     }
 }
 
-/// The number of a figure, or of a part of it such as `4(a)`; no number of a section.
+/// Parses the number of a figure, or of a part such as `4(a)`; none for a section number.
 fn figure(word: &str) -> Option<u32> {
     let end = word.find(|character: char| !character.is_ascii_digit()).unwrap_or(word.len());
     let is_part = word[end..].chars().next().is_none_or(|next| next == '(' || next.is_ascii_alphabetic());
     word[..end].parse().ok().filter(|_| is_part)
 }
 
-/// A number, or a Roman one.
+/// Parses an Arabic or a Roman number.
 fn table(word: &str) -> Option<u32> {
     if let Ok(number) = word.parse() {
         return Some(number);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_name_figures_and_tables() {
+    fn figures_and_tables_of_places_are_found() {
         for (place, found) in [
             ("Fig 2, III", "Figure 2"),
             ("Table II, Fig 3", "Table II, Figure 3"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_name_figures_and_tables() {
+    fn names_in_commands_are_parsed() {
         for (name, short) in [
             ("fig6", Some("fig6")),
             ("Figure 6", Some("fig6")),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_name_what_they_begin_with() {
+    fn figures_and_tables_of_titles_are_found() {
         assert_eq!(Item::of_title("Figures 6 and 7: of Fig. 8"), [Item::Figure(6), Item::Figure(7)]);
         assert_eq!(Item::of_title("Plainer than Fig. 8"), []);
         assert_eq!(Item::of_title("Table IV: loss"), [Item::Table(4, "IV".to_owned())]);

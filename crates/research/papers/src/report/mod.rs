@@ -1,6 +1,5 @@
-//! The replication report: all papers as one page that needs nothing else, to read, to print, to send.
-//!
-//! Every number in it is of [`Results`], of [`Reference`] or of the claims; nothing is computed here.
+//! The replication report: one self-contained HTML page for all papers. Every number in it is from [`Results`], [`Reference`] or the
+//! claims; nothing is computed here.
 
 mod claim;
 mod command;
@@ -23,25 +22,25 @@ use headway_record::plot::PlotError;
 use headway_units::counted;
 use std::fmt::Write;
 
-/// A paper to report on.
+/// A paper of the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
-    /// What commands call it: its ID, or its folder.
+    /// Name in commands: the ID or the folder.
     pub name: &'a str,
-    /// What it says.
+    /// Claims.
     pub claims: &'a Claims,
-    /// What ns-2 gave.
+    /// Means of ns-2.
     pub ns2: &'a Reference,
-    /// What its runs gave.
+    /// Results of the runs.
     pub results: &'a Results,
-    /// The file that the results are from.
+    /// File of the results.
     pub from: &'a str,
 }
 
-/// The report could not be made.
+/// Error while making the report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A pattern is wrong, which reading the claims has excluded.
+    /// A pattern is invalid, which parsing of the claims excludes.
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// A picture could not be drawn.
@@ -49,13 +48,13 @@ pub enum ReportError {
     Plot(#[from] PlotError),
 }
 
-/// Nothing runs, nothing is loaded, nothing is sent; styles are those of the page itself.
+/// Content security policy: no scripts, no resources, no forms; only styles in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// The whole page as HTML.
+/// Returns the page as HTML.
 ///
 /// # Errors
-/// [`ReportError`], which no input is known to cause.
+/// [`ReportError`]; no input is known to cause one.
 pub fn report(papers: &[Reported<'_>]) -> Result<String, ReportError> {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
@@ -74,14 +73,14 @@ pub fn report(papers: &[Reported<'_>]) -> Result<String, ReportError> {
     Ok(page)
 }
 
-/// Which papers, how many claims have which verdict, and what verdicts mean.
+/// Adds the overview: papers, counts of verdicts, and the meaning of verdicts.
 fn overview(page: &mut String, papers: &[Reported<'_>]) {
     let claims: usize = papers.iter().map(|paper| paper.results.claims.len()).sum();
     let _ = writeln!(
         page,
-        "<header><h1>Replication report</h1>\n<p>What {} figure by figure and claim by claim, and what comes of it in Headway {}: {}. The paper's numbers, ns-2's and Headway's stand beside one another. Under each picture are its numbers, and the command that runs \
-         it again.</p>",
-        if papers.len() == 1 { "1 paper claims,".to_owned() } else { format!("{} papers claim,", papers.len()) },
+        "<header><h1>Replication report</h1>\n<p>{}, replicated figure by figure and claim by claim with Headway {}: {}. The numbers of the paper, of ns-2 and of Headway are shown \
+         side by side. Below each picture are its numbers and the command that runs it again.</p>",
+        counted(papers.len() as u64, "paper"),
         env!("CARGO_PKG_VERSION"),
         counted(claims as u64, "claim")
     );
@@ -96,8 +95,8 @@ fn overview(page: &mut String, papers: &[Reported<'_>]) {
         let _ = write!(page, "<dt>{}<dd>{}", verdicts::badge(verdict), verdicts::meaning(verdict));
     }
     page.push_str(
-        "</dl>\n<p class=\"note\">A claim is derivable (it follows from what the paper says), needs-assumption (on a parameter that the paper does not \
-         say) or contradictory (to physics or to the paper itself). It is fitted if a parameter was chosen by the paper's results and it does not hold without that choice. \
-         Intervals are of 95 % (Student).</p></header>\n",
+        "</dl>\n<p class=\"note\">A claim is derivable (it follows from what the paper states), needs-assumption (it depends on a parameter that the paper does not \
+         state) or contradictory (to physics or to the paper itself). It is fitted if a parameter was fitted to the paper's results and the claim depends on \
+         that choice. Intervals are 95 % (Student).</p></header>\n",
     );
 }

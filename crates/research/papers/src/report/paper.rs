@@ -1,34 +1,34 @@
-//! One paper's part of the page.
+//! The section of a paper in the report.
 
 use super::html::{Escaped, anchor};
 use super::item::Item;
 use super::verdicts::{mark, scorecard};
 use super::{ReportError, Reported, claim, command, picture, table};
 use crate::figures::{Picture, pictures};
-use crate::tables::{Drawn, drawn, ran};
+use crate::tables::{FilledTable, filled, runs_text};
 use crate::verdict::Judgement;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// What there is of a figure or a table of the paper.
+/// Contents of the section of a figure or a table.
 #[derive(Default)]
-struct Found<'a> {
+struct Contents<'a> {
     pictures: Vec<&'a Picture<'a>>,
-    tables: Vec<&'a Drawn<'a>>,
-    /// Told here.
+    tables: Vec<&'a FilledTable<'a>>,
+    /// Claims that are described here.
     claims: Vec<&'a Judgement>,
-    /// Told at another one that they name first.
+    /// Claims that are described at another figure or table, which they name first.
     others: Vec<&'a Judgement>,
-    /// Drawn or tabled at another one.
+    /// Figures and tables that also show this one.
     also: BTreeSet<Item>,
 }
 
 pub(super) fn section(of: &Reported<'_>) -> Result<String, ReportError> {
     let Reported { claims, ns2, results, .. } = of;
     let pictures = pictures(claims, ns2, results)?;
-    let tables = drawn(claims, ns2, results)?;
-    let mut items: BTreeMap<Item, Found<'_>> = BTreeMap::new();
-    let mut beyond = Found::default();
+    let tables = filled(claims, ns2, results)?;
+    let mut items: BTreeMap<Item, Contents<'_>> = BTreeMap::new();
+    let mut beyond = Contents::default();
     for picture in &pictures {
         let named = Item::of_title(&picture.chart.title);
         let home = place(&mut items, &mut beyond, &named);
@@ -56,12 +56,12 @@ pub(super) fn section(of: &Reported<'_>) -> Result<String, ReportError> {
     Ok(text)
 }
 
-/// Where things that name these are told; what it names besides leads there.
+/// Returns the contents of the first figure or table of `named`, and links the others to it.
 fn place<'a, 'b>(
-    items: &'b mut BTreeMap<Item, Found<'a>>,
-    beyond: &'b mut Found<'a>,
+    items: &'b mut BTreeMap<Item, Contents<'a>>,
+    beyond: &'b mut Contents<'a>,
     named: &[Item],
-) -> &'b mut Found<'a> {
+) -> &'b mut Contents<'a> {
     let Some((home, others)) = named.split_first() else { return beyond };
     for other in others {
         items.entry(other.clone()).or_default().also.insert(home.clone());
@@ -73,8 +73,8 @@ fn here(of: &Reported<'_>, name: &str) -> String {
     format!("{}-{name}", anchor(&of.results.paper))
 }
 
-/// Title, statement, scorecard, and what is below.
-fn head(of: &Reported<'_>, items: &BTreeMap<Item, Found<'_>>) -> String {
+/// Returns the title, the subject, the scorecard and the links of a paper.
+fn head(of: &Reported<'_>, items: &BTreeMap<Item, Contents<'_>>) -> String {
     let Reported { claims, results, from, name, .. } = of;
     let id = anchor(&results.paper);
     let mut text = format!(
@@ -90,7 +90,7 @@ fn head(of: &Reported<'_>, items: &BTreeMap<Item, Found<'_>>) -> String {
         text,
         "<p>{}</p>\n<p class=\"note\">{} Results: <code>{}</code>.</p>\n<p>All of it again: <code>{}</code></p>",
         Escaped(&results.summary()),
-        Escaped(ran(results).lines().next().unwrap_or_default()),
+        Escaped(runs_text(results).lines().next().unwrap_or_default()),
         Escaped(from),
         Escaped(&full)
     );
@@ -100,7 +100,7 @@ fn head(of: &Reported<'_>, items: &BTreeMap<Item, Found<'_>>) -> String {
     }
     let _ = writeln!(
         text,
-        "<a href=\"#{}\">other claims</a> <a href=\"#{}\">beyond the paper</a> <a href=\"#{}\">what it leaves open</a></nav>",
+        "<a href=\"#{}\">other claims</a> <a href=\"#{}\">beyond the paper</a> <a href=\"#{}\">open parameters</a></nav>",
         here(of, "claims"),
         here(of, "beyond"),
         here(of, "open")
@@ -108,13 +108,13 @@ fn head(of: &Reported<'_>, items: &BTreeMap<Item, Found<'_>>) -> String {
     text
 }
 
-fn item(text: &mut String, of: &Reported<'_>, found: &Found<'_>) -> Result<(), ReportError> {
+fn item(text: &mut String, of: &Reported<'_>, found: &Contents<'_>) -> Result<(), ReportError> {
     let profile = of.results.ran.profile.as_str();
     for picture in &found.pictures {
         drawing(text, of, picture)?;
     }
     for drawn in &found.tables {
-        // Where the figure itself is drawn, its tables are numbers only.
+        // If the figure itself is drawn, its tables have no pictures.
         let svg = if found.pictures.is_empty() { table::picture(drawn)? } else { String::new() };
         let run = command::of_cells(of.name, profile, table::cells(drawn));
         let _ = writeln!(
@@ -129,21 +129,22 @@ fn item(text: &mut String, of: &Reported<'_>, found: &Found<'_>) -> Result<(), R
         let all: Vec<&Judgement> = found.claims.iter().chain(&found.others).copied().collect();
         let _ = writeln!(
             text,
-            "<figure>{}<figcaption>The paper draws no numbers here: what is drawn are its claims.</figcaption></figure>",
+            "<figure>{}<figcaption>The paper shows no numbers here; this picture shows the verdicts on its claims.</figcaption></figure>",
             claim::strip(&all)
         );
     }
     for other in &found.also {
         let _ = writeln!(text, "<p>See also <a href=\"#{}\">{other}</a>.</p>", here(of, &other.anchor()));
     }
-    let said = found.pictures.iter().any(|picture| picture::has_said(picture)) || !found.tables.is_empty();
+    let has_paper_values =
+        found.pictures.iter().any(|picture| picture::has_paper_values(picture)) || !found.tables.is_empty();
     for judged in &found.claims {
-        text.push_str(&claim::claim(judged, of.claims, (of.name, profile), !said)?);
+        text.push_str(&claim::claim(judged, of.claims, (of.name, profile), !has_paper_values)?);
     }
     if !found.others.is_empty() {
         let _ = writeln!(
             text,
-            "<details open><summary>{} more claims name it</summary><ul class=\"links\">",
+            "<details open><summary>{} more claims refer to it</summary><ul class=\"links\">",
             found.others.len()
         );
         found.others.iter().for_each(|judged| text.push_str(&claim::link(judged)));
@@ -152,7 +153,7 @@ fn item(text: &mut String, of: &Reported<'_>, found: &Found<'_>) -> Result<(), R
     Ok(())
 }
 
-/// A chart with its numbers, and what runs it again.
+/// Adds a chart with its numbers and its command.
 fn drawing(text: &mut String, of: &Reported<'_>, drawn: &Picture<'_>) -> Result<(), ReportError> {
     let run = command::of_cells(of.name, &of.results.ran.profile, picture::cells(drawn));
     let name = Escaped(&drawn.chart.name);
@@ -165,8 +166,8 @@ fn drawing(text: &mut String, of: &Reported<'_>, drawn: &Picture<'_>) -> Result<
     Ok(())
 }
 
-/// Claims that name no figure and no table, what goes beyond the paper, and what it leaves open.
-fn rest(text: &mut String, of: &Reported<'_>, beyond: &Found<'_>) -> Result<(), ReportError> {
+/// Adds the other claims, the results beyond the paper, and the parameters that the paper does not state.
+fn rest(text: &mut String, of: &Reported<'_>, beyond: &Contents<'_>) -> Result<(), ReportError> {
     let profile = of.results.ran.profile.as_str();
     let _ = writeln!(text, "<section id=\"{}\"><h3>Other claims</h3>", here(of, "claims"));
     for judged in &beyond.claims {
@@ -186,8 +187,8 @@ fn rest(text: &mut String, of: &Reported<'_>, beyond: &Found<'_>) -> Result<(), 
     }
     let _ = writeln!(
         text,
-        "</section>\n<section id=\"{}\"><h3>What the paper leaves open</h3>\n<div class=\"wide\"><table class=\"words\"><thead><tr><th>parameter\
-         <th>chosen<th>from what<tbody>",
+        "</section>\n<section id=\"{}\"><h3>Parameters that the paper does not state</h3>\n<div class=\"wide\"><table class=\"words\"><thead><tr><th>parameter\
+         <th>value<th>reason<tbody>",
         here(of, "open")
     );
     for open in &of.results.inferred {
@@ -203,7 +204,7 @@ fn rest(text: &mut String, of: &Reported<'_>, beyond: &Found<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Its line in the table of all papers.
+/// Returns the row of a paper in the overview.
 pub(super) fn row(of: &Reported<'_>) -> String {
     let mut text = format!(
         "<tr><th><a href=\"#{}\">{}</a><td>{}",

@@ -1,4 +1,4 @@
-//! Charts in the page, each with the numbers that it draws in a table below it.
+//! Charts of the report, each with a table of its numbers.
 
 use super::html::Escaped;
 use crate::figures::{Picture, Source};
@@ -9,12 +9,12 @@ use headway_record::plot::{Chart, ChartLine, ChartPoint, LegendPlace, LineStyle,
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// As SVG that takes its colours and its font from the page. The title stands in the caption.
+/// Returns a chart as SVG with the colors and the font of the page. The title is in the caption.
 pub(super) fn inline(chart: &Chart, style: &Style) -> Result<String, PlotError> {
     let style = Style { title: Some(String::new()), ..style.clone() };
     let svg = chart.draw_styled(&style)?.svg;
     let label = format!("<svg class=\"plot\" role=\"img\" aria-label=\"{}\"", Escaped(&chart.title));
-    // Quotes are escaped in words, so these can be nothing but attributes.
+    // Quotes in text are escaped, so these matches are always attributes.
     let svg =
         [(" xmlns=\"http://www.w3.org/2000/svg\"", ""), (" opacity=\"1\"", ""), (" font-family=\"sans-serif\"", "")]
             .iter()
@@ -22,7 +22,7 @@ pub(super) fn inline(chart: &Chart, style: &Style) -> Result<String, PlotError> 
     Ok(svg.replacen("<svg", &label, 1))
 }
 
-/// A figure of the paper.
+/// Returns the figure with its caption and numbers.
 pub(super) fn figure(picture: &Picture<'_>) -> Result<String, PlotError> {
     let svg = inline(&picture.chart, &Style::default())?;
     let values = values(picture);
@@ -32,7 +32,7 @@ pub(super) fn figure(picture: &Picture<'_>) -> Result<String, PlotError> {
     ))
 }
 
-/// The cells that it shows.
+/// Returns the cells of a picture.
 pub(super) fn cells<'a>(picture: &'a Picture<'_>) -> Vec<&'a str> {
     let cells = picture.sources.iter().flat_map(|source| match source {
         Source::Cells { cells, .. } => cells.iter().map(String::as_str).collect(),
@@ -41,12 +41,12 @@ pub(super) fn cells<'a>(picture: &'a Picture<'_>) -> Vec<&'a str> {
     cells.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether the paper's own numbers are in it.
-pub(super) fn has_said(picture: &Picture<'_>) -> bool {
+/// Whether the picture has numbers of the paper.
+pub(super) fn has_paper_values(picture: &Picture<'_>) -> bool {
     picture.chart.lines.iter().any(|line| line.style == LineStyle::Said)
 }
 
-/// A small picture of single numbers, each of whom it is from.
+/// Draws single numbers, one per source.
 pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<String, PlotError> {
     let line = |(place, (_, value, error)): (usize, &(&str, f64, f64))| ChartLine {
         label: String::new(),
@@ -59,7 +59,7 @@ pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<Strin
         title: title.to_owned(),
         x_title: String::new(),
         y_title: String::new(),
-        x: XAxis::Places(numbers.iter().map(|(whose, ..)| (*whose).to_owned()).collect()),
+        x: XAxis::Places(numbers.iter().map(|(source, ..)| (*source).to_owned()).collect()),
         y: YAxis::FromZero,
         heading: String::new(),
         styles: Vec::new(),
@@ -69,8 +69,8 @@ pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<Strin
     inline(&chart, &Style { width: 400, height: Some(240), legend: LegendPlace::Nowhere, ..Style::default() })
 }
 
-/// Who says it, as the attribute `data-of` has it and as the head of a column.
-fn whose(style: LineStyle) -> (&'static str, &'static str) {
+/// Returns the source of a line as the value of `data-of` and as a column title.
+fn source_of(style: LineStyle) -> (&'static str, &'static str) {
     match style {
         LineStyle::Said => ("paper", "paper"),
         LineStyle::Reference => ("ns2", "ns-2.35"),
@@ -87,7 +87,7 @@ fn values(picture: &Picture<'_>) -> String {
     }
     for (number, (line, source)) in lines().enumerate() {
         if let (LineStyle::Mean, Source::Curve(sampled)) = (line.style, source) {
-            // The one run comes before the mean of all.
+            // The line of the first run precedes the mean of all runs.
             let one = number.checked_sub(1).and_then(|before| picture.chart.lines.get(before));
             over_time(&mut text, line, one, sampled);
         }
@@ -98,7 +98,7 @@ fn values(picture: &Picture<'_>) -> String {
 fn at_places(text: &mut String, places: &[String], x_title: &str, lines: &[(&ChartLine, &Source<'_>)]) {
     let _ = write!(text, "<div class=\"wide\"><table><thead><tr><th>{}", Escaped(x_title));
     for (line, _) in lines {
-        let _ = write!(text, "<th>{}: {}", Escaped(&line.label), whose(line.style).1);
+        let _ = write!(text, "<th>{}: {}", Escaped(&line.label), source_of(line.style).1);
     }
     text.push_str("<tbody>\n");
     for (place, name) in places.iter().enumerate() {
@@ -107,7 +107,9 @@ fn at_places(text: &mut String, places: &[String], x_title: &str, lines: &[(&Cha
             let Source::Cells { metric, cells } = source else { continue };
             let known = line.points.iter().zip(cells).find(|(point, _)| point.x == place as f64);
             match known {
-                Some((point, cell)) => number(text, whose(line.style).0, cell, Some(*metric), point.value, point.error),
+                Some((point, cell)) => {
+                    number(text, source_of(line.style).0, cell, Some(*metric), point.value, point.error)
+                }
                 None => text.push_str("<td>-"),
             }
         }
@@ -116,7 +118,7 @@ fn at_places(text: &mut String, places: &[String], x_title: &str, lines: &[(&Cha
     text.push_str("</table></div>\n");
 }
 
-/// A number in a table, with where it is from; the table says of what metric, or the number does.
+/// Adds a number to a table, with its source and cell as attributes. `metric` is given unless the table has it.
 pub(super) fn number(text: &mut String, of: &str, cell: &str, metric: Option<&str>, value: f64, error: f64) {
     let _ = write!(text, "<td data-of=\"{of}\" data-cell=\"{}\"", Escaped(cell));
     if let Some(metric) = metric {

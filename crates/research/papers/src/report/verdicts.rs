@@ -1,29 +1,29 @@
-//! Verdicts as they are drawn: each has a shape of its own, its colour is only added.
+//! Symbols of verdicts. Each verdict has a distinct shape, so that color is not needed to tell them apart.
 
 use super::html::Escaped;
 use crate::results::Results;
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
-/// What stands for a verdict in names of styles and shapes.
+/// Returns the name of a verdict in style classes and symbol IDs.
 fn short(verdict: Verdict) -> String {
     verdict.name().replace(' ', "-")
 }
 
-/// What it means, in few words.
+/// Returns a short definition of a verdict.
 pub(super) fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "every check holds: the whole 95 % interval lies inside the tolerance",
-        Verdict::Trend => "the number does not hold, its sign or order does",
-        Verdict::Explained => "it contradicts itself or physics, and the runs show how",
-        Verdict::Tested => "a definition that tests hold, or a setting that is read back",
-        Verdict::NotReproduced => "some check fails; the reason tells by how much",
-        Verdict::NotMeasurable => "the paper says too little, or quotes what no run here could show",
+        Verdict::Trend => "the sign or the order holds, but not the number",
+        Verdict::Explained => "the claim contradicts the paper or physics, and the runs show the contradiction",
+        Verdict::Tested => "a definition that tests cover, or an input that is read back",
+        Verdict::NotReproduced => "a check fails; the reason has the difference",
+        Verdict::NotMeasurable => "the paper states too little, or the claim is outside the scope of the runs",
         Verdict::NotRun => "cells are missing, or have too few runs",
     }
 }
 
-/// A filled circle, a triangle, a diamond, a square, a cross, a ring, a bar: in a box of 16.
+/// Returns the shape in a box of 16: a disc, a triangle, a diamond, a square, a cross, a ring or a bar.
 fn shape(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "<circle cx=\"8\" cy=\"8\" r=\"6\"/>",
@@ -36,7 +36,7 @@ fn shape(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The shapes, once a page.
+/// Returns the definitions of the symbols.
 pub(super) fn shapes() -> String {
     let mut text = "<svg class=\"shapes\" width=\"0\" height=\"0\" aria-hidden=\"true\">".to_owned();
     for verdict in Verdict::ALL {
@@ -45,7 +45,7 @@ pub(super) fn shapes() -> String {
     text + "</svg>\n"
 }
 
-/// The shape alone, where its name stands beside it or in the line.
+/// Returns the symbol without its name.
 pub(super) fn mark(verdict: Verdict) -> String {
     let short = short(verdict);
     format!(
@@ -54,12 +54,12 @@ pub(super) fn mark(verdict: Verdict) -> String {
     )
 }
 
-/// The shape with its name.
+/// Returns the symbol with its name.
 pub(super) fn badge(verdict: Verdict) -> String {
     format!("<span class=\"badge\">{} {verdict}</span>", mark(verdict))
 }
 
-/// A bar for each verdict that a claim has, as long as there are many.
+/// Draws a bar chart of the number of claims with each verdict.
 pub(super) fn scorecard(results: &Results) -> String {
     const ROW: usize = 22;
     const LEFT: f64 = 145.0;
@@ -71,25 +71,25 @@ pub(super) fn scorecard(results: &Results) -> String {
         .filter(|(_, count)| *count > 0)
         .collect();
     let most = some.iter().map(|(_, count)| *count).max().unwrap_or(1);
-    let told: Vec<String> = some.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let labels: Vec<String> = some.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
     let mut text = format!(
         "<svg class=\"score\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
         LEFT + WIDTH + 50.0,
         ROW * some.len(),
-        Escaped(&told.join(", "))
+        Escaped(&labels.join(", "))
     );
     for (row, (verdict, count)) in some.into_iter().enumerate() {
         let (top, short) = (row * ROW, short(verdict));
-        let long = WIDTH * count as f64 / most as f64;
+        let length = WIDTH * count as f64 / most as f64;
         let _ = write!(
             text,
             "<g class=\"{short}\" data-verdict=\"{verdict}\" data-count=\"{count}\"><use href=\"#v-{short}\" x=\"0\" y=\"{}\" width=\"14\" \
-             height=\"14\"/><text x=\"22\" y=\"{}\">{verdict}</text><rect x=\"{LEFT}\" y=\"{}\" width=\"{long:.1}\" height=\"14\" rx=\"2\"/>\
+             height=\"14\"/><text x=\"22\" y=\"{}\">{verdict}</text><rect x=\"{LEFT}\" y=\"{}\" width=\"{length:.1}\" height=\"14\" rx=\"2\"/>\
              <text x=\"{:.1}\" y=\"{}\">{count}</text></g>",
             top + 4,
             top + 16,
             top + 4,
-            LEFT + long + 8.0,
+            LEFT + length + 8.0,
             top + 16,
         );
     }
