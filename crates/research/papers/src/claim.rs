@@ -101,7 +101,8 @@ impl Claim {
         self.all_checks().chain(readings).flat_map(|check| check.cells.iter().cloned()).collect()
     }
 
-    /// Whether the first check is comparable with the paper's number: the check of "4 Mb/s" may be a utilization of at least 85 %.
+    /// Whether the first check is comparable with the paper's number: the check of "4 Mb/s" may be a utilization of at
+    /// least 85 %.
     pub(crate) fn compares(&self) -> bool {
         let (Some(number), Some(check)) = (self.paper, self.checks.first()) else { return true };
         match check.bound {

@@ -131,7 +131,8 @@ fn decide(
     (verdict, noted(reason), checks)
 }
 
-/// Returns the verdict on a claim that is judged by its explanation, the reason without the note, and the check results.
+/// Returns the verdict on a claim that is judged by its explanation, the reason without the note, and the check
+/// results.
 fn decide_by_explanation(text: &str, results: Vec<CheckResult>) -> (Verdict, String, Vec<CheckResult>) {
     if all_hold(&results) {
         return (Verdict::Explained, format!("{text}: {}", joined(&results)), results);

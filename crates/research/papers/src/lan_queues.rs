@@ -1,8 +1,8 @@
 //! Metrics of "Performance Measurement of TCP and UDP Using Different Queuing Algorithm in High Speed Local Area
 //! Network" (Sarma 2013): a star of clients that send to one server through one router.
 //!
-//! `router->server` is the bottleneck; every other link to the router is a client's. Waits are means over the packets that leave a
-//! queue: `mean waiting packets x time / packets`.
+//! `router->server` is the bottleneck; every other link to the router is a client's. Waits are means over the packets
+//! that leave a queue: `mean waiting packets x time / packets`.
 
 use crate::metric::{Metric, Outcome, mean};
 use headway_record::{LinkSummary, metric as series};
@@ -121,15 +121,16 @@ fn arrived(run: &Outcome<'_>) -> (f64, f64) {
     })
 }
 
-/// Returns delay C: mean delay without the queue and the transmission of the client's link, in ms. It is the only reading under which
-/// Table II is possible: the table has 13.246 ms, but the full delay of an idle network is 14.44 ms.
+/// Returns delay C: mean delay without the queue and the transmission of the client's link, in ms. It is the only
+/// reading under which Table II is possible: the table has 13.246 ms, but the full delay of an idle network is 14.44
+/// ms.
 fn delay_c(run: &Outcome<'_>) -> Option<f64> {
     let (packets, ms) = waits(run, uplink(run).into_iter());
     (packets > 0.0).then_some(delay_floor(run)? - access_transmission(run)? + ms / packets)
 }
 
-/// Returns delay D: like A, over data packets and acknowledgements, in ms. The delay of acknowledgements is propagation and transmission
-/// on both links and the mean waits in their queues.
+/// Returns delay D: like A, over data packets and acknowledgements, in ms. The delay of acknowledgements is propagation
+/// and transmission on both links and the mean waits in their queues.
 fn delay_d(run: &Outcome<'_>) -> Option<f64> {
     let (access, uplink) = (access_link(run)?, uplink_link(run)?);
     let down: Vec<&LinkSummary> = run.summary.links.iter().filter(|link| link.from == "server").collect();
@@ -191,9 +192,9 @@ fn rtt_of_the_papers_bdp(run: &Outcome<'_>) -> Option<f64> {
     Some(PAPERS_BDP_BITS / uplink_link(run)?.rate_mbps() / 1e3)
 }
 
-/// Returns the synchronization of losses: Pearson's correlation of "lost a packet in this bin" between two clients, as a mean over all
-/// pairs of clients. The bins are those of the series (two round trips each). Clients that lose in every bin or in none are skipped.
-/// The correlation is 0 for independent losses and 1 if clients always lose together.
+/// Returns the synchronization of losses: Pearson's correlation of "lost a packet in this bin" between two clients, as
+/// a mean over all pairs of clients. The bins are those of the series (two round trips each). Clients that lose in
+/// every bin or in none are skipped. The correlation is 0 for independent losses and 1 if clients always lose together.
 fn loss_correlation(run: &Outcome<'_>) -> Option<f64> {
     let table = run.series?;
     let from = run.summary.interval.from;

@@ -2,10 +2,10 @@
 //!
 //! # Overview
 //!
-//! A paper is a folder with `claims.toml`, `scenarios/*.toml` and optionally `ns2.csv`. The papers in `papers/<id>/` are built in;
-//! each has a module here with the metrics that need more than an expression. [`Paper::of_folder`] makes a paper from other texts.
-//! This crate opens no files and starts no threads: the caller runs each [`Cell`] with its seeds, evaluates its [`Metrics`] and
-//! collects the values in [`Measured`].
+//! A paper is a folder with `claims.toml`, `scenarios/*.toml` and optionally `ns2.csv`. The papers in `papers/<id>/`
+//! are built in; each has a module here with the metrics that need more than an expression. [`Paper::of_folder`] makes
+//! a paper from other texts. This crate opens no files and starts no threads: the caller runs each [`Cell`] with its
+//! seeds, evaluates its [`Metrics`] and collects the values in [`Measured`].
 //!
 //! | input | output |
 //! |---|---|

@@ -15,7 +15,8 @@ pub enum CellError {
 }
 
 impl Cell {
-    /// Loads the scenario of the cell for `seed`. `files` resolves files that scenarios refer to; the built-in papers refer to none.
+    /// Loads the scenario of the cell for `seed`. `files` resolves files that scenarios refer to; the built-in papers
+    /// refer to none.
     ///
     /// # Errors
     /// If the paper has no such scenario, or the scenario with the cell's keys is invalid.

@@ -45,7 +45,8 @@ impl Measured {
         self.runs.keys().map(String::as_str)
     }
 
-    /// Returns the mean over runs of `metric` in `cell`; none if a run lacks it, because the remaining runs would be biased.
+    /// Returns the mean over runs of `metric` in `cell`; none if a run lacks it, because the remaining runs would be
+    /// biased.
     #[must_use]
     pub fn estimate(&self, cell: &str, metric: &str) -> Option<Estimate> {
         let runs = self.runs.get(cell)?;
@@ -53,7 +54,8 @@ impl Measured {
         Estimate::of(&samples)
     }
 
-    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed; none if a run lacks the metric.
+    /// Returns the mean over runs of the number that `check` judges, with cells paired by seed; none if a run lacks the
+    /// metric.
     #[must_use]
     pub fn of(&self, check: &Check) -> Option<Estimate> {
         match check.reduce {
@@ -74,8 +76,8 @@ impl Measured {
         check.cells.iter().all(|cell| self.exact.contains(cell))
     }
 
-    /// Returns the points of the two curves of `check`, with runs paired by seed, and the smallest number of runs of a point; none if a
-    /// run lacks the metric.
+    /// Returns the points of the two curves of `check`, with runs paired by seed, and the smallest number of runs of a
+    /// point; none if a run lacks the metric.
     fn points(&self, check: &Check) -> Option<(Vec<Point>, usize)> {
         let (first, second) = check.cells.split_at(check.cells.len() / 2);
         let value = |values: &Values| values.get(check.metric.as_str()).copied();

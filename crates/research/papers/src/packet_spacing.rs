@@ -1,5 +1,5 @@
-//! Metrics of the paper on packet spacing (see `papers/packet-spacing`): senders with packet spacing, the flows `psa..`, alone or next to
-//! the TCP flows `tcp..`, on the link `middle->sink`.
+//! Metrics of the paper on packet spacing (see `papers/packet-spacing`): senders with packet spacing, the flows
+//! `psa..`, alone or next to the TCP flows `tcp..`, on the link `middle->sink`.
 //!
 //! Rates count received packets of 1500 B with headers: the paper's receiver throughput.
 
@@ -46,8 +46,8 @@ pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "tcp_sum_mbps", unit: "Mb/s", decimals: 2, of: |run| Some(tcps(run).iter().sum()) },
     Metric { name: "total_mbps", unit: "Mb/s", decimals: 2, of: total },
     percent("used_pct", |run| Some(100.0 * trunk(run)?.utilisation)),
-    // Section 3.2.3, first sender, between packets without a loss in between, on the trunk: from the end of a packet to the start of the
-    // next, and from start to start.
+    // Section 3.2.3, first sender, between packets without a loss in between, on the trunk: from the end of a packet to
+    // the start of the next, and from start to start.
     Metric { name: "gap_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6 - packet_us(run)?) },
     Metric { name: "period_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.mean * 1e6) },
     Metric { name: "gap_sd_us", unit: "us", decimals: 2, of: |run| Some(unbroken(run)?.std * 1e6) },
@@ -105,7 +105,8 @@ pub(crate) const METRICS: &[Metric] = &[
             mean(&delays.collect::<Vec<_>>())
         },
     },
-    // Section 1.2: round trips of 100 ms in which a TCP window grows by 50 Mb, at the measured pace, and from 500 to 1000 packets.
+    // Section 1.2: round trips of 100 ms in which a TCP window grows by 50 Mb, at the measured pace, and from 500 to
+    // 1000 packets.
     Metric {
         name: "rtts_50_mb",
         unit: "RTT",
@@ -240,8 +241,8 @@ fn halvings(run: &Outcome<'_>) -> Option<f64> {
     mean(&flows(run, PSA).map(halvings).collect::<Option<Vec<_>>>()?)
 }
 
-/// Returns the round trips from the start of the later sender until both rates are within 5 % of their mean, or until the last sample if
-/// they never are.
+/// Returns the round trips from the start of the later sender until both rates are within 5 % of their mean, or until
+/// the last sample if they never are.
 fn met_after(run: &Outcome<'_>) -> Option<f64> {
     let flows: Vec<_> = run.scenario.flows.iter().filter(|flow| flow.name.starts_with(PSA)).collect();
     let start = flows.iter().map(|flow| flow.start.earliest().as_secs_f64()).reduce(f64::max)?;

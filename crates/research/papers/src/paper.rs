@@ -104,8 +104,8 @@ impl Paper {
         PAPERS.iter().find(|paper| paper.id.eq_ignore_ascii_case(id))
     }
 
-    /// Makes a paper from the contents of a folder called `id`: `claims.toml`, `scenarios/*.toml` by name, and `ns2.csv` (empty if there
-    /// is none). All its metrics are expressions.
+    /// Makes a paper from the contents of a folder called `id`: `claims.toml`, `scenarios/*.toml` by name, and
+    /// `ns2.csv` (empty if there is none). All its metrics are expressions.
     #[must_use]
     pub fn of_folder(id: String, claims: String, scenarios: BTreeMap<String, String>, ns2: String) -> Self {
         let scenarios = scenarios.into_iter().map(|(name, text)| (name.into(), text.into())).collect();

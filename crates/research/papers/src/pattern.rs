@@ -1,6 +1,6 @@
-//! Patterns that expand to several names, like brace expansion in shells: `{queue=droptail|red}.tcp.{n=3|5}` expands to four names,
-//! and sets the variables `queue` and `n` for each. Variables can be set together: `{rtt,way=30,15|80,40}` expands to 30 and 80 with
-//! `way` set to 15 and 40.
+//! Patterns that expand to several names, like brace expansion in shells: `{queue=droptail|red}.tcp.{n=3|5}` expands to
+//! four names, and sets the variables `queue` and `n` for each. Variables can be set together: `{rtt,way=30,15|80,40}`
+//! expands to 30 and 80 with `way` set to 15 and 40.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub enum PatternError {
     Unbound { pattern: String, name: String, known: String },
 }
 
-/// Expands `pattern`; the last choice changes fastest. `{n}` is a variable of `known` or of an earlier part, `{n=3|5}` chooses a value
-/// and sets the variable, `{3|5}` only chooses. `{}` is kept as an empty table.
+/// Expands `pattern`; the last choice changes fastest. `{n}` is a variable of `known` or of an earlier part, `{n=3|5}`
+/// chooses a value and sets the variable, `{3|5}` only chooses. `{}` is kept as an empty table.
 ///
 /// # Errors
 /// If braces do not match, or a variable is unknown.

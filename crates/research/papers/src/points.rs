@@ -85,9 +85,9 @@ fn mean(point: &[(f64, f64)]) -> f64 {
     point.iter().map(|(_, second)| second).sum::<f64>() / point.len() as f64
 }
 
-/// Returns the spread of the first curve's runs relative to the second's: the geometric mean over points of the ratios of the
-/// standard deviations, and half the width of its 95 % interval (Student on the logarithms of the ratios; the longer half).
-/// There is no interval if all ratios are equal, and no result if fewer than two points have a ratio.
+/// Returns the spread of the first curve's runs relative to the second's: the geometric mean over points of the ratios
+/// of the standard deviations, and half the width of its 95 % interval (Student on the logarithms of the ratios; the
+/// longer half). There is no interval if all ratios are equal, and no result if fewer than two points have a ratio.
 pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, Option<f64>)> {
     let ratio = |point: &Point| {
         let deviation = |values: Vec<f64>| deviation(&values);
@@ -102,8 +102,8 @@ pub(crate) fn spread_ratio(points: &[Point]) -> Option<(f64, Option<f64>)> {
     Some((libm::exp(estimate.mean), estimate.ci95.map(|_| half)))
 }
 
-/// Returns the root of the sum of squared deviations; none if all values are equal. The divisor of a standard deviation cancels in
-/// the ratio because both curves have the same number of runs.
+/// Returns the root of the sum of squared deviations; none if all values are equal. The divisor of a standard deviation
+/// cancels in the ratio because both curves have the same number of runs.
 fn deviation(values: &[f64]) -> Option<f64> {
     let mean = Estimate::of(values)?.mean;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -114,8 +114,8 @@ fn deviation(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Ten runs: the first curve's mean is `first`, the second's 10, the standard deviations about 1. `together` makes the runs vary
-    /// in step.
+    /// Ten runs: the first curve's mean is `first`, the second's 10, the standard deviations about 1. `together` makes
+    /// the runs vary in step.
     fn point(first: f64, together: bool) -> Point {
         let swing = |run: i32| f64::from(2 * run - 9) / 6.0;
         (0..10).map(|run| (first + swing(run), 10.0 + swing(if together { run } else { 9 - run }))).collect()
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(Share { of: ShareOf::Above, times: 1.0, where_second_below: None }.of(&[vec![(2.0, 1.0)]]), None);
     }
 
-    /// The ratios 1, 2 and 4 have the geometric mean 2. Their logarithms have the standard error ln 2 / sqrt 3, and t of 2 degrees of
-    /// freedom is 4.3027: 2 exp(1.7219) - 2 = 9.19.
+    /// The ratios 1, 2 and 4 have the geometric mean 2. Their logarithms have the standard error ln 2 / sqrt 3, and t
+    /// of 2 degrees of freedom is 4.3027: 2 exp(1.7219) - 2 = 9.19.
     #[test]
     fn spread_ratio_has_a_logarithmic_interval() {
         let wide = |times: f64| -> Point {

@@ -7,7 +7,8 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An interpretation of the paper. Claims are judged under the first reading, and under each other reading that changes their checks.
+/// An interpretation of the paper. Claims are judged under the first reading, and under each other reading that changes
+/// their checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
@@ -17,7 +18,8 @@ pub struct Reading {
     pub text: String,
     /// Statement in the paper that supports the reading, with its place.
     pub support: String,
-    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under each of them.
+    /// Earlier readings that this one combines. It judges only claims whose checks differ from those under each of
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combines: Vec<String>,
     /// Replacements in cell names. A key is one or more whole words between dots.
@@ -84,8 +86,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the first reading or
-    /// under one of the combined readings. `beside` has only the checks that the reading changes.
+    /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the
+    /// first reading or under one of the combined readings. `beside` has only the checks that the reading changes.
     pub(crate) fn of(&self, claim: &Claim) -> Option<ReadAs> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
         let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
@@ -264,7 +266,8 @@ mod tests {
         assert_eq!(judged("path.filter"), [""; 0]);
     }
 
-    /// A reading has the results under other assumptions that it changes and whose cells exist. They alone do not add a reading.
+    /// A reading has the results under other assumptions that it changes and whose cells exist. They alone do not add a
+    /// reading.
     #[test]
     fn other_assumptions_are_judged_under_a_reading_that_changes_them() {
         let judged = |cell: &str, beside: &[&str]| {

@@ -4,8 +4,8 @@ use crate::points::Share;
 use crate::statistics::kendall_tau;
 use serde::Deserialize;
 
-/// Reduction of the values of several cells to one number. Cells are paired by seed: each seed gives a number, and the interval is that
-/// of these numbers. Two curves are listed as the cells of the first, then as many of the second.
+/// Reduction of the values of several cells to one number. Cells are paired by seed: each seed gives a number, and the
+/// interval is that of these numbers. Two curves are listed as the cells of the first, then as many of the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
@@ -86,7 +86,8 @@ impl Reduce {
         }
     }
 
-    /// Returns the number of one run; none for a wrong number of values, a division by 0, or a reduction that needs all runs.
+    /// Returns the number of one run; none for a wrong number of values, a division by 0, or a reduction that needs all
+    /// runs.
     #[must_use]
     pub fn of(self, values: &[f64]) -> Option<f64> {
         if !self.accepts(values.len()) {

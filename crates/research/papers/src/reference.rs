@@ -21,8 +21,8 @@ pub struct ReferenceError {
 }
 
 impl Reference {
-    /// Parses rows of `cell,metric,mean,ci95,runs` below a header line; lines that start with `#` are comments. `ci95` is empty for a
-    /// single run; 0, which ns-2's means have for equal runs, is read as no interval.
+    /// Parses rows of `cell,metric,mean,ci95,runs` below a header line; lines that start with `#` are comments. `ci95`
+    /// is empty for a single run; 0, which ns-2's means have for equal runs, is read as no interval.
     ///
     /// # Errors
     /// The first invalid line.

@@ -27,8 +27,8 @@ pub struct Ran {
     pub seconds: BTreeMap<String, [f64; 2]>,
 }
 
-/// Comparison of a metric of a cell with ns-2. They agree if the Welch 95 % interval of the difference lies inside the margin, or the
-/// difference itself if all runs of both simulators give equal values.
+/// Comparison of a metric of a cell with ns-2. They agree if the Welch 95 % interval of the difference lies inside the
+/// margin, or the difference itself if all runs of both simulators give equal values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreed {
     /// Cell.
@@ -64,7 +64,8 @@ pub struct Results {
     pub agreement: Vec<Agreed>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
-    /// Combined readings, by name. A claim that a combined reading does not judge has the verdict of the part that judges it.
+    /// Combined readings, by name. A claim that a combined reading does not judge has the verdict of the part that
+    /// judges it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub combined: BTreeMap<String, Vec<String>>,
     /// Verdicts on the claims.
@@ -144,8 +145,8 @@ impl Results {
         Ok(())
     }
 
-    /// Adds cells of `stored` that these runs lack, and the stored verdicts that need them. A stored verdict is kept only if the claim still
-    /// has the same checks.
+    /// Adds cells of `stored` that these runs lack, and the stored verdicts that need them. A stored verdict is kept
+    /// only if the claim still has the same checks.
     #[must_use]
     pub fn completed_by(mut self, claims: &Claims, ns2: &Reference, stored: Self) -> Self {
         let ran: BTreeSet<String> = self.cells.keys().cloned().collect();

@@ -94,8 +94,8 @@ pub fn by_reading_markdown(all: &[Results]) -> String {
     markdown_table(&head, &rows)
 }
 
-/// Returns a row for each reading of each paper. A claim that a reading does not change has the verdict of the combined reading that
-/// changes it, else that of the first reading.
+/// Returns a row for each reading of each paper. A claim that a reading does not change has the verdict of the combined
+/// reading that changes it, else that of the first reading.
 fn by_reading(all: &[Results]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut rows: Vec<(String, String, usize, Vec<Verdict>)> = Vec::new();
     for results in all {

@@ -1,9 +1,9 @@
-//! Metrics of the paper on SFDPS, "Sending the Finest Data Package Subsequent" (see `papers/sfdps`): a video call with a send queue that
-//! uses priority and expiry, over DCCP with CCID 3, next to TCP Reno flows or on a lossy path.
+//! Metrics of the paper on SFDPS, "Sending the Finest Data Package Subsequent" (see `papers/sfdps`): a video call with
+//! a send queue that uses priority and expiry, over DCCP with CCID 3, next to TCP Reno flows or on a lossy path.
 //!
-//! The call is the flow `call`; every flow of a kind `tcp-...` is a competitor. Percentages are shares of what the application wrote.
-//! The source itself is measured where the call uses UDP, without a send queue. No metric reads an option back: inputs of the paper are
-//! measured by the packets.
+//! The call is the flow `call`; every flow of a kind `tcp-...` is a competitor. Percentages are shares of what the
+//! application wrote. The source itself is measured where the call uses UDP, without a send queue. No metric reads an
+//! option back: inputs of the paper are measured by the packets.
 
 use crate::metric::{Metric, Outcome, mean};
 use headway_media::SourceOptions;
@@ -123,7 +123,8 @@ fn tcp_rate(run: &Outcome<'_>) -> Option<f64> {
     mean(&tcp.map(|flow| flow.throughput_bps / 1e3).collect::<Vec<_>>())
 }
 
-/// Returns 100 if the call gets less than 50 kb/s of the offered 374, else 0: the mean over runs is the share of collapsed runs, in %.
+/// Returns 100 if the call gets less than 50 kb/s of the offered 374, else 0: the mean over runs is the share of
+/// collapsed runs, in %.
 fn collapsed(run: &Outcome<'_>) -> Option<f64> {
     let (flow, call) = call_queued(run)?;
     let is_call = matches!(*flow.source, SourceOptions::Conference(_));

@@ -110,7 +110,8 @@ impl Part {
         Ok(numbered.into_iter().map(|(_, part)| part).chain(others).collect())
     }
 
-    /// Returns the part with this name: a figure or a table by its name in commands or in the paper, a picture, or a claim.
+    /// Returns the part with this name: a figure or a table by its name in commands or in the paper, a picture, or a
+    /// claim.
     ///
     /// # Errors
     /// If no part has this name.

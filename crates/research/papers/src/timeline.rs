@@ -26,7 +26,8 @@ pub(crate) fn key(entity: &str, metric: &str) -> String {
     format!("{entity} {metric}")
 }
 
-/// Returns the curves of a cell from the samples of its runs, ordered by seed. Times that are missing in a run are omitted.
+/// Returns the curves of a cell from the samples of its runs, ordered by seed. Times that are missing in a run are
+/// omitted.
 pub(crate) fn curves<'a>(runs: impl Iterator<Item = &'a Traces> + Clone) -> BTreeMap<String, Curve> {
     let digits = |number: f64| shortest(number).parse().unwrap_or(number);
     let curve = |name: &String| {

@@ -1,7 +1,8 @@
-//! Metrics of the paper on UDDJ-TFRC (see `papers/uddj-tfrc`): the flows `main..` over a wireless link with random loss, next to constant
-//! or bursty cross traffic, or next to the TCP flows `tcp..`.
+//! Metrics of the paper on UDDJ-TFRC (see `papers/uddj-tfrc`): the flows `main..` over a wireless link with random
+//! loss, next to constant or bursty cross traffic, or next to the TCP flows `tcp..`.
 //!
-//! Rates count received packets of 1000 B with headers, as constant rates are counted: then "the optimal throughput is 4Mbps".
+//! Rates count received packets of 1000 B with headers, as constant rates are counted: then "the optimal throughput is
+//! 4Mbps".
 
 use crate::metric::{Metric, Outcome, flows, mean};
 use headway_record::{FlowSummary, JudgedSummary, LinkSummary, jain_index};
@@ -16,7 +17,8 @@ const OPTIMAL_MBPS: f64 = 4.0;
 /// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     mbps("main_mbps", |run| mean(&rates(run, MAIN))),
-    // Throughput divided by 4 Mb/s x (1 - p_w): the rate sent on the wireless link, including channel losses, relative to the optimum.
+    // Throughput divided by 4 Mb/s x (1 - p_w): the rate sent on the wireless link, including channel losses, relative
+    // to the optimum.
     percent("filled_pct", |run| Some(100.0 * mean(&rates(run, MAIN))? / (1.0 - channel_loss(run)?) / OPTIMAL_MBPS)),
     // Relative to the rate of equation (12) with k = sqrt(3/2) and only the channel's losses.
     percent("equation_pct", equation),
@@ -94,7 +96,8 @@ fn channel_loss(run: &Outcome<'_>) -> Option<f64> {
     (over > 0.0).then(|| lost / over)
 }
 
-/// Returns the rate of equation (12), k / (rtt sqrt(1 - (1 - p_w)(1 - p_c))), in packets per second; none without losses.
+/// Returns the rate of equation (12), k / (rtt sqrt(1 - (1 - p_w)(1 - p_c))), in packets per second; none without
+/// losses.
 fn allowed_packets(k: f64, rtt_s: f64, p_w: f64, p_c: f64) -> Option<f64> {
     let p = 1.0 - (1.0 - p_w) * (1.0 - p_c);
     (p > 0.0).then(|| k / (rtt_s * p.sqrt()))
@@ -147,7 +150,8 @@ fn missed(judged: &JudgedSummary) -> f64 {
 mod tests {
     use super::*;
 
-    /// Vector `uddj.eq12`, by hand: p = 1 - (1 - p_w)(1 - p_c); packets per round trip for k = 1 and k = sqrt(3/2) at some losses of Figure 4.
+    /// Vector `uddj.eq12`, by hand: p = 1 - (1 - p_w)(1 - p_c); packets per round trip for k = 1 and k = sqrt(3/2) at
+    /// some losses of Figure 4.
     #[test]
     fn equation_12_combines_two_losses() {
         for (p_w, p_c, one, mathis) in [
@@ -163,7 +167,8 @@ mod tests {
         assert_eq!(allowed_packets(1.0, 0.05, 0.0, 0.0), None);
     }
 
-    /// 3 of 30 and 2 of 8. Without queue losses the missed share is 0; without channel losses there are no false alarms to compute.
+    /// 3 of 30 and 2 of 8. Without queue losses the missed share is 0; without channel losses there are no false alarms
+    /// to compute.
     #[test]
     fn false_and_missed_shares_of_losses() {
         let judged =

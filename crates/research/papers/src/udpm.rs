@@ -1,7 +1,8 @@
-//! Metrics of the paper on UDPm (see `papers/udpm`): a media flow and a NewReno flow in a dumbbell with a RED bottleneck, `r1->r2`.
+//! Metrics of the paper on UDPm (see `papers/udpm`): a media flow and a NewReno flow in a dumbbell with a RED
+//! bottleneck, `r1->r2`.
 //!
-//! The media flow is `media`, over any transport; its competitor is `ftp` or `web`. The queue is counted in packets of 1000 B, as in
-//! the paper.
+//! The media flow is `media`, over any transport; its competitor is `ftp` or `web`. The queue is counted in packets of
+//! 1000 B, as in the paper.
 
 use crate::metric::{Metric, Outcome};
 use headway_link::QueueOptions;

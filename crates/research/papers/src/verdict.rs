@@ -142,7 +142,8 @@ pub struct UnderReading {
     pub ci95: Option<f64>,
     /// Reason for the verdict.
     pub reason: String,
-    /// Results under other assumptions that the reading changes; empty if there are none. They do not affect the verdict.
+    /// Results under other assumptions that the reading changes; empty if there are none. They do not affect the
+    /// verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub beside: String,
     /// The checks, or those of the explanation.

@@ -1,9 +1,10 @@
-//! Agreement with ns-2, worked by hand; and how many runs stand behind a number of several points.
+//! Agreement with ns-2, by hand, and the number of runs of a number of several points.
 
 use headway_papers::{Bound, Check, Measured, Paper, Profile, Reduce, Reference, Results, Share, ShareOf, Values};
 use std::collections::BTreeMap;
 
-/// Numbers of mean `mean` and standard deviation 1: with an even `runs`, half of them above by sqrt((runs - 1) / runs), half below.
+/// Returns numbers with the mean `mean` and the standard deviation 1, for an even `runs`: mean +- sqrt((runs - 1) /
+/// runs).
 fn runs(mean: f64, runs: u64) -> Vec<f64> {
     let half = ((runs as f64 - 1.0) / runs as f64).sqrt();
     (0..runs).map(|run| if run % 2 == 0 { mean + half } else { mean - half }).collect()
@@ -19,9 +20,10 @@ fn measured(cells: &[(&str, &'static str, Vec<f64>)]) -> Measured {
     measured
 }
 
-/// The margin of the throughput is 2 %: 2 of ns-2's 100. Two means of ten runs with standard deviation 1 differ by chance by
-/// t(18) sqrt(1/10 + 1/10) = 2.100922 x 0.447214 = 0.939561 (ns-2's own interval: 2.262157 / sqrt 10 = 0.715357). So 101 agrees,
-/// with 1.94; 101.1 does not, with 2.04; nor does 102.5, though chance could bring it within.
+/// The margin of the throughput is 2 %: 2 of ns-2's 100. The interval of the difference of two means of ten runs with
+/// standard deviation 1 is t(18) sqrt(1/10 + 1/10) = 2.100922 x 0.447214 = 0.939561 (that of ns-2's mean: 2.262157 /
+/// sqrt 10 = 0.715357). So 101 agrees (1.94), 101.1 does not (2.04), and 102.5 does not although its interval overlaps
+/// the margin.
 #[test]
 fn the_whole_interval_of_the_difference_lies_inside_the_margin() {
     const CELL: &str = "droptail.tcp.3";
@@ -39,12 +41,12 @@ fn the_whole_interval_of_the_difference_lies_inside_the_margin() {
         assert!((one.ci95.unwrap() - 0.939_56).abs() < 1e-4 && (one.margin - 2.0).abs() < 1e-9, "{one:?}");
         assert_eq!(one.agrees, agrees, "{mean}");
     }
-    assert_eq!(agreement(runs(100.0, 8)), [], "eight runs prove nothing, however many ns-2 had");
+    assert_eq!(agreement(runs(100.0, 8)), [], "eight runs are too few, regardless of the runs of ns-2");
 }
 
-/// Ten runs at one point and six at the other: six stand behind what is said of both.
+/// One point has ten runs and the other six: a number of both has six.
 #[test]
-fn a_curve_has_the_runs_of_its_least_point() {
+fn a_curve_has_the_smallest_number_of_runs() {
     let measured = measured(&[
         ("a", "m", runs(5.0, 10)),
         ("b", "m", runs(5.0, 6)),

@@ -1,4 +1,4 @@
-//! Numbers in README and the book, each compared with what it counts or with the stored file it is taken from.
+//! Compares numbers in README and the book with the files that they are taken from.
 
 use headway_papers::{PAPERS, Paper};
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// The text of a file, each run of white space as one space.
+/// Returns the text of a file with runs of white space replaced by one space.
 fn text(path: &str) -> String {
     let text = std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The names in `fuzz/Cargo.toml`.
+/// Returns the fuzz targets of `fuzz/Cargo.toml`.
 fn fuzz_targets() -> BTreeSet<String> {
     let manifest: toml::Value =
         toml::from_str(&std::fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap()).unwrap();
@@ -58,7 +58,7 @@ fn the_page_on_validation_counts_the_claims_of_each_paper() {
     assert!(text("README.md").contains(&format!("with {total} claims")), "README.md: {total} claims");
 }
 
-/// Columns of `fares.csv` that the page of fares uses.
+/// Columns of `fares.csv` that the page on fares uses.
 struct Fare {
     link: String,
     queue: String,
@@ -72,7 +72,7 @@ struct Fare {
 fn fares() -> Vec<Fare> {
     let file = std::fs::read_to_string(root().join("bench/fares/fares.csv")).unwrap();
     let mut lines = file.lines();
-    // The first three columns; some names of calls hold a comma and are quoted.
+    // Some names of calls contain a comma and are quoted.
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
     let place = |name: &str| head.len() - head.iter().position(|column| *column == name).unwrap();
     let read = |line: &str| {
@@ -95,9 +95,9 @@ fn fares() -> Vec<Fare> {
     lines.map(read).collect()
 }
 
-/// The sentences on the link with an outage, without the long DropTail queue.
+/// Checks the sentences on the link with an outage, without the long DropTail queue.
 #[test]
-fn the_page_of_fares_says_what_its_file_has_of_the_outage() {
+fn the_page_on_fares_matches_its_file_on_the_outage() {
     let fares: Vec<Fare> =
         fares().into_iter().filter(|fare| fare.link == "outage" && fare.queue != "DropTail long").collect();
     assert_eq!(fares.len(), 7 * 14);
@@ -116,13 +116,13 @@ fn the_page_of_fares_says_what_its_file_has_of_the_outage() {
     let drops_late = |fare: &Fare| is_tfrc(fare) && !is_fifo(fare);
     let (is_dualpi2, is_cake) = (|fare: &Fare| fare.queue == "DualPI2", |fare: &Fare| fare.queue == "CAKE");
     let is_fair = |fare: &Fare| is_cake(fare) || fare.queue == "FQ-CoDel";
-    let beside =
+    let tfrc_of_queue =
         |fare: &Fare| fares.iter().find(|other| other.queue == fare.queue && other.call == "TFRC, fifo").unwrap();
     let is_udp = |fare: &Fare| fare.call == "UDP";
     let unfair = |fare: &Fare| is_udp(fare) && !is_fair(fare);
-    let slower = range(&|fare| fare.web_p95 / beside(fare).web_p95, &unfair);
-    let less = range(&|fare| 100.0 * (1.0 - fare.download / beside(fare).download), &unfair);
-    let udp_behind_cake = range(&pictures, &|fare| is_udp(fare) && is_cake(fare)).0;
+    let slower = range(&|fare| fare.web_p95 / tfrc_of_queue(fare).web_p95, &unfair);
+    let less = range(&|fare| 100.0 * (1.0 - fare.download / tfrc_of_queue(fare).download), &unfair);
+    let udp_with_cake = range(&pictures, &|fare| is_udp(fare) && is_cake(fare)).0;
     let page = text("docs/src/fares.md");
     for stated in [
         format!("with a `fifo` have {} of the audio", whole(range(&audio, &is_fifo))),
@@ -131,7 +131,7 @@ fn the_page_of_fares_says_what_its_file_has_of_the_outage() {
         format!("It has {} of the pictures", whole(range(&pictures, &|fare| is_udp(fare) && !is_cake(fare)))),
         format!("TFRC and CCID 3 have {}", whole(range(&pictures, &|fare| is_tfrc(fare) && !is_cake(fare)))),
         format!(
-            "behind CAKE it has {udp_behind_cake:.0} % instead of {}",
+            "behind CAKE it has {udp_with_cake:.0} % instead of {}",
             whole(range(&pictures, &|fare| is_tfrc(fare) && is_cake(fare)))
         ),
         format!("take {:.1} to {:.1} times as long", slower.0, slower.1),

@@ -1,6 +1,7 @@
-//! Checks that once could not fail, or tested less than their claim says: each fails when the number that it is about moves.
+//! Checks that once could not fail, or tested less than their claim states: each fails for a number that the claim
+//! excludes.
 //!
-//! The numbers are the stored means; the case sets one of them, in one cell, to a value that the claim excludes.
+//! The numbers are the stored means; each case sets one mean in one cell to an excluded value.
 
 use headway_papers::{Measured, Paper, Profile, Results, Values, Verdict};
 use std::collections::BTreeMap;
@@ -12,17 +13,17 @@ fn stored(paper: &Paper) -> Results {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// A metric of a cell, and its other value.
-type Moved<'a> = (&'a str, &'a str, f64);
+/// A cell, a metric, and the changed value.
+type Changed<'a> = (&'a str, &'a str, f64);
 
-/// The verdict of a claim on the stored means, of which some are moved.
-fn verdict(id: &str, claim: &str, moved: &[Moved<'_>]) -> Verdict {
+/// Returns the verdict on a claim by the stored means with some changed values.
+fn verdict(id: &str, claim: &str, changed: &[Changed<'_>]) -> Verdict {
     let paper = Paper::find(id).unwrap();
     let (claims, stored) = (paper.claims().unwrap(), stored(paper));
     let mut measured = Measured::default();
     for (cell, numbers) in &stored.cells {
         let mut values: Values = numbers.iter().map(|(metric, number)| (metric.clone(), number.mean)).collect();
-        for (_, metric, value) in moved.iter().filter(|(other, ..)| other == cell) {
+        for (_, metric, value) in changed.iter().filter(|(other, ..)| other == cell) {
             let before = values.insert((*metric).to_owned(), *value);
             assert!(before.is_some(), "{cell} has no {metric}");
         }
@@ -32,19 +33,19 @@ fn verdict(id: &str, claim: &str, moved: &[Moved<'_>]) -> Verdict {
     results.claims.iter().find(|judged| judged.id == claim).unwrap().verdict
 }
 
-/// The claim holds with the first values and fails with each of the others on top of them.
-fn holds_and_fails(id: &str, claim: &str, holds: &[Moved<'_>], fails: &[Moved<'_>]) {
+/// Asserts that the claim holds with the values `holds`, and fails if one of `fails` is also set.
+fn holds_and_fails(id: &str, claim: &str, holds: &[Changed<'_>], fails: &[Changed<'_>]) {
     assert_eq!(verdict(id, claim, holds), Verdict::Reproduced, "{claim}");
     for one in fails {
-        let moved: Vec<Moved<'_>> = holds.iter().copied().chain([*one]).collect();
-        assert_eq!(verdict(id, claim, &moved), Verdict::NotReproduced, "{claim}, {one:?}");
+        let changed: Vec<Changed<'_>> = holds.iter().copied().chain([*one]).collect();
+        assert_eq!(verdict(id, claim, &changed), Verdict::NotReproduced, "{claim}, {one:?}");
     }
 }
 
 const S1: &str = "s1.executed.0.2-100ms.6";
 const S2: &str = "s2.executed.3.0.6";
 
-/// A queue of ten packets cannot touch twenty, and a queue that stands still does not oscillate.
+/// A queue of ten packets cannot reach twenty, and a constant queue does not oscillate.
 #[test]
 fn udpm_fig6_shape() {
     assert_eq!(verdict("udpm", "udpm.fig6.shape", &[]), Verdict::NotReproduced);
@@ -62,7 +63,7 @@ fn udpm_fig6_shape() {
     );
 }
 
-/// A full link is not yet shared fairly: plain UDP fills it too.
+/// A full link is not necessarily shared fairly: plain UDP fills it, too.
 #[test]
 fn udpm_fig15_shape() {
     let fails = [
@@ -74,7 +75,7 @@ fn udpm_fig15_shape() {
     holds_and_fails("udpm", "udpm.fig15.shape", &[], &fails);
 }
 
-/// "Improves utilisation" fails when less of the link is used, by however little.
+/// "Improves utilisation" fails if the link is used less, even by 0.1 %.
 #[test]
 fn udpm_abstract() {
     assert_eq!(verdict("udpm", "udpm.abstract", &[]), Verdict::NotReproduced);
@@ -86,9 +87,9 @@ fn udpm_abstract() {
     );
 }
 
-/// Eight more of the paper tested a part of what they say.
+/// Eight further checks of the paper tested only a part of their claims.
 #[test]
-fn udpm_others() {
+fn udpm_other_claims() {
     for (claim, fails) in [
         ("udpm.fig7.shape", [(S2, "start_queue_packets", 0.0), (S2, "queue_cov_pct", 61.0)]),
         ("udpm.fig8.shape", [(S1, "drops_r2", 0.9), (S1, "half_of_drops_s", 45.0)]),
@@ -103,7 +104,7 @@ fn udpm_others() {
     }
 }
 
-/// Loss that falls, but ever faster, or only from 50 us on.
+/// Loss that falls at an increasing rate, or only from 50 us on.
 #[test]
 fn psp_fig2_shape() {
     let fails = [
@@ -115,7 +116,7 @@ fn psp_fig2_shape() {
     holds_and_fails("packet-spacing", "psp.fig2.shape", &[], &fails);
 }
 
-/// An oracle that takes losses of the queue for the channel's, a queue that loses nothing, and other rates.
+/// An oracle that classifies queue losses as channel losses, a queue without losses, and different rates.
 #[test]
 fn uddj_f4_zero() {
     let uddj = stored(Paper::find("uddj-tfrc").unwrap()).cells["f4.uddj.0"]["main_mbps"].mean;
@@ -127,7 +128,7 @@ fn uddj_f4_zero() {
     holds_and_fails("uddj-tfrc", "uddj.f4.zero", &[], &fails);
 }
 
-/// Orders that hold at every number of clients, not where the tables agree; and no congestion at 3 and 5.
+/// Orderings that must hold at every number of clients, and no congestion with 3 and 5 clients.
 #[test]
 fn lan_figures_3_and_4() {
     let other = [("droptail.udp.8", "throughput_kbps", 4000.0)];

@@ -1,4 +1,4 @@
-//! What stands in `papers/` fits together: claims, cells, metrics, tests, stored numbers.
+//! Consistency of the files in `papers/`: claims, cells, metrics, tests and stored results.
 
 use headway_papers::{
     Claim, Class, Kind, PAPERS, Part, Profile, Results, Verdict, charts, figures_markdown, inferred_markdown, markdown,
@@ -50,7 +50,7 @@ fn the_default_profile_judges_every_claim() {
 }
 
 #[test]
-fn definitions_name_tests_that_there_are() {
+fn definitions_name_existing_tests() {
     for paper in PAPERS {
         for claim in paper.claims().unwrap().claims {
             for test in &claim.tests {
@@ -77,9 +77,9 @@ fn ns2_has_numbers_of_known_cells_and_metrics() {
     }
 }
 
-/// Every claim that was found in a paper is there, under the class that it was given before anything was run.
+/// Every claim of the ledger, which is older than all runs, exists and has the class of the ledger.
 #[test]
-fn claims_and_their_classes_are_the_ledgers() {
+fn claims_and_classes_match_the_ledger() {
     let ledger: BTreeMap<&str, &str> = include_str!("data/ledger.csv")
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -95,7 +95,7 @@ fn claims_and_their_classes_are_the_ledgers() {
     assert_eq!(ours, ledger);
 }
 
-/// `explained` is of contradictory claims only, also in what is stored.
+/// In the stored results, too, only contradictory claims are `explained`.
 #[test]
 fn only_contradictory_claims_are_explained() {
     for paper in PAPERS {
@@ -107,7 +107,7 @@ fn only_contradictory_claims_are_explained() {
     }
 }
 
-/// What a paper's folder shows is what `results.json` holds, drawn again.
+/// The pages and pictures of a paper's folder are those that `results.json` gives.
 #[test]
 fn stored_pages_and_pictures_show_the_stored_numbers() {
     for paper in PAPERS {
@@ -137,10 +137,10 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
             let path = format!("{folder}/pictures/{}.svg", chart.name);
             assert!(read(&path) == chart.draw().unwrap().svg, "{path}: {again}");
         }
-        // The claims may have been edited since: same names, same classes, same checks.
+        // The claims have not been edited since the runs: IDs, classes and checks are equal.
         for (claim, judged) in claims.claims.iter().zip(&results.claims) {
             assert_eq!((&claim.id, claim.class, claim.fitted), (&judged.id, judged.class, judged.fitted), "{again}");
-            let bounds: Vec<String> = judged.checks.iter().map(|finding| finding.bound.clone()).collect();
+            let bounds: Vec<String> = judged.checks.iter().map(|result| result.bound.clone()).collect();
             let explained = claim.explain.iter().flat_map(|explain| &explain.checks);
             let written: Vec<String> =
                 claim.checks.iter().chain(explained).map(|check| check.bound.to_string()).collect();
@@ -150,16 +150,16 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
     }
 }
 
-/// A verdict of a measured claim names its reading, and the readings of a stored verdict are those of the claims.
+/// A verdict on a measured claim has its reading, and the other readings of a stored verdict are those of the claim.
 #[test]
 fn every_measured_verdict_names_its_reading() {
     for paper in PAPERS {
         let claims = paper.claims().unwrap();
-        assert!(!claims.readings.is_empty(), "{} names no reading", paper.id);
+        assert!(!claims.readings.is_empty(), "{} has no reading", paper.id);
         assert!(claims.readings.iter().all(|reading| !reading.support.is_empty()), "{}", paper.id);
         let stored: Results = serde_json::from_str(&read(&format!("papers/{}/results.json", paper.id))).unwrap();
         for (claim, judged) in claims.claims.iter().zip(&stored.claims) {
-            // A setting that is read back is no result, and a definition is tested.
+            // Inputs and definitions are not measured.
             let is_measured = claim.kind != Kind::Input && (!claim.checks.is_empty() || claim.explain.is_some());
             assert!(!is_measured || claim.reading.as_deref() == Some(judged.reading.as_str()), "{}", judged.id);
             let written = claim.readings.iter().map(|under| under.reading.as_str());
@@ -171,8 +171,8 @@ fn every_measured_verdict_names_its_reading() {
     }
 }
 
-/// Every check of a claim that a reading changes is judged under this reading, and every result under other assumptions that it changes is
-/// measured. Explanations were judged under the first reading alone.
+/// Every check that a reading changes is judged under this reading, and every result under other assumptions that it
+/// changes is measured. Explanations were once judged under the first reading only.
 #[test]
 fn every_check_that_a_reading_changes_is_judged_under_it() {
     for paper in PAPERS {
@@ -182,7 +182,7 @@ fn every_check_that_a_reading_changes_is_judged_under_it() {
             for (written, under) in claim.readings.iter().zip(&judged.readings) {
                 let explained = written.explain.iter().flat_map(|explain| &explain.checks);
                 let expected: Vec<_> = written.checks.iter().chain(explained).map(ToString::to_string).collect();
-                let found: Vec<_> = under.checks.iter().map(|finding| finding.what.clone()).collect();
+                let found: Vec<_> = under.checks.iter().map(|result| result.what.clone()).collect();
                 assert_eq!(found, expected, "{} under {}", judged.id, under.reading);
                 let beside = written.beside.iter().flat_map(|beside| &beside.checks);
                 for check in beside.clone() {
@@ -199,7 +199,7 @@ fn every_check_that_a_reading_changes_is_judged_under_it() {
     }
 }
 
-/// UDDJ's default is UDDJ: its first cell, and each of its scenarios that is not a TCP's, as it is written.
+/// UDDJ is the loss filter of the first cell and of every scenario file without TCP as the main flow.
 #[test]
 fn the_default_cell_of_uddj_is_uddj() {
     let paper = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap();
@@ -217,7 +217,7 @@ fn the_default_cell_of_uddj_is_uddj() {
     }
 }
 
-/// Each figure and table that a page lists is found by the name in its command, and each of its cells exists.
+/// Every listed figure and table is found by the name in its command, and all its cells exist.
 #[test]
 fn every_listed_part_is_found_by_its_name() {
     for paper in PAPERS {
@@ -240,9 +240,10 @@ fn every_listed_part_is_found_by_its_name() {
     assert!(!six.cells.contains("f5.uddj.0.01"));
 }
 
-/// Two pictures of one paper have different titles, apart from the numbers of their figures. Five of sfdps had one title.
+/// The titles of a paper's pictures differ by more than the figure number. Five pictures of sfdps once had the same
+/// title.
 #[test]
-fn pictures_have_titles_of_their_own() {
+fn picture_titles_are_unique() {
     for paper in PAPERS {
         let (claims, ns2) = (paper.claims().unwrap(), paper.ns2().unwrap());
         let results: Results = serde_json::from_slice(&paper.results().unwrap()).unwrap();
@@ -254,9 +255,9 @@ fn pictures_have_titles_of_their_own() {
     }
 }
 
-/// `--only` with a claim runs what every reading of the claim needs. It ran the cells of the first reading alone.
+/// `--only` with a claim runs the cells of all readings. It once ran only those of the first reading.
 #[test]
-fn a_claim_is_run_under_each_of_its_readings() {
+fn a_claim_is_run_under_all_readings() {
     let uddj = PAPERS.iter().find(|paper| paper.id == "uddj-tfrc").unwrap().claims().unwrap();
     let order = Part::find(&uddj, "uddj.f6.order").unwrap();
     for cell in ["f6.path.6.uddj.0.01", "f6.path.6.uddj-hold.0.01", "f6.hop.2.uddj.0.01", "f6.hop.6.uddj-round.0.08"] {

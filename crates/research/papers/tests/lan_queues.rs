@@ -1,4 +1,4 @@
-//! Definitions and metrics of the LAN paper, each against a sum that can be done by hand.
+//! Definitions and metrics of the LAN paper, compared with values computed by hand.
 
 use headway_papers::{Measured, Outcome, Paper, Profile, Results, Values, Verdict};
 use headway_record::{LinkLabel, LinkMeter, SeriesNames, SeriesTable, Summary, metric};
@@ -21,7 +21,7 @@ fn run(scenario: &Scenario) -> Summary {
     simulation.finish().summary
 }
 
-/// The paper's star with one UDP client of 1 Mb/s, and these keys set.
+/// Returns the paper's star with one UDP client of 1 Mb/s, and these keys set.
 fn quiet_star(set: &[&str]) -> Scenario {
     let mut all = vec!["node[client].count=1", "flow[udp].start=0s", "flow[udp].source.rate=1Mbps", "duration=10s"];
     all.extend(set);
@@ -35,8 +35,8 @@ fn close(found: Option<f64>, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
 }
 
-/// Fig. 1: below the lower threshold nothing is dropped; between the two some packets are, and the average stays there;
-/// whatever would lift the average above the upper one is dropped.
+/// Fig. 1: below the lower threshold no packet is dropped. Between the thresholds some are dropped, and the average
+/// stays there. Packets that would raise the average above the upper threshold are dropped.
 #[test]
 fn red_has_three_states() {
     let state = |load: &str| {
@@ -74,11 +74,11 @@ fn load_text(text: &str) -> Scenario {
     load("test.toml", text, &[], &NoFiles).unwrap().scenario
 }
 
-/// What a model of no queue at all would be given for Table II: 13.5 ms in every cell. Within 0.5 ms lie all numbers of the
-/// paper but 14.027, 14.46 and 14.51; and 5 hold as a whole: the first rows of three columns, the two equal numbers of TCP under
-/// DropTail, and 3 clients of UDP under RED, which has the number of DropTail.
+/// A model without queues gives 13.5 ms in every cell of Table II. All numbers of the paper but 14.027, 14.46 and 14.51
+/// are within 0.5 ms, but only 5 claims are reproduced: the first rows of three columns, the second of the two equal
+/// numbers of TCP with DropTail, and 3 UDP clients with RED, where the number is that of DropTail.
 #[test]
-fn a_constant_does_not_pass_for_table_two() {
+fn a_constant_delay_does_not_reproduce_table_two() {
     let claims = paper().claims().unwrap();
     let mut measured = Measured::default();
     for cell in &claims.cells {
@@ -93,9 +93,9 @@ fn a_constant_does_not_pass_for_table_two() {
     assert_eq!(held, expected.map(|cell| format!("lan.t2.{cell}")));
 }
 
-/// Table I: which numbers of clients are run with what.
+/// Table I: numbers of clients by transport.
 #[test]
-fn table_one_is_what_is_run() {
+fn table_one_lists_the_runs() {
     let claims = paper().claims().unwrap();
     for (clients, mixed) in [(3, true), (5, true), (8, true), (10, true), (25, false), (35, false), (50, false)] {
         for (transport, is_there) in [("tcp", true), ("udp", mixed), ("mix", mixed)] {
@@ -134,8 +134,8 @@ fn utilisation_is_equation_two() {
     }
 }
 
-/// The paper's "number of links times the sum of transmission, propagation, processing and queueing": 2 x (1.2 + 3) ms
-/// over two links of 10 Mb/s and 3 ms. Over its own links no such product gives the 14.44 ms of the sum.
+/// The paper's "number of links times the sum of transmission, propagation, processing and queueing" is 2 x (1.2 + 3)
+/// ms for two links of 10 Mb/s and 3 ms. For the paper's links no such product gives the sum, 14.44 ms.
 #[test]
 fn delay_is_a_product_only_over_equal_links() {
     let equal = quiet_star(&["link[uplink].rate=10Mbps", "link[uplink].delay=3ms"]);
@@ -146,7 +146,7 @@ fn delay_is_a_product_only_over_equal_links() {
     assert!((2.0 * access - (access + uplink)).abs() > 5.0 && (2.0 * uplink - (access + uplink)).abs() > 5.0);
 }
 
-/// An idle network: 13 ms of propagation, 1.2 and 0.24 ms of transmission, nobody waits.
+/// An idle network: 13 ms of propagation, 1.2 and 0.24 ms of transmission, no queueing.
 #[test]
 fn delays_of_an_idle_network() {
     let star = quiet_star(&[]);
@@ -158,7 +158,7 @@ fn delays_of_an_idle_network() {
     }
 }
 
-/// One TCP client, a window of one packet: data needs 14.44 ms, its acknowledgement 13 ms, 6.4 and 32 us.
+/// One TCP client with a window of one packet: data takes 14.44 ms, the acknowledgement 13 ms + 6.4 us + 32 us.
 #[test]
 fn acknowledgements_count_in_delay_d_and_in_loss_all() {
     let text = include_str!("../../../../papers/lan-queues/scenarios/tcp.toml");
@@ -197,9 +197,10 @@ fn products_of_bandwidth_and_delay() {
     }
 }
 
-/// Losses of three clients in eight bins: those of `a` and `b` fall together, those of `c` never with them.
+/// Losses of three clients in eight bins: equal series correlate fully, and series without common bins correlate
+/// negatively.
 #[test]
-fn losses_that_fall_together_correlate() {
+fn simultaneous_losses_correlate() {
     let scenario = quiet_star(&["node[client].count=3", "duration=1s"]);
     let summary = run(&scenario);
     let names: Vec<&str> = summary.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -224,7 +225,7 @@ fn losses_that_fall_together_correlate() {
     let never = &[0; 8][..];
     close(correlation([a, a, a]), 1.0, 1e-12);
     close(correlation([a, a, never]), 1.0, 1e-12);
-    // Each of mean 1/4: covariance 0 - 1/16, variance 3/16.
+    // Both have the mean 1/4: the covariance is 0 - 1/16, the variance 3/16.
     close(correlation([a, c, never]), -1.0 / 3.0, 1e-12);
     close(correlation([a, a, c]), (1.0 - 2.0 / 3.0) / 3.0, 1e-12);
     assert_eq!(correlation([a, never, never]), None);

@@ -1,4 +1,4 @@
-//! Delays and shares of the LAN paper, worked by hand: three packets that meet at the router, and counts that were made up.
+//! Delays and shares of the LAN paper by hand: three packets that arrive at the router together, and synthetic counts.
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, DropCounts, SeriesNames, SeriesTable, Summary, metric};
@@ -35,11 +35,12 @@ fn close(values: &Values, expected: &[(&str, f64)]) {
     }
 }
 
-/// Three clients write 1500 B at once, each 12 ms. Each packet needs 1.2 + 3 ms to the router. There the first goes on at once, the
-/// second waits 0.24 ms for it, the third 0.48 ms: 0.24 ms in the mean, above the 14.44 ms of an idle network. No packet waits at
-/// its client, so A is B; without acknowledgements, A is D; and C leaves out the client's 1.2 ms.
+/// Three clients write 1500 B at the same time, every 12 ms. Each packet takes 1.2 + 3 ms to the router. The first is
+/// forwarded immediately, the second waits 0.24 ms, the third 0.48 ms: the mean wait is 0.24 ms in addition to the
+/// 14.44 ms of an idle network. No packet waits at its client, so A = B; there are no acknowledgements, so A = D; C
+/// excludes the client's 1.2 ms.
 #[test]
-fn three_packets_that_meet_wait_for_each_other() {
+fn simultaneous_packets_wait_in_the_queue() {
     let three = star(UDP, &["flow[udp].start=0s", "flow[udp].source.rate=1Mbps", "duration=10s"]);
     let found = values(&three, &run(&three));
     let a = 14.44 + 0.24;
@@ -49,16 +50,17 @@ fn three_packets_that_meet_wait_for_each_other() {
     );
 }
 
-/// The same with room for one, which ns-2 calls a limit of two: the third packet is dropped, and of the two that leave one waited 0.24 ms.
+/// With a queue of one packet, which is a limit of two in ns-2, the third packet is dropped, and one of the other two
+/// waits 0.24 ms.
 #[test]
-fn who_is_dropped_did_not_wait() {
+fn dropped_packets_do_not_count_in_waits() {
     let sets =
         ["flow[udp].start=0s", "flow[udp].source.rate=1Mbps", "duration=10s", "link[uplink].queue.limit=2packets"];
     let three = star(UDP, &sets);
     let found = values(&three, &run(&three));
     let a = 14.44 + 0.12;
     close(&found, &[("delay_a_ms", a), ("delay_b_ms", a), ("delay_c_ms", a - 1.2)]);
-    // Of 834 packets a client the last meets nobody before the end.
+    // The last of 834 packets of each client is still in transit at the end.
     assert!((found["loss_pct"] - 100.0 / 3.0).abs() < 0.05, "{}", found["loss_pct"]);
 }
 
@@ -68,14 +70,13 @@ fn drops(count: u64) -> DropCounts {
     drops
 }
 
-/// Two TCP clients over 20 s. Data: 100 packets that took 20 ms each and 300 that took 30 ms make 11 000 ms. Queues, as packets that
-/// wait times 20 000 ms: 8000 ms before the server, 200 ms before the router, 40 and 60 ms before the clients.
-/// C: 8000 ms over the 400 packets that left: 13.24 + 20. B: 1.2 ms more.
-/// D: 400 acknowledgements more, each 3 + 10 ms, 32 us and 6.4 us, and the waits of the way back:
-/// (11 000 + 400 x 13.0384 + 200 + 40 + 60) / 800 = 20.6442.
-/// Lost: of 520 data packets 120, with 410 acknowledgements sent and 10 of them lost 130 of 930.
+/// Two TCP clients over 20 s. Data: 100 packets of 20 ms and 300 of 30 ms, in total 11 000 ms. Waits (mean queue times
+/// 20 000 ms): 8000 ms at the link to the server, 200 ms at the link to the router, 40 and 60 ms at the links to the
+/// clients. C: 8000 ms over 400 departing packets: 13.24 + 20. B: 1.2 ms more. D: with 400 acknowledgements of 3 + 10
+/// ms + 32 us + 6.4 us and the waits on the reverse path: (11 000 + 400 x 13.0384 + 200 + 40 + 60) / 800 = 20.6442.
+/// Losses: 120 of 520 data packets; with 10 of 410 acknowledgements, 130 of 930.
 #[test]
-fn waits_and_losses_of_both_ways() {
+fn waits_and_losses_in_both_directions() {
     let scenario = star(TCP, &["node[client].count=2", "duration=1s"]);
     let mut summary = run(&scenario);
     (summary.interval.from, summary.interval.to) = (5.0, 25.0);
@@ -111,22 +112,22 @@ fn waits_and_losses_of_both_ways() {
             ("loss_pct", 100.0 * 120.0 / 520.0),
             ("loss_all_pct", 100.0 * 130.0 / 930.0),
             ("utilisation_pct", 62.5),
-            // Two clients have 25 Mb/s each of the bottleneck, and 10 Mb/s of their own.
+            // Each client's share of the bottleneck is 25 Mb/s, and its link has 10 Mb/s.
             ("fair_share_kbps", 10_000.0),
             ("clients", 2.0),
         ],
     );
 }
 
-/// 50 Mb/s over ten clients.
+/// 50 Mb/s divided by ten clients.
 #[test]
-fn a_share_is_a_part_of_the_bottleneck_where_that_is_less() {
+fn the_bottleneck_limits_the_fair_share() {
     let ten = star(UDP, &["node[client].count=10", "duration=1s"]);
     close(&values(&ten, &run(&ten)), &[("fair_share_kbps", 5_000.0)]);
 }
 
-/// Two clients that lose together before the measurement begins at 1 s, and by turns after it: of its two bins each loses in one,
-/// never in the other's, and the correlation is -1.
+/// Two clients lose together before the measurement starts at 1 s, and in turns after it: each loses in one of two
+/// bins, not in the same, so the correlation is -1.
 #[test]
 fn only_measured_losses_correlate() {
     let scenario = star(UDP, &["node[client].count=2", "duration=4s", "measure_from=1s"]);

@@ -1,4 +1,4 @@
-//! Every metric of the papers on packet spacing, UDPm and UDDJ-TFRC, and of the LAN's network: worked by hand from counts that were made up.
+//! Metrics of the papers on packet spacing, UDPm, UDDJ-TFRC and of the LAN's network, by hand from synthetic counts.
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{
@@ -14,7 +14,8 @@ fn scenario(text: &str, set: &[&str]) -> Scenario {
     load("sums.toml", text, &overrides, &NoFiles).unwrap().scenario
 }
 
-/// The summary of a short run, measured from 10 s to 30 s as far as the sums know. The tests overwrite what they ask for.
+/// Returns the summary of a short run with the interval set to 10 s to 30 s. The tests overwrite the values that they
+/// use.
 fn run(scenario: &Scenario) -> Summary {
     let mut simulation = Simulation::new(scenario, ()).unwrap();
     while !simulation.run(u64::MAX).unwrap() {}
@@ -35,11 +36,15 @@ fn close(values: &Values, expected: &[(&str, f64)]) {
     }
 }
 
-/// Fails where a metric of the paper is in none of these sums.
-fn all_are_worked(paper: &str, sums: &[&[(&str, f64)]]) {
+/// Fails if a metric of the paper has no expected value.
+fn assert_all_covered(paper: &str, sums: &[&[(&str, f64)]]) {
     for shown in Paper::find(paper).unwrap().claims().unwrap().metrics.iter() {
-        let is_worked = sums.iter().any(|sums| sums.iter().any(|(name, _)| *name == shown.name));
-        assert!(is_worked, "{paper}: {} has no sum here: add counts and the value that follows from them", shown.name);
+        let is_covered = sums.iter().any(|sums| sums.iter().any(|(name, _)| *name == shown.name));
+        assert!(
+            is_covered,
+            "{paper}: {} has no expected value: add counts and the value that follows from them",
+            shown.name
+        );
     }
 }
 
@@ -69,10 +74,10 @@ fn delay(mean: f64, p50: f64, p95: f64) -> DelaySummary {
     DelaySummary { mean, p50, p95, p99: 7.0, max: 8.0 }
 }
 
-/// Node, metric, and points (time, value).
+/// Entity, metric, and points (time in s, value).
 type Curve<'a> = (&'a str, &'a str, &'a [(f64, f64)]);
 
-/// Curves by entity and metric: seconds and values.
+/// Returns a series table with these curves.
 fn series(curves: &[Curve<'_>]) -> SeriesTable {
     let mut names = SeriesNames::default();
     let ids: Vec<_> = curves.iter().map(|(entity, metric, _)| names.series(entity, metric)).collect();
@@ -87,7 +92,7 @@ fn series(curves: &[Curve<'_>]) -> SeriesTable {
     SeriesTable::from_ipc(&bytes).unwrap()
 }
 
-/// Two spaced senders and two TCPs on a trunk of 100 Mb/s; the second sender starts at 2 s.
+/// Two senders with packet spacing and two TCPs on a trunk of 100 Mb/s; the second sender starts at 2 s.
 const SPACED: &str = r#"
     duration = "3s"
     link = [
@@ -140,8 +145,9 @@ fn spaced() -> (Scenario, Summary) {
     (scenario, summary)
 }
 
-/// Rates: 12 Mb/s of spaced packets, and of TCP's 2.92 and 5.84 Mb/s of data 1500/1460, 3 and 6 Mb/s. Sent: 30 000 packets of 1500 B in 20 s,
-/// 6 and 12 Mb/s. Jain: 12^2 / (2 (16 + 64)) = 0.9. A packet of 1500 B takes 120 us of 100 Mb/s. 4 and 8 Mb/s are 28 and 56 packets in 84 ms.
+/// Rates: spaced senders 12 Mb/s in total; TCP's goodput of 2.92 and 5.84 Mb/s times 1500/1460 is 3 and 6 Mb/s. Sent:
+/// 30 000 packets of 1500 B in 20 s, 6 and 12 Mb/s. Jain: 12^2 / (2 (16 + 64)) = 0.9. The transmission time of 1500 B
+/// at 100 Mb/s is 120 us. 4 and 8 Mb/s are 28 and 56 packets in 84 ms.
 const OF_COUNTS: &[(&str, f64)] = &[
     ("psa_mbps", 6.0),
     ("psa1_mbps", 4.0),
@@ -176,12 +182,12 @@ const OF_COUNTS: &[(&str, f64)] = &[
     ("burst_p50_ms", 20.0),
 ];
 
-/// Halvings: what is measured of a sender's rate begins behind 10 s and lasts 8.4 s, a hundred round trips. The first sender's falls to 72, 56 and
-/// 50 % of what it was, two of which are halvings; the second's does not fall: one in the mean.
-/// Meeting: the second sender starts at 2 s, and two round trips later its rate counts. From 10 and 11 Mb/s on at 4.1 s both are within 5 % of
-/// their mean, 25 round trips after the start.
-/// Growth: from 400 packets at 0 s by 20 a second to 600 at 10 s, then by 10 a second to 1100 at 60 s: 500 at 5 s, 1000 at 50 s, 450 round trips of
-/// 100 ms; 600 packets more take 550, and 50 Mb are 4166.67 packets.
+/// Halvings: the measured samples start after 10 s and span 8.4 s, a hundred round trips. The rate of the first sender
+/// falls to 72, 56 and 50 % of the previous sample, two of which are halvings; that of the second does not fall: the
+/// mean is one. Convergence: the second sender starts at 2 s; its rate counts two round trips later. At 4.1 s, 25 round
+/// trips after the start, 10 and 11 Mb/s are within 5 % of their mean. Growth: from 400 packets at 0 s by 20 per second
+/// to 600 at 10 s, then by 10 per second to 1100 at 60 s. The window is 500 at 5 s and 1000 at 50 s, 450 round trips of
+/// 100 ms later. Growth by 600 packets takes 550 round trips, and 50 Mb are 4166.67 packets.
 const OF_CURVES: &[(&str, f64)] = &[
     ("halvings_100_rtt", 1.0),
     ("met_after_rtts", 25.0),
@@ -208,15 +214,15 @@ fn packet_spacing_of_counts_and_curves() {
     let found = values("packet-spacing", &scenario, &summary, Some(&curves));
     close(&found, OF_COUNTS);
     close(&found, OF_CURVES);
-    all_are_worked("packet-spacing", &[OF_COUNTS, OF_CURVES]);
+    assert_all_covered("packet-spacing", &[OF_COUNTS, OF_CURVES]);
     let without = values("packet-spacing", &scenario, &summary, None);
     assert!(OF_CURVES.iter().all(|(name, _)| !without.contains_key(*name)));
 }
 
-/// Senders that never meet are given the time to the last sample: 8.4 s are 100 round trips. Both within 5 % of their mean is meant, to the end of it: 9.5
-/// and 10.5, not 9.4 and 10.6.
+/// Senders that never converge have the time to the last sample: 8.4 s are 100 round trips. The bound of 5 % is
+/// inclusive: 9.5 and 10.5 converge, 9.4 and 10.6 do not.
 #[test]
-fn packet_spacing_senders_that_do_not_meet() {
+fn packet_spacing_senders_that_do_not_converge() {
     let (scenario, summary) = spaced();
     for (second, rtts) in [(10.5, 100.0 / 8.4), (10.6, 100.0)] {
         let curves = series(&[
@@ -227,9 +233,9 @@ fn packet_spacing_senders_that_do_not_meet() {
     }
 }
 
-/// TCP ahead is as uneven as the spaced senders ahead: 1.5 by 4.5 Mb/s, threefold.
+/// 1.5 Mb/s versus 4.5 Mb/s is an unevenness of 3, whichever sender is faster.
 #[test]
-fn packet_spacing_unevenness_either_way() {
+fn packet_spacing_unevenness_is_symmetric() {
     let (scenario, mut summary) = spaced();
     for name in ["psa1", "psa2"] {
         flow(&mut summary, name).throughput_bps = 1.5e6;
@@ -238,9 +244,9 @@ fn packet_spacing_unevenness_either_way() {
     close(&found, &[("psa_over_tcp", 1.0 / 3.0), ("unevenness", 3.0)]);
 }
 
-/// Of what was never sent or never arrived nothing is said.
+/// Loss and bursts are undefined without packets.
 #[test]
-fn packet_spacing_of_nothing() {
+fn packet_spacing_without_packets() {
     let (scenario, mut summary) = spaced();
     for name in ["psa1", "psa2"] {
         let flow = flow(&mut summary, name);
@@ -255,7 +261,7 @@ fn packet_spacing_of_nothing() {
     }
 }
 
-/// The paper's flows by way of the third pair of routers, beside one TCP.
+/// The paper's flows through the third pair of routers, with one TCP.
 const WIRELESS: &str = r#"
     duration = "1s"
     link = [
@@ -270,9 +276,10 @@ const WIRELESS: &str = r#"
     ]
 "#;
 
-/// The channel took 400 of the 3600 packets that went over it, p_w = 1/9. Two flows have 2 Mb/s in the mean: without the channel's losses 2.25 of the
-/// 4 Mb/s that are left. Equation (12): sqrt(3/2) / (0.2 s sqrt(1/9)) = 18.371173 packets a second, and 250 of 8000 bits went. Queues took 200 of
-/// 4000. Judged: of the channel's 40 losses 5 counted, of the queues' 20 losses 10 did not; 12 times early in 20 s.
+/// The channel loses 400 of 3600 packets, p_w = 1/9. Two flows have a mean of 2 Mb/s; without channel losses, 2.25 of
+/// the residual 4 Mb/s. Equation (12): sqrt(3/2) / (0.2 s sqrt(1/9)) = 18.371173 packets per second; the flows send 250
+/// of 8000 bits. Queues drop 200 of 4000. Classification: 5 of 40 channel losses are counted, 10 of 20 queue losses are
+/// not; 12 early reductions in 20 s.
 const OF_UDDJ: &[(&str, f64)] = &[
     ("main_mbps", 2.0),
     ("filled_pct", 56.25),
@@ -319,9 +326,10 @@ fn uddj_tfrc_of_counts() {
         (link.utilisation, link.mean_queue_packets) = (utilisation, queue);
     }
     close(&values("uddj-tfrc", &scenario, &summary, None), OF_UDDJ);
-    all_are_worked("uddj-tfrc", &[OF_UDDJ]);
+    assert_all_covered("uddj-tfrc", &[OF_UDDJ]);
 
-    // Without pairs of routers the wireless link is the bottleneck. Where a receiver judges nothing, nothing is said of its judgement.
+    // Without pairs of routers the wireless link is the bottleneck. Without classification by a receiver its metrics
+    // are undefined.
     summary.links.retain(|link| link.to != "r4");
     flow(&mut summary, "main2").losses_judged = None;
     let found = values("uddj-tfrc", &scenario, &summary, None);
@@ -329,7 +337,7 @@ fn uddj_tfrc_of_counts() {
     for name in ["false_pct", "missed_pct", "early_per_min"] {
         assert!(!found.contains_key(name), "{name}");
     }
-    // Where nothing was sent there is no share of it.
+    // Shares are undefined without sent packets.
     for name in ["main1", "main2"] {
         let flow = flow(&mut summary, name);
         (flow.sent_packets, flow.received_packets, flow.lost_packets) = (0, 0, DropCounts::default());
@@ -340,10 +348,11 @@ fn uddj_tfrc_of_counts() {
     }
 }
 
-/// RED counts units of 500 B: 9 of them are 4.5 packets of 1000 B, and a deviation of 2 is 1. Six packets of 1000 B take 24 ms of 2 Mb/s. The media
-/// starts at 12 s: what it has of 20 s in the mean it has of 18 s; it sent 4500 packets of 1000 B in 18 s, 2 Mb/s. Of the bytes sent it has 30 %, of
-/// the drops 75 %. Behind 5 s its rates are 0.6 and 1 Mb/s of 2, with a deviation of 25 %.
-/// R squared: arrivals on a line, 1; 0, 0, 3 have 3^2 / (2 6); drops 1, 2, 6 have 5^2 / (2 14), and half of them have come at 8 s.
+/// RED counts units of 500 B: 9 units are 4.5 packets of 1000 B, and a deviation of 2 units is 1 packet. Six packets of
+/// 1000 B take 24 ms at 2 Mb/s. The media starts at 12 s, so the mean over 20 s is scaled to 18 s; it sends 4500
+/// packets of 1000 B in 18 s, 2 Mb/s. It has 30 % of the sent bytes and 75 % of the drops. After 5 s its rates are 0.6
+/// and 1 Mb/s of 2, with a deviation of 25 %. R squared: 1 for arrivals on a line; 3^2 / (2 6) for 0, 0, 3; 5^2 / (2
+/// 14) for drops 1, 2, 6, half of which have occurred at 8 s.
 const OF_FTP: &[(&str, f64)] = &[
     ("arrivals", 1000.0),
     ("media_arrivals", 600.0),
@@ -378,7 +387,7 @@ const OF_FTP: &[(&str, f64)] = &[
     ("media_delay_ms", 30.0),
 ];
 
-/// 400 sessions in 20 s, of which 300 were completed; 1.8 Mb/s of them and 2 Mb/s of media were offered.
+/// 400 sessions in 20 s, 300 of them completed; the offered load is 1.8 Mb/s of sessions and 2 Mb/s of media.
 const OF_WEB: &[(&str, f64)] = &[
     ("sessions_per_s", 20.0),
     ("offered_kbps", 3800.0),
@@ -418,7 +427,7 @@ fn udpm_of_counts_and_curves() {
         ("r1->r2", metric::RED_AVERAGE, &[(5.0, 99.0), (6.0, 6.0), (7.0, 10.0)]),
     ]);
     close(&values("udpm", &scenario, &summary, Some(&curves)), OF_FTP);
-    // The first sample with half of the drops is meant: 3 of 6.
+    // The first sample with half of the drops counts: 3 of 6.
     let drops = series(&[("r1->r2", metric::DROPPED, &[(6.0, 1.0), (7.0, 3.0), (8.0, 6.0)])]);
     close(&values("udpm", &scenario, &summary, Some(&drops)), &[("half_of_drops_s", 7.0)]);
 }
@@ -436,8 +445,9 @@ fn udpm_of_sessions() {
     close(&values("udpm", &scenario, &summary, None), OF_WEB);
 }
 
-/// The LAN paper's Figure 1: clients with 10 Mb/s and 3 ms, a server with 50 Mb/s and 10 ms. Full packets of 1500 B take 1.2 and 0.24 ms. Equation (3):
-/// 50 Mb/s times 26 ms are 1.3 Mb, 162.5 kB; the paper's 4 Mb would need 80 ms.
+/// The LAN paper's network: client links of 10 Mb/s and 3 ms, a server link of 50 Mb/s and 10 ms. The transmission
+/// times of 1500 B are 1.2 and 0.24 ms. Equation (3): 50 Mb/s x 26 ms = 1.3 Mb = 162.5 kB; the paper's 4 Mb would need
+/// 80 ms.
 #[test]
 fn lan_queues_of_the_network() {
     let star = scenario(include_str!("../../../../papers/lan-queues/scenarios/udp.toml"), &["duration=1s"]);

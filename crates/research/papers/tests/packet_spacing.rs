@@ -1,4 +1,4 @@
-//! The packet-spacing paper: what its runs are given, and its sums by hand.
+//! The packet-spacing paper: settings of its runs, and values computed by hand.
 
 use crate::common::link;
 use headway_papers::{Outcome, Paper};
@@ -11,14 +11,15 @@ fn paper() -> &'static Paper {
     Paper::find("packet-spacing").unwrap()
 }
 
-/// The scenarios of the cells whose name begins so.
+/// Returns the cells whose names start with `prefix`, with their scenarios.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
     crate::common::scenarios(paper(), prefix)
 }
 
 const PAPERS_CELLS: [&str; 7] = ["p", "t1", "t2", "t4", "t8", "d2", "e2"];
 
-/// Section 3.1: k senders with 100 Mb/s and 2 ms, a gateway with ten packets of buffer, 155 Mb/s and 40 ms to one sink.
+/// Section 3.1: k senders with 100 Mb/s and 2 ms, a gateway with a buffer of ten packets, and 155 Mb/s and 40 ms to one
+/// sink.
 #[test]
 fn figure_5_is_the_network() {
     for (name, scenario) in PAPERS_CELLS.into_iter().flat_map(scenarios) {
@@ -36,7 +37,8 @@ fn figure_5_is_the_network() {
     }
 }
 
-/// Section 3.2: 2, 4, 8 and 16 PSAs alone, 1, 2, 4, 8 and 16 beside as many TCPs; section 3.3: two, alone and beside ten.
+/// Section 3.2: 2, 4, 8 and 16 PSAs alone, and 1, 2, 4, 8 and 16 with as many TCPs; section 3.3: two alone, and two
+/// with ten TCPs.
 #[test]
 fn counts_are_the_papers() {
     let count =
@@ -61,7 +63,8 @@ fn counts_are_the_papers() {
     }
 }
 
-/// Section 3.2.2: "buffers tuned to the bandwidth-delay product", 155 Mb/s times 84 ms = 13.02 Mb = 1085 packets of 1500 B.
+/// Section 3.2.2: "buffers tuned to the bandwidth-delay product", 155 Mb/s times 84 ms = 13.02 Mb = 1085 packets of
+/// 1500 B.
 #[test]
 fn the_window_is_the_bandwidth_delay_product() {
     for (name, scenario) in scenarios("t16.").into_iter().chain(scenarios("d2t10.")) {
@@ -79,7 +82,8 @@ fn run(scenario: &Scenario) -> Summary {
     simulation.finish().summary
 }
 
-/// Note 1: thirty frames a second are 33 ms apart, and over a continent a packet that TCP sends again comes 100 ms late: three frames behind.
+/// Note 1: thirty frames per second are 33 ms apart, and across a continent a packet that TCP retransmits is 100 ms
+/// late, three frames.
 #[test]
 fn note_1_frames_are_33_ms_apart() {
     let slowest = |loss: &str| {
@@ -97,9 +101,10 @@ fn note_1_frames_are_33_ms_apart() {
     assert!(late > 0.084, "{late}");
 }
 
-/// Vector `psp.psa.fluid`: at 1000 us sixteen send 10.714 Mb/s each, 9.69 of which pass; the rest of 155/16 is lost. At 3000 us nothing is.
+/// Vector `psp.psa.fluid`: at 1000 us sixteen senders send 10.714 Mb/s each, and 155/16 = 9.69 Mb/s each arrive. At
+/// 3000 us none is lost.
 #[test]
-fn sixteen_lose_what_the_link_cannot_carry() {
+fn sixteen_senders_lose_the_excess_over_the_link_rate() {
     for (spacing, sent, received) in [(1000, 10.714_286, 9.6875), (3000, 3.846_154, 3.846_154)] {
         let (_, mut scenario) = scenarios(&format!("p16.{spacing}")).swap_remove(0);
         (scenario.duration, scenario.measure_from) = (Duration::from_secs(3), Duration::from_secs(1));
@@ -107,7 +112,7 @@ fn sixteen_lose_what_the_link_cannot_carry() {
         let outcome = Outcome { scenario: &scenario, summary: &summary, series: None };
         let values = paper().claims().unwrap().metrics.of(&outcome).unwrap();
         let metric = |name: &str| values[name];
-        // Clocks are slow by 500 ppm on average, and a packet more or less is 0.06 %.
+        // Clocks are slow by 500 ppm on average, and one packet is 0.06 %.
         for (name, expected) in [("psa_sent_mbps", sent), ("psa_mbps", received)] {
             let found = metric(name);
             assert!((found / expected - 1.0).abs() < 0.002, "{spacing} us, {name}: {found}");

@@ -1,4 +1,4 @@
-//! The report of the stored results: it says what they say, all of it, and loads nothing.
+//! The report on the stored results is complete, matches them, and loads no resources.
 
 use headway_papers::{Claims, PAPERS, Paper, Reference, Reported, Results, charts, report};
 use serde_json::Value;
@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// The figures of each paper, as its pages number them.
+/// Number of figures of each paper.
 const FIGURES: [(&str, u32); 5] =
     [("lan-queues", 7), ("sfdps", 13), ("udpm", 16), ("packet-spacing", 13), ("uddj-tfrc", 6)];
 
-/// The page of all papers: made once, for all tests.
+/// The page of all papers, shared by the tests.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let all: Vec<Stored> = PAPERS.iter().map(Stored::of).collect();
     page(&all)
@@ -42,21 +42,21 @@ fn text(id: &str, file: &str) -> String {
     std::fs::read_to_string(folder.join(id).join(file)).unwrap()
 }
 
-/// The part of the page that is about each paper.
+/// Returns the section of each paper in the page.
 fn parts() -> Vec<(&'static str, &'static str)> {
     let part = |part: &'static str| part.split_once('"').unwrap();
     PAGE.split(" data-paper=\"").skip(1).map(part).collect()
 }
 
-/// An attribute of a tag, given what follows the tag's name.
+/// Returns an attribute of a tag; `tag` starts after the tag's name.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let tag = &tag[..tag.find('>')?];
     let (_, value) = tag.split_once(&format!(" {name}=\""))?;
     Some(value.split_once('"')?.0)
 }
 
-/// As it was before it was escaped.
-fn plain(text: &str) -> String {
+/// Reverts the escaping of a text.
+fn unescaped(text: &str) -> String {
     text.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }
 
@@ -64,13 +64,13 @@ fn number(tag: &str, name: &str) -> f64 {
     attribute(tag, name).unwrap().parse().unwrap()
 }
 
-/// What is written in a cell, up to the next tag.
+/// Returns the text of a table cell, up to the next tag.
 fn written(tag: &str) -> &str {
     let (_, words) = tag.split_once('>').unwrap();
     words.split('<').next().unwrap().trim()
 }
 
-/// Six digits, as numbers are written.
+/// Rounds to six digits, as in the page.
 fn six(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap()
 }
@@ -84,7 +84,7 @@ fn every_number_is_a_stored_one() {
     for (id, part) in parts() {
         let results: Value = serde_json::from_str(&text(id, "results.json")).unwrap();
         let ns2 = reference(id);
-        let said = said(id);
+        let paper_values = paper_values(id);
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let tables = part.split("<table").skip(1).filter_map(|table| table.split("</table>").next());
         let in_tables = tables.flat_map(|table| table.split("<td").skip(1).map(move |tag| (table, tag)));
@@ -100,7 +100,7 @@ fn every_number_is_a_stored_one() {
                     assert_eq!((Some(value), ci95), (stored[0].as_f64(), zero_or(&stored[1])), "{id} {cell} {metric}");
                 }
                 "ns2" => assert_eq!((value, ci95), ns2[&(cell.to_owned(), metric.to_owned())], "{id} {cell} {metric}"),
-                "paper" => assert!(said.contains(&value.to_bits()), "{id} {cell} {metric}: {value}"),
+                "paper" => assert!(paper_values.contains(&value.to_bits()), "{id} {cell} {metric}: {value}"),
                 other => panic!("{other}"),
             }
             let shown = written(tag).split(" ± ").next().unwrap();
@@ -112,17 +112,17 @@ fn every_number_is_a_stored_one() {
 }
 
 #[test]
-fn every_claim_is_told_as_it_was_judged() {
+fn every_claim_has_its_stored_verdict() {
     let mut anchors = BTreeSet::new();
     for (id, part) in parts() {
         let results: Value = serde_json::from_str(&text(id, "results.json")).unwrap();
         let tags: Vec<&str> = part.split("<dd").skip(1).filter(|tag| tag.starts_with(" data-claim=")).collect();
-        let mut told = 0;
+        let mut count = 0;
         for claim in results["claims"].as_array().unwrap() {
             let name = claim["id"].as_str().unwrap();
             assert!(anchors.insert(name.to_owned()), "{name} twice");
             let article = format!("<article class=\"claim\" id=\"{name}\">");
-            let (_, article) = part.split_once(&article).unwrap_or_else(|| panic!("{name} is not told"));
+            let (_, article) = part.split_once(&article).unwrap_or_else(|| panic!("{name} is missing"));
             let article = &article[..article.find("</article>").unwrap()];
             assert!(article.contains(&format!("aria-label=\"{}\"", claim["verdict"].as_str().unwrap())), "{name}");
             for (of, value, ci95) in
@@ -135,11 +135,11 @@ fn every_claim_is_told_as_it_was_judged() {
                 if let Some(tag) = tag {
                     let stored = claim.get(ci95).and_then(Value::as_f64);
                     assert_eq!(attribute(tag, "data-ci95").map(|half| half.parse().unwrap()), stored, "{name} {of}");
-                    told += 1;
+                    count += 1;
                 }
             }
         }
-        assert_eq!(told, tags.len(), "{id}: no claim is told twice");
+        assert_eq!(count, tags.len(), "{id}: every claim is described once");
     }
 }
 
@@ -155,14 +155,14 @@ fn every_curve_is_the_stored_one() {
         assert!(tables.len() >= stored, "{id}: {} of {stored}", tables.len());
         for table in tables {
             let [cell, entity, metric] =
-                ["data-cell", "data-entity", "data-metric"].map(|name| plain(attribute(table, name).unwrap()));
+                ["data-cell", "data-entity", "data-metric"].map(|name| unescaped(attribute(table, name).unwrap()));
             let times = number(table, "data-times");
             let curve = &results["curves"][&cell][format!("{entity} {metric}")];
             let rows = rows(table);
             let at: Vec<f64> = curve["at_s"].as_array().unwrap().iter().map(|at| at.as_f64().unwrap()).collect();
-            // The two runs of 120 s in intervals of 504 ms end with a rest of 48 ms, which has no mean rate to show.
-            let rest = usize::from(id == "packet-spacing" && metric == "throughput_bps");
-            assert_eq!(rows.len(), at.len() - rest, "{id} {cell} {entity} {metric}");
+            // Runs of 120 s in intervals of 504 ms end with an incomplete interval of 48 ms, which has no mean rate.
+            let incomplete = usize::from(id == "packet-spacing" && metric == "throughput_bps");
+            assert_eq!(rows.len(), at.len() - incomplete, "{id} {cell} {entity} {metric}");
             for (row, cells) in rows.iter().enumerate() {
                 let of = |name: &str| curve[name][row].as_f64().unwrap();
                 let expected = [
@@ -179,26 +179,26 @@ fn every_curve_is_the_stored_one() {
     assert!(points > 3000, "{points}");
 }
 
-/// Marks, curves and bands lie where their numbers say: heights are linear in them, to the rounding of a drawing's units.
+/// Heights of marks, curves and bands are linear in the printed numbers, up to the rounding of drawing units.
 #[test]
-fn what_is_drawn_is_what_is_told() {
+fn drawn_points_match_the_printed_numbers() {
     let (mut marks, mut curves, mut bands) = (0, 0, 0);
     for (id, part) in parts() {
         for figure in part.split("<figure data-chart=").skip(1) {
             let figure = &figure[..figure.find("</figure>").unwrap()];
-            let (drawing, told) = figure.split_once("</svg>").unwrap();
+            let (drawing, text) = figure.split_once("</svg>").unwrap();
             let mut pairs: Vec<(f64, f64)> = Vec::new();
-            for table in told.split("<table").skip(1) {
+            for table in text.split("<table").skip(1) {
                 if table.starts_with(" data-cell=") {
                     continue;
                 }
-                let drawn = points(told, table, drawing);
+                let drawn = points(text, table, drawing);
                 marks += drawn.len();
                 pairs.extend(drawn);
             }
             let lines = shapes(drawing, "polyline");
             let areas = shapes(drawing, "polygon");
-            for (number, table) in told.split("<table data-cell=").skip(1).enumerate() {
+            for (number, table) in text.split("<table data-cell=").skip(1).enumerate() {
                 let rows = rows(table);
                 let (one, mean, area) = (&lines[2 * number], &lines[2 * number + 1], &areas[number]);
                 assert_eq!([one.len(), mean.len(), area.len()], [rows.len(), rows.len(), 2 * rows.len()], "{id}");
@@ -220,9 +220,9 @@ fn what_is_drawn_is_what_is_told() {
     assert!(marks > 500 && curves == 27 && bands > 5000, "{marks} {curves} {bands}");
 }
 
-/// Of "4 Mb/s at every loss" the check is that 85 % are filled: 4 is no point of a curve in percent.
+/// The check of "4 Mb/s at every loss" is a utilization of at least 85 %: 4 is not a point of a curve in percent.
 #[test]
-fn numbers_of_two_kinds_are_not_drawn_together() {
+fn numbers_in_different_units_are_not_drawn_together() {
     let part = |id: &str| parts().into_iter().find(|(known, _)| *known == id).unwrap().1;
     let figure = part("uddj-tfrc").split("<figure data-chart=\"fig4-readings\"").nth(1).unwrap();
     assert!(!figure[..figure.find("</figure>").unwrap()].contains("data-of=\"paper\""));
@@ -234,9 +234,10 @@ fn numbers_of_two_kinds_are_not_drawn_together() {
     assert!(article("udpm", "udpm.fig6.mean").contains("<svg class=\"plot\""));
 }
 
-/// Each mark's height with its number: the paper's and ours have marks, in the order of the columns.
-fn points(told: &str, table: &str, drawing: &str) -> Vec<(f64, f64)> {
-    let head = told.split("<thead>").nth(1).unwrap().split("<tbody>").next().unwrap();
+/// Returns the height and the number of each mark. The paper's and Headway's numbers have marks, in the order of the
+/// columns.
+fn points(text: &str, table: &str, drawing: &str) -> Vec<(f64, f64)> {
+    let head = text.split("<thead>").nth(1).unwrap().split("<tbody>").next().unwrap();
     let columns = head.matches("<th>").count() - 1;
     let body: Vec<Vec<&str>> = table.split("<tr><th>").skip(2).map(|row| row.split("<td").skip(1).collect()).collect();
     let mut values = Vec::new();
@@ -251,7 +252,7 @@ fn points(told: &str, table: &str, drawing: &str) -> Vec<(f64, f64)> {
     heights.into_iter().zip(values).collect()
 }
 
-/// The heights of the corners of each shape that has more than a line of a legend or an axis has.
+/// Returns the heights of the corners of each shape with more than four corners: not of axes and legends.
 fn shapes(drawing: &str, kind: &str) -> Vec<Vec<f64>> {
     let begins = format!("<{kind}");
     let tags = drawing.split(&begins).skip(1);
@@ -265,7 +266,7 @@ fn shapes(drawing: &str, kind: &str) -> Vec<Vec<f64>> {
 fn rows(table: &str) -> Vec<Vec<f64>> {
     let (_, body) = table.split_once("<tbody>").unwrap();
     let rows = body[..body.find("</table>").unwrap()].split("<tr>").skip(1);
-    // Equal runs have no interval.
+    // The interval of equal runs is empty.
     let cell = |words: &str| if words.trim().is_empty() { 0.0 } else { words.trim().parse().unwrap() };
     rows.map(|row| row.split("<td>").skip(1).map(cell).collect()).collect()
 }
@@ -275,11 +276,11 @@ fn linear(pairs: &[(f64, f64)], what: &str) {
     let (low, high) = (pairs.iter().min_by(by_value).unwrap(), pairs.iter().max_by(by_value).unwrap());
     for (height, value) in pairs {
         let expected = low.0 + (high.0 - low.0) * (value - low.1) / (high.1 - low.1);
-        assert!((height - expected).abs() <= 2.0, "{what}: {value} is drawn at {height}, and not at {expected}");
+        assert!((height - expected).abs() <= 2.0, "{what}: {value} is drawn at {height}; expected {expected}");
     }
 }
 
-/// ns-2's numbers, read here by themselves.
+/// Returns ns-2's numbers, parsed independently of the crate.
 fn reference(id: &str) -> BTreeMap<(String, String), (f64, f64)> {
     if !Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../papers").join(id).join("ns2.csv").exists() {
         return BTreeMap::new();
@@ -294,8 +295,8 @@ fn reference(id: &str) -> BTreeMap<(String, String), (f64, f64)> {
     rows.map(row).collect()
 }
 
-/// Every number that `claims.toml` says the paper has, as bits.
-fn said(id: &str) -> BTreeSet<u64> {
+/// Returns the paper's numbers in `claims.toml`, as bits.
+fn paper_values(id: &str) -> BTreeSet<u64> {
     let claims: toml::Value = toml::from_str(&text(id, "claims.toml")).unwrap();
     let bits =
         |value: &toml::Value| value.as_float().or(value.as_integer().map(|whole| whole as f64)).map(f64::to_bits);
@@ -338,7 +339,7 @@ fn every_figure_of_every_paper_has_a_picture() {
 }
 
 #[test]
-fn the_page_needs_nothing_else() {
+fn the_page_is_self_contained() {
     assert!(PAGE.len() < 3_000_000, "{} bytes", PAGE.len());
     assert!(PAGE.contains(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline';"
@@ -360,16 +361,16 @@ fn the_page_needs_nothing_else() {
         assert!(!PAGE.contains(part), "{part}");
     }
     let ids: BTreeSet<&str> = PAGE.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(ids.len(), PAGE.matches(" id=\"").count(), "an anchor stands twice");
+    assert_eq!(ids.len(), PAGE.matches(" id=\"").count(), "an ID is duplicated");
     for target in PAGE.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-        let name = target.strip_prefix('#').unwrap_or_else(|| panic!("{target} is elsewhere"));
-        assert!(ids.contains(name), "{target} leads nowhere");
+        let name = target.strip_prefix('#').unwrap_or_else(|| panic!("{target} is outside the page"));
+        assert!(ids.contains(name), "{target} does not exist");
     }
 }
 
-/// Words of a claim, of a title, of a file's name: whatever is in them is text.
+/// Markup in claims, titles and file names is escaped.
 #[test]
-fn what_papers_say_is_text() {
+fn text_of_papers_is_escaped() {
     let mut stored = Stored::of(Paper::find("sfdps").unwrap());
     let bad = "</title><script>alert(1)</script>\" onload=\"x' & <b>";
     stored.claims.title = bad.to_owned();

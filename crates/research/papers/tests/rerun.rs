@@ -1,10 +1,11 @@
-//! A fixed sample of every paper's cells, computed again: each number must equal the stored one in every digit.
+//! Reruns a fixed sample of cells of every paper and compares every digit with the stored results.
 //!
-//! The other tests of `papers/` compare stored files with stored files. They pass when the code no longer gives what the files hold.
+//! The other tests of `papers/` compare stored files with each other, so they cannot detect that the code gives other
+//! numbers.
 //!
-//! The sample holds cheap cells: all five papers together take less than a minute of CPU. The sample of a paper runs each of its
-//! scenario files, and each transport, CCID, loss filter, send queue, queue and other option that one of its cells names by a word.
-//! [`the_sample_runs_every_scenario_and_every_word`] lists what is too expensive. `make papers` runs all cells again.
+//! The sample has cheap cells: all five papers take less than a minute of CPU time. It covers every scenario file, and
+//! every transport, CCID, loss filter, send queue, queue and other option that a cell sets to a word, except
+//! [`TOO_EXPENSIVE`]. `make papers` reruns all cells.
 
 use headway_papers::{Cell, Claims, Measured, Number, Outcome, PAPERS, Paper, Profile, Results};
 use headway_record::SeriesTable;
@@ -13,7 +14,7 @@ use headway_sim::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Cells by paper.
+/// Cells of the sample, by paper.
 const SAMPLE: [(&str, &[&str]); 5] = [
     ("lan-queues", &["droptail.udp.3", "red.tcp.3", "droptail.mix.3", "plain.tahoe.droptail.3", "plain.newreno.red.3"]),
     (
@@ -95,7 +96,7 @@ const SAMPLE: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Scenario files and words that only expensive cells have.
+/// Scenario files and words that only expensive cells use.
 const TOO_EXPENSIVE: [&str; 55] = [
     "packet-spacing: adaptive = off",
     "packet-spacing: apart = period",
@@ -156,7 +157,7 @@ const TOO_EXPENSIVE: [&str; 55] = [
 
 type Numbers = BTreeMap<String, Number>;
 
-/// The metrics of a cell, computed now as the full profile computes them.
+/// Runs a cell with the full profile and returns its metrics.
 fn computed(paper: &Paper, claims: &Claims, cell: &Cell) -> Numbers {
     let mut measured = Measured::default();
     for seed in claims.seeds(cell, Profile::Full) {
@@ -176,7 +177,7 @@ fn computed(paper: &Paper, claims: &Claims, cell: &Cell) -> Numbers {
     claims.metrics.iter().filter_map(|metric| number(metric.name)).collect()
 }
 
-/// What differs, one line a number.
+/// Returns one line for each number that differs.
 fn differences(cell: &str, stored: &Numbers, computed: &Numbers) -> Vec<String> {
     let names: BTreeSet<&String> = stored.keys().chain(computed.keys()).collect();
     let differing = names.into_iter().filter(|name| stored.get(*name) != computed.get(*name));
@@ -229,9 +230,9 @@ fn uddj_tfrc_gives_the_stored_numbers() {
     rerun("uddj-tfrc");
 }
 
-/// The last digit counts, and so does a number that is missing on one side.
+/// Differences in the last digit, and numbers that are missing on one side, are found.
 #[test]
-fn a_number_that_moved_is_found() {
+fn changed_numbers_are_found() {
     let number = |mean: f64| Number { mean, ci95: Some(0.5), runs: 10 };
     let numbers =
         |of: &[(&str, f64)]| of.iter().map(|(name, mean)| ((*name).to_owned(), number(*mean))).collect::<Numbers>();
@@ -246,7 +247,7 @@ fn a_number_that_moved_is_found() {
     }
 }
 
-/// Adds `key = word` for every word below `value`: a text without a digit that is no name.
+/// Adds `key = word` for every word in `value`: a string without digits that is not a name.
 fn words(key: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
     match value {
         toml::Value::Table(table) => table.iter().for_each(|(key, value)| words(key, value, found)),
@@ -262,7 +263,7 @@ fn words(key: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The scenario files and words of some of a paper's cells.
+/// Returns the scenario files and words of the selected cells of a paper.
 fn covered(paper: &Paper, claims: &Claims, is_in: impl Fn(&Cell) -> bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for cell in claims.cells.iter().filter(|cell| is_in(cell)) {

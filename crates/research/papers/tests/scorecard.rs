@@ -1,4 +1,4 @@
-//! The book's page of all papers tells what their stored results say.
+//! The scorecard in the book matches the stored results.
 
 use headway_papers::{Class, PAPERS, Results, by_reading_markdown, scorecard, scorecard_markdown};
 use serde_json::json;
@@ -19,7 +19,8 @@ fn the_page_has_the_scorecard_of_the_stored_results() {
     assert!(page.contains(&table), "docs/src/scorecard.md should have\n\n{table}");
 }
 
-/// Three claims that the first reading does not reproduce: one is judged under the combined reading, one under a part of it alone, one under neither.
+/// The first reading reproduces none of three claims. One is judged under the combined reading, one only under a part,
+/// one under neither.
 #[test]
 fn a_combined_reading_counts_the_verdicts_of_its_parts() {
     let claim = |id: &str, under: &[(&str, &str)]| {
@@ -52,9 +53,9 @@ fn a_combined_reading_counts_the_verdicts_of_its_parts() {
     assert_eq!(rows, expected, "{table}");
 }
 
-/// Each claim is counted once: in its paper's class, in the class of all, in all.
+/// Each claim is counted once in its paper's class, once in the class of all papers, and once in the total.
 #[test]
-fn every_claim_has_one_verdict() {
+fn every_claim_is_counted_once() {
     let all = stored();
     let scores = scorecard(&all);
     let claims: usize = all.iter().map(|results| results.claims.len()).sum();

@@ -1,4 +1,4 @@
-//! Metrics of the SFDPS paper, each asked of counts that were made up.
+//! Metrics of the SFDPS paper, by hand from synthetic counts.
 
 use headway_papers::{Outcome, Paper, Values};
 use headway_record::{DelaySummary, RttSummary, SendQueueSummary, SeriesNames, SeriesTable, Summary, metric};
@@ -14,7 +14,7 @@ fn scenario(text: &str, set: &[&str]) -> Scenario {
 const RENO: &str = include_str!("../../../../papers/sfdps/scenarios/reno.toml");
 const CALL: &str = include_str!("../../../../papers/sfdps/scenarios/call.toml");
 
-/// A short run: what stands in it is overwritten.
+/// Returns the summary of a short run, which the tests overwrite.
 fn run(scenario: &Scenario) -> Summary {
     let mut simulation = Simulation::new(scenario, ()).unwrap();
     while !simulation.run(u64::MAX).unwrap() {}
@@ -52,7 +52,7 @@ fn queue(written: u64, refused: u64, pushed_out: u64, expired: u64, wait: f64) -
     }
 }
 
-/// The call's scenario, and what came of a second of it, with 90 % of the audio and 60 % of the video in time.
+/// Returns the call's scenario and the summary of one second, with 90 % of the audio and 60 % of the video on time.
 fn call_with_renos() -> (Scenario, Summary) {
     let scenario = scenario(RENO, &["duration=1s", "measure_from=0s"]);
     let mut summary = run(&scenario);
@@ -71,7 +71,7 @@ fn call_with_renos() -> (Scenario, Summary) {
     (scenario, summary)
 }
 
-/// Figure 13: video may lose a third of what audio gains, so a third of audio and all of video must not fall: 90 / 3 + 60.
+/// Figure 13: video may lose a third of what audio gains, so a third of audio plus video must not fall: 90 / 3 + 60.
 #[test]
 fn shares_of_what_was_written() {
     let (scenario, summary) = call_with_renos();
@@ -102,7 +102,7 @@ fn shares_of_what_was_written() {
     );
 }
 
-/// Two Renos with 100 and 300 kb/s: 200 kb/s each, and the call is none of them.
+/// Two Renos with 100 and 300 kb/s have a mean of 200 kb/s; the call does not count.
 #[test]
 fn the_rate_of_a_reno_is_the_mean_of_both() {
     let (scenario, mut summary) = call_with_renos();
@@ -116,7 +116,7 @@ fn the_rate_of_a_reno_is_the_mean_of_both() {
     close(&values(&scenario, &summary, None), &[("tcp_kbps", 200.0)]);
 }
 
-/// A call collapsed that got less than 50 kb/s, and in percent of runs one run is all or nothing.
+/// A call with less than 50 kb/s is collapsed; the metric of one run is 0 or 100 %.
 #[test]
 fn a_call_collapses_below_fifty_kilobits() {
     let (scenario, mut summary) = call_with_renos();
@@ -126,7 +126,7 @@ fn a_call_collapses_below_fifty_kilobits() {
     }
 }
 
-/// Samples each second, the measurement from 3 s on, the call until 6 s: those at 3, 4 and 5 s count.
+/// Samples every second, measurement from 3 s on, call until 6 s: the samples at 3, 4 and 5 s count.
 #[test]
 fn the_allowed_rate_is_that_of_the_measured_call() {
     let scenario = scenario(RENO, &["flow[call].start=0s", "flow[call].stop=6s", "duration=7s", "measure_from=3s"]);
@@ -146,17 +146,17 @@ fn the_allowed_rate_is_that_of_the_measured_call() {
 
 /// A link of 100 Mb/s and 1 ms: 1000 B take 80 us.
 #[test]
-fn a_packets_size_is_told_by_its_transmission() {
+fn packet_size_follows_from_the_transmission_time() {
     let scenario = scenario(CALL, &["duration=2s", "flow[call].stop=1s"]);
     let mut summary = run(&scenario);
     summary.flows[0].one_way_delay_s = Some(DelaySummary { mean: 0.0, p50: 0.0, p95: 0.001_08, p99: 0.009, max: 0.01 });
     close(&values(&scenario, &summary, None), &[("p95_packet_bytes", 1000.0)]);
 }
 
-/// 50 packets in the 4 s that the source wrote, of the 5 s that were measured: 200 kb in 5 s are 1 Mb, or 250 kb/s while it wrote,
-/// 2500 B a packet, 6.5536 packets in 16 KiB, 80 ms apart.
+/// 50 packets in the 4 s in which the source writes, of 5 measured s: 200 kb/s over 5 s are 1 Mb, or 250 kb/s over 4 s,
+/// 2500 B per packet, 6.5536 packets in 16 KiB, one every 80 ms.
 #[test]
-fn what_the_source_wrote_by_itself() {
+fn rate_and_size_of_written_packets() {
     let scenario = scenario(CALL, &["duration=2s", "flow[call].stop=6s"]);
     let mut summary = run(&scenario);
     (summary.interval.from, summary.interval.to) = (2.0, 7.0);
@@ -172,5 +172,8 @@ fn what_the_source_wrote_by_itself() {
         ],
     );
     summary.flows[0].received_packets = 49;
-    assert!(!values(&scenario, &summary, None).contains_key("written_kbps"), "what did not arrive was written too");
+    assert!(
+        !values(&scenario, &summary, None).contains_key("written_kbps"),
+        "packets that did not arrive were written, too"
+    );
 }

@@ -1,4 +1,5 @@
-//! The UDDJ-TFRC paper: what its runs are given; and what the guarded filter, which is not the paper's, is held to in the stored results.
+//! The UDDJ-TFRC paper: settings of its runs, and requirements on the stored results of the guarded filter, which is
+//! Headway's.
 
 use crate::common::link;
 use headway_media::SourceOptions;
@@ -11,7 +12,7 @@ fn paper() -> &'static Paper {
     Paper::find("uddj-tfrc").unwrap()
 }
 
-/// The scenarios of the cells whose name begins so.
+/// Returns the cells whose names start with `prefix`, with their scenarios.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
     crate::common::scenarios(paper(), prefix)
 }
@@ -20,8 +21,8 @@ fn mbps(rate: u64) -> Rate {
     Rate::from_bits_per_second(rate * 1_000_000)
 }
 
-/// What a constant rate offers, in Mb/s.
-fn offers(flow: &Flow) -> f64 {
+/// Returns the offered load of a constant rate, in Mb/s.
+fn offered_load(flow: &Flow) -> f64 {
     let SourceOptions::Cbr(cbr) = &*flow.source else { panic!("{}", flow.name) };
     cbr.size.unwrap().count() as f64 * 8.0 / cbr.nominal_interval().unwrap().as_secs_f64() / 1e6
 }
@@ -35,8 +36,8 @@ fn constant(scenario: &Scenario) -> Vec<&Flow> {
     scenario.flows.iter().filter(|flow| flow.name.starts_with("constant")).collect()
 }
 
-/// Section III and Figure 4: three constant rates of 6 Mb/s together, a wireless link of 10 Mb/s behind DropTail, loss from 0 to 0.08 by 0.005, in
-/// the direction of the data.
+/// Section III and Figure 4: three constant rates of 6 Mb/s in total, a wireless link of 10 Mb/s with a DropTail queue,
+/// and loss from 0 to 0.08 in steps of 0.005, in the direction of the data.
 #[test]
 fn figure_4_is_the_network() {
     for kind in ["tfrc", "uddj", "oracle", "reno", "guarded"] {
@@ -48,7 +49,7 @@ fn figure_4_is_the_network() {
             assert!(link(&scenario, "mobile", "router").loss.is_none(), "{name}");
             assert!(link(&scenario, "sender", "router").loss.is_none(), "{name}");
             let flows = constant(&scenario);
-            assert_eq!((flows.len(), flows.into_iter().map(offers).sum()), (3, 6.0), "{name}");
+            assert_eq!((flows.len(), flows.into_iter().map(offered_load).sum()), (3, 6.0), "{name}");
             losses.push(wireless_loss(&scenario)["probability"].as_f64().unwrap());
         }
         let expected: Vec<f64> = (0..17).map(|step| f64::from(step) * 0.005).collect();
@@ -67,7 +68,8 @@ fn figure_4_leaves_4_mbps() {
     }
 }
 
-/// Section 3.1: constant rates of 2 Mb/s each make 2, 4 and 6 Mb/s at three pairs of routers; no wired link loses by chance; 2000 s.
+/// Section 3.1: constant rates of 2 Mb/s add up to 2, 4 and 6 Mb/s at three pairs of routers; wired links have no
+/// random loss; 2000 s.
 #[test]
 fn cross_traffic_joins_hop_by_hop() {
     for (name, scenario) in scenarios("f5.") {
@@ -89,9 +91,9 @@ fn cross_traffic_joins_hop_by_hop() {
     }
 }
 
-/// Section I: "end-to-end": no link does more than queue and drop; no clock is anybody's but the ends'.
+/// Section I: "end-to-end": links only queue and drop packets, and no flow uses marks.
 #[test]
-fn routers_do_nothing_but_queue() {
+fn routers_only_queue_and_drop() {
     for prefix in ["f4.uddj", "f5.uddj", "f6.path.6.uddj", "intra.uddj", "inter.alone.uddj", "inter.cbr.uddj"] {
         for (name, scenario) in scenarios(prefix) {
             for link in &scenario.links {
@@ -118,8 +120,8 @@ fn number(results: &Results, cell: &str, metric: &str) -> Number {
         .unwrap_or_else(|| panic!("{cell} {metric}"))
 }
 
-/// The guarded filter fills what constant rates leave, whatever the channel loses: 95 % of the residual bandwidth times (1 - p_w) at each point of
-/// Figure 4, with the whole interval.
+/// The guarded filter uses at least 95 % of the residual bandwidth times (1 - p_w) at each point of Figure 4, with the
+/// whole interval.
 #[test]
 fn guarded_fills_the_residual_at_every_loss_of_figure_4() {
     let results = stored();
@@ -132,8 +134,8 @@ fn guarded_fills_the_residual_at_every_loss_of_figure_4() {
     }
 }
 
-/// And it is no louder than TFRC where only a queue loses: at most half more than TFRC gets beside one Reno, and at least half of it, in queues of
-/// 2, 5 and 50 packets and under RED.
+/// With queue losses only, the guarded filter is as aggressive as TFRC: next to one Reno it gets 50 to 150 % of TFRC's
+/// rate, with queues of 2, 5 and 50 packets and with RED.
 #[test]
 fn guarded_beside_reno_is_tfrc_within_a_half() {
     let results = stored();

@@ -1,4 +1,4 @@
-//! The UDPm paper: what its runs are given, and its sums by hand.
+//! The UDPm paper: settings of its runs, and values computed by hand.
 
 use crate::common::link;
 use headway_media::SourceOptions;
@@ -12,7 +12,7 @@ fn paper() -> &'static Paper {
     Paper::find("udpm").unwrap()
 }
 
-/// The scenarios of the cells whose name begins so.
+/// Returns the cells whose names start with `prefix`, with their scenarios.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
     crate::common::scenarios(paper(), prefix)
 }
@@ -21,7 +21,7 @@ fn scenario(name: &str) -> Scenario {
     scenarios(name).into_iter().find(|(found, _)| found == name).unwrap().1
 }
 
-/// Figs. 4 and 5, Table 1, the Appendix: who is joined to whom by what, what goes over it and when.
+/// Figs. 4 and 5, Table 1, the Appendix: nodes, links and flows.
 #[test]
 fn the_dumbbell_is_the_papers() {
     for (name, scenario) in scenarios("s1.").into_iter().chain(scenarios("s2.")) {
@@ -59,16 +59,16 @@ fn the_dumbbell_is_the_papers() {
         assert_eq!(scenario.duration, Duration::from_secs(50));
         let tcp = serde_json::to_value(&*ftp.transport).unwrap();
         assert_eq!((&tcp["kind"], &tcp["window"]), (&"tcp-newreno".into(), &"15packets".into()), "{name}");
-        // 1000 B of data and, as ns-2 adds, 40 B of headers.
+        // 1000 B of data and the 40 B of headers that ns-2 adds.
         assert_eq!((ftp.transport.full_packet(), media.transport.full_packet()), (Bytes::new(1040), Bytes::new(1000)));
     }
-    // Table 1: 500 B each 5 ms, 200 a second.
+    // Table 1: 500 B every 5 ms, 200 packets per second.
     let SourceOptions::Cbr(cbr) = &*scenario("s2.executed.0.8.6").flows[0].source.clone() else { panic!() };
     assert_eq!((cbr.size, cbr.nominal_interval()), (Some(Bytes::new(500)), Some(Duration::from_millis(5))));
 }
 
-/// Vector `udpm.web.pareto`: mean = b m / (b - 1), median = m 2^(1/b). Shape 1.16 from 1.37 KB has 9.9325 and 2.49017 KB; shape 1.5 of mean 10 KB
-/// begins at 3.33333 KB and has the median 5.29134 KB.
+/// Vector `udpm.web.pareto`: mean = b m / (b - 1), median = m 2^(1/b). Shape 1.16 and minimum 1.37 KB give 9.9325 and
+/// 2.49017 KB; shape 1.5 and mean 10 KB give the minimum 3.33333 KB and the median 5.29134 KB.
 #[test]
 fn section_4_2_pareto() {
     let mean = |shape: f64, least: f64| shape * least / (shape - 1.0);
@@ -82,7 +82,7 @@ fn section_4_2_pareto() {
     }
 }
 
-/// Returns the load in b/s that a source of sessions offers in the mean: bits of a transfer over the gap between two.
+/// Returns the mean offered load of a source of sessions, in b/s: bits per transfer divided by the mean gap.
 fn offered_load(source: &SourceOptions) -> f64 {
     let source = serde_json::to_value(source).unwrap();
     let size: Bytes = source["sizes"]["pareto"]["mean"].as_str().unwrap().parse().unwrap();
@@ -90,7 +90,8 @@ fn offered_load(source: &SourceOptions) -> f64 {
     size.count() as f64 * 8.0 / gap.as_secs_f64()
 }
 
-/// Vector `udpm.web.load`: the paper takes 22.2 sessions a second of 10 x 1024 B, 1818624 b/s. 45 ms are 22.22 a second, 0.1 % more.
+/// Vector `udpm.web.load`: the paper uses 22.2 sessions per second of 10 x 1024 B, 1818624 b/s. A gap of 45 ms is 22.22
+/// per second, 0.1 % more.
 #[test]
 fn section_4_2_load() {
     for (name, scenario) in scenarios("web.") {
@@ -101,7 +102,7 @@ fn section_4_2_load() {
     let rarer = load("web.toml", text, &["flow[web].source.arrivals.poisson=100ms".parse().unwrap()], &NoFiles)
         .unwrap()
         .scenario;
-    assert!((offered_load(&rarer.flows[1].source) - 819_200.0).abs() < 1.0, "another gap is another load");
+    assert!((offered_load(&rarer.flows[1].source) - 819_200.0).abs() < 1.0, "the load depends on the gap");
 }
 
 fn run(scenario: &Scenario) -> Summary {
@@ -110,9 +111,9 @@ fn run(scenario: &Scenario) -> Summary {
     simulation.finish().summary
 }
 
-/// Fig. 1: DCCP has a connection, which UDP has not, and repeats nothing, which TCP does.
+/// Fig. 1: DCCP has connections, unlike UDP, and does not retransmit, unlike TCP.
 #[test]
-fn figure_1_dccp_connects_and_does_not_repeat() {
+fn figure_1_dccp_connects_and_does_not_retransmit() {
     let sent = |transport: &str| {
         let text = format!(
             "duration = \"10s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"10ms\"\n\
@@ -125,12 +126,12 @@ fn figure_1_dccp_connects_and_does_not_repeat() {
     let (tcp_lost, tcp) = sent("{ kind = \"tcp-newreno\", segment = \"1040B\", header = \"40B\" }");
     let (dccp_lost, dccp) = sent("{ kind = \"dccp\", ccid = 3, connection = { mtu = \"1036B\" } }");
     assert_eq!((tcp_lost, dccp_lost), (2, 2));
-    assert!((tcp - 40.0 * 1000.0).abs() < 1.0, "TCP brings all: {tcp}");
-    assert!(dccp < 39.0 * 1000.0, "DCCP repeats nothing: {dccp}");
+    assert!((tcp - 40.0 * 1000.0).abs() < 1.0, "TCP delivers all data: {tcp}");
+    assert!(dccp < 39.0 * 1000.0, "DCCP does not retransmit: {dccp}");
 }
 
-/// Figures 2 and 3: in a run the rate begins with k = 0, and each change of it is one of the transitions that are drawn: one rate up to the highest, the
-/// tenth, or to half of its number.
+/// Figures 2 and 3: in a run the rate starts with k = 0, and each change is one of the drawn transitions: to the next
+/// rate, up to the tenth, or to half of k.
 #[test]
 fn figures_2_and_3_are_the_transitions_of_a_run() {
     let labels = |transitions: &[headway_papers::Transition]| {
@@ -171,8 +172,8 @@ fn close(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
 }
 
-/// A constant rate alone, 0.8 Mb/s from 1 s on: 9800 packets of 500 B in 49 s, none dropped; vectors `udpm.cbr.rate` and, of four packets of 1000 B,
-/// `udpm.queue.delay`.
+/// A constant rate alone, 0.8 Mb/s from 1 s on: 9800 packets of 500 B in 49 s, none dropped. Vectors `udpm.cbr.rate`
+/// and, with four packets of 1000 B, `udpm.queue.delay`.
 #[test]
 fn metrics_of_a_run_by_hand() {
     let mut scenario = scenario("s2.executed.0.8.6");
@@ -184,7 +185,7 @@ fn metrics_of_a_run_by_hand() {
     close(ask("media_kbps", &scenario, &summary, None), 800.0, 0.5);
     let bottleneck = summary.links.iter_mut().find(|link| link.from == "r1" && link.to == "r2").unwrap();
     bottleneck.mean_queue_packets = 4.0;
-    // Of RED in bytes: eight packets of 500 B.
+    // RED counts bytes: eight units of 500 B.
     bottleneck.mean_red_average = Some(8.0);
     for (flow, (drops, bytes)) in bottleneck.flows.iter_mut().zip([(30, 6000), (10, 2000)]) {
         (0..drops).for_each(|_| flow.dropped_packets.add(DropCause::QueueFull));
@@ -196,7 +197,7 @@ fn metrics_of_a_run_by_hand() {
     close(ask("drop_unfairness", &scenario, &summary, None), 0.0, 1e-9);
 }
 
-/// A total that grows by 3 each half second, and one that stands still and then jumps.
+/// A total that grows by 3 every half second, and a total that is constant and then jumps.
 #[test]
 fn metrics_of_curves_by_hand() {
     let scenario = scenario("s1.executed.0.2-100ms.6");
@@ -228,9 +229,9 @@ fn metrics_of_curves_by_hand() {
     let table = SeriesTable::from_ipc(&bytes).unwrap();
     close(ask("arrivals_r2", &scenario, &summary, Some(&table)), 1.0, 1e-12);
     close(ask("half_of_drops_s", &scenario, &summary, Some(&table)), 35.0, 1e-12);
-    // From 5.5 to 50 s there are 45 of each: two units of 500 B about 8.
+    // From 5.5 to 50 s there are 45 samples of each value: 8 +- 2 units of 500 B.
     close(ask("red_average_std_packets", &scenario, &summary, Some(&table)), 1.0, 1e-12);
-    // 7 packets at 0.5 s and 2 at 1 s, before the media; then 2 and 6 by turns: 50 % of their mean.
+    // 7 packets at 0.5 s and 2 at 1 s, before the media starts; then 2 and 6 in turns: 50 % of their mean.
     close(ask("start_queue_packets", &scenario, &summary, Some(&table)), 7.0, 1e-12);
     close(ask("queue_cov_pct", &scenario, &summary, Some(&table)), 50.0, 1e-9);
 }

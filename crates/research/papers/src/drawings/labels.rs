@@ -75,7 +75,8 @@ impl Obstacles {
     }
 }
 
-/// Returns the center of a label of this size above (`side` -1) or below (1) a line, at the fraction `part` of its length.
+/// Returns the center of a label of this size above (`side` -1) or below (1) a line, at the fraction `part` of its
+/// length.
 fn next_to((from, to): &Segment, part: f64, side: f64, (width, height): (f64, f64)) -> Point {
     let x = from.0 + part * (to.0 - from.0);
     let y = |x: f64| {

@@ -1,5 +1,5 @@
-//! Figures that need no runs. Networks, regions of RED and packet timelines are drawn from the paper's scenarios, state machines from
-//! lists of states and transitions.
+//! Figures that need no runs. Networks, regions of RED and packet timelines are drawn from the paper's scenarios, state
+//! machines from lists of states and transitions.
 
 mod canvas;
 mod graph;

@@ -1,4 +1,5 @@
-//! The network of a scenario: nodes in columns in the direction of the flows, links with rate, delay and queue, and the flows.
+//! The network of a scenario: nodes in columns in the direction of the flows, links with rate, delay and queue, and the
+//! flows.
 
 use super::canvas::{Anchor, Canvas, LINE_PX};
 use super::labels::{Area, Obstacles, Segment};
@@ -184,7 +185,8 @@ mod tests {
         source = { kind = "ftp" }
     "#;
 
-    /// Senders are on the left, the receiver on the right, and each link has one label. A flow from the router does not change the columns.
+    /// Senders are on the left, the receiver on the right, and each link has one label. A flow from the router does not
+    /// change the columns.
     #[test]
     fn a_dumbbell() {
         let scenario = load("dumbbell", DUMBBELL, &[], &NoFiles).unwrap().scenario;

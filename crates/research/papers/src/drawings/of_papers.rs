@@ -106,8 +106,8 @@ pub const UDPM_SENDER: &[Transition] = &[
     Transition { from: 1, to: 1, label: &["the receiver announces n:", "k = n"] },
 ];
 
-/// Transitions of Figure 3 of UDPm. Box 0 is the start; box 1 waits. The second transition is without congestion, the third with
-/// congestion.
+/// Transitions of Figure 3 of UDPm. Box 0 is the start; box 1 waits. The second transition is without congestion, the
+/// third with congestion.
 pub const UDPM_RECEIVER: &[Transition] = &[
     Transition { from: 0, to: 1, label: &["k = 0"] },
     Transition { from: 1, to: 1, label: &["no packet lost or marked:", "k = min(k + 1, highest), announce k"] },
@@ -223,7 +223,8 @@ fn times_of(scenario: &Scenario) -> Option<(f64, f64)> {
     Some((transmission_ms(size, access.rate), transmission_ms(size, wireless.rate)))
 }
 
-/// Returns two rows: packets at the router, and the same packets after its queue. `arrivals` has names and times in ms, in order.
+/// Returns two rows: packets at the router, and the same packets after its queue. `arrivals` has names and times in ms,
+/// in order.
 fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), names: [&str; 2]) -> [Row; 2] {
     let times: Vec<f64> = arrivals.iter().map(|arrival| arrival.1).collect();
     let done = departures(&times, service);
@@ -234,8 +235,8 @@ fn through_router(arrivals: &[(String, f64)], (access, service): (f64, f64), nam
     [Row { name: arrives, boxes: at, continues: true }, Row { name: leaves, boxes: out, continues: false }]
 }
 
-/// Returns packets at intervals of 1.25 bottleneck transmissions, with a packet of another flow between each two, so that the queue
-/// grows. P2 is lost after the router.
+/// Returns packets at intervals of 1.25 bottleneck transmissions, with a packet of another flow between each two, so
+/// that the queue grows. P2 is lost after the router.
 fn lost_packet(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 1.25 * service;
@@ -258,8 +259,8 @@ fn lost_packet(scenario: &Scenario) -> Option<Rows> {
     Some((vec![at, out, Row { name: "at the receiver".to_owned(), boxes, continues: false }], notes))
 }
 
-/// Returns the same cross traffic evenly spaced and as one burst after P3. The total exceeds the bottleneck's capacity, but the burst
-/// leaves two gaps unfilled.
+/// Returns the same cross traffic evenly spaced and as one burst after P3. The total exceeds the bottleneck's capacity,
+/// but the burst leaves two gaps unfilled.
 fn noise(scenario: &Scenario) -> Option<Rows> {
     let (access, service) = times_of(scenario)?;
     let gap = 2.5 * service;
@@ -332,7 +333,8 @@ mod tests {
         }
     }
 
-    /// Section 2.3: P2 is lost while the router is busy, so the gap from P1 to P3 is four transmissions, 4 x 0.8 ms: C1, P2, C2 and P3.
+    /// Section 2.3: P2 is lost while the router is busy, so the gap from P1 to P3 is four transmissions, 4 x 0.8 ms:
+    /// C1, P2, C2 and P3.
     #[test]
     fn figure_2_of_uddj() {
         let paper = Paper::find("uddj-tfrc").unwrap();
@@ -342,8 +344,8 @@ mod tests {
         assert!((received[1].from_ms - received[0].from_ms - 3.2).abs() < 1e-9);
     }
 
-    /// Figure 3: both cases have ten packets of 0.8 ms in 6 ms. With even spacing the link is not idle between P1 and P4; with a burst it is
-    /// idle before P2 and P3.
+    /// Figure 3: both cases have ten packets of 0.8 ms in 6 ms. With even spacing the link is not idle between P1 and
+    /// P4; with a burst it is idle before P2 and P3.
     #[test]
     fn figure_3_of_uddj() {
         let paper = Paper::find("uddj-tfrc").unwrap();

@@ -1,5 +1,5 @@
-//! The replication report: one self-contained HTML page for all papers. Every number in it is from [`Results`], [`Reference`] or the
-//! claims; nothing is computed here.
+//! The replication report: one self-contained HTML page for all papers. Every number in it is from [`Results`],
+//! [`Reference`] or the claims; nothing is computed here.
 
 mod claim;
 mod command;

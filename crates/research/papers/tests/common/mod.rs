@@ -1,10 +1,10 @@
-//! What tests of several papers need.
+//! Helpers for the tests of several papers.
 
 use headway_papers::{Cell, Paper, Profile};
 use headway_scenario::NoFiles;
 use headway_scenario::{Link, Scenario};
 
-/// The scenarios of a paper's cells whose name begins so.
+/// Returns the cells of a paper whose names start with `prefix`, with their scenarios.
 pub(crate) fn scenarios(paper: &Paper, prefix: &str) -> Vec<(String, Scenario)> {
     let cells = paper.claims().unwrap().cells;
     let load = |cell: &Cell| (cell.name.clone(), cell.load(paper, Profile::Full, 1, &NoFiles).unwrap().scenario);
@@ -13,7 +13,7 @@ pub(crate) fn scenarios(paper: &Paper, prefix: &str) -> Vec<(String, Scenario)> 
     found
 }
 
-/// The direction of a link that leads from one node to another.
+/// Returns the link from one node to another.
 pub(crate) fn link<'a>(scenario: &'a Scenario, from: &str, to: &str) -> &'a Link {
     let name = |node: usize| scenario.nodes[node].as_str();
     scenario.links.iter().find(|link| name(link.from) == from && name(link.to) == to).unwrap()
