@@ -1,56 +1,56 @@
-//! What can go wrong, as sentences.
+//! Errors of commands.
 
 use headway_run::Error;
 use headway_scenario::ScenarioError;
 use std::path::{Path, PathBuf};
 
-/// Why a command did not succeed.
+/// Reason for which a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A scenario, a run or its folder.
+    /// Error of a scenario, a run or its folder.
     #[error(transparent)]
     Runs(#[from] Error),
-    /// A scenario or an option for its keys.
+    /// Error of a scenario or of an option that sets its keys.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A paper's folder is wrong, or there is no such paper.
+    /// Error in the folder of a paper, or unknown paper.
     #[error("{0}")]
     Papers(String),
-    /// Derivable claims do not hold; the text names them.
-    #[error("these claims follow from their papers, and do not hold: {0}")]
+    /// Derivable claims that do not hold.
+    #[error("derivable claims do not hold: {0}")]
     Claims(String),
-    /// Options contradict one another.
+    /// Conflicting options.
     #[error("{0}")]
     Usage(String),
-    /// A sweep cannot be asked so.
+    /// Invalid options of a sweep.
     #[error("{0}")]
     Sweep(String),
-    /// Send queues cannot be compared so.
+    /// Invalid comparison of send queues.
     #[error("{0}")]
     Queues(String),
-    /// The proxy cannot do so, or its run is not valid.
+    /// Error of the proxy, or an invalid run.
     #[cfg(target_os = "linux")]
     #[error("{0}")]
     Proxy(String),
-    /// A connection, or what it is to carry, is wrong.
+    /// Error of a connection, its source or its output.
     #[error("{0}")]
     Sockets(String),
-    /// The pictures could not be drawn.
+    /// Charts that cannot be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),
-    /// Standard output is gone.
+    /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(std::io::Error),
-    /// The reader of standard output closed it while a connection was open.
-    #[error("the reader of standard output closed it: stopped before the end of the job")]
+    /// Standard output that its reader closed while a connection was open.
+    #[error("standard output was closed by its reader; stopped before the transfer was complete")]
     Unread,
-    /// The user stopped it; what was done is kept.
-    #[error("stopped; what was done is kept and marked incomplete (\"complete\": false)")]
+    /// Run that the user stopped. Its partial record is kept.
+    #[error("stopped; the partial record is kept and marked incomplete (\"complete\": false)")]
     Interrupted,
-    /// The user stopped a sweep: so many of all its runs are done.
-    #[error("stopped; {0} of {1} runs are done and kept, and the same command goes on from there")]
+    /// Sweep that the user stopped, with the number of completed runs and of all runs.
+    #[error("stopped; {0} of {1} runs are complete and kept; run the same command again to resume")]
     SweepStopped(usize, usize),
-    /// The user stopped it before there was anything to keep.
+    /// Command that the user stopped before it produced any result.
     #[error("stopped")]
     Stopped,
 }
@@ -61,7 +61,7 @@ impl Failure {
         move |why| error(why).into()
     }
 
-    /// A folder that is not what it should be.
+    /// Returns the error of an invalid record folder.
     pub(crate) fn record(path: PathBuf, reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Record { path, reason: reason.into() }.into()
     }

@@ -1,7 +1,7 @@
-//! Ctrl-C, `kill`, and a terminal that is closed: the first asks runs to stop and keep what they have, the second ends the
-//! program.
+//! Signals: SIGINT, SIGTERM and SIGHUP. The first signal requests runs to stop and to keep their partial results. The
+//! second ends the program.
 
-use crate::exit::last_words;
+use crate::exit::print_final_message;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(SIGINT as usize)));
 
-static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
-    let asked = Arc::new(AtomicBool::new(false));
+static STOP_REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let requested = Arc::new(AtomicBool::new(false));
     for signal in signals() {
-        // In this order: what the first signal sets is seen by the second. Where the system refuses a handler a signal
-        // ends the program as usual.
-        let _ = flag::register_conditional_shutdown(signal, STOPPED + signal, Arc::clone(&asked));
+        // Handlers run in this order, so that the second signal sees the flag of the first. If the system refuses a
+        // handler, the signal ends the program as usual.
+        let _ = flag::register_conditional_shutdown(signal, SIGNAL_STATUS + signal, Arc::clone(&requested));
         let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), signal as usize);
-        let _ = flag::register(signal, Arc::clone(&asked));
+        let _ = flag::register(signal, Arc::clone(&requested));
     }
-    asked
+    requested
 });
 
 fn signals() -> Vec<i32> {
@@ -30,7 +30,7 @@ fn signals() -> Vec<i32> {
     vec![SIGINT, SIGTERM]
 }
 
-/// Whether nohup has asked for it, as Linux tells.
+/// Returns whether the parent process (`nohup`) has set SIGHUP to be ignored. Reads `/proc` of Linux.
 #[cfg(unix)]
 fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -38,32 +38,32 @@ fn hangups_are_ignored() -> bool {
     ignored.is_some_and(|ignored| ignored >> (signal_hook::consts::SIGHUP - 1) & 1 == 1)
 }
 
-/// A program that a signal stops says so to the shell by this and the signal's number: 130 for Ctrl-C.
-const STOPPED: i32 = 128;
+/// Offset of the exit status after a signal: the status is 128 plus the signal number, 130 for Ctrl-C.
+const SIGNAL_STATUS: i32 = 128;
 
-/// What is said to the shell by who was stopped.
+/// Returns the exit status after a signal.
 pub(crate) fn status() -> u8 {
-    u8::try_from(STOPPED as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
+    u8::try_from(SIGNAL_STATUS as usize + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
 }
 
-/// How often a thread checks whether a signal has arrived.
-const LOOK: Duration = Duration::from_millis(20);
+/// Time between two checks for a signal.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Lets the first signal end the program with this sentence, also one that has arrived already: everything is kept.
-pub(crate) fn end_at_once(sentence: &'static str) {
-    static WAITS: Once = Once::new();
+/// Ends the program with this message at the first signal, or immediately if one has arrived. All results are stored.
+pub(crate) fn exit_on_signal(message: &'static str) {
+    static WAITING: Once = Once::new();
     let end = move || {
-        last_words(format!("headway: {sentence}"));
+        print_final_message(format!("headway: {message}"));
         std::process::exit(status().into())
     };
-    if asked() {
+    if stop_requested() {
         end();
     }
-    WAITS.call_once(|| {
+    WAITING.call_once(|| {
         // Without a thread the second signal ends the program.
         let _ = std::thread::Builder::new().spawn(move || {
-            while !asked() {
-                std::thread::park_timeout(LOOK);
+            while !stop_requested() {
+                std::thread::park_timeout(POLL_INTERVAL);
             }
             end();
         });
@@ -71,10 +71,10 @@ pub(crate) fn end_at_once(sentence: &'static str) {
 }
 
 pub(crate) fn listen() {
-    LazyLock::force(&ASKED);
+    LazyLock::force(&STOP_REQUESTED);
 }
 
-/// Whether the user wants to stop.
-pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+/// Returns whether a signal has requested the program to stop.
+pub(crate) fn stop_requested() -> bool {
+    STOP_REQUESTED.load(Ordering::Relaxed)
 }

@@ -1,32 +1,32 @@
-//! Options on one line: `KIND[,KEY=VALUE...]`, as `--queue` and `--controller` have them.
+//! Parser of `KIND[,KEY=VALUE...]`, the syntax of options such as `--queue` and `--controller`.
 
 use serde_json::Value;
 
 pub(crate) type Pair<'a> = (&'a str, Value);
 
-/// Splits the text into the kind and the keys with their values, in their order. A list is `KEY=[VALUE,VALUE]`.
+/// Splits the text into the kind and the keys with their values, in order. A list is `KEY=[VALUE,VALUE]`.
 ///
 /// # Errors
 ///
-/// A part has no value, or a key is there twice.
+/// A key without a value, or a duplicate key.
 pub(crate) fn pairs(text: &str) -> Result<(&str, Vec<Pair<'_>>), String> {
     let mut parts = parts(text);
     let kind = parts.next().unwrap_or_default();
     let mut pairs = Vec::new();
     for part in parts {
         let Some((key, text)) = part.split_once('=') else {
-            return Err(format!("\"{part}\" has no value: write KEY=VALUE"));
+            return Err(format!("\"{part}\" has no value; expected KEY=VALUE"));
         };
         let key = key.trim();
         if pairs.iter().any(|(known, _)| *known == key) {
-            return Err(format!("{key}: this key has two values: write one of them"));
+            return Err(format!("{key}: duplicate key"));
         }
         pairs.push((key, value(text.trim())));
     }
     Ok((kind, pairs))
 }
 
-/// The parts between the commas that are not within brackets.
+/// Splits the text at commas outside of brackets.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut in_list = false;
     let between = move |character| {
@@ -60,7 +60,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_kind_with_keys_values_and_lists() {
+    fn pairs_parses_kind_keys_and_lists() {
         for (text, kind, keys) in [
             ("udpm", "udpm", json!([])),
             (" udpm , levels = 5", "udpm", json!([["levels", 5]])),
@@ -76,9 +76,9 @@ mod tests {
             assert_eq!((known, serde_json::to_value(pairs).unwrap()), (kind, keys), "{text}");
         }
         for (text, why) in [
-            ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
-            ("udpm,", "\"\" has no value: write KEY=VALUE"),
-            ("udpm,levels=5, levels = 6", "levels: this key has two values: write one of them"),
+            ("udpm,levels", "\"levels\" has no value; expected KEY=VALUE"),
+            ("udpm,", "\"\" has no value; expected KEY=VALUE"),
+            ("udpm,levels=5, levels = 6", "levels: duplicate key"),
         ] {
             assert_eq!(pairs(text), Err(why.to_owned()), "{text}");
         }

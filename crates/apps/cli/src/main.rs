@@ -1,4 +1,4 @@
-//! The command `headway`.
+//! The command-line program `headway`.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return refused(&error),
+        Err(error) => return report_arguments(&error),
     };
     let result = match arguments.command {
         Command::Run(options) => run::run(&options),
@@ -51,8 +51,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help, or what is wrong with the arguments. A mistake is shown without colours: what it quotes may have some of its own.
-fn refused(error: &clap::Error) -> ExitCode {
+/// Prints the help or the error of the arguments. Errors are printed without colors, because they quote untrusted text.
+fn report_arguments(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         output::note(error.to_string().trim_end());
         return ExitCode::from(2);

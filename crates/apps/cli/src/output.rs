@@ -1,5 +1,4 @@
-//! Standard output, which may go away at any time, and what is said beside it. Nothing that a scenario, a file or a path
-//! brings with it reaches a terminal as it is.
+//! Standard output and standard error. Control characters in names, paths and file contents are escaped.
 
 use crate::error::Failure;
 use headway_scenario::printable;
@@ -12,7 +11,7 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
     write(text).map_err(Failure::Output)
 }
 
-/// Writes a text and a line break, and waits for the reader.
+/// Writes a text and a line break. Blocks until the reader accepts them.
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(lines(text.trim_end_matches('\n')).as_bytes())?;
@@ -20,16 +19,16 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Each page of Headway has this in its head.
+/// Text in the head of every HTML page of Headway.
 const PAGE_MARK: &str = "<title>Headway";
-/// Bytes of a page in which its mark is looked for.
+/// Size of the start of a page that is searched for [`PAGE_MARK`], in bytes.
 const PAGE_HEAD: u64 = 4 << 10;
 
-/// The file of a page; `-` is standard output.
+/// Output file of a page; `-` is standard output.
 pub(crate) struct Page<'a>(&'a Path);
 
 impl<'a> Page<'a> {
-    /// Checks, before the page is made, that the file can be written, and that it is no file of another program.
+    /// Checks that the file can be written and does not belong to another program.
     pub(crate) fn at(path: &'a Path) -> Result<Self, Failure> {
         if path.as_os_str() != "-" {
             check_page(path)?;
@@ -37,7 +36,7 @@ impl<'a> Page<'a> {
         Ok(Self(path))
     }
 
-    /// Writes the page and prints this line about it, or prints the page.
+    /// Writes the page to the file and prints `line`, or prints the page to standard output.
     pub(crate) fn write(&self, page: &str, line: &str) -> Result<(), Failure> {
         let Self(path) = self;
         if path.as_os_str() == "-" {
@@ -65,22 +64,22 @@ fn check_page(path: &Path) -> Result<(), Failure> {
     if head.is_empty() || String::from_utf8_lossy(&head).contains(PAGE_MARK) {
         return Ok(());
     }
-    let why = "it is no page that Headway wrote; remove it, or name another file with -o";
+    let why = "this file was not written by Headway; remove it, or set another file with -o";
     Err(Failure::record(path.to_owned(), why))
 }
 
-/// Control characters are written as JSON writes them, which means the same to who reads it.
+/// Prints a value as JSON. Escaped control characters are those of JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(value).map_err(|error| Failure::Output(error.into()))?;
     text(&json)
 }
 
-/// Something for people, apart from the results. Where nobody listens it is said all the same.
+/// Prints a message to standard error. Ignores write errors.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", lines(text));
 }
 
-/// Each line as it may be shown.
+/// Escapes control characters in each line.
 fn lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! `headway papers`: runs what papers ran, and says what comes of their claims.
+//! `headway papers`: reproduces the experiments of papers and checks their claims.
 
 mod earlier;
 mod figures;
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pixels a point, so that a picture fills a page.
+/// Scale of PNG files relative to SVG files.
 const SCALE: f32 = 2.0;
 
 pub(crate) fn papers(command: &PapersCommand) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ fn list() -> Result<(), Failure> {
         let of = |class: Class| claims.claims.iter().filter(|claim| claim.class == class).count();
         let default = claims.cells.iter().filter(|cell| cell.belongs_to(Profile::Default)).count();
         output::text(&format!(
-            "{}: \"{}\", {}\n{}\n{}: {} derivable, {} that need an assumption, {} contradictory.\n{}; {} more \
+            "{}: \"{}\", {}\n{}\n{}: {} derivable, {} that need an assumption, {} contradictory.\n{}, and {} more \
              with --full.\n{} inferred:",
             paper.id,
             claims.title,
@@ -93,14 +93,14 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
         for (ending, bytes) in [("svg", figure.svg.as_bytes()), ("png", &png)] {
             let name = format!("{}.{ending}", figure.name);
             pictures.write(&name, bytes)?;
-            drawn.push_str(&format!("\npicture: {}", pictures.path(&name).display()));
+            drawn.push_str(&format!("\nchart: {}", pictures.path(&name).display()));
         }
     }
     let tables = plain(claims, ns2, &results).map_err(|error| wrong(&error))?;
     output::text(&format!("{tables}\n\n{}{drawn}\nresults: {}", results.summary(), out.0.display()))
 }
 
-/// What `headway papers check --json` prints.
+/// JSON output of `headway papers check`.
 #[derive(Serialize)]
 struct Checked<'a> {
     claims: Vec<&'a Judgement>,
@@ -113,10 +113,10 @@ struct Checked<'a> {
 struct CheckedPaper<'a> {
     id: &'a str,
     claims: usize,
-    /// How many claims are settings that were read back.
+    /// Number of claims that state an input of the scenario.
     inputs: usize,
     inferred: usize,
-    /// How many claims hold that they were not fitted to.
+    /// Number of claims that hold and to which no inferred parameter was fitted.
     held_not_fitted: usize,
     version: &'a str,
     profile: &'a Ran,
@@ -144,7 +144,7 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
     let mut all = Vec::new();
     for read in papers {
         let paper = &read.paper;
-        // One paper has the folder for itself, of several each has one in it.
+        // Several papers use subfolders.
         let out = options.out.as_ref().map(|out| if id.is_some() { out.clone() } else { out.join(paper.id.as_ref()) });
         let out = folder(paper, out);
         let (results, _) = results(&read, &out, options, earlier::onto)?;
@@ -174,18 +174,18 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
     } else if all.len() > 1 {
         output::text(&format!("{}\n\n{}", scorecard_plain(&scorecard(&all)), by_reading_plain(&all)))?;
     }
-    let fallen: Vec<String> = (all.iter().flat_map(|results| &results.claims))
+    let failed: Vec<String> = (all.iter().flat_map(|results| &results.claims))
         .filter(|judged| !judged.is_acceptable())
         .map(|judged| format!("{} is {}", judged.id, judged.verdict))
         .collect();
-    if fallen.is_empty() { Ok(()) } else { Err(Failure::Claims(fallen.join(", "))) }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Claims(failed.join(", "))) }
 }
 
-fn folder(paper: &Paper, asked: Option<PathBuf>) -> Folder {
-    Folder::named(&asked.unwrap_or_else(|| Path::new("out/papers").join(folder_name(&paper.id))))
+fn folder(paper: &Paper, out: Option<PathBuf>) -> Folder {
+    Folder::named(&out.unwrap_or_else(|| Path::new("out/papers").join(folder_name(&paper.id))))
 }
 
-/// Runs what is missing, and judges together with earlier results. Returns the cells too whose pictures have changed.
+/// Executes the missing runs and judges the claims with earlier results. Also returns the cells with new results.
 fn results(
     read: &Read,
     out: &Folder,
@@ -195,7 +195,7 @@ fn results(
     interrupt::listen();
     let Read { name: paper_name, paper, claims, ns2, .. } = read;
     let profile = profile(options);
-    let cells = chosen(read, profile, options)?;
+    let cells = selected(read, profile, options)?;
     let runs: Vec<(&Cell, u64)> =
         cells.iter().flat_map(|cell| claims.seeds(cell, profile).map(move |seed| (*cell, seed))).collect();
     for cell in &cells {
@@ -213,12 +213,12 @@ fn results(
         one_run(read, cell, profile, seed, out, &reuse, &progress)
     });
     progress.finish();
-    reuse.told(runs.len()).iter().for_each(|told| output::note(told));
+    reuse.told(runs.len()).iter().for_each(|note| output::note(note));
     let done = done?;
     let mut measured = Measured::default();
     let mut seconds = BTreeMap::new();
     for ((cell, seed), outcome) in runs.into_iter().zip(done) {
-        let Gave { values, traces, interval } = outcome.flatten().ok_or(Failure::Interrupted)?;
+        let Measurement { values, traces, interval } = outcome.flatten().ok_or(Failure::Interrupted)?;
         measured.add_traces(&cell.name, seed, traces);
         measured.add(&cell.name, seed, cell.deterministic, values);
         seconds.insert(cell.name.clone(), interval);
@@ -234,15 +234,16 @@ fn results(
     Ok((results, changed))
 }
 
-/// The cells of the profile; with names on the command line only those, whatever the profile; with parts those of the profile that they need.
-fn chosen<'a>(
+/// Returns the cells of the profile. `--cell` selects cells of any profile, `--only` selects the cells of the profile
+/// that a part needs.
+fn selected<'a>(
     Read { name: paper_name, claims, .. }: &'a Read,
     profile: Profile,
     options: &PapersOptions,
 ) -> Result<Vec<&'a Cell>, Failure> {
     let PapersOptions { cells: names, only, .. } = options;
     for name in names {
-        if !claims.cells.iter().any(|cell| is_called(&cell.name, name)) {
+        if !claims.cells.iter().any(|cell| matches(&cell.name, name)) {
             let known = claims.cells.iter().map(|cell| cell.name.as_str());
             return Err(Failure::Papers(format!("there is no cell \"{name}\"{}", hint(name, known))));
         }
@@ -250,44 +251,44 @@ fn chosen<'a>(
     let parts = only.iter().map(|name| Part::find(claims, name)).collect::<Result<Vec<_>, _>>();
     let parts = parts.map_err(|error| Failure::Papers(error.to_string()))?;
     if let Some(part) = parts.iter().find(|part| part.cells.is_empty()) {
-        return Err(Failure::Papers(format!("{} needs no run: see `{}`", part.name, part.command(paper_name))));
+        return Err(Failure::Papers(format!("{} needs no run; see `{}`", part.name, part.command(paper_name))));
     }
     let is_part = |cell: &Cell| parts.iter().any(|part| part.cells.contains(&cell.name));
     let wanted = |cell: &&Cell| match (names.is_empty(), parts.is_empty()) {
         (true, true) => cell.belongs_to(profile),
-        _ => names.iter().any(|name| is_called(&cell.name, name)) || is_part(cell) && cell.belongs_to(profile),
+        _ => names.iter().any(|name| matches(&cell.name, name)) || is_part(cell) && cell.belongs_to(profile),
     };
     Ok(claims.cells.iter().filter(wanted).collect())
 }
 
-/// Whether a name fits a pattern, in which `*` matches any characters.
-fn is_called(name: &str, pattern: &str) -> bool {
+/// Returns whether a name matches a pattern with the wildcard `*`.
+fn matches(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
         Some((begin, rest)) => name.strip_prefix(begin).is_some_and(|name| {
             let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-            ends.any(|at| is_called(&name[at..], rest))
+            ends.any(|at| matches(&name[at..], rest))
         }),
     }
 }
 
-struct Gave {
+struct Measurement {
     values: Values,
     traces: Traces,
-    /// From when to when it was measured, in s.
+    /// Start and end of the measured interval, in s.
     interval: [f64; 2],
 }
 
-/// Files that scenarios name, by their names.
-type Taken = BTreeMap<String, Arc<[u8]>>;
+/// Input files of scenarios by name.
+type InputFiles = BTreeMap<String, Arc<[u8]>>;
 
-/// Reads the scenario of a cell, and the files that it names.
+/// Reads the scenario of a cell and its input files.
 fn load(
     Read { name: paper_name, paper, folder, .. }: &Read,
     cell: &Cell,
     profile: Profile,
     seed: u64,
-) -> Result<(Loaded, Taken), Failure> {
+) -> Result<(Loaded, InputFiles), Failure> {
     let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
     let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
     let loaded = cell.load(paper, profile, seed, files);
@@ -302,7 +303,7 @@ fn load(
     Ok((loaded, beside.map(|beside| beside.taken()).unwrap_or_default()))
 }
 
-/// Runs a cell with a seed, unless its folder holds that very run; `None` if it was stopped.
+/// Runs a cell with a seed, or reuses the run in its folder. Returns `None` if the run was stopped.
 fn one_run(
     read @ Read { name: paper_name, claims, .. }: &Read,
     cell: &Cell,
@@ -311,10 +312,10 @@ fn one_run(
     out: &Folder,
     reuse: &Reuse,
     watch: &dyn Watch,
-) -> Result<Option<Gave>, Failure> {
+) -> Result<Option<Measurement>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{paper_name}: {error}"));
     let (loaded, files) = load(read, cell, profile, seed)?;
-    // What the default profile shortens has a folder of its own beside the full one's.
+    // Shortened runs of the default profile have a separate folder.
     let short = cell.is_shortened(profile);
     let name = if short { format!("{}-quick", cell.name) } else { cell.name.clone() };
     let job = Job {
@@ -332,7 +333,7 @@ fn one_run(
     }
     let series = job.scenario.series.map(|_| job.folder.series()).transpose()?;
     let outcome = Outcome { scenario: &job.scenario, summary: &summary, series: series.as_ref() };
-    Ok(Some(Gave {
+    Ok(Some(Measurement {
         values: claims.metrics.of(&outcome).map_err(|error| wrong(&format!("cell \"{}\": {error}", cell.name)))?,
         traces: trace(claims, &cell.name, &outcome),
         interval: [summary.interval.from, summary.interval.to],
@@ -341,10 +342,10 @@ fn one_run(
 
 #[cfg(test)]
 mod tests {
-    use super::is_called;
+    use super::matches;
 
     #[test]
-    fn a_star_stands_for_any_characters() {
+    fn a_star_matches_any_characters() {
         for (name, pattern, expected) in [
             ("f4.uddj.0.08", "f4.uddj.0.08", true),
             ("f4.uddj.0.08", "f4.uddj.0", false),
@@ -356,7 +357,7 @@ mod tests {
             ("f4", "f4*", true),
             ("ü.1", "*1", true),
         ] {
-            assert_eq!(is_called(name, pattern), expected, "{name} {pattern}");
+            assert_eq!(matches(name, pattern), expected, "{name} {pattern}");
         }
     }
 }

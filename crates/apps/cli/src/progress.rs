@@ -1,4 +1,4 @@
-//! What a person sees while waiting: a bar on a terminal, a line every few seconds elsewhere.
+//! Progress: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::interrupt;
 use crate::output;
@@ -9,43 +9,44 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
-/// The last words of a command that a signal ends after its record is complete.
+/// Message of a command that a signal ends after its record is complete.
 pub(crate) const RECORDED: &str = "stopped; the record is complete";
 
-/// The least time between two lines, in s.
-const LINE_EVERY_S: f64 = 2.0;
+/// Minimum time between two lines, in s.
+const LINE_INTERVAL_S: f64 = 2.0;
 
-/// Progress over simulated time, or over runs. A thread shows it: a terminal or a pipe that is stopped does not stop the job.
+/// Progress over simulated time or over runs. A separate thread prints it, so that a blocked terminal or pipe does not
+/// block the job.
 pub(crate) struct Progress {
-    /// Counts, and draws nothing.
+    /// Hidden bar that holds position, length and time.
     bar: ProgressBar,
-    over: Over,
-    /// Present where lines are printed in place of the bar.
+    unit: Unit,
+    /// State of the lines, if lines are printed instead of the bar.
     lines: Option<Mutex<Lines>>,
-    /// The thread that shows it, unless nothing is shown.
-    shown: Option<Writer<Shown>>,
+    /// Output thread, if there is output.
+    writer: Option<Writer<Update>>,
 }
 
-/// What the thread shows.
-enum Shown {
+/// Message to the output thread.
+enum Update {
     Line(String),
     Bar {
         length: u64,
         position: u64,
         message: String,
     },
-    /// The job is over.
-    Nothing,
+    /// End of the job.
+    Clear,
 }
 
-/// What the bar is over.
+/// Unit of the progress.
 #[derive(PartialEq)]
-enum Over {
+enum Unit {
     Time,
     Runs,
 }
 
-/// When the next line is due.
+/// Time and percentage of the last line.
 #[derive(Default)]
 struct Lines {
     printed_s: f64,
@@ -53,9 +54,9 @@ struct Lines {
 }
 
 impl Lines {
-    /// Returns whether a line is due now: not too soon after the last one, and with another percentage.
+    /// Returns whether a line is due: [`LINE_INTERVAL_S`] after the last one, and with a different percentage.
     fn is_due(&mut self, now_s: f64, percent: u64) -> bool {
-        let is_due = now_s - self.printed_s >= LINE_EVERY_S && percent != self.percent;
+        let is_due = now_s - self.printed_s >= LINE_INTERVAL_S && percent != self.percent;
         if is_due {
             (self.printed_s, self.percent) = (now_s, percent);
         }
@@ -64,63 +65,63 @@ impl Lines {
 }
 
 impl Progress {
-    /// Over the simulated time of one run.
+    /// Creates the progress of one run over its simulated time.
     pub(crate) fn of_time(duration: Duration, quiet: bool) -> Self {
-        Self::new(duration.as_nanos(), quiet, Over::Time, "{bar:40} {msg}")
+        Self::new(duration.as_nanos(), quiet, Unit::Time, "{bar:40} {msg}")
     }
 
-    /// Over many runs: as many as it is [notified of](Watch::runs).
+    /// Creates the progress over many runs. [`Watch::runs`] adds runs to the total.
     pub(crate) fn of_runs(quiet: bool) -> Self {
-        Self::new(0, quiet, Over::Runs, "{bar:40} {pos} of {len} runs, {eta} left")
+        Self::new(0, quiet, Unit::Runs, "{bar:40} {pos} of {len} runs, {eta} left")
     }
 
-    fn new(length: u64, quiet: bool, over: Over, template: &'static str) -> Self {
+    fn new(length: u64, quiet: bool, unit: Unit, template: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
         let is_terminal = std::io::stderr().is_terminal();
-        // Without a thread the job is done all the same.
-        let shown = if quiet { None } else { Writer::new(show(template)).ok() };
-        Self { bar, over, lines: (!quiet && !is_terminal).then(Mutex::default), shown }
+        // If the thread cannot start, the job runs without progress.
+        let writer = if quiet { None } else { Writer::new(show(template)).ok() };
+        Self { bar, unit, lines: (!quiet && !is_terminal).then(Mutex::default), writer }
     }
 
-    /// Shows where the job is: on a terminal by the bar, elsewhere by a line if one is due.
+    /// Updates the bar, or prints a line if one is due.
     fn show(&self, line: impl FnOnce() -> String) {
-        let Some(shown) = &self.shown else { return };
+        let Some(writer) = &self.writer else { return };
         let (length, position) = (self.bar.length().unwrap_or(0), self.bar.position());
         let update = match &self.lines {
-            None => Shown::Bar { length, position, message: line() },
+            None => Update::Bar { length, position, message: line() },
             Some(lines) => {
                 let percent = position * 100 / length.max(1);
                 let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                 if !lines.is_due(self.bar.elapsed().as_secs_f64(), percent) {
                     return;
                 }
-                Shown::Line(format!("{percent} %: {}", line()))
+                Update::Line(format!("{percent} %: {}", line()))
             }
         };
-        // The thread reports no errors: progress is of no use to a reader that is gone.
-        let _ = shown.push(update);
+        // Write errors of progress are ignored.
+        let _ = writer.push(update);
     }
 
-    /// Removes the bar. Waits for a reader that does not read, but for a few seconds only.
+    /// Removes the bar. Waits at most a few seconds for the reader.
     pub(crate) fn finish(self) {
-        if let Some(shown) = self.shown {
-            let _ = shown.push(Shown::Nothing);
-            let _ = shown.finish();
+        if let Some(writer) = self.writer {
+            let _ = writer.push(Update::Clear);
+            let _ = writer.finish();
         }
     }
 }
 
 impl Watch for Progress {
     fn stopped(&self) -> bool {
-        interrupt::asked()
+        interrupt::stop_requested()
     }
 
     fn recorded(&self) {
-        interrupt::end_at_once(RECORDED);
+        interrupt::exit_on_signal(RECORDED);
     }
 
     fn at(&self, now: Instant, packet_hops: u64) {
-        if self.over != Over::Time || self.shown.is_none() {
+        if self.unit != Unit::Time || self.writer.is_none() {
             return;
         }
         self.bar.set_position(now.as_nanos());
@@ -129,7 +130,7 @@ impl Watch for Progress {
         let end = self.bar.length().unwrap_or(0) as f64 / 1e9;
         self.show(|| {
             format!(
-                "{simulated:.1} of {end:.1} s simulated, {:.0} times real time, {:.1} M packet-hops/s",
+                "{simulated:.1} of {end:.1} s simulated, {:.0}x real time, {:.1} M packet-hops/s",
                 simulated / elapsed,
                 packet_hops as f64 / elapsed / 1e6
             )
@@ -149,13 +150,13 @@ impl Watch for Progress {
     }
 }
 
-/// Returns what the thread does with each update.
-fn show(template: &'static str) -> impl FnMut(Shown) -> std::io::Result<()> {
+/// Returns the function of the output thread.
+fn show(template: &'static str) -> impl FnMut(Update) -> std::io::Result<()> {
     let mut bar: Option<ProgressBar> = None;
-    move |shown| {
-        match shown {
-            Shown::Line(text) => output::note(&text),
-            Shown::Bar { length, position, message } => {
+    move |update| {
+        match update {
+            Update::Line(text) => output::note(&text),
+            Update::Bar { length, position, message } => {
                 let bar = bar.get_or_insert_with(|| {
                     ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr())
                         .with_style(style(template))
@@ -164,13 +165,13 @@ fn show(template: &'static str) -> impl FnMut(Shown) -> std::io::Result<()> {
                 bar.set_position(position);
                 bar.set_message(message);
             }
-            Shown::Nothing => bar.iter().for_each(ProgressBar::finish_and_clear),
+            Update::Clear => bar.iter().for_each(ProgressBar::finish_and_clear),
         }
         Ok(())
     }
 }
 
-/// The last line of a terminal, for the thread of a [`Writer`].
+/// Status line at the bottom of a terminal, used by the thread of a [`Writer`].
 pub(crate) struct LiveLine(ProgressBar);
 
 impl LiveLine {
@@ -185,14 +186,14 @@ impl LiveLine {
         self.0.tick();
     }
 
-    /// Prints something above the line.
+    /// Prints a message above the line.
     pub(crate) fn above(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // The templates are constants of this file; a wrong one falls back to the plain bar.
+    // Templates are constants of this file. An invalid template falls back to the default bar.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -200,13 +201,12 @@ fn style(template: &str) -> ProgressStyle {
 mod tests {
     use super::*;
 
-    /// A sweep whose standard error was a file once printed nothing until its end.
     #[test]
-    fn a_line_is_due_every_few_seconds_while_the_percentage_grows() {
+    fn a_line_is_due_every_two_seconds_if_the_percentage_has_changed() {
         let mut lines = Lines::default();
         let at = [(0.5, 10), (2.0, 20), (3.9, 30), (4.0, 30), (7.0, 30), (9.0, 31)];
         assert_eq!(at.map(|(now_s, percent)| lines.is_due(now_s, percent)), [false, true, false, true, false, true]);
-        // A run that is done at once needs no line.
+        // A run of less than 2 s prints no line.
         assert!(!Lines::default().is_due(1.9, 100));
     }
 }

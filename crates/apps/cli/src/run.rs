@@ -1,4 +1,4 @@
-//! `headway run`: one scenario, one run or many.
+//! `headway run`: runs a scenario once, or all runs of its `[vary]`.
 
 use crate::arguments::RunOptions;
 use crate::error::Failure;
@@ -15,15 +15,15 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Connections that failed, of which the reasons are shown: they are mostly alike.
-const FAILURES: usize = 5;
+/// Maximum number of failed connections whose errors are printed.
+const MAX_FAILURES: usize = 5;
 
-/// So many findings are printed; `headway view` shows all.
-const FINDINGS: usize = 10;
+/// Maximum number of findings that are printed. `headway view` shows all.
+const MAX_FINDINGS: usize = 10;
 
-/// A run's result, for `--json` over several runs.
+/// Result of one run, for `--json` with several runs.
 #[derive(Serialize)]
-struct OneOfMany {
+struct RunResult {
     label: String,
     folder: String,
     summary: Summary,
@@ -51,87 +51,88 @@ fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<
     let (files, traces) = (files.taken(), options.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
-    // Until here a signal ends the program: there is nothing to keep. From here on no file is left half written.
+    // Before this point a signal ends the program, as there is no result to keep. After it, no partial file remains.
     interrupt::listen();
     let progress = Progress::of_time(job.scenario.duration, options.quiet);
     let (summary, findings) =
         if options.json { (job.run(&progress)?, Vec::new()) } else { job.run_and_look(&progress)? };
     progress.finish();
     if summary.complete {
-        interrupt::end_at_once(RECORDED);
+        interrupt::exit_on_signal(RECORDED);
     }
     output::text(&if options.json { summary.to_json_pretty() } else { plain(&job, &summary, &findings) })?;
     let complete = summary.complete;
-    // The program ends here. Freeing the memory of thousands of flows would delay that.
+    // The program exits soon. Freeing the memory of thousands of flows would delay the exit.
     std::mem::forget((job, summary));
     if complete { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
 fn run_many(text: ScenarioText, options: &RunOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
-    // Until all runs are read there is nothing to keep: the first signal ends the program.
+    // While the runs are read, the first signal ends the program, as there is no result to keep.
     let sweep = Arc::new(Sweep::read(text, &[], true, &())?);
     interrupt::listen();
     let out = folder(options.out.as_deref(), sweep.name());
     let threads = Threads { jobs: options.jobs, traces: options.traces.clone(), again: options.again };
-    let swept = sweep::run(&sweep, out.clone(), &threads, &sweep::Asked::default(), progress)?;
+    let outcome = sweep::run(&sweep, out.clone(), &threads, &sweep::Request::default(), progress)?;
     if options.json {
         let runs = sweep.tasks().into_iter().zip(sweep.folders(&out));
         let runs = runs.filter(|(_, folder)| folder.path(Folder::SUMMARY).exists());
         let of_run = |(task, folder): (Task, Folder)| {
             let summary = Summary::from_json(&String::from_utf8_lossy(&folder.read(Folder::SUMMARY)?));
             let summary = summary.map_err(|error| Failure::record(folder.0.clone(), error.to_string()))?;
-            Ok(OneOfMany { label: sweep.label(task), folder: folder.0.display().to_string(), summary })
+            Ok(RunResult { label: sweep.label(task), folder: folder.0.display().to_string(), summary })
         };
         output::json(&runs.map(of_run).collect::<Result<Vec<_>, Failure>>()?)?;
     } else {
-        output::text(&format!("{}\nrecords: {}\n", swept.answer.plain(), out.0.display()))?;
+        output::text(&format!("{}\nrecords: {}\n", outcome.answer.plain(), out.0.display()))?;
     }
-    if swept.missing == 0 { Ok(()) } else { Err(Failure::Interrupted) }
+    if outcome.missing == 0 { Ok(()) } else { Err(Failure::Interrupted) }
 }
 
-/// The folder that was asked for, or one of the scenario's name.
-pub(crate) fn folder(asked: Option<&Path>, name: &str) -> Folder {
-    asked.map_or_else(|| Folder(Path::new("out").join(folder_name(name))), Folder::named)
+/// Returns the folder of `--out`, or `out/NAME`.
+pub(crate) fn folder(out: Option<&Path>, name: &str) -> Folder {
+    out.map_or_else(|| Folder(Path::new("out").join(folder_name(name))), Folder::named)
 }
 
-/// A record's scenario can be run again where it is, but not after somebody has changed it: the change would be lost.
+/// Checks that the run does not overwrite its own scenario file. A record's scenario can run in its folder if it is
+/// unchanged.
 fn keep_scenario(scenario: &Path, text: &str, out: &Folder, resolved: &str) -> Result<(), Failure> {
     let written = out.path(Folder::SCENARIO).canonicalize();
     if written.is_ok_and(|written| scenario.canonicalize().is_ok_and(|read| read == written)) && text != resolved {
-        let reason = "this run would write its scenario over; write --out and the name of another folder";
+        let reason = "this run would overwrite its scenario file; set another folder with --out";
         return Err(Failure::record(scenario.to_owned(), reason));
     }
     Ok(())
 }
 
-/// What is worth looking at, a line each.
-fn told(findings: &[Finding]) -> String {
+/// Returns the findings, one per line.
+fn findings_text(findings: &[Finding]) -> String {
     let line = |finding: &Finding| {
-        let word = match finding.severity {
+        let severity = match finding.severity {
             Severity::Problem => "problem",
             Severity::Note => "note",
         };
-        format!("{word:<8} {:.1} to {:.1} s: {}\n", finding.time_from_s, finding.time_to_s, finding.text)
+        format!("{severity:<8} {:.1} to {:.1} s: {}\n", finding.time_from_s, finding.time_to_s, finding.text)
     };
-    let mut lines: String = findings.iter().take(FINDINGS).map(line).collect();
-    match findings.len().saturating_sub(FINDINGS) {
+    let mut lines: String = findings.iter().take(MAX_FINDINGS).map(line).collect();
+    match findings.len().saturating_sub(MAX_FINDINGS) {
         _ if findings.is_empty() => {}
         0 => lines.push('\n'),
-        more => lines.push_str(&format!("and {more} more: headway view shows them\n\n")),
+        more => lines.push_str(&format!("{more} more findings: see headway view\n\n")),
     }
     lines
 }
 
-/// The tables of a run.
+/// Returns the tables of a run.
 fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
     let state = if summary.complete { "" } else { ", stopped" };
     let failed = summary.flows.iter().filter_map(|flow| Some((&flow.name, flow.connection_failure.as_ref()?)));
     let failed: Vec<_> = failed.collect();
-    let more = failed.len().saturating_sub(FAILURES) as u64;
-    let mut failed: String = failed.iter().take(FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
+    let more = failed.len().saturating_sub(MAX_FAILURES) as u64;
+    let mut failed: String = failed.iter().take(MAX_FAILURES).map(|(name, why)| format!("{name}: {why}\n")).collect();
     if more > 0 {
-        failed.push_str(&format!("and {} failed\n", counted(more, "more connection")));
+        failed.push_str(&format!("{} failed\n", counted(more, "more connection")));
     }
     let tables = [session_table(summary), host_table(summary), attacker_table(summary)].map(|mut table| {
         if !table.is_empty() {
@@ -148,7 +149,7 @@ fn plain(job: &Job, summary: &Summary, findings: &[Finding]) -> String {
         flow_table(summary),
         link_table(summary),
         tables.concat(),
-        told(findings),
+        findings_text(findings),
         job.folder.0.display(),
     )
 }

@@ -1,4 +1,4 @@
-//! `headway sweep`: one scenario, thousands of runs, one table and one dataset.
+//! `headway sweep`: runs a scenario with many seeds and values, and writes a table and a dataset.
 
 mod picture;
 
@@ -16,24 +16,24 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often it is looked whether a cluster is done.
-const LOOK: Duration = Duration::from_millis(50);
+/// Time between two checks whether the cluster is done.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The most seeds that `--precision` goes to, if `--most` does not say.
-const MOST_SEEDS: usize = 1000;
+/// Default of `--max-seeds`.
+const MAX_SEEDS: usize = 1000;
 
-/// What is asked of a sweep.
+/// Metrics and precision of a sweep.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     pub(crate) metrics: Vec<Metric>,
-    /// How narrow intervals have to be, of their means, and after how many seeds it is enough.
+    /// Target half-width of intervals relative to their means, and maximum number of seeds.
     pub(crate) precision: Option<(f64, usize)>,
 }
 
-/// What came of it.
-pub(crate) struct Swept {
+/// Result of a sweep.
+pub(crate) struct Outcome {
     pub(crate) answer: Answer,
-    /// How many runs are not done.
+    /// Number of runs that are not complete.
     pub(crate) missing: usize,
 }
 
@@ -48,18 +48,19 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     let progress = Progress::of_runs(options.quiet);
     let sweep = Arc::new(Sweep::read(text, &varies, options.records, &())?);
     let seeds = sweep.seeds();
-    let most = options.most.map_or(MOST_SEEDS.max(seeds), |most| most as usize);
-    if most < seeds {
-        let message = format!("--most {most}: the sweep begins with {seeds} seeds; write at least --most {seeds}");
+    let max_seeds = options.max_seeds.map_or(MAX_SEEDS.max(seeds), |max_seeds| max_seeds as usize);
+    if max_seeds < seeds {
+        let message =
+            format!("--max-seeds {max_seeds}: the sweep starts with {seeds} seeds; expected at least {seeds}");
         return Err(Failure::Sweep(message));
     }
     sweep.warnings().iter().for_each(|warning| output::note(&format!("warning: {warning}")));
-    // A run of the same scenario has its record in out/NAME.
+    // `headway run` uses out/NAME for the same scenario.
     let out = folder(options.out.as_deref(), &format!("{}-sweep", sweep.name()));
-    // What cannot be answered is told before anything is run.
+    // Options are checked before the first run.
     let outline = sweep.outline();
     if let Some(value) = &options.against {
-        outline.clone().against(value, options.paired).map_err(against_of)?;
+        outline.clone().against(value, options.paired).map_err(against_error)?;
     }
     for (option, key) in
         options.plot.iter().map(|key| ("--plot", key)).chain(options.by.iter().map(|key| ("--by", key)))
@@ -69,9 +70,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
     if let (Some(over), Some(by)) = (&options.plot, &options.by)
         && outline.key(over).ok() == outline.key(by).ok()
     {
-        return Err(Failure::Sweep(format!(
-            "--by {by}: this is the key of --plot; write another key, or leave out --by"
-        )));
+        return Err(Failure::Sweep(format!("--by {by}: this is the key of --plot; set another key, or remove --by")));
     }
     if let Some(over) = options.plot.as_ref().filter(|_| options.log_x) {
         picture::check_logarithmic(&outline, over)?;
@@ -80,21 +79,21 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         headway_run::Error::Metric(wrong) => Failure::Sweep(format!("--metric {wrong}")),
         other => other.into(),
     })?;
-    // As in `headway run`: until here there is nothing to keep, and the first signal ends the program.
+    // Before this point the first signal ends the program, as there is no result to keep.
     interrupt::listen();
     if let Some(address) = &options.dask {
         on_dask(address, &out, &varies_as_written, options)?;
     }
     let again = options.again && options.dask.is_none();
     let threads = Threads { jobs: options.jobs, traces: Vec::new(), again };
-    let precision = options.precision.map(|relative| (relative.value(), most));
-    let Swept { answer, missing } = run(&sweep, out.clone(), &threads, &Asked { metrics, precision }, progress)?;
+    let precision = options.precision.map(|relative| (relative.value(), max_seeds));
+    let Outcome { answer, missing } = run(&sweep, out.clone(), &threads, &Request { metrics, precision }, progress)?;
     let answer = match &options.against {
-        Some(value) => answer.against(value, options.paired).map_err(against_of)?,
+        Some(value) => answer.against(value, options.paired).map_err(against_error)?,
         None => answer,
     };
     let drawn = match &options.plot {
-        Some(over) => draw(&picture::pictures(&answer, over, options)?, &out)?,
+        Some(over) => draw(&picture::charts(&answer, over, options)?, &out)?,
         None => Vec::new(),
     };
     if options.json {
@@ -103,18 +102,18 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<(), Failure> {
         output::text(&answer.csv())?;
     } else {
         let dataset = if missing == 0 { format!("\ndataset: {}\n", out.0.display()) } else { String::new() };
-        let pictures: String = drawn.iter().map(|path| format!("picture: {path}\n")).collect();
-        output::text(&format!("{}{dataset}{pictures}", answer.plain()))?;
+        let charts: String = drawn.iter().map(|path| format!("chart: {path}\n")).collect();
+        output::text(&format!("{}{dataset}{charts}", answer.plain()))?;
     }
     let all = answer.rows.iter().map(|row| row.runs).sum::<usize>() + missing;
     if missing == 0 { Ok(()) } else { Err(Failure::SweepStopped(all - missing, all)) }
 }
 
-fn against_of(error: headway_run::NoSuchValue) -> Failure {
+fn against_error(error: headway_run::NoSuchValue) -> Failure {
     Failure::Sweep(format!("--against: {error}"))
 }
 
-/// Writes pictures, and gives where.
+/// Writes charts and returns their paths.
 fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {
     let _lock = out.claim_for_pictures()?;
     let mut drawn = Vec::new();
@@ -129,56 +128,57 @@ fn draw(figures: &[Figure], out: &Folder) -> Result<Vec<String>, Failure> {
     Ok(drawn)
 }
 
-/// The package's way to a cluster, which leaves all runs in the folder.
+/// Executes all runs on a Dask cluster with the Python package. Their results are in the folder.
 fn on_dask(address: &str, out: &Folder, varies: &[&String], options: &SweepOptions) -> Result<(), Failure> {
     let mut python = std::process::Command::new("python3");
     python.args(["-m", "headway.dask", CODE, address]).arg(&out.0).arg(if options.again { "again" } else { "on" });
     python.arg(&options.scenario).args(&options.overrides).arg("--").args(varies);
-    // It ends when this end of the pipe does, however this program ends.
-    let mut child = python.stdin(Stdio::piped()).spawn().map_err(|error| {
-        Failure::Sweep(format!("--dask: cannot start python3, which is looked for in the PATH: {error}"))
-    })?;
+    // The child exits when this pipe is closed, even if this program is killed.
+    let mut child = python
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|error| Failure::Sweep(format!("--dask: cannot start python3 (searched in PATH): {error}")))?;
     let mut alive = child.stdin.take();
     let status = loop {
-        if interrupt::asked() {
+        if interrupt::stop_requested() {
             alive = None;
         }
         match child.try_wait().map_err(|error| Failure::Sweep(format!("--dask: {error}")))? {
             Some(status) => break status,
-            None => std::thread::park_timeout(LOOK),
+            None => std::thread::park_timeout(POLL_INTERVAL),
         }
     };
     drop(alive);
-    if interrupt::asked() {
+    if interrupt::stop_requested() {
         return Err(Failure::Stopped);
     }
     if status.success() {
         return Ok(());
     }
     Err(Failure::Sweep(format!(
-        "--dask: python3 -m headway.dask {address} has failed ({status}); it needs the packages headway (python/, of this very code) and distributed"
+        "--dask: python3 -m headway.dask {address} failed ({status}); it needs the package headway of this version (python/) and distributed"
     )))
 }
 
-/// Does what is missing, and tells what there is to say of what was there.
+/// Executes the missing runs and reports reused ones.
 pub(crate) fn run(
     sweep: &Arc<Sweep>,
     out: Folder,
     threads: &Threads,
-    asked: &Asked,
+    request: &Request,
     progress: Progress,
-) -> Result<Swept, Failure> {
+) -> Result<Outcome, Failure> {
     let mut session = Session::open(sweep, out, threads.again)?;
-    session.expect(&asked.metrics);
-    let mut told = Vec::new();
+    session.expect(&request.metrics);
+    let mut notes = Vec::new();
     loop {
-        let said = threads.run(&mut session, &progress)?;
-        if told.is_empty() {
-            told = said;
+        let new_notes = threads.run(&mut session, &progress)?;
+        if notes.is_empty() {
+            notes = new_notes;
         }
         let missing = session.missing().len();
-        let refined = match asked.precision {
-            Some((relative, most)) if missing == 0 => session.refine(&asked.metrics, relative, most)?,
+        let refined = match request.precision {
+            Some((relative, max_seeds)) if missing == 0 => session.refine(&request.metrics, relative, max_seeds)?,
             _ => false,
         };
         if refined {
@@ -187,23 +187,25 @@ pub(crate) fn run(
         progress.finish();
         if missing == 0 {
             // The journal has every run.
-            interrupt::end_at_once("stopped; all runs are done and kept, and the same command shows them");
+            interrupt::exit_on_signal(
+                "stopped; all runs are complete and kept; run the same command again for the result",
+            );
         }
-        told.iter().for_each(|told| output::note(told));
-        let answer = session.answer(&asked.metrics)?;
+        notes.iter().for_each(|note| output::note(note));
+        let answer = session.answer(&request.metrics)?;
         if missing == 0 {
             session.finish()?;
         }
-        if let Some((relative, most)) = asked.precision.filter(|_| missing == 0) {
+        if let Some((relative, max_seeds)) = request.precision.filter(|_| missing == 0) {
             match answer.wider_than(relative) {
                 0 => {}
                 wide => output::note(&format!(
-                    "warning: of {} combinations {wide} have intervals wider than asked for, or too few runs for one, with {most} seeds or \
-                     more; --most sets the maximum",
+                    "warning: {wide} of {} combinations have wider intervals than --precision, or too few runs for an interval, \
+                     with {max_seeds} or more seeds; --max-seeds sets the maximum",
                     answer.rows.len()
                 )),
             }
         }
-        return Ok(Swept { answer, missing });
+        return Ok(Outcome { answer, missing });
     }
 }

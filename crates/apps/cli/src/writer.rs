@@ -1,4 +1,4 @@
-//! Messages that no caller waits for: a thread writes them, however slowly its reader reads.
+//! Asynchronous output: a thread writes messages, so that a slow reader does not block the caller.
 
 use crate::error::Failure;
 use std::collections::VecDeque;
@@ -6,10 +6,10 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Messages that wait for the reader, at most. Of more the oldest are dropped: the newest figures are of the most use.
-const MOST_WAITING: usize = 256;
-/// How long the end of a command waits for a reader.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Maximum number of queued messages. If the queue is full, the oldest message is dropped.
+const MAX_QUEUED: usize = 256;
+/// Maximum time for which the end of a command waits for a reader.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Hands messages to the thread that writes them.
 pub(crate) struct Writer<T>(Arc<Shared<T>>);
@@ -21,11 +21,11 @@ struct Shared<T> {
 
 struct State<T> {
     waiting: VecDeque<T>,
-    /// The thread is writing a message.
+    /// Whether the thread is writing a message.
     busy: bool,
-    /// No more messages are accepted.
+    /// Whether new messages are discarded.
     closed: bool,
-    /// The error of the first write that failed, until a caller gets it.
+    /// First write error, until it is returned to a caller.
     failed: Option<io::Error>,
     dropped: u64,
 }
@@ -35,7 +35,7 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes messages until the writer is closed, or one fails.
+    /// Writes messages until the writer is closed or a write fails.
     fn serve(&self, mut write: impl FnMut(T) -> io::Result<()>) {
         loop {
             let guard = self.state();
@@ -58,7 +58,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> Writer<T> {
-    /// Starts the thread.
+    /// Starts the thread that writes the messages.
     pub(crate) fn new(write: impl FnMut(T) -> io::Result<()> + Send + 'static) -> Result<Self, Failure> {
         let (waiting, busy, closed, failed, dropped) = (VecDeque::new(), false, false, None, 0);
         let state = Mutex::new(State { waiting, busy, closed, failed, dropped });
@@ -69,7 +69,11 @@ impl<T: Send + 'static> Writer<T> {
         Ok(Self(shared))
     }
 
-    /// Hands a message over, and returns the error of an earlier write.
+    /// Enqueues a message.
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier write.
     pub(crate) fn push(&self, message: T) -> io::Result<()> {
         let mut state = self.0.state();
         if let Some(error) = state.failed.take() {
@@ -78,7 +82,7 @@ impl<T: Send + 'static> Writer<T> {
         if state.closed {
             return Ok(());
         }
-        if state.waiting.len() >= MOST_WAITING {
+        if state.waiting.len() >= MAX_QUEUED {
             state.waiting.pop_front();
             state.dropped += 1;
         }
@@ -88,11 +92,11 @@ impl<T: Send + 'static> Writer<T> {
         Ok(())
     }
 
-    /// Waits until all messages are written, for a few seconds at most. Returns how many were dropped.
+    /// Waits up to [`FLUSH_TIMEOUT`] until all messages are written. Returns the number of dropped messages.
     pub(crate) fn finish(&self) -> io::Result<u64> {
         let state = self.0.state();
         let is_pending = |state: &mut State<T>| state.busy || !state.waiting.is_empty();
-        let waited = self.0.changed.wait_timeout_while(state, PATIENCE, is_pending);
+        let waited = self.0.changed.wait_timeout_while(state, FLUSH_TIMEOUT, is_pending);
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state.closed = true;
         let (failed, dropped) = (state.failed.take(), state.dropped);
@@ -100,7 +104,9 @@ impl<T: Send + 'static> Writer<T> {
         self.0.changed.notify_all();
         match failed {
             Some(error) => Err(error),
-            None if timeout.timed_out() => Err(io::Error::new(ErrorKind::TimedOut, "its reader does not read")),
+            None if timeout.timed_out() => {
+                Err(io::Error::new(ErrorKind::TimedOut, "timeout: its reader does not read"))
+            }
             None => Ok(dropped),
         }
     }
@@ -111,10 +117,9 @@ mod tests {
     use super::*;
     use std::sync::mpsc::sync_channel;
 
-    /// A writer whose reader had stopped blocked its caller. Here a write waits for the test: the oldest of more than 256 messages are dropped,
-    /// the newest is written.
+    /// The first write blocks until the test permits it. Of 300 further messages, the oldest 44 are dropped.
     #[test]
-    fn a_reader_that_does_not_read_blocks_no_caller() {
+    fn a_full_queue_drops_the_oldest_messages_without_blocking() {
         let ((begun, begins), (permit, permits)) = (sync_channel(1), sync_channel::<()>(0));
         let written = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&written);
@@ -136,9 +141,9 @@ mod tests {
         assert_eq!(*written.lock().unwrap(), expected);
     }
 
-    /// The first caller after a failed write gets its error; later messages go nowhere.
+    /// Messages after the error are discarded.
     #[test]
-    fn an_error_is_returned_once() {
+    fn a_write_error_is_returned_once() {
         let writer = Writer::new(|(): ()| Err(ErrorKind::BrokenPipe.into())).unwrap();
         writer.push(()).unwrap();
         assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::BrokenPipe);

@@ -1,4 +1,4 @@
-//! Answers, and how their bodies are sent.
+//! HTTP answers with streamed bodies.
 
 use hyper::body::{Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -7,10 +7,10 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Bytes of a body in memory at a time, at most.
+/// Maximum size of the part of a body that is in memory, in bytes.
 const CHUNK: u64 = 64 << 10;
 
-/// What every answer says: it is for this page only, and no cache keeps it.
+/// Header fields of every answer: same-origin use only, and no caching.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
     (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
@@ -22,12 +22,12 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// An answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    /// The media type of the body.
+    /// Media type of the body.
     pub(crate) kind: &'static str,
     /// `Content-Range`, for a part of a file.
     pub(crate) range: Option<String>,
     pub(crate) body: Box<dyn Read + Send>,
-    /// Bytes of the body.
+    /// Length of the body, in bytes.
     pub(crate) length: u64,
 }
 
@@ -37,24 +37,24 @@ impl Answer {
         Self { status: StatusCode::OK, kind, range: None, body: Box::new(Cursor::new(text)), length }
     }
 
-    /// A sentence for people.
-    pub(crate) fn words(status: StatusCode, words: &str) -> Self {
-        Self { status, ..Self::text("text/plain; charset=utf-8", format!("{words}\n")) }
+    /// Returns an answer with a plain-text message.
+    pub(crate) fn message(status: StatusCode, message: &str) -> Self {
+        Self { status, ..Self::text("text/plain; charset=utf-8", format!("{message}\n")) }
     }
 
-    /// To a request that names another host.
+    /// Returns the answer to a request with a wrong host.
     pub(crate) fn foreign_host() -> Self {
-        Self::words(StatusCode::FORBIDDEN, "this server answers to its own address only")
+        Self::message(StatusCode::FORBIDDEN, "the host must be the address of this server")
     }
 
     pub(crate) fn json<T: serde::Serialize + ?Sized>(value: &T) -> Self {
         match serde_json::to_string(value) {
             Ok(text) => Self::text("application/json", text),
-            Err(error) => Self::words(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            Err(error) => Self::message(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
     }
 
-    /// `closes`: it is the last one on its connection.
+    /// `closes`: whether the connection is closed after this answer.
     pub(super) fn response(self, closes: bool) -> Response<Body> {
         let mut response = Response::new(Body { content: self.body, left: self.length });
         *response.status_mut() = self.status;
@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-/// A body that is read when the client has room for it, chunk by chunk.
+/// Body that is read in chunks when the client can receive them.
 pub(super) struct Body {
     content: Box<dyn Read + Send>,
     left: u64,
@@ -91,7 +91,7 @@ impl hyper::body::Body for Body {
         }
         let mut bytes = vec![0; self.left.min(CHUNK) as usize];
         let read = match self.content.read(&mut bytes) {
-            // The file has become shorter than the length that the client knows.
+            // The file has become shorter than the announced length.
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             read => read,
         };
@@ -117,7 +117,7 @@ mod tests {
     use hyper::body::Body as _;
     use std::task::Waker;
 
-    /// Returns the sizes of the frames that a body of `length` bytes gives.
+    /// Returns the sizes of the frames of a body with `length` bytes.
     fn frames(content: &'static [u8], length: u64) -> Vec<io::Result<usize>> {
         let mut body = Body { content: Box::new(content), left: length };
         let mut context = Context::from_waker(Waker::noop());
@@ -129,7 +129,7 @@ mod tests {
         .collect()
     }
 
-    /// A record of any size takes 64 KiB of memory a reader.
+    /// A record of any size uses 64 KiB of memory per reader.
     #[test]
     fn a_body_is_read_in_chunks() {
         static CONTENT: [u8; 150_000] = [7; 150_000];
@@ -140,7 +140,6 @@ mod tests {
         assert_eq!(frames(&CONTENT, 5).into_iter().map(Result::unwrap).collect::<Vec<_>>(), [5]);
     }
 
-    /// A client is not left waiting for bytes that a file lost.
     #[test]
     fn a_file_that_became_shorter_ends_the_connection() {
         let read = frames(&[1, 2, 3], 5);

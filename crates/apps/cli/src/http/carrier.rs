@@ -1,4 +1,4 @@
-//! hyper's view of a TCP connection of tokio.
+//! Adapter of a TCP connection of tokio to hyper.
 
 use super::Pace;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -9,27 +9,27 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Bytes of one read.
+/// Maximum size of one read, in bytes.
 const READ: usize = 4 << 10;
-/// Bytes that are read and discarded after the last answer, at most.
-const DISCARDED: usize = 64 << 10;
+/// Maximum number of bytes that are discarded after the last answer.
+const MAX_DISCARDED: usize = 64 << 10;
 
 pub(super) struct Carrier {
     stream: TcpStream,
     pace: Arc<Pace>,
     is_shut: bool,
-    /// Bytes that may still be discarded.
+    /// Number of bytes that may still be discarded.
     left: usize,
 }
 
 impl Carrier {
     pub(super) fn new(stream: TcpStream, pace: Arc<Pace>) -> Self {
-        // Without it an answer may wait for the acknowledgment of the one before.
+        // With Nagle's algorithm, an answer may wait for the acknowledgment of the previous one.
         let _ = stream.set_nodelay(true);
-        Self { stream, pace, is_shut: false, left: DISCARDED }
+        Self { stream, pace, is_shut: false, left: MAX_DISCARDED }
     }
 
-    /// Reads into `bytes`, and returns how many bytes arrived: none at the end.
+    /// Reads into `bytes` and returns the number of bytes, 0 at the end.
     fn read(&mut self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(bytes);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
@@ -45,8 +45,8 @@ impl Read for Carrier {
         mut into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let mut bytes = [0; READ];
-        let room = into.remaining().min(READ);
-        let length = ready!(self.read(context, &mut bytes[..room]))?;
+        let limit = into.remaining().min(READ);
+        let length = ready!(self.read(context, &mut bytes[..limit]))?;
         into.put_slice(&bytes[..length]);
         Poll::Ready(Ok(()))
     }
@@ -63,7 +63,8 @@ impl Write for Carrier {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Closes in stages (RFC 9112 section 9.6): a socket that is closed with unread bytes is reset, and the client may lose the answer.
+    /// Closes in stages (RFC 9112 section 9.6). Closing a socket with unread bytes resets it, and the client may lose
+    /// the answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.is_shut {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;

@@ -1,20 +1,21 @@
-//! The names under which a server answers: pages of other sites reach a loopback address by a name of their own (DNS rebinding).
+//! Check of the `Host` field against DNS rebinding, by which pages of other sites reach a loopback address.
 
 use super::{Head, header};
 use std::net::SocketAddr;
 
-/// The values of `Host` that a server accepts; none if any name may lead to its address.
+/// Accepted values of `Host`; `None` accepts any name.
 pub(crate) struct Hosts(Option<[String; 2]>);
 
 impl Hosts {
-    /// Of a server at this address. An address that is not of the loopback interface may have any name.
+    /// Returns the hosts of a server at this address. A server on another interface than loopback accepts any name.
     pub(crate) fn of(address: SocketAddr) -> Self {
         let is_local = address.ip().is_loopback();
         Self(is_local.then(|| [address.to_string(), format!("localhost:{}", address.port())]))
     }
 
-    /// Returns whether the request names this server once, as its host and in its target (RFC 9112 section 3.2).
-    pub(crate) fn are_named_by(&self, head: &Head) -> bool {
+    /// Returns whether the request has exactly one `Host`, and this server as host and in its target (RFC 9112 section
+    /// 3.2).
+    pub(crate) fn match_request(&self, head: &Head) -> bool {
         let Some(hosts) = &self.0 else { return true };
         let is_ours = |name: &[u8]| hosts.iter().any(|host| host.as_bytes() == name);
         let mut named = head.headers.get_all(header::HOST).iter();

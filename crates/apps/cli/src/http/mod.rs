@@ -1,14 +1,14 @@
-//! The HTTP/1.1 server of `headway view` and of `--metrics`: hyper on one thread, with limits that no client can exceed.
+//! HTTP/1.1 server of `headway view` and of `--metrics`: hyper on one thread, with limits for each client.
 //!
-//! | limit | value | beyond it |
+//! | limit | value | if exceeded |
 //! |---|---|---|
-//! | connections | [`MOST_CONNECTIONS`] | the oldest connection without an authorized request is closed; if all have one, the one that has stalled for the longest time |
-//! | request head | [`LARGEST_HEAD`] | status 431 |
-//! | header fields of a request | [`MOST_FIELDS`] | status 431 |
+//! | connections | [`MAX_CONNECTIONS`] | the oldest connection without an authorized request is closed, or else the connection that has been idle for the longest time |
+//! | request head | [`MAX_HEAD_SIZE`] | status 431 |
+//! | header fields of a request | [`MAX_FIELDS`] | status 431 |
 //! | request body | not read | the connection is closed after the answer |
-//! | requests that are not authorized | one a connection | the connection is closed after the answer |
-//! | time of a connection without an authorized request | [`UNAUTHORIZED_TIME`] | it is closed |
-//! | time without a byte, of any other connection | [`IDLE_TIME`] | it is closed |
+//! | unauthorized requests | one per connection | the connection is closed after the answer |
+//! | time of a connection without an authorized request | [`UNAUTHORIZED_TIME`] | the connection is closed |
+//! | idle time of any other connection | [`IDLE_TIME`] | the connection is closed |
 
 mod answer;
 mod carrier;
@@ -37,34 +37,34 @@ use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Maximum number of connections. A browser opens six.
-const MOST_CONNECTIONS: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 /// Maximum size of a request line with its header fields, in bytes.
-const LARGEST_HEAD: usize = 16 << 10;
+const MAX_HEAD_SIZE: usize = 16 << 10;
 /// Maximum number of header fields of a request.
-const MOST_FIELDS: usize = 100;
+const MAX_FIELDS: usize = 100;
 /// Maximum time of a connection without an authorized request.
 const UNAUTHORIZED_TIME: Duration = Duration::from_secs(10);
 /// Maximum time in which a connection neither reads nor writes a byte.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 /// Maximum number of threads that compute answers.
-const MOST_THREADS: usize = 4;
-/// How often the server checks whether it shall stop.
-const LOOK: Duration = Duration::from_millis(200);
-/// Pause after the system has refused a connection: it may have no file descriptor left.
+const MAX_THREADS: usize = 4;
+/// Time between two checks whether the server must stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Pause after an error of `accept`, for example without free file descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a site does with a request.
+/// Reply of a site to a request.
 pub(crate) enum Reply {
-    /// The client has shown no token: this answer is its last.
+    /// The request is not authorized. The connection is closed after the answer.
     Last(Answer),
     /// The request is authorized. Another thread computes the answer, and the connection stays open.
     Authorized(Box<dyn FnOnce() -> Answer + Send>),
 }
 
-/// A site: must return at once, because no other request is read meanwhile.
+/// Request handler. It must not block, because it runs on the thread of all connections.
 type Site = Arc<dyn Fn(Head) -> Reply + Send + Sync>;
 
-/// A listening socket, and the runtime that serves it.
+/// Listening socket with its runtime.
 pub(crate) struct Server {
     runtime: Runtime,
     listener: TcpListener,
@@ -75,7 +75,7 @@ impl Server {
     pub(crate) fn bind(at: SocketAddr) -> Result<Self, Failure> {
         let failed = |error| Failure::Sockets(format!("cannot listen at {at}: {error}"));
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_io().enable_time().max_blocking_threads(MOST_THREADS).build().map_err(failed)?;
+        let runtime = builder.enable_io().enable_time().max_blocking_threads(MAX_THREADS).build().map_err(failed)?;
         let listener = runtime.block_on(TcpListener::bind(at)).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { runtime, listener, address })
@@ -86,15 +86,15 @@ impl Server {
         self.address
     }
 
-    /// Answers requests until `stopped` returns true. Open connections end then.
+    /// Serves requests until `stopped` returns true, and then closes all connections.
     pub(crate) fn serve(self, site: impl Fn(Head) -> Reply + Send + Sync + 'static, stopped: impl Fn() -> bool) {
         self.runtime.block_on(accept(&self.listener, &(Arc::new(site) as Site), stopped));
-        // A thread that still computes an answer does not delay the end.
+        // Do not wait for threads that compute answers.
         self.runtime.shutdown_background();
     }
 }
 
-/// A connection, as the limits see it.
+/// Open connection.
 struct Open {
     task: JoinHandle<()>,
     pace: Arc<Pace>,
@@ -103,29 +103,29 @@ struct Open {
 async fn accept(listener: &TcpListener, site: &Site, stopped: impl Fn() -> bool) {
     let mut open: Vec<Open> = Vec::new();
     while !stopped() {
-        let Ok(accepted) = timeout(LOOK, listener.accept()).await else { continue };
+        let Ok(accepted) = timeout(POLL_INTERVAL, listener.accept()).await else { continue };
         open.retain(|connection| !connection.task.is_finished());
-        let is_full = open.len() >= MOST_CONNECTIONS || accepted.is_err();
+        let is_full = open.len() >= MAX_CONNECTIONS || accepted.is_err();
         if is_full && let Some(oldest) = displaced(open.iter().map(|connection| &*connection.pace)) {
             open.remove(oldest).task.abort();
         }
         match accepted {
-            Ok((stream, _)) if open.len() < MOST_CONNECTIONS => {
+            Ok((stream, _)) if open.len() < MAX_CONNECTIONS => {
                 let pace = Arc::new(Pace::new());
                 let task = tokio::spawn(carry(stream, Arc::clone(site), Arc::clone(&pace)));
                 open.push(Open { task, pace });
             }
-            // Threads compute an answer for every connection: a client with the token has opened too many.
+            // Threads are computing answers for all connections: a client with the token has opened too many.
             Ok(_) => {}
             Err(_) => sleep(PAUSE).await,
         }
-        // Requests that have arrived are read before the next connection can displace theirs.
+        // Read received requests before the next connection can displace theirs.
         yield_now().await;
     }
 }
 
-/// Returns which connection makes room for a new one: the oldest without an authorized request. If all have one, it is the connection that has
-/// neither read nor written for the longest time: a client that reads is closer to its last byte. One that waits for a thread stays.
+/// Returns the index of the connection that is closed for a new one: the oldest without an authorized request, or else
+/// the connection that has been idle for the longest time. Connections that wait for a thread are not closed.
 fn displaced<'a>(paces: impl Iterator<Item = &'a Pace>) -> Option<usize> {
     let place = |(number, pace): (usize, &Pace)| {
         let State { since, is_authorized, is_computing } = *pace.state();
@@ -134,14 +134,14 @@ fn displaced<'a>(paces: impl Iterator<Item = &'a Pace>) -> Option<usize> {
     paces.enumerate().filter_map(place).min().map(|(.., number)| number)
 }
 
-/// Serves a connection until one of the two ends closes it, or its time is over.
+/// Serves a connection until an endpoint closes it or its time limit expires.
 async fn carry(stream: TcpStream, site: Site, pace: Arc<Pace>) {
     let answered = Arc::clone(&pace);
     let service = service_fn(move |request| respond(Arc::clone(&site), Arc::clone(&answered), request));
     let mut http = Builder::new();
     let carrier = Carrier::new(stream, Arc::clone(&pace));
     let mut connection =
-        pin!(http.max_buf_size(LARGEST_HEAD).max_headers(MOST_FIELDS).serve_connection(carrier, service));
+        pin!(http.max_buf_size(MAX_HEAD_SIZE).max_headers(MAX_FIELDS).serve_connection(carrier, service));
     while pace.deadline() > Instant::now() {
         if timeout_at(pace.deadline(), connection.as_mut()).await.is_ok() {
             return;
@@ -157,21 +157,21 @@ async fn respond(site: Site, pace: Arc<Pace>, request: Request<Incoming>) -> Res
             pace.compute(true);
             let computed = spawn_blocking(compute).await;
             pace.compute(false);
-            (computed.unwrap_or_else(|_| Answer::words(StatusCode::INTERNAL_SERVER_ERROR, "no answer")), false)
+            (computed.unwrap_or_else(|_| Answer::message(StatusCode::INTERNAL_SERVER_ERROR, "internal error")), false)
         }
     };
     Ok(answer.response(is_last || !body.is_end_stream()))
 }
 
-/// When a connection did something.
+/// Time of the last activity of a connection.
 struct Pace(Mutex<State>);
 
 #[derive(Clone, Copy)]
 struct State {
-    /// When it was accepted, or last read or wrote a byte once it is authorized.
+    /// Time of `accept`, or of the last read or write of an authorized connection.
     since: Instant,
     is_authorized: bool,
-    /// A thread computes an answer: the client cannot do anything but wait.
+    /// Whether a thread is computing an answer.
     is_computing: bool,
 }
 
@@ -184,7 +184,7 @@ impl Pace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a byte was read or written.
+    /// Records a read or a write.
     fn progress(&self) {
         let mut state = self.state();
         if state.is_authorized {
@@ -192,12 +192,12 @@ impl Pace {
         }
     }
 
-    /// Notes that the computation of an answer starts or ends, for an authorized request.
+    /// Records the start or end of the computation of an answer to an authorized request.
     fn compute(&self, is_computing: bool) {
         *self.state() = State { since: Instant::now(), is_authorized: true, is_computing };
     }
 
-    /// Returns when the connection is closed, as far as is known now.
+    /// Returns the time at which the connection is closed if it stays idle.
     fn deadline(&self) -> Instant {
         let state = self.state();
         match (state.is_computing, state.is_authorized) {
@@ -212,9 +212,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// 128 clients with the token that read nothing kept all others out for a minute.
     #[test]
-    fn the_connection_that_has_stalled_for_the_longest_time_makes_room() {
+    fn the_connection_with_the_longest_idle_time_is_displaced() {
         let paces: Vec<Pace> = (0..4).map(|_| Pace::new()).collect();
         let start = paces[0].state().since;
         for (pace, seconds) in paces.iter().zip([3, 1, 2, 0]) {
@@ -223,22 +222,21 @@ mod tests {
         }
         paces[3].state().is_computing = true;
         assert_eq!(displaced(paces.iter()), Some(1));
-        // A connection without the token goes first, however new it is.
+        // A connection without the token is displaced first, even if it is the newest.
         *paces[0].state() = State { since: start + Duration::from_secs(9), is_authorized: false, is_computing: false };
         assert_eq!(displaced(paces.iter()), Some(0));
         paces.iter().for_each(|pace| pace.state().is_computing = true);
         assert_eq!(displaced(paces.iter()), None);
     }
 
-    /// A client without the token could keep a connection by a byte now and then.
     #[test]
-    fn bytes_extend_the_time_of_authorized_connections_only() {
+    fn reads_and_writes_extend_the_time_of_authorized_connections_only() {
         let pace = Pace::new();
         let accepted = pace.state().since;
         pace.progress();
         assert_eq!(pace.deadline(), accepted + UNAUTHORIZED_TIME);
         pace.compute(true);
-        // However long a thread computes, there is a minute for its answer.
+        // The time of the computation does not count.
         pace.state().since = accepted;
         assert!(pace.deadline() >= accepted + IDLE_TIME);
         pace.compute(false);

@@ -1,4 +1,4 @@
-//! Stored results that the runs of some cells complete. They are read and checked before the first run.
+//! Stored results that are merged with the results of a partial run. They are checked before the first run.
 
 use super::{Read, profile, report};
 use crate::arguments::PapersOptions;
@@ -7,27 +7,23 @@ use headway_papers::Results;
 use headway_run::Folder;
 use std::path::Path;
 
-/// Returns the results of `--onto`, which the runs complete.
+/// Returns the results of `--onto`.
 pub(super) fn onto(read: &Read, _: &Folder, options: &PapersOptions) -> Result<Option<Results>, Failure> {
-    options
-        .onto
-        .as_ref()
-        .map(|file| fitting(read, file, options, "name other results, or leave --onto out"))
-        .transpose()
+    options.onto.as_ref().map(|file| fitting(read, file, options, "set other results, or remove --onto")).transpose()
 }
 
-/// Returns the results that a run completes: without `--onto` a run of some cells completes the results of its folder.
+/// Returns the results of `--onto`, or for a run of some cells those in its folder.
 pub(super) fn of_part(read: &Read, out: &Folder, options: &PapersOptions) -> Result<Option<Results>, Failure> {
     let is_partial = !options.cells.is_empty() || !options.only.is_empty();
-    let kept = out.path("results.json");
-    if options.onto.is_none() && is_partial && kept.exists() {
-        let remedy = "run all cells, without --cell and --only, or name another folder with --out";
-        return fitting(read, &kept, options, remedy).map(Some);
+    let stored = out.path("results.json");
+    if options.onto.is_none() && is_partial && stored.exists() {
+        let remedy = "run all cells, without --cell and --only, or set another folder with --out";
+        return fitting(read, &stored, options, remedy).map(Some);
     }
     onto(read, out, options)
 }
 
-/// Reads results, and checks that the runs of these options fit them.
+/// Reads results and checks that they can be merged with runs of these options.
 fn fitting(
     Read { paper, claims, .. }: &Read,
     file: &Path,

@@ -1,4 +1,4 @@
-//! `headway papers figures`: draws what no run gives.
+//! `headway papers figures`: draws figures that need no simulation.
 
 use super::Read;
 use crate::error::Failure;
@@ -7,7 +7,7 @@ use headway_papers::{PAPERS, drawings};
 use headway_run::{Folder, folder_name};
 use std::path::Path;
 
-/// Writes the drawn figures of these papers, or of all, each into `OUT/ID/drawings`.
+/// Writes the drawings of these papers, or of all papers if `ids` is empty, to `OUT/ID/drawings`.
 pub(super) fn write(ids: &[String], out: Option<&Path>) -> Result<(), Failure> {
     let papers = match ids {
         [] => PAPERS.iter().map(Read::new).collect::<Result<Vec<_>, _>>()?,
@@ -16,7 +16,7 @@ pub(super) fn write(ids: &[String], out: Option<&Path>) -> Result<(), Failure> {
     for Read { name, paper, .. } in &papers {
         let figures = drawings(paper).map_err(|error| Failure::Papers(format!("{name}: {error}")))?;
         if figures.is_empty() {
-            output::text(&format!("{}: all of its figures are of runs: headway papers run {name}", paper.id))?;
+            output::text(&format!("{}: all figures need runs; use headway papers run {name}", paper.id))?;
             continue;
         }
         let place = out.unwrap_or(Path::new("out/papers")).join(folder_name(&paper.id));

@@ -1,4 +1,4 @@
-//! A paper with its texts read.
+//! Papers and their parsed files.
 
 use crate::arguments::PapersOptions;
 use crate::error::Failure;
@@ -7,25 +7,25 @@ use headway_run::read_regular;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where a paper's folder has its scenarios.
+/// Subfolder of a paper with its scenarios.
 const SCENARIOS: &str = "scenarios";
 
-/// Larger files of a paper's folder are mistakes.
-const LARGEST: u64 = 16 << 20;
+/// Maximum size of a file of a paper, in bytes.
+const MAX_FILE_SIZE: u64 = 16 << 20;
 
-/// A paper with its texts read.
+/// Paper with parsed claims and reference values.
 pub(super) struct Read {
-    /// The name of a built-in paper, or the folder as the user wrote it.
+    /// Name of a built-in paper, or path of a folder as written by the user.
     pub(super) name: String,
     pub(super) paper: Paper,
     pub(super) claims: Claims,
     pub(super) ns2: Reference,
-    /// That of its scenarios, if it is not built in.
+    /// Folder of the scenarios, if the paper is not built in.
     pub(super) folder: Option<PathBuf>,
 }
 
 impl Read {
-    /// Reads a paper that is built in.
+    /// Parses a built-in paper.
     pub(super) fn new(paper: &Paper) -> Result<Self, Failure> {
         Self::named(&paper.id, paper)
     }
@@ -43,7 +43,7 @@ impl Read {
         Ok(Self { name: name.to_owned(), paper: paper.clone(), claims: claims?, ns2: ns2?, folder: None })
     }
 
-    /// The one that is called so, or that is in this folder.
+    /// Returns the built-in paper with this name, or the paper in this folder.
     pub(super) fn find(id: &str) -> Result<Self, Failure> {
         if let Some(paper) = Paper::find(id) {
             return Self::new(paper);
@@ -51,18 +51,18 @@ impl Read {
         let folder = Path::new(id);
         if !folder.is_dir() {
             let known = PAPERS.iter().map(|paper| paper.id.as_ref()).collect::<Vec<_>>().join(", ");
-            let why = format!("there is no paper \"{id}\", and no folder; known are {known}");
+            let why = format!("there is no paper and no folder \"{id}\"; papers are {known}");
             return Err(Failure::Papers(why));
         }
         Ok(Self { folder: Some(folder.join(SCENARIOS)), ..Self::named(id, &of_folder(folder)?)? })
     }
 }
 
-/// The texts of a paper's folder.
+/// Reads the files of a paper's folder.
 fn of_folder(folder: &Path) -> Result<Paper, Failure> {
     let text = |path: &Path| {
         let text =
-            read_regular(path, LARGEST).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+            read_regular(path, MAX_FILE_SIZE).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
         text.map_err(Failure::file("read", path))
     };
     let claims = text(&folder.join("claims.toml"))?;
@@ -77,7 +77,7 @@ fn of_folder(folder: &Path) -> Result<Paper, Failure> {
             scenarios.insert(name, text(&path)?);
         }
     }
-    // Its name, however the folder was written.
+    // The ID is the name of the folder, also if the path ends with "..".
     let whole = folder.canonicalize().map_err(Failure::file("read", folder))?;
     let id = whole.file_name().map_or_else(|| "paper".to_owned(), |name| name.to_string_lossy().into_owned());
     Ok(Paper::of_folder(id, claims, scenarios, ns2))

@@ -1,4 +1,4 @@
-//! `headway papers report`: what was found before, as one page.
+//! `headway papers report` and `show`: stored results as one page, or those of one figure.
 
 use super::Read;
 use crate::error::Failure;
@@ -8,20 +8,22 @@ use headway_run::{folder_name, read};
 use headway_units::counted;
 use std::path::{Path, PathBuf};
 
-/// Where `headway papers run` leaves results.
+/// Folder of results of `headway papers run`.
 const RUN: &str = "out/papers";
-/// Where the repository keeps them.
-const KEPT: &str = "papers";
-/// What the page calls the results that are built in.
-const BUILT_IN: &str = "results that are built in";
-/// Larger results are mistakes.
-const LARGEST: u64 = 256 << 20;
+/// Folder of results in the repository.
+const REPOSITORY: &str = "papers";
+/// Name of the built-in results on the page.
+const BUILT_IN: &str = "built-in results";
+/// Maximum size of a file of results, in bytes.
+const MAX_RESULTS_SIZE: u64 = 256 << 20;
 
-/// A paper, what commands call it, what its runs gave, and the file that says so.
+/// Paper with its stored results.
 struct Found {
+    /// Name of the paper in commands.
     name: String,
     read: Read,
     results: Results,
+    /// Source of the results.
     from: String,
 }
 
@@ -35,7 +37,7 @@ pub(super) fn write(ids: &[String], page: &Path, folder: Option<&Path>) -> Resul
     file.write(&text, &format!("{claims} of {papers}, {size_kb} kB: {}", page.display()))
 }
 
-/// The page of all papers, of the results that are here; none if those of a paper are not.
+/// Returns the page of all papers, or `None` if the results of a paper are missing.
 pub(crate) fn of_all_papers() -> Option<String> {
     text(&all(&[], None).ok()?).ok()
 }
@@ -66,7 +68,7 @@ fn text(found: &[Found]) -> Result<String, Failure> {
     report(&papers).map_err(|error| Failure::Papers(error.to_string()))
 }
 
-/// Prints what there is of a part of a paper, or which parts there are.
+/// Prints the results of a part of a paper, or the list of its parts.
 pub(super) fn show(id: &str, name: Option<&str>, folder: Option<&Path>) -> Result<(), Failure> {
     let Found { read, results, from, .. } = find(id, folder)?;
     let wrong = |error: &dyn std::fmt::Display| Failure::Papers(format!("{id}: {error}"));
@@ -86,9 +88,9 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
     let below = |folder: &Path| folder.join(folder_name(id)).join("results.json");
     let mut places: Vec<PathBuf> = match folder {
         Some(folder) => vec![below(folder)],
-        None => vec![below(Path::new(RUN)), below(Path::new(KEPT))],
+        None => vec![below(Path::new(RUN)), below(Path::new(REPOSITORY))],
     };
-    // A paper of one's own may have its results beside its claims.
+    // A paper that is not built in may have results in its own folder.
     if folder.is_none() && read.folder.is_some() {
         places.push(Path::new(name).join("results.json"));
     }
@@ -97,18 +99,18 @@ fn find(name: &str, folder: Option<&Path>) -> Result<Found, Failure> {
         complete(&mut found, &read, || Ok((of_version(&read, place, folder.is_some())?, place.display().to_string())))?;
     }
     if let Some(json) = read.paper.results().filter(|_| found.is_some() || folder.is_none()) {
-        complete(&mut found, &read, || Ok((parse(id, &json, BUILT_IN, "build Headway again")?, BUILT_IN.to_owned())))?;
+        complete(&mut found, &read, || Ok((parse(id, &json, BUILT_IN, "rebuild Headway")?, BUILT_IN.to_owned())))?;
     }
     let Some((results, from)) = found else {
-        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
+        let searched = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
         return Err(Failure::Papers(format!(
-            "there are no results of {id} (looked for {looked}): run `headway papers run {name} --full`"
+            "there are no results of {id} (searched {searched}); run `headway papers run {name} --full`"
         )));
     };
     Ok(Found { name: name.to_owned(), from, read, results })
 }
 
-/// Adds to the results the cells that they lack and the next source has. Reads the next source only if a cell is missing.
+/// Adds missing cells from the next source of results. Reads that source only if a cell is missing.
 fn complete(
     found: &mut Option<(Results, String)>,
     Read { claims, ns2, .. }: &Read,
@@ -131,8 +133,8 @@ fn complete(
     Ok(())
 }
 
-/// Reads results and compares their version with that of the program. The user has named the folder of `is_named` results: another version is an
-/// error. Otherwise it is a warning.
+/// Reads results and compares their version with that of the program. A different version is an error if the user has
+/// set the folder (`is_named`), otherwise a warning.
 fn of_version(Read { name, paper, .. }: &Read, place: &Path, is_named: bool) -> Result<Results, Failure> {
     let out = place.parent().unwrap_or(place).display().to_string();
     let remedy = format!("run `headway papers run {name} --out {out}` again");
@@ -147,9 +149,9 @@ fn of_version(Read { name, paper, .. }: &Read, place: &Path, is_named: bool) -> 
     Ok(results)
 }
 
-/// The results of a paper in a file. `remedy` is what the user can do if the file is not such results.
+/// Reads the results of a paper from a file. Errors end with `remedy`, an instruction to the user.
 pub(super) fn stored(id: &str, place: &Path, remedy: &str) -> Result<Results, Failure> {
-    let bytes = read(place, LARGEST).map_err(Failure::file("read", place))?;
+    let bytes = read(place, MAX_RESULTS_SIZE).map_err(Failure::file("read", place))?;
     parse(id, &bytes, &place.display().to_string(), remedy)
 }
 

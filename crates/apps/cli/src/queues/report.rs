@@ -1,4 +1,4 @@
-//! What `headway queues` says: as JSON, or as tables for a terminal.
+//! Report of `headway queues`, as JSON or as tables.
 
 use super::named::Named;
 use headway_media::SendQueueOptions;
@@ -11,23 +11,23 @@ use headway_units::MediaKind;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `--json` prints: shares are 0 to 1, means over the seeds.
+/// JSON output. Shares are means over the seeds, from 0 to 1.
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
     version: &'static str,
     scenario: &'a str,
     flow: &'a str,
     seeds: Vec<u64>,
-    /// Whether all seeds gave the very same runs; the numbers are then those of one.
+    /// Whether the runs of all seeds are identical. The numbers are then those of one run.
     pub(super) identical: bool,
-    /// What the packets of each priority are.
+    /// Media kinds of the packets of each priority.
     kinds: BTreeMap<u8, BTreeSet<MediaKind>>,
     opportunities: Option<Number>,
     bound: Means,
     queues: Vec<Row<'a>>,
 }
 
-/// One queue.
+/// Results of one queue.
 #[derive(Serialize)]
 struct Row<'a> {
     queue: &'a str,
@@ -44,11 +44,11 @@ struct AsItRuns {
     late_ratio: BTreeMap<MediaKind, Number>,
 }
 
-/// Over the same opportunities, by priority.
+/// Means by priority of a replay over the same transmission opportunities.
 #[derive(Serialize)]
 struct Means {
     on_time_ratio: BTreeMap<u8, Number>,
-    /// These two of this and all more urgent priorities together.
+    /// Share on time of this priority and all higher ones together, as in `part_of_bound`.
     up_to_ratio: BTreeMap<u8, Number>,
     part_of_bound: BTreeMap<u8, Number>,
 }
@@ -111,31 +111,31 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// For a terminal.
+    /// Returns the tables.
     pub(super) fn plain(&self) -> String {
         let seeds = match self.seeds[..] {
             [only] => format!("seed {only}"),
-            [first, .., last] if self.identical => format!("seeds {first} to {last}, all the same run"),
-            [first, .., last] => format!("seeds {first} to {last}, means ± 95 % (Student)"),
+            [first, .., last] if self.identical => format!("seeds {first} to {last}, all runs identical"),
+            [first, .., last] => format!("seeds {first} to {last}, means ± 95 % interval (Student)"),
             [] => String::new(),
         };
         let opportunities = self.opportunities.map_or(0.0, |number| number.mean);
         let warning = if self.identical {
-            format!("\nThese {} seeds gave one and the same run: {NO_CHANCE}\n", self.seeds.len())
+            format!("\nThe runs of all {} seeds are identical: {NO_CHANCE}\n", self.seeds.len())
         } else {
             String::new()
         };
         format!(
-            "{} of {}, {seeds}; * is the best of a column\n\nAs they run\n\n{}\nOver the same opportunities ({opportunities:.0} a run), \
-             losses left out\n\n{}{warning}",
+            "flow {} of {}, {seeds}; * marks the best of a column\n\nSimulated, one run per queue and seed\n\n{}\nReplayed over the same \
+             transmission opportunities ({opportunities:.0} per run), without losses\n\n{}{warning}",
             self.flow,
             self.scenario,
-            self.table_as_they_run(),
-            self.table_over_the_same(),
+            self.simulated_table(),
+            self.replayed_table(),
         )
     }
 
-    fn table_as_they_run(&self) -> String {
+    fn simulated_table(&self) -> String {
         let kinds: BTreeSet<MediaKind> =
             self.queues.iter().flat_map(|row| row.as_it_runs.on_time_ratio.keys().copied()).collect();
         let mut columns = Vec::new();
@@ -143,33 +143,33 @@ impl<'a> Report<'a> {
             let cells = |of: fn(&AsItRuns) -> &BTreeMap<MediaKind, Number>| {
                 self.queues.iter().map(move |row| of(&row.as_it_runs).get(&kind).copied()).collect::<Vec<_>>()
             };
-            columns.push(Column::new(kind.name(), "in time %", &cells(|row| &row.on_time_ratio)).with_best());
-            columns.push(Column::new(kind.name(), "late %", &cells(|row| &row.late_ratio)));
+            columns.push(Column::new(kind.name(), "on time\n%", &cells(|row| &row.on_time_ratio)).with_best());
+            columns.push(Column::new(kind.name(), "late\n%", &cells(|row| &row.late_ratio)));
         }
         draw(self.queues.iter().map(|row| row.queue), columns)
     }
 
-    fn table_over_the_same(&self) -> String {
+    fn replayed_table(&self) -> String {
         let mut columns = Vec::new();
         let cells = |of: &dyn Fn(&Row<'_>) -> Option<Number>| self.queues.iter().map(of).collect::<Vec<_>>();
         for (&priority, kinds) in &self.kinds {
             let shares = cells(&|row| row.replayed.on_time_ratio.get(&priority).copied());
             let bound = self.bound.on_time_ratio.get(&priority).copied();
-            columns.push(Column::new(&words(kinds), "in time %", &shares).under(bound));
+            columns.push(Column::new(&kind_names(kinds), "on time\n%", &shares).with_bound(bound));
         }
-        for knows in [false, true] {
+        for is_oracle in [false, true] {
             for (number, (&priority, kinds)) in self.kinds.iter().enumerate() {
                 let parts = cells(&|row| {
-                    let means = if knows { row.knowing.as_ref() } else { Some(&row.replayed) };
+                    let means = if is_oracle { row.knowing.as_ref() } else { Some(&row.replayed) };
                     means?.part_of_bound.get(&priority).copied()
                 });
                 if parts.iter().all(Option::is_none) {
                     continue;
                 }
-                let head = if number == 0 { words(kinds) } else { format!("up to {}", words(kinds)) };
-                let unit = if knows { "of bound %\nif it knew" } else { "of bound %" };
+                let head = if number == 0 { kind_names(kinds) } else { format!("up to {}", kind_names(kinds)) };
+                let unit = if is_oracle { "oracle\n% of bound" } else { "of bound\n%" };
                 let bound = self.bound.part_of_bound.get(&priority).copied();
-                columns.push(Column::new(&head, unit, &parts).with_best().under(bound));
+                columns.push(Column::new(&head, unit, &parts).with_best().with_bound(bound));
             }
         }
         let names = std::iter::once("bound").chain(self.queues.iter().map(|row| row.queue));
@@ -177,11 +177,11 @@ impl<'a> Report<'a> {
     }
 }
 
-fn words(kinds: &BTreeSet<MediaKind>) -> String {
+fn kind_names(kinds: &BTreeSet<MediaKind>) -> String {
     kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join("+")
 }
 
-/// Per cents.
+/// Column of percentages.
 struct Column {
     head: String,
     cells: Vec<String>,
@@ -189,10 +189,10 @@ struct Column {
 
 impl Column {
     fn new(head: &str, unit: &str, shares: &[Option<Number>]) -> Self {
-        Self { head: format!("{head}\n{unit}"), cells: shares.iter().copied().map(shown).collect() }
+        Self { head: format!("{head}\n{unit}"), cells: shares.iter().copied().map(percentage).collect() }
     }
 
-    /// With a sign behind those that have the largest mean, as it is shown.
+    /// Marks the cells with the largest mean, as printed, with an asterisk.
     fn with_best(mut self) -> Self {
         let mean = |cell: &String| cell.split(' ').next().and_then(|mean| mean.parse::<f64>().ok());
         let best = self.cells.iter().filter_map(mean).fold(f64::NEG_INFINITY, f64::max);
@@ -202,14 +202,14 @@ impl Column {
         self
     }
 
-    /// With the bound above.
-    fn under(mut self, bound: Option<Number>) -> Self {
-        self.cells.insert(0, shown(bound));
+    /// Inserts the bound as the first row.
+    fn with_bound(mut self, bound: Option<Number>) -> Self {
+        self.cells.insert(0, percentage(bound));
         self
     }
 }
 
-fn shown(share: Option<Number>) -> String {
+fn percentage(share: Option<Number>) -> String {
     match share {
         None => "-".to_owned(),
         Some(Number { mean, ci95: Some(ci95), .. }) => format!("{:.2} ± {:.2}", mean * 100.0, ci95 * 100.0),

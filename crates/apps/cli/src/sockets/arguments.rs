@@ -1,4 +1,4 @@
-//! What may stand behind `headway send`, `recv` and `relay`.
+//! Options of `headway send`, `recv` and `relay`.
 
 use clap::{ArgGroup, Args, ValueEnum};
 use headway_net::{Duration, Fingerprint, MediaKind, QueueMethod, Rate};
@@ -7,74 +7,80 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What an end of a connection is told, whichever end it is.
+/// Options of either endpoint of a connection.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("controlled").multiple(true).args(["controller", "spacing"]))]
-pub(crate) struct EndOptions {
-    /// The file with this end's certificate and private key (PEM), made if it is missing, so that its fingerprint lasts [default: new ones,
-    /// which nobody keeps].
+pub(crate) struct EndpointOptions {
+    /// PEM file with the certificate and private key of this endpoint. The file is created if it is missing and keeps
+    /// the fingerprint constant between runs [default: a new certificate for each run].
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) identity: Option<PathBuf>,
-    /// No DTLS: whoever sees a packet can read it and forge the next. Both ends must say so.
+    /// Disable DTLS. On-path attackers can then read and forge packets. Both endpoints must set this option.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// The rate controller: tfrc, tcp-like, tfrc-sp, or an experiment, which both ends must name, with keys of a scenario such as
-    /// `udpm,levels=5` [default: the first of tfrc, tcp-like and tfrc-sp that the peer accepts].
+    /// Rate controller: tfrc, tcp-like, tfrc-sp, or an experimental controller that both endpoints must name. Options
+    /// use the keys of scenario files, such as `udpm,levels=5` [default: the first of tfrc, tcp-like and tfrc-sp that
+    /// the peer accepts].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) controller: Option<String>,
-    /// How fast this host's interface takes packets, such as 100Mbps: the controllers spacing and spacing-fixed have to know.
+    /// Transmission rate of the network interface of this host, such as 100Mbps. Required by the controllers spacing
+    /// and spacing-fixed.
     #[arg(long, value_name = "RATE", requires = "controlled", value_parser = line_rate, allow_hyphen_values = true)]
     pub(crate) line_rate: Option<Rate>,
-    /// Which losses of arriving data count: uddj, guarded, zigzag, mbiaz or spike. The peer writes --controller tfrc-filtered, or a filter of the data
-    /// that it receives [default: all losses count].
+    /// Filter that selects the losses of received data that reduce the rate: uddj, guarded, zigzag, mbiaz or spike. The
+    /// peer must set --controller tfrc-filtered, or a --loss-filter for the data that it receives [default: no filter].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]", conflicts_with_all = ["controller", "spacing"])]
     pub(crate) loss_filter: Option<String>,
-    /// How packets of sent data are spaced: fixed, ad-hoc, damped or equation. The peer writes --controller spacing-fixed, spacing or
-    /// spacing-equation, or the scheme of the data that it sends [default: by the controller].
+    /// Scheme that spaces the packets of sent data: fixed, ad-hoc, damped or equation. The peer must set --controller
+    /// spacing-fixed, spacing or spacing-equation, or a --spacing for the data that it sends [default: the spacing of
+    /// the controller].
     #[arg(long, value_name = "SCHEME[,KEY=VALUE...]", conflicts_with = "controller")]
     pub(crate) spacing: Option<String>,
-    /// Print JSON, a line each second and one at the end.
+    /// Print a line of JSON each second and one at the end.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but what went wrong.
+    /// Print only warnings and errors.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// One-way delays of the datagrams that this end receives.
+/// One-way delays of the datagrams that this endpoint receives.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DelayOptions {
-    /// Measure one-way delays. The sender then puts a Timestamp of 6 bytes on each packet, rounded up to 8.
+    /// Measure one-way delays. The sender then adds a Timestamp option to each packet: 6 bytes, 8 with padding.
     #[arg(long)]
     pub(crate) delays: bool,
-    /// How long a datagram is of use after its packet was sent, such as 150ms: report how many were on time. Measures one-way delays.
+    /// Deadline of a datagram after its packet was sent, such as 150ms. Reports the share of datagrams that arrived on
+    /// time. Implies --delays.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) deadline: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvOptions {
-    /// Where senders connect to; port 0 is any that is free.
+    /// Local address for senders to connect to. Port 0 selects a free port.
     #[arg(value_name = "ADDRESS:PORT")]
     pub(crate) listen: String,
     #[command(flatten)]
-    pub(crate) end: EndOptions,
-    /// Only senders with this fingerprint. May be repeated [default: whoever comes].
+    pub(crate) endpoint: EndpointOptions,
+    /// Accept only senders with this fingerprint. May be repeated [default: any sender].
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "insecure")]
     pub(crate) allow: Vec<Fingerprint>,
-    /// Write what comes to this file, or with - to standard output. The datagrams of several senders mix [default: it is only counted].
+    /// Output file for the received datagrams; `-` is standard output. Datagrams of several senders are interleaved
+    /// [default: datagrams are counted and discarded].
     #[arg(long, value_name = "FILE|-")]
     pub(crate) out: Option<PathBuf>,
-    /// How datagrams stand in the file.
+    /// Format of the datagrams in the output.
     #[arg(long, value_name = "FRAMING", default_value = "raw", requires = "out")]
     pub(crate) framing: Framing,
-    /// Send each datagram on to this UDP port, each sender's from a port of its own.
+    /// Forward each datagram to this UDP address. Each sender gets a separate source port.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "out")]
     pub(crate) to: Option<String>,
-    /// End when the first connection does.
+    /// Exit when the first connection ends.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Accept this many senders at a time, 1 to 4000. Each has a thread; the receiver refuses more ("Too Busy").
+    /// Maximum number of simultaneous senders, from 1 to 4000. Each uses a thread. Further senders are refused ("Too
+    /// Busy").
     #[arg(long, value_name = "N", default_value = "64", value_parser = senders, conflicts_with = "once", allow_negative_numbers = true)]
     pub(crate) max_senders: NonZeroUsize,
     #[command(flatten)]
@@ -83,23 +89,23 @@ pub(crate) struct RecvOptions {
     pub(crate) watch: WatchOptions,
 }
 
-/// How datagrams stand one behind the other.
+/// Format of datagrams in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Framing {
-    /// Bytes, one datagram's behind another's.
+    /// The bytes of all datagrams, without separators.
     Raw,
-    /// Before each datagram its length in two bytes, the first of which counts 256.
+    /// Each datagram follows its length, a 16-bit integer in network byte order (RFC 4571).
     Length,
 }
 
-/// Whom an end believes: one of these has to be said.
+/// Authentication of the peer. One of these options or `--insecure` is required.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("trust").required(true).args(["fingerprint", "any", "insecure"]))]
 pub(crate) struct TrustOptions {
-    /// The other end's fingerprint, as it prints it. May be repeated.
+    /// Accept only a peer with this certificate fingerprint, as printed by the peer. May be repeated.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["any", "insecure"])]
     pub(crate) fingerprint: Vec<Fingerprint>,
-    /// Believe whoever answers, or comes: nobody can listen who only listens, but who stands between both ends can be both of them.
+    /// Accept any peer. This protects against eavesdropping but not against a man in the middle.
     #[arg(long, conflicts_with = "insecure")]
     pub(crate) any: bool,
 }
@@ -107,39 +113,42 @@ pub(crate) struct TrustOptions {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true).args(["file", "stdin", "udp", "model"]))]
 pub(crate) struct SendOptions {
-    /// The server.
+    /// Address of the receiver.
     #[arg(value_name = "HOST:PORT")]
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) trust: TrustOptions,
     #[command(flatten)]
-    pub(crate) end: EndOptions,
+    pub(crate) endpoint: EndpointOptions,
     #[command(flatten)]
     pub(crate) queue: QueueOptions,
     #[command(flatten)]
     pub(crate) media: MediaOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// Send a file, as fast as the controller allows. Lost datagrams are not retransmitted, unless the queue has `resend=true`.
+    /// Send a file as fast as the controller allows. Lost datagrams are not retransmitted unless --queue has
+    /// `resend=true`.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Send what comes on standard input: before each datagram its length in two bytes, the first of which counts 256; or see --chunk. Whoever
-    /// writes there has to wait, unless datagrams expire.
+    /// Send datagrams from standard input. Each follows its length, a 16-bit integer in network byte order (RFC 4571);
+    /// see also --chunk. A full send queue blocks the writer, unless --expires is set.
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// Send the datagrams that come to this address from a program, one for one.
+    /// Send the UDP datagrams that arrive at this local address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) udp: Option<String>,
-    /// Send what a media model makes, in the words of a scenario's source, such as 'kind = "conference"'.
+    /// Send synthetic media. SOURCE has the keys of a source in a scenario, such as 'kind = "conference"'.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["kind", "priority", "expires", "method"])]
     pub(crate) model: Option<String>,
-    /// Bytes a datagram, of a file [default: as many as go] or of standard input.
+    /// Size of the datagrams of a file or of standard input, in bytes [default: the largest that fits in a packet for
+    /// --file; length prefixes for --stdin].
     #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with_all = ["udp", "model"], allow_negative_numbers = true)]
     pub(crate) chunk: Option<NonZeroUsize>,
-    /// Stop after this time, as Ctrl-C does: what waits may still go for a second [default: when the source ends, and all has gone].
+    /// Stop after this time, such as 60s. Queued datagrams are sent for one more second [default: when all data of the
+    /// source is sent].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
-    /// Seed of what a model draws.
+    /// Seed of the random number generator of --model.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["file", "stdin", "udp"], value_parser = crate::arguments::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }
@@ -148,19 +157,19 @@ pub(crate) struct SendOptions {
 #[command(group = ArgGroup::new("end").required(true).args(["listen", "connect"]))]
 #[command(group = ArgGroup::new("ports").required(true).multiple(true).args(["rules", "from", "to"]))]
 pub(crate) struct RelayOptions {
-    /// A file with the ports, and with what their datagrams are.
+    /// TOML file with ports and classification rules.
     #[arg(value_name = "RULES")]
     pub(crate) rules: Option<PathBuf>,
-    /// Wait here for the other end; of several the newest counts.
+    /// Local address to wait for the peer. A new peer replaces the connected one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
-    /// The other end, which waits there.
+    /// Address of the relay to connect to.
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) connect: Option<String>,
     #[command(flatten)]
     pub(crate) trust: TrustOptions,
     #[command(flatten)]
-    pub(crate) end: EndOptions,
+    pub(crate) endpoint: EndpointOptions,
     #[command(flatten)]
     pub(crate) queue: QueueOptions,
     #[command(flatten)]
@@ -169,64 +178,67 @@ pub(crate) struct RelayOptions {
     pub(crate) delays: DelayOptions,
     #[command(flatten)]
     pub(crate) watch: WatchOptions,
-    /// A program here sends to this address. Of several the other end has as many --to, in the same order.
+    /// Local address that accepts datagrams from a program. May be repeated; the n-th --from is forwarded to the n-th
+    /// --to of the peer.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "rules")]
     pub(crate) from: Vec<String>,
-    /// A program is at this address. Of several the other end has as many --from, in the same order.
+    /// Address of a program that receives datagrams. May be repeated; the n-th --to receives from the n-th --from of
+    /// the peer.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["rules", "from"])]
     pub(crate) to: Vec<String>,
-    /// End when the first connection does.
+    /// Exit when the first connection ends.
     #[arg(long, requires = "listen")]
     pub(crate) once: bool,
 }
 
-/// Who looks on.
+/// Metrics, records and the live view.
 #[derive(Debug, Args)]
 pub(crate) struct WatchOptions {
-    /// Answer Prometheus here, at /metrics.
+    /// Serve metrics for Prometheus at this local address, under /metrics.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Leave a record in this folder, with a sample each second, as `headway run` does: `headway plot` draws it.
+    /// Write a record to this folder, with one sample per second. `headway plot` and `headway view` read it.
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Show it in a browser as it goes on, as `headway view` does, served at this port of the loopback address or at any that is free; without
-    /// --record what is shown is gone with the end.
+    /// Show the connection in the browser while it runs. PORT is a TCP port of the loopback address [default: a free
+    /// port]. Without --record, the data are deleted at the end.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     pub(crate) view: Option<u16>,
-    /// With --view, only print the address, and open no browser.
+    /// Print the address of --view without opening a browser.
     #[arg(long, requires = "view")]
     pub(crate) no_open: bool,
 }
 
-/// What waits to be sent.
+/// Send queue.
 #[derive(Debug, Args)]
 pub(crate) struct QueueOptions {
-    /// The send queue, such as `sure-first,limit=64packets` [default: sfdps2].
+    /// Send queue, such as `sure-first,limit=64packets` [default: sfdps2].
     #[arg(long, value_name = "KIND[,KEY=VALUE...]")]
     pub(crate) queue: Option<String>,
 }
 
-/// What datagrams are of which nothing else is known.
+/// Properties of datagrams to which no rule applies.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MediaOptions {
-    /// What the datagrams carry: data, audio, video, video-i, video-p or video-b.
+    /// Kind of media in the datagrams: data, audio, video, video-i, video-p or video-b.
     #[arg(long, value_name = "KIND", value_parser = kind, default_value = "data")]
     pub(crate) kind: MediaKind,
-    /// Which go first: 0 before 1 before 2.
+    /// Priority of the datagrams, from 0 (highest) to 255.
     #[arg(long, value_name = "N", value_parser = priority, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: u8,
-    /// How long a datagram is of use to the receiver, such as 150ms; later it is not sent [default: for ever].
+    /// Lifetime of a datagram, such as 150ms. Expired datagrams are dropped from the send queue [default: unlimited].
     #[arg(long, value_name = "TIME", value_parser = lifetime, allow_hyphen_values = true)]
     pub(crate) expires: Option<Duration>,
-    /// The queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf [default: that of --queue].
+    /// Queueing method of each datagram: fifo, prio, sfdps1, sfdps2, ring, ring-sfdps2, score, patient, priority or edf
+    /// [default: the method of --queue].
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) method: Option<QueueMethod>,
 }
 
-/// An endpoint holds 4096 connections, those that begin or end included.
+/// Parses a number of senders. An endpoint holds at most 4096 connections, including those that start or end.
 fn senders(text: &str) -> Result<NonZeroUsize, String> {
     let senders = text.parse().ok().filter(|senders: &NonZeroUsize| senders.get() <= 4000);
-    senders.ok_or_else(|| "expected a number of senders, 1 to 4000".to_owned())
+    senders.ok_or_else(|| "expected a number of senders from 1 to 4000".to_owned())
 }
 
 fn bytes(text: &str) -> Result<NonZeroUsize, String> {
@@ -234,26 +246,30 @@ fn bytes(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 fn priority(text: &str) -> Result<u8, String> {
-    text.parse().map_err(|_| "expected a whole number from 0 to 255; 0 goes first".to_owned())
+    text.parse().map_err(|_| "expected a whole number from 0 (highest priority) to 255".to_owned())
 }
 
-/// Reads a time above zero: what is of no use when it is written is never sent.
+/// Parses a duration above zero.
 fn lifetime(text: &str) -> Result<Duration, String> {
-    let time: Duration = above_zero(text, "write a time above 0s and at most 18446744073s, such as 150ms")?;
-    if time.is_zero() { Err("no datagram is of use for 0s: write a time such as 150ms".to_owned()) } else { Ok(time) }
+    let time: Duration = above_zero(text, "expected a duration above 0s and at most 18446744073s, such as 150ms")?;
+    if time.is_zero() {
+        Err("a lifetime of 0s is not allowed; expected a duration such as 150ms".to_owned())
+    } else {
+        Ok(time)
+    }
 }
 
-/// Reads a rate above zero.
+/// Parses a rate above zero.
 fn line_rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = above_zero(text, "write a rate above 0bps and at most 18446744Tbps, such as 100Mbps")?;
+    let rate: Rate = above_zero(text, "expected a rate above 0bps and at most 18446744Tbps, such as 100Mbps")?;
     if rate.is_zero() {
-        Err("an interface takes more than 0bps: write its rate, such as 100Mbps".to_owned())
+        Err("a rate of 0bps is not allowed; expected the rate of the interface, such as 100Mbps".to_owned())
     } else {
         Ok(rate)
     }
 }
 
-/// Reads a quantity. `allowed` is the range of the option, which is smaller than that of the type.
+/// Parses a quantity. `allowed` is the range of the option, which is smaller than that of the type.
 fn above_zero<T: FromStr<Err = ParseError>>(text: &str, allowed: &str) -> Result<T, String> {
     text.parse().map_err(|error| match error {
         ParseError::OutOfRange { text, .. } => format!("\"{text}\" is out of range: {allowed}"),
@@ -268,7 +284,7 @@ fn method(text: &str) -> Result<QueueMethod, String> {
 pub(super) fn kind(text: &str) -> Result<MediaKind, String> {
     let names = MediaKind::ALL.map(MediaKind::name);
     let found = MediaKind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("there is no such kind{}", headway_scenario::choices(text, names)))
+    found.ok_or_else(|| format!("unknown kind{}", headway_scenario::choices(text, names)))
 }
 
 #[cfg(test)]
@@ -276,9 +292,8 @@ mod tests {
     use super::*;
     use clap::CommandFactory as _;
 
-    /// `--delay -5ms` was "unexpected argument '-5'": the parser of the command line took the value for an option.
     #[test]
-    fn a_value_may_begin_with_a_minus_and_is_refused_with_the_range() {
+    fn negative_values_are_refused_with_the_allowed_range() {
         let mut found = 0;
         let mut all = vec![crate::arguments::Arguments::command()];
         while let Some(command) = all.pop() {
@@ -299,12 +314,14 @@ mod tests {
             let error = lifetime(text).unwrap_err();
             assert_eq!(
                 error,
-                format!("\"{text}\" is out of range: write a time above 0s and at most 18446744073s, such as 150ms")
+                format!(
+                    "\"{text}\" is out of range: expected a duration above 0s and at most 18446744073s, such as 150ms"
+                )
             );
         }
         let error = line_rate("-5Mbps").unwrap_err();
         assert!(
-            error.ends_with("out of range: write a rate above 0bps and at most 18446744Tbps, such as 100Mbps"),
+            error.ends_with("out of range: expected a rate above 0bps and at most 18446744Tbps, such as 100Mbps"),
             "{error}"
         );
         assert!(line_rate("--json").unwrap_err().contains("\"--json\" is not a rate"));

@@ -1,4 +1,4 @@
-//! The rate controller of an end: `--controller KIND[,KEY=VALUE...]`.
+//! Rate controller of an endpoint: `--controller KIND[,KEY=VALUE...]`.
 
 use crate::error::Failure;
 use crate::keys::{Pair, pairs};
@@ -7,23 +7,23 @@ use headway_scenario::choices;
 use headway_units::{OptionError, Registry as _};
 use serde_json::Value;
 
-/// Gives both directions of each connection the controller of this text.
+/// Sets the controller of both directions of each connection.
 pub(super) fn with_controller(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--controller {text}: {message}"));
     let (kind, keys) = pairs(text).map_err(wrong)?;
     if !Options::controllers().any(|known| known == kind) {
         return Err(wrong(format!("there is no controller \"{kind}\"{}", choices(kind, Options::controllers()))));
     }
-    let mut controller = options.controller_options(kind).map_err(|error| wrong(sentence(&error)))?;
+    let mut controller = options.controller_options(kind).map_err(|error| wrong(message(&error)))?;
     if !keys.is_empty() {
         controller = with_keys(&controller, keys).map_err(wrong)?;
     }
-    options.with_controller_options(controller).map_err(|error| wrong(sentence(&error)))
+    options.with_controller_options(controller).map_err(|error| wrong(message(&error)))
 }
 
-/// The same controller with other values of these keys.
+/// Returns the controller with these keys set.
 pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> Result<ControllerOptions, String> {
-    let written: Vec<String> = keys.iter().map(|(key, _)| (*key).to_owned()).collect();
+    let set_keys: Vec<String> = keys.iter().map(|(key, _)| (*key).to_owned()).collect();
     let mut all = serde_json::to_value(controller).map_err(|error| error.to_string())?;
     if let Some(table) = all.as_object_mut() {
         table.remove("kind");
@@ -41,25 +41,25 @@ pub(super) fn with_keys(controller: &ControllerOptions, keys: Vec<Pair<'_>>) -> 
     }
     let controller: ControllerOptions =
         headway_scenario::options(controller.kind(), all).map_err(|error| error.to_string())?;
-    controller.check().map_err(|error| sentence(&error))?;
-    match controller.unused().iter().find(|error| written.contains(&path(error))) {
-        Some(error) => Err(sentence(error)),
+    controller.check().map_err(|error| message(&error))?;
+    match controller.unused().iter().find(|error| set_keys.contains(&path(error))) {
+        Some(error) => Err(message(error)),
         None => Ok(controller),
     }
 }
 
-/// Why a controller needs `--line-rate`, and where a user finds it. A pair of packets would measure the narrowest link of the path, which is not this
-/// interface; and the reports of these controllers have no arrival times.
-const LINE_RATE: &str = "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \
-     \"ip route get ADDRESS\" prints the interface towards the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
+/// Error of a missing `--line-rate`. The rate cannot be measured: a packet pair measures the bottleneck of the path
+/// instead of this interface, and the feedback of these controllers has no arrival times.
+const LINE_RATE: &str = "the rate of this host's network interface is required; set --line-rate, such as 100Mbps. On Linux \
+     \"ip route get ADDRESS\" prints the interface to the peer, and \"cat /sys/class/net/INTERFACE/speed\" its rate in Mb/s";
 
-/// The key of an option, with the tables in which it is.
+/// Returns the path of a key with its tables.
 fn path(error: &OptionError) -> String {
     error.tables.iter().chain([&error.key]).copied().collect::<Vec<_>>().join(".")
 }
 
-/// The sentence about an option of the library, which may have another name here.
-pub(super) fn sentence(error: &OptionError) -> String {
+/// Returns the message of a library error, with the name of the option on the command line.
+pub(super) fn message(error: &OptionError) -> String {
     match error.key {
         "line_rate" => LINE_RATE.to_owned(),
         "controller" | "loss_filter" => error.message.clone(),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn udpm_2_2_levels_and_rules_of_a_command() {
+    fn udpm_2_2_levels_and_rules_are_options() {
         let five = udpm("udpm,levels=5,step=100kbps,decide=round-trip").unwrap();
         assert_eq!(
             (&five["levels"], &five["step"], &five["decide"]),
@@ -89,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn wrong_keys_are_refused_with_what_is_allowed() {
+    fn errors_of_keys_include_the_allowed_values() {
         for (text, why) in [
-            ("udpm,levels", "\"levels\" has no value: write KEY=VALUE"),
+            ("udpm,levels", "\"levels\" has no value; expected KEY=VALUE"),
             ("udpm,levels=0", "levels: there are 1 to 256 rates"),
             ("udpm,levels=-1", "levels: -1 is out of range: there are 1 to 256 rates"),
             (
@@ -106,24 +106,24 @@ mod tests {
                 "expert.discount_threshold: this key has no effect without discounting = true",
             ),
             ("udpm,levels=5,ladder=[64kbps]", "levels: a ladder has all rates, so that levels has no effect"),
-            ("udpm,halve=once,halve=each-loss", "halve: this key has two values"),
+            ("udpm,halve=once,halve=each-loss", "halve: duplicate key"),
             ("udpm,levels=many", "levels"),
             ("udpm,levles=5", "did you mean \"levels\"?"),
             ("udpm,decide=each", "decide"),
             ("udpm,ladder=[2kbps,1kbps]", "ladder: each rate is greater than the one before"),
             ("udpn,levels=5", "there is no controller \"udpn\"; did you mean \"udpm\"? Known are tcp-like, tfrc"),
-            ("spacing", "write --line-rate, such as 100Mbps"),
+            ("spacing", "set --line-rate, such as 100Mbps"),
             ("tfrc,loss_filter=spike", "a filter needs the sender's clock, which only data of tfrc-filtered carries"),
         ] {
-            let said = udpm(text).unwrap_err();
-            assert!(said.contains(&format!("--controller {text}: ")) && said.contains(why), "{text}: {said}");
+            let error = udpm(text).unwrap_err();
+            assert!(error.contains(&format!("--controller {text}: ")) && error.contains(why), "{text}: {error}");
         }
         let fifty: Vec<String> = (1..=50).map(|rate| format!("{rate}kbps")).collect();
-        let said = udpm(&format!("udpm,ladder=[{}]", fifty.join(","))).unwrap_err();
-        assert!(said.contains("ladder: 50 rates are too many for a connection; expected 1 to 49"), "{said}");
+        let error = udpm(&format!("udpm,ladder=[{}]", fifty.join(","))).unwrap_err();
+        assert!(error.contains("ladder: 50 rates are too many for a connection; expected 1 to 49"), "{error}");
     }
 
-    /// The controllers of the RFCs keep what real paths need, but for the keys that are set.
+    /// Keys that are not set keep the values for real paths.
     #[test]
     fn keys_change_the_preset_of_real_paths() {
         let of = |text: &str| {

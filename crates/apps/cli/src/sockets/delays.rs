@@ -1,4 +1,4 @@
-//! One-way delays of what connections bring, and how much of it was on time.
+//! One-way delays of received datagrams, and the share that was on time.
 
 use super::arguments::DelayOptions;
 use super::metrics::Page;
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl DelayOptions {
-    pub(super) const fn is_wanted(self) -> bool {
+    pub(super) const fn is_enabled(self) -> bool {
         self.delays || self.deadline.is_some()
     }
 
-    /// Returns where the delays are counted, if they are wanted.
+    /// Returns the meter of the delays, if they are measured.
     pub(super) fn meter(self) -> Option<Arc<DelayMeter>> {
-        self.is_wanted().then(|| Arc::new(DelayMeter::new(self.deadline)))
+        self.is_enabled().then(|| Arc::new(DelayMeter::new(self.deadline)))
     }
 }
 
-/// Shared by the threads that read.
+/// Meter that the reading threads share.
 #[derive(Debug)]
 pub(super) struct DelayMeter {
     deadline: Option<Duration>,
@@ -35,34 +35,34 @@ struct Counted {
     possibly_on_time: u64,
 }
 
-/// Delays so far; the names are those of `summary.json` where it has them.
+/// One-way delays up to now. Names are those of `summary.json`, if it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Delays {
-    /// Datagrams whose delay is known.
+    /// Number of datagrams with a known delay.
     pub(super) timed_packets: u64,
-    /// From the Timestamp of the packet to its arrival, in s.
+    /// Delay from the Timestamp of a packet to its arrival, in s.
     pub(super) one_way_delay_s: Option<DelaySummary>,
-    /// The most by which a delay may be off, in s.
+    /// Maximum error of a delay, in s.
     pub(super) one_way_delay_error_s: Option<f64>,
-    /// With a deadline: the datagrams on time.
+    /// Datagrams on time, if there is a deadline.
     #[serde(flatten)]
     pub(super) on_time: Option<OnTime>,
 }
 
-/// The ratio of the datagrams that arrived by their deadline to those whose delay is known and those that did not arrive.
+/// Share of datagrams that arrived by their deadline, of those with a known delay and those that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct OnTime {
     pub(super) on_time_ratio: f64,
-    /// If each delay was longer by its error.
+    /// Lower bound, with each delay longer by its error.
     pub(super) on_time_ratio_least: f64,
-    /// If each delay was shorter by its error.
+    /// Upper bound, with each delay shorter by its error.
     pub(super) on_time_ratio_most: f64,
-    /// Arrived, and late.
+    /// Share of datagrams that arrived after their deadline.
     pub(super) late_ratio: f64,
 }
 
 impl DelayMeter {
-    /// `deadline`: how long a datagram is of use after it was sent.
+    /// `deadline`: time after which a datagram is late.
     pub(super) fn new(deadline: Option<Duration>) -> Self {
         Self { deadline, counted: Mutex::default() }
     }
@@ -77,7 +77,7 @@ impl DelayMeter {
         counted.possibly_on_time += u64::from(delay.least() <= deadline);
     }
 
-    /// `lost`: the datagrams that did not arrive.
+    /// `lost`: number of datagrams that did not arrive.
     pub(super) fn delays(&self, lost: u64) -> Delays {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let timed = counted.delays.total();
@@ -97,7 +97,7 @@ impl DelayMeter {
 }
 
 impl Delays {
-    /// For people, after other figures.
+    /// Returns the text that follows other figures.
     pub(super) fn text(&self) -> String {
         let Some((delay, error)) = self.one_way_delay_s.zip(self.one_way_delay_error_s) else { return String::new() };
         let ms = |seconds: f64| format!("{:.1}", 1e3 * seconds);
@@ -107,10 +107,11 @@ impl Delays {
             format!(", {ratio:.1} % on time ({least:.1} to {most:.1})")
         });
         let delay = [delay.mean, error, delay.p95].map(ms);
-        format!(", delay {} ± {} ms (95 %: {}){}", delay[0], delay[1], delay[2], on_time.unwrap_or_default())
+        format!(", delay {} ± {} ms (p95 {}){}", delay[0], delay[1], delay[2], on_time.unwrap_or_default())
     }
 
-    /// Adds the delays to the flow of a record. The receiver does not know the kinds of datagrams: all are data.
+    /// Adds the delays to the flow of a record. All datagrams count as data, because the receiver does not know their
+    /// kinds.
     pub(super) fn record(&self, flow: &mut FlowSummary) {
         flow.one_way_delay_s = self.one_way_delay_s;
         flow.one_way_delay_error_s = self.one_way_delay_error_s;
@@ -122,8 +123,8 @@ impl Delays {
 
     pub(super) fn page(&self, page: &mut Page) {
         let mean = self.one_way_delay_s.map(|delay| delay.mean);
-        page.gauge("one_way_delay_seconds", "Mean one-way delay of datagrams that arrived.", mean);
-        let error = "The most by which a one-way delay may be off.";
+        page.gauge("one_way_delay_seconds", "Mean one-way delay of received datagrams.", mean);
+        let error = "Maximum error of a one-way delay.";
         page.gauge("one_way_delay_error_seconds", error, self.one_way_delay_error_s);
         let on_time = self.on_time.map(|on_time| on_time.on_time_ratio);
         page.gauge("on_time_ratio", "Share of datagrams that arrived by their deadline.", on_time);
@@ -134,10 +135,10 @@ impl Delays {
 mod tests {
     use super::*;
 
-    /// A deadline of 100 ms, and errors of 30 ms: 60 ms is on time whatever the error, 90 and 110 ms depend on it, 150 ms is late. A fifth datagram
-    /// was lost. The percentile is that of a histogram, at most 1/128 too short.
+    /// The deadline is 100 ms and the error 30 ms: 60 ms is on time, 150 ms is late, and 90 and 110 ms depend on the
+    /// error. A fifth datagram was lost. Percentiles of the histogram are at most 1/128 too small.
     #[test]
-    fn the_error_bounds_what_was_on_time() {
+    fn the_error_bounds_the_share_on_time() {
         let meter = DelayMeter::new(Some(Duration::from_millis(100)));
         let error = Duration::from_millis(30);
         for estimate in [60, 90, 110, 150].map(Duration::from_millis) {
@@ -149,12 +150,11 @@ mod tests {
         assert_eq!((delays.timed_packets, delays.on_time), (4, Some(expected)));
         assert_eq!(delays.one_way_delay_error_s, Some(0.03));
         assert!((delays.one_way_delay_s.unwrap().mean - 0.1025).abs() < 1e-9);
-        assert_eq!(delays.text(), ", delay 102.5 ± 30.0 ms (95 %: 149.9), 40.0 % on time (20.0 to 60.0)");
+        assert_eq!(delays.text(), ", delay 102.5 ± 30.0 ms (p95 149.9), 40.0 % on time (20.0 to 60.0)");
     }
 
-    /// Without a known delay there is no figure, and without a deadline no ratio.
     #[test]
-    fn what_is_unknown_has_no_figure() {
+    fn unknown_delays_and_ratios_are_omitted() {
         let meter = DelayMeter::new(None);
         assert_eq!(meter.delays(9).text(), "");
         meter.add(OneWayDelay { estimate: Duration::from_millis(30), error: Duration::from_millis(31) });

@@ -1,11 +1,11 @@
-//! Datagrams in a stream of bytes: their length in two bytes before each, the first of which counts 256, as TCP carries RTP (RFC 4571).
+//! Datagrams in a byte stream. Each follows its length, a 16-bit integer in network byte order (RFC 4571).
 
 use std::io::{self, ErrorKind, Read};
 
-/// The longest datagram that two bytes can tell of.
-pub(super) const LONGEST: usize = u16::MAX as usize;
+/// Maximum length of a datagram, in bytes.
+pub(super) const MAX_LENGTH: usize = u16::MAX as usize;
 
-/// Puts the datagram behind its length into `framed`, in place of what it holds.
+/// Replaces the contents of `framed` by the length and the datagram.
 pub(super) fn frame(datagram: &[u8], framed: &mut Vec<u8>) {
     let length = u16::try_from(datagram.len()).unwrap_or(u16::MAX);
     framed.clear();
@@ -13,7 +13,7 @@ pub(super) fn frame(datagram: &[u8], framed: &mut Vec<u8>) {
     framed.extend_from_slice(&datagram[..length.into()]);
 }
 
-/// Reads the next datagram into `datagram`, in place of what it holds; whether there was one.
+/// Replaces the contents of `datagram` by the next datagram. Returns false at the end of the stream.
 pub(super) fn read(from: &mut impl Read, datagram: &mut Vec<u8>) -> io::Result<bool> {
     let mut length = [0; 2];
     if fill(from, &mut length)? == 0 {
@@ -21,18 +21,18 @@ pub(super) fn read(from: &mut impl Read, datagram: &mut Vec<u8>) -> io::Result<b
     }
     datagram.resize(u16::from_be_bytes(length).into(), 0);
     if fill(from, datagram)? < datagram.len() {
-        return Err(cut_off());
+        return Err(truncated());
     }
     Ok(true)
 }
 
-/// Reads as much as fits, less at the end; how much. What is cut off within two bytes of length is an error.
+/// Fills the buffer, less at the end of the stream. Returns the number of bytes. A length of one byte is an error.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let read = read_up_to(from, buffer)?;
-    if read == 1 && buffer.len() == 2 { Err(cut_off()) } else { Ok(read) }
+    if read == 1 && buffer.len() == 2 { Err(truncated()) } else { Ok(read) }
 }
 
-/// Reads as much as fits, less at the end; how much.
+/// Fills the buffer, less at the end of the stream. Returns the number of bytes.
 pub(super) fn read_up_to(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while read < buffer.len() {
@@ -46,8 +46,11 @@ pub(super) fn read_up_to(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<
     Ok(read)
 }
 
-fn cut_off() -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, "it ends within a datagram: each has its length in two bytes before it")
+fn truncated() -> io::Error {
+    io::Error::new(
+        ErrorKind::UnexpectedEof,
+        "the stream ends within a datagram; expected a length of two bytes before each datagram",
+    )
 }
 
 #[cfg(test)]
@@ -56,7 +59,7 @@ mod tests {
 
     /// RFC 4571 section 2: the length is in network byte order and does not count itself.
     #[test]
-    fn a_datagram_has_its_length_before_it() {
+    fn a_datagram_follows_its_length() {
         let mut framed = vec![9; 9];
         frame(&[7; 258], &mut framed);
         assert_eq!(framed[..3], [1, 2, 7]);
@@ -64,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_framed_is_read_again() {
-        let all: [&[u8]; 4] = [b"one", b"", &[7; LONGEST], b"four"];
+    fn framed_datagrams_are_read_back() {
+        let all: [&[u8]; 4] = [b"one", b"", &[7; MAX_LENGTH], b"four"];
         let (mut stream, mut framed) = (Vec::new(), Vec::new());
         for datagram in all {
             frame(datagram, &mut framed);
@@ -79,9 +82,8 @@ mod tests {
         assert!(!read(&mut rest, &mut datagram).unwrap(), "the end");
     }
 
-    /// A stream that is cut anywhere but between two datagrams is an error, not a datagram.
     #[test]
-    fn what_is_cut_off_is_no_datagram() {
+    fn a_truncated_datagram_is_an_error() {
         for cut in [&[0][..], &[0, 3], &[0, 3, 1, 2], &[0, 2, 1]] {
             let error = read(&mut &cut[..], &mut Vec::new()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{cut:?}");

@@ -1,11 +1,11 @@
-//! A connection that a source writes to, and what becomes of what it writes.
+//! Connection with a source, and the delivery of its datagrams.
 
+use super::console::Console;
+use super::console::plural;
 use super::delays::DelayMeter;
-use super::receiving::Back;
+use super::receiving::ReverseFlow;
 use super::recv::failure;
 use super::sending::{Sending, Sent};
-use super::teller::Teller;
-use super::teller::how_many;
 use crate::error::Failure;
 use crate::interrupt;
 use headway_media::Fragment;
@@ -15,46 +15,47 @@ use headway_units::QueueSize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So long nothing looks whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
-/// From one line of figures to the next.
-const LINE: Duration = Duration::from_secs(1);
-/// How long what waits is waited for once the user wants to stop; and without a word of what has been sent.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long the end of the connection is waited for.
-const END: Duration = Duration::from_secs(3);
-/// Datagrams that go with one call.
+/// Maximum time between two checks for a signal.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Time between two reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Time to send queued datagrams after a request to stop, and to wait for events about sent datagrams (plus two round
+/// trips).
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// Maximum time to wait for the end of the connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum number of datagrams per call.
 const BATCH: usize = 32;
-/// How long a path is searched for how much a packet takes, by patient sources: some round trips.
-const SEARCH: Duration = Duration::from_secs(3);
+/// Maximum time for which a source waits for the path MTU discovery: some round trips.
+const PMTU_SEARCH_TIME: Duration = Duration::from_secs(3);
 
-/// Whether there is more to send.
+/// State of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
-    /// There may be.
+    /// The source may have more data.
     Runs,
-    /// No more: what waits still goes.
+    /// The source has ended. All queued datagrams are sent.
     Ends,
-    /// No more is wanted: what waits may go for a second.
+    /// The source was stopped. Queued datagrams are sent for [`DRAIN_TIME`].
     Stops,
-    /// What waits is of no use any more.
-    Gone,
+    /// Queued datagrams are discarded.
+    Discarded,
 }
 
-/// Shared by the thread of the source and the one that hears what becomes of it.
+/// Connection that the thread of the source and the thread of the events share.
 pub(super) struct Line {
     pub(super) clock: Clock,
     connection: Arc<Connection>,
-    /// What comes on it, where that is handed on.
-    back: Option<Back>,
+    /// Datagrams from the peer, if they are forwarded.
+    back: Option<ReverseFlow>,
     sending: Mutex<Sending>,
-    /// The largest packet, with all headers.
+    /// Maximum size of a packet with all headers, in bytes.
     mtu: u64,
-    /// Datagrams that may wait while a patient source writes on.
-    room: usize,
-    /// Events that may wait while it does.
-    untold: usize,
-    /// The source had better end.
+    /// Maximum number of queued datagrams for sources that can wait.
+    max_queued: usize,
+    /// Maximum number of queued events for sources that can wait.
+    max_waiting_events: usize,
+    /// Whether the source must stop.
     stop: AtomicBool,
     too_long: Mutex<TooLong>,
 }
@@ -63,14 +64,15 @@ pub(super) struct Line {
 #[derive(Clone, Copy, Default)]
 struct TooLong {
     datagrams: u64,
-    /// The last of them, and as many bytes as went then.
+    /// Size of the last one, in bytes.
     bytes: usize,
+    /// Largest possible size at that time, in bytes.
     largest: usize,
 }
 
 impl Line {
     pub(super) fn new(clock: Clock, connection: Connection, label: FlowLabel, options: &Options) -> Self {
-        let room = match options.queue.rules.limit {
+        let max_queued = match options.queue.rules.limit {
             QueueSize::Packets(packets) => packets / 2,
             QueueSize::Bytes(bytes) => bytes.count() / 2 / options.connection.mtu.count().max(1),
         };
@@ -80,20 +82,20 @@ impl Line {
             back: None,
             sending: Mutex::new(Sending::new(clock.now(), label, options.queue.rules.resend)),
             mtu: options.connection.mtu.count(),
-            room: usize::try_from(room).unwrap_or(usize::MAX).clamp(1, 128),
-            untold: options.events / 2,
+            max_queued: usize::try_from(max_queued).unwrap_or(usize::MAX).clamp(1, 128),
+            max_waiting_events: options.events / 2,
             stop: AtomicBool::new(false),
             too_long: Mutex::default(),
         }
     }
 
-    /// What comes on it is handed on, and counted under this label.
-    pub(super) fn with_back(mut self, label: FlowLabel, delays: Option<Arc<DelayMeter>>) -> Self {
-        self.back = Some(Back::new(self.clock, &self.connection, delays, label));
+    /// Counts datagrams from the peer under this label.
+    pub(super) fn with_reverse_flow(mut self, label: FlowLabel, delays: Option<Arc<DelayMeter>>) -> Self {
+        self.back = Some(ReverseFlow::new(self.clock, &self.connection, delays, label));
         self
     }
 
-    pub(super) const fn back(&self) -> Option<&Back> {
+    pub(super) const fn back(&self) -> Option<&ReverseFlow> {
         self.back.as_ref()
     }
 
@@ -105,7 +107,7 @@ impl Line {
         &self.connection
     }
 
-    /// Whether the source had better end.
+    /// Returns whether the source must stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -114,19 +116,20 @@ impl Line {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until the connection is there: then its largest datagram is known.
+    /// Waits until the connection is established. Then the size of its largest datagram is known.
     pub(super) fn connected(&self) -> Result<(), Closed> {
         self.connection.connected()
     }
 
-    /// Bytes of the largest datagram that goes now.
+    /// Returns the current maximum size of a datagram, in bytes.
     pub(super) fn largest(&self) -> usize {
         self.connection.largest()
     }
 
-    /// Whether a datagram of so many bytes goes in a packet. As long as the path is being searched for how much one takes, it is waited for.
-    pub(super) fn takes(&self, bytes: usize) -> bool {
-        let until = self.clock.now() + SEARCH;
+    /// Returns whether a datagram of this size fits in a packet. Waits up to [`PMTU_SEARCH_TIME`] for the path MTU
+    /// discovery.
+    pub(super) fn fits(&self, bytes: usize) -> bool {
+        let until = self.clock.now() + PMTU_SEARCH_TIME;
         while bytes > self.connection.largest() {
             if bytes as u64 > self.mtu || self.clock.now() >= until || self.is_stopped() {
                 return false;
@@ -136,30 +139,30 @@ impl Line {
         true
     }
 
-    /// Waits for room, so that nothing is thrown away, what is told of them neither; how many datagrams there is room for.
-    pub(super) fn room(&self) -> usize {
-        self.connection.room(self.room);
-        while self.connection.waiting_events() > self.untold && !self.is_stopped() {
+    /// Waits until the send queue and the queue of events have room. Returns the number of datagrams that fit.
+    pub(super) fn wait_for_room(&self) -> usize {
+        self.connection.room(self.max_queued);
+        while self.connection.waiting_events() > self.max_waiting_events && !self.is_stopped() {
             std::thread::park_timeout(std::time::Duration::from_millis(1));
         }
-        BATCH.min(self.room)
+        BATCH.min(self.max_queued)
     }
 
-    /// Datagrams are handed over. One that is longer than a packet is counted, and lost.
+    /// Enqueues datagrams. Counts and drops a datagram that does not fit in a packet.
     ///
     /// # Errors
     ///
-    /// The connection is over.
+    /// The connection is closed.
     pub(super) fn send(&self, all: &[Media<'_>]) -> Result<(), Closed> {
         self.send_frames(all, &[])
     }
 
-    /// The same for datagrams of frames; the nth fragment is that of the nth datagram.
+    /// Enqueues datagrams of frames, like [`Self::send`]. The n-th fragment belongs to the n-th datagram.
     pub(super) fn send_frames(&self, all: &[Media<'_>], fragments: &[Fragment]) -> Result<(), Closed> {
         if all.is_empty() {
             return Ok(());
         }
-        // Locked before, lest what becomes of them is told before they are known.
+        // Locked before the call, so that no event of these datagrams is processed before they are recorded.
         let mut sending = self.sending();
         let now = self.clock.now();
         for (media, _) in all.iter().zip(fragments).filter(|(_, fragment)| fragment.index == 0) {
@@ -178,95 +181,95 @@ impl Line {
                 Ok(())
             }
             Err(SendError::Closed(why)) => Err(why),
-            // Methods are checked before: no other error is left.
+            // Methods have been checked, so that there is no other error.
             Err(_) => Err(Closed::Here),
         }
     }
 
-    /// Hears what becomes of all that is sent, and tells it, until the connection is over: because it ends, or the source does
-    /// (`supply`), or the user wants it.
+    /// Processes events and prints reports until the connection or the source (`supply`) ends, or a signal arrives.
     pub(super) fn follow(
         &self,
-        teller: &Teller,
+        console: &Console,
         mut supply: impl FnMut() -> Supply,
         mut each_second: impl FnMut(&Sent) -> Result<(), Failure>,
     ) -> Outcome {
         let now = self.clock.now();
-        let mut watch = Watch { line_at: now + LINE, heard_at: now, too_long: 0, connected: false };
-        let (mut asked_at, mut failed) = (None, None);
+        let mut state =
+            FollowState { next_report_at: now + REPORT_INTERVAL, last_event_at: now, too_long: 0, connected: false };
+        let (mut stop_requested_at, mut failed) = (None, None);
         let why = loop {
-            if let Some(why) = self.hear(&mut watch) {
+            if let Some(why) = self.process_events(&mut state) {
                 break Some(why);
             }
-            if let Err(failure) = self.tell(&mut watch, teller, &mut each_second) {
+            if let Err(failure) = self.report(&mut state, console, &mut each_second) {
                 failed = Some(failure);
                 break None;
             }
             let (now, supply) = (self.clock.now(), supply());
-            if interrupt::asked() || supply == Supply::Stops {
+            if interrupt::stop_requested() || supply == Supply::Stops {
                 self.stop();
-                if now.since(*asked_at.get_or_insert(now)) >= PATIENCE {
+                if now.since(*stop_requested_at.get_or_insert(now)) >= DRAIN_TIME {
                     break None;
                 }
             }
-            let ends = supply != Supply::Runs || asked_at.is_some();
-            // A source that had nothing to send still needs the peer's answer.
-            let answered = watch.connected || asked_at.is_some();
-            if ends && answered && self.is_settled(watch.heard_at) || supply == Supply::Gone {
+            let ends = supply != Supply::Runs || stop_requested_at.is_some();
+            // A source without data also waits for the answer of the peer.
+            let answered = state.connected || stop_requested_at.is_some();
+            if ends && answered && self.is_settled(state.last_event_at) || supply == Supply::Discarded {
                 break None;
             }
         };
         self.stop();
-        let why = why.unwrap_or_else(|| self.close(&mut watch));
-        let whole = self.line(self.clock.now(), true);
-        let mut ended = Outcome { why, failed, connected: watch.connected, whole };
-        ended.whole.flow.connection_failure = ended.failure();
+        let why = why.unwrap_or_else(|| self.close(&mut state));
+        let total = self.line(self.clock.now(), true);
+        let mut ended = Outcome { why, failed, connected: state.connected, total };
+        ended.total.flow.connection_failure = ended.failure();
         ended
     }
 
-    /// Events until now; why the connection is over, if it is.
-    fn hear(&self, watch: &mut Watch) -> Option<Closed> {
-        let mut event = self.connection.event_timeout(LOOK);
+    /// Processes all queued events. Returns the reason if the connection has ended.
+    fn process_events(&self, state: &mut FollowState) -> Option<Closed> {
+        let mut event = self.connection.event_timeout(POLL_INTERVAL);
         let mut sending = self.sending();
-        while let Some(happened) = event {
-            watch.heard_at = self.clock.now();
-            if let Event::Connected | Event::Largest(_) = happened {
-                sending.look(watch.heard_at, &self.connection, self.mtu);
+        while let Some(occurred) = event {
+            state.last_event_at = self.clock.now();
+            if let Event::Connected | Event::Largest(_) = occurred {
+                sending.update_status(state.last_event_at, &self.connection, self.mtu);
             }
-            watch.connected |= happened == Event::Connected;
-            if let Event::Closed(why) = happened {
+            state.connected |= occurred == Event::Connected;
+            if let Event::Closed(why) = occurred {
                 return Some(why);
             }
-            sending.heard(watch.heard_at, &happened);
+            sending.on_event(state.last_event_at, &occurred);
             event = self.connection.event_timeout(Duration::ZERO);
         }
         None
     }
 
-    fn tell(
+    fn report(
         &self,
-        watch: &mut Watch,
-        teller: &Teller,
+        state: &mut FollowState,
+        console: &Console,
         each_second: &mut impl FnMut(&Sent) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let now = self.clock.now();
-        if now < watch.line_at {
+        if now < state.next_report_at {
             return Ok(());
         }
-        watch.line_at = (watch.line_at + LINE).max(now);
-        self.sending().look(now, &self.connection, self.mtu);
-        self.back.iter().for_each(Back::look);
+        state.next_report_at = (state.next_report_at + REPORT_INTERVAL).max(now);
+        self.sending().update_status(now, &self.connection, self.mtu);
+        self.back.iter().for_each(ReverseFlow::update_status);
         let line = self.line(now, false);
         let TooLong { datagrams, bytes, largest } = *self.too_long.lock().unwrap_or_else(PoisonError::into_inner);
-        if datagrams > watch.too_long {
-            watch.too_long = datagrams;
-            teller.warn(&format!(
-                "warning: {} too long for a packet, and not sent; the last had {bytes} bytes, where {largest} went",
-                how_many(datagrams, "datagram was", "datagrams were"),
+        if datagrams > state.too_long {
+            state.too_long = datagrams;
+            console.warn(&format!(
+                "warning: {} too long for a packet and dropped; the last one has {bytes} bytes, the maximum is {largest}",
+                plural(datagrams, "datagram was", "datagrams were"),
             ));
         }
-        teller.line(&line)?;
-        teller.live(line.live());
+        console.line(&line)?;
+        console.status(line.live_text());
         each_second(&line)
     }
 
@@ -275,20 +278,20 @@ impl Line {
         Sent { back, ..self.sending().line(now, last) }
     }
 
-    /// Nothing waits, and of what has gone nothing more will be heard.
-    fn is_settled(&self, heard_at: headway_units::Instant) -> bool {
+    /// Returns whether no datagram is queued and no more events about sent datagrams are expected.
+    fn is_settled(&self, last_event_at: headway_units::Instant) -> bool {
         let sending = self.sending();
-        let silence = PATIENCE + sending.rtt() + sending.rtt();
-        sending.is_settled() || sending.waiting() == 0 && self.clock.now().since(heard_at) > silence
+        let silence = DRAIN_TIME + sending.rtt() + sending.rtt();
+        sending.is_settled() || sending.waiting() == 0 && self.clock.now().since(last_event_at) > silence
     }
 
-    fn close(&self, watch: &mut Watch) -> Closed {
+    fn close(&self, state: &mut FollowState) -> Closed {
         let now = self.clock.now();
-        self.sending().look(now, &self.connection, self.mtu);
-        self.back.iter().for_each(Back::look);
+        self.sending().update_status(now, &self.connection, self.mtu);
+        self.back.iter().for_each(ReverseFlow::update_status);
         self.connection.start_close();
-        while self.clock.now() < now + END {
-            if let Some(why) = self.hear(watch) {
+        while self.clock.now() < now + CLOSE_TIMEOUT {
+            if let Some(why) = self.process_events(state) {
                 return why;
             }
         }
@@ -296,28 +299,29 @@ impl Line {
     }
 }
 
-/// What the thread that hears keeps.
-struct Watch {
-    line_at: headway_units::Instant,
-    heard_at: headway_units::Instant,
+/// State of [`Line::follow`].
+struct FollowState {
+    next_report_at: headway_units::Instant,
+    last_event_at: headway_units::Instant,
     too_long: u64,
     connected: bool,
 }
 
-/// How a connection ended.
+/// End of a connection.
 pub(super) struct Outcome {
     pub(super) why: Closed,
-    /// What went wrong here, for which it was closed.
+    /// Local error for which the connection was closed.
     pub(super) failed: Option<Failure>,
-    /// Whether there ever was one.
+    /// Whether the connection was established.
     pub(super) connected: bool,
-    pub(super) whole: Sent,
+    pub(super) total: Sent,
 }
 
 impl Outcome {
-    /// Fails if the peer closed before the source had ended, or before it had acknowledged everything: the job of the sender is not done.
-    pub(super) fn check_job(&mut self, source_has_ended: bool) {
-        let (unaccounted, waiting) = (self.whole.unaccounted(), self.whole.waiting());
+    /// Sets an error if the peer closed the connection before the source had ended or before it had acknowledged all
+    /// datagrams.
+    pub(super) fn check_delivery(&mut self, source_has_ended: bool) {
+        let (unaccounted, waiting) = (self.total.unaccounted(), self.total.waiting());
         if !self.connected || self.failed.is_some() || source_has_ended && unaccounted == 0 && waiting == 0 {
             return;
         }
@@ -325,38 +329,38 @@ impl Outcome {
         let unsent = if waiting > 0 { format!(", {waiting} not sent") } else { String::new() };
         let failure = format!(
             "the receiver closed the connection before {early}: {} of {} delivered, {unaccounted} unaccounted for{unsent}",
-            self.whole.flow.received_packets,
-            how_many(self.whole.flow.sent_packets, "datagram", "datagrams"),
+            self.total.flow.received_packets,
+            plural(self.total.flow.sent_packets, "datagram", "datagrams"),
         );
-        self.whole.flow.connection_failure = Some(failure.clone());
+        self.total.flow.connection_failure = Some(failure.clone());
         self.failed = Some(Failure::Sockets(failure));
     }
 
-    /// Fails if this end closed before the peer had answered: nothing was sent to it.
+    /// Sets an error if this endpoint closed the connection before the peer answered.
     pub(super) fn check_answer(&mut self) {
         if self.why == Closed::Here && !self.connected && self.failed.is_none() {
-            let failure = "the peer did not answer before this end closed".to_owned();
-            self.whole.flow.connection_failure = Some(failure.clone());
+            let failure = "the connection was closed before the peer answered".to_owned();
+            self.total.flow.connection_failure = Some(failure.clone());
             self.failed = Some(Failure::Sockets(failure));
         }
     }
 
-    /// Why the connection failed, unless one of the two ends has closed it.
+    /// Returns the error of the connection, or `None` if an endpoint closed it.
     fn failure(&self) -> Option<String> {
         match &self.why {
             Closed::ByPeer if !self.connected => Some(
-                "the server turned this end away: it may let in only who has a fingerprint that it knows (--identity here, --allow there)".to_owned(),
+                "the server refused the connection; it may require a known fingerprint (--identity of this endpoint, --allow of the server)".to_owned(),
             ),
             Closed::NoAnswer | Closed::Security(SecureError::NoAnswer) if !self.connected => Some(
-                "the peer does not answer: nobody may listen there, something on the way may keep it out, or one of the two ends has --insecure \
-                 and the other has not".to_owned(),
+                "the peer does not answer; it may not be listening, a firewall may block UDP, or only one of the two endpoints has \
+                 --insecure".to_owned(),
             ),
             why => failure(why),
         }
     }
 
-    /// Nothing, if one of the two ends has closed; else why it is over.
-    pub(super) fn by_a_close(self) -> Result<(), Failure> {
+    /// Returns the error of the connection, or `Ok` if an endpoint closed it.
+    pub(super) fn into_result(self) -> Result<(), Failure> {
         let failure = self.failure().map(Failure::Sockets);
         self.failed.or(failure).map_or(Ok(()), Err)
     }

@@ -1,11 +1,12 @@
-//! Figures for Prometheus: `--metrics ADDRESS:PORT`, in its text format 0.0.4.
+//! Metrics for Prometheus: `--metrics ADDRESS:PORT`, in text format 0.0.4.
 //!
-//! There is no token: Prometheus has none. Each connection carries one request, within the [limits](crate::http) of the server. At a loopback
-//! address it must name the server as its host: no page of another site reads the figures.
+//! There is no token, as Prometheus does not support one. Each connection carries one request, within the
+//! [limits](crate::http) of the server. At a loopback address the host of the request must be this server, so that
+//! pages of other sites cannot read the metrics.
 
-use super::end::address;
-use super::end::spawn;
-use super::teller::Teller;
+use super::console::Console;
+use super::endpoint::address;
+use super::endpoint::spawn;
 use crate::error::Failure;
 use crate::http::{Answer, Head, Hosts, Method, Reply, Server, StatusCode};
 use std::fmt::Write as _;
@@ -14,16 +15,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The media type of Prometheus' text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What is answered, changed as often as there are new figures.
+/// Current text of the metrics.
 pub(super) struct Metrics(Arc<Mutex<String>>);
 
 impl Metrics {
-    /// Starts a server at this address.
-    pub(super) fn new(at: &str, teller: &Teller) -> Result<Self, Failure> {
+    /// Starts the server.
+    pub(super) fn new(at: &str, console: &Console) -> Result<Self, Failure> {
         let server = Server::bind(address(at)?)?;
         let bound = server.address();
-        teller.note(&format!("metrics at http://{bound}/metrics"));
-        teller.line(&serde_json::json!({ "metrics": bound }))?;
+        console.note(&format!("metrics at http://{bound}/metrics"));
+        console.line(&serde_json::json!({ "metrics": bound }))?;
         let text = Arc::new(Mutex::new(String::new()));
         let current = Arc::clone(&text);
         let hosts = Hosts::of(bound);
@@ -32,13 +33,13 @@ impl Metrics {
         Ok(Self(text))
     }
 
-    /// The figures have changed.
+    /// Replaces the text.
     pub(super) fn set(&self, text: String) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
 
-/// The text of all figures.
+/// Text of the metrics.
 #[derive(Default)]
 pub(super) struct Page(pub(super) String);
 
@@ -47,7 +48,7 @@ impl Page {
         self.figure(&format!("{name}_total"), help, "counter", &value);
     }
 
-    /// Nothing, as long as nobody knows.
+    /// Adds a gauge. Omits it if its value is unknown.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.figure(name, help, "gauge", &value);
@@ -55,20 +56,20 @@ impl Page {
     }
 
     fn figure(&mut self, name: &str, help: &str, kind: &str, value: &dyn std::fmt::Display) {
-        // A String takes all that is written.
+        // Writing to a String cannot fail.
         let _ = writeln!(self.0, "# HELP headway_{name} {help}\n# TYPE headway_{name} {kind}\nheadway_{name} {value}");
     }
 }
 
 fn answer(head: &Head, hosts: &Hosts, text: &Mutex<String>) -> Answer {
-    if !hosts.are_named_by(head) {
+    if !hosts.match_request(head) {
         return Answer::foreign_host();
     }
     if !matches!(head.method, Method::GET | Method::HEAD) {
-        return Answer::words(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics");
+        return Answer::message(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed");
     }
     match head.uri.path() {
         "/metrics" | "/" => Answer::text(FORMAT, text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        _ => Answer::words(StatusCode::NOT_FOUND, "figures are at /metrics"),
+        _ => Answer::message(StatusCode::NOT_FOUND, "not found; metrics are at /metrics"),
     }
 }

@@ -1,9 +1,10 @@
-//! The commands that send and receive on real sockets.
+//! Commands that send and receive on real sockets.
 
 pub(crate) mod arguments;
+mod console;
 mod controller;
 mod delays;
-mod end;
+mod endpoint;
 mod framing;
 mod line;
 mod metrics;
@@ -18,14 +19,13 @@ mod send;
 mod sending;
 mod sink;
 mod source;
-mod teller;
 mod watch;
 
-// Of the commands that are only on Linux.
+// Used by commands that exist on Linux only.
 #[cfg(target_os = "linux")]
-pub(crate) use end::{address, check_not_own, destination};
+pub(crate) use console::Console;
+#[cfg(target_os = "linux")]
+pub(crate) use endpoint::{address, check_not_own, destination};
 pub(crate) use recv::recv;
 pub(crate) use relay::relay;
 pub(crate) use send::send;
-#[cfg(target_os = "linux")]
-pub(crate) use teller::Teller;

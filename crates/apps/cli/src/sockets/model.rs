@@ -1,6 +1,6 @@
-//! A media model on a real connection: the same source that a scenario has.
+//! Synthetic media on a real connection, from the sources of scenarios.
 
-use super::framing::LONGEST;
+use super::framing::MAX_LENGTH;
 use super::line::Line;
 use super::source::Ended;
 use crate::error::Failure;
@@ -13,12 +13,12 @@ use headway_units::{Bytes, Dialect, Instant, Options as _, Random, Registry};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What messages call the text.
+/// Name of the text in messages.
 const NAME: &str = "--model";
-/// Datagrams that are made before any of them is sent, or one write's if they are more.
-const MOST: usize = 256;
-/// So long a model that writes nothing does not look whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+/// Minimum number of datagrams after which a batch is sent.
+const BATCH: usize = 256;
+/// Maximum time between two checks whether the source must stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) struct Model {
     options: SourceOptions,
@@ -27,10 +27,10 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// What a scenario writes between the braces of `source = { .. }`.
+    /// Parses the keys of a source, as between the braces of `source = { .. }` in a scenario.
     pub(super) fn new(text: &str, seed: u64) -> Result<Self, Failure> {
         if !text.contains('=') {
-            return Err(wrong("write a kind and its keys, such as 'kind = \"conference\", lifetime = \"200ms\"'"));
+            return Err(wrong("expected a kind and its keys, such as 'kind = \"conference\", lifetime = \"200ms\"'"));
         }
         let options = headway_scenario::kind::<SourceOptions>(NAME, "source", &format!("source = {{ {text} }}"))?;
         let trace = options.file().map(|file| read_file(&options, file)).transpose()?;
@@ -38,13 +38,13 @@ impl Model {
         if let Some(largest) = options.largest_write(trace.as_deref())
             && largest.payload(header).count() == 0
         {
-            return Err(wrong(&format!("no write has data: a size counts {header} of headers, too")));
+            return Err(wrong(&format!("the packets have no payload; sizes include {header} of headers")));
         }
         let model = Self { options, trace, seed };
-        // What is wrong is told before anybody is called.
+        // Report errors before connecting.
         let source = model.start(Instant::ZERO)?;
         if source.backlog() == Backlog::None && model.options.makes_sessions() {
-            return Err(wrong("sessions are connections that come and go, and this is one: write another kind"));
+            return Err(wrong("this kind makes sessions with several connections; select another kind"));
         }
         Ok(model)
     }
@@ -64,22 +64,22 @@ impl Model {
             Backlog::Segments(segments) => return backlog(segments, line),
             Backlog::Endless => return backlog(u64::MAX, line),
         }
-        // Sizes that count headers count those of UDP and IPv4.
+        // Sizes with headers include those of UDP and IPv4.
         let header = UdpOptions::preset(Dialect::default()).header;
-        let payload = vec![0; LONGEST];
+        let payload = vec![0; MAX_LENGTH];
         let (mut all, mut fragments, mut framing) = (Vec::new(), Vec::new(), Framing::default());
         while !line.is_stopped() {
             let Some(at) = source.poll_timeout() else { return Ok(()) };
             let now = line.clock.now();
             if at > now {
-                std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(LOOK).as_nanos()));
+                std::thread::park_timeout(std::time::Duration::from_nanos(at.since(now).min(POLL_INTERVAL).as_nanos()));
                 continue;
             }
             source.follow(|| line.connection().encoding_rate());
-            // Paths change, and with them what a packet takes.
+            // The path MTU can change.
             let cut = UdpOptions { datagram: Bytes::new(line.largest() as u64 + header.count()), header };
-            // A source that is faster than this machine would never be done with what is due.
-            while all.len() < MOST
+            // The limit keeps a source that is faster than this machine from blocking the loop.
+            while all.len() < BATCH
                 && let Some(write) = source.poll(now)
             {
                 let parts = media_of(write, &cut, &mut framing, now, &payload);
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// Returns the datagrams of a write, with their places in frames. The receiver has no use for one that expired before it was written.
+/// Returns the datagrams of a write, with their positions in frames.
 fn media_of<'a>(
     write: Write,
     cut: &UdpOptions,
@@ -113,12 +113,12 @@ fn media_of<'a>(
     })
 }
 
-/// A source that takes what it can get.
+/// Sends `segments` datagrams as fast as the connection allows.
 fn backlog(segments: u64, line: &Line) -> Result<(), Ended> {
-    let payload = vec![0; LONGEST];
+    let payload = vec![0; MAX_LENGTH];
     let mut left = segments;
     while left > 0 && !line.is_stopped() {
-        let batch = left.min(line.room() as u64);
+        let batch = left.min(line.wait_for_room() as u64);
         let segment = payload.get(..line.largest()).unwrap_or(&payload);
         line.send(&vec![Media::new(segment); batch as usize])?;
         left -= batch;
@@ -126,13 +126,13 @@ fn backlog(segments: u64, line: &Line) -> Result<(), Ended> {
     Ok(())
 }
 
-/// Reads what the source plays from its file.
+/// Reads the trace or capture that the source replays.
 fn read_file(options: &SourceOptions, name: &str) -> Result<Arc<Trace>, Failure> {
     let path = Path::new(name);
     let read = |limit: Bytes| read(path, limit.count()).map_err(Failure::file("read", path));
     let SourceOptions::Capture(options) = options else {
         let trace = Trace::parse(&String::from_utf8_lossy(&read(Trace::LARGEST_TEXT)?));
-        return trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is no trace: {error}")));
+        return trace.map(Arc::new).map_err(|error| wrong(&format!("{name} is not a trace: {error}")));
     };
     let capture = Capture::parse(&read(Capture::LARGEST_FILE)?);
     let capture = capture.map_err(|error| wrong(&format!("{name} cannot be read: {error}")))?;

@@ -1,10 +1,10 @@
-//! What connections have brought.
+//! Figures of received datagrams.
 
+use super::console::plural;
 use super::delays::{DelayMeter, Delays};
-use super::end::UNREAD;
+use super::endpoint::MAX_UNREAD;
 use super::metrics::Page;
 use super::recording::Values;
-use super::teller::how_many;
 use super::watch::Figures;
 use headway_net::{Clock, Connection, Duration, MediaKind, OneWayDelay, Options};
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured};
@@ -14,20 +14,20 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A connection's datagrams, counted by the thread that reads them.
+/// Counters of a connection, updated by the thread that reads it.
 #[derive(Debug, Default)]
-pub(super) struct Came {
+pub(super) struct ReceiveCounters {
     packets: AtomicU64,
     bytes: AtomicU64,
-    /// Datagrams that the system did not hand on.
+    /// Number of datagrams that the system refused to forward.
     refused: AtomicU64,
-    /// The output has not accepted the newest one yet.
+    /// Whether the output has not yet accepted the newest datagram.
     pending: AtomicBool,
     meter: Option<Arc<Meter>>,
     delays: Option<Arc<DelayMeter>>,
 }
 
-/// All datagrams, for a record.
+/// Meter of all datagrams for a record.
 #[derive(Debug)]
 pub(super) struct Meter {
     clock: Clock,
@@ -40,14 +40,14 @@ impl Meter {
         Self { clock, meter: Mutex::new(FlowMeter::new(&measured)) }
     }
 
-    /// Nobody knows here when it was sent.
+    /// Counts a datagram. The time at which it was sent is unknown.
     fn add(&self, bytes: usize) {
         let (now, bytes) = (self.clock.now(), u32::try_from(bytes).unwrap_or(u32::MAX));
         let packet = FlowPacket { sent_at: now, wire_bytes: bytes, kind: MediaKind::Data, deadline: None };
         self.meter.lock().unwrap_or_else(PoisonError::into_inner).received(now, &packet, bytes);
     }
 
-    /// What a record says of it all. Sizes are those of the datagrams; sent were those that came and those that are missing.
+    /// Returns the summary for a record. Sizes exclude headers. Sent datagrams are the received and the missing ones.
     pub(super) fn summary(&self, received: &Received, label: FlowLabel) -> FlowSummary {
         let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         let mut flow = meter.summary(label, self.clock.now());
@@ -64,12 +64,12 @@ impl Meter {
     }
 }
 
-impl Came {
+impl ReceiveCounters {
     pub(super) fn new(meter: Option<Arc<Meter>>, delays: Option<Arc<DelayMeter>>) -> Self {
         Self { meter, delays, ..Self::default() }
     }
 
-    /// A datagram has arrived and is handed on, unless the system has refused it.
+    /// Counts a received datagram. `is_accepted`: whether the output accepted it.
     pub(super) fn add(&self, bytes: usize, delay: Option<OneWayDelay>, is_accepted: bool) {
         if !is_accepted {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Came {
         }
     }
 
-    /// Whether the output is being handed a datagram.
+    /// Sets whether a datagram is being written to the output.
     pub(super) fn set_pending(&self, pending: bool) {
         self.pending.store(pending, Ordering::Relaxed);
     }
@@ -103,29 +103,30 @@ impl Came {
     }
 }
 
-/// A connection that is read, or was.
+/// Incoming connection.
 pub(super) struct Incoming {
     pub(super) connection: Arc<Connection>,
-    pub(super) came: Arc<Came>,
-    /// As last seen: a connection that is over has none.
+    pub(super) counters: Arc<ReceiveCounters>,
+    /// Number of missing datagrams at the last update. A closed connection has no status.
     pub(super) missing: u64,
-    /// The rate controller that both ends have agreed on, once it is known.
+    /// Negotiated rate controller, if it is known.
     controller: Option<&'static str>,
-    /// Since when the connection is over and the output accepts nothing, and the datagrams that were counted by then.
+    /// Time since which the connection is closed and the output accepts nothing, and the number of datagrams at that
+    /// time.
     stalled: Option<(Instant, u64)>,
 }
 
-/// What comes on the one connection of who sends on it, too.
-pub(super) struct Back {
+/// Datagrams from the peer of a connection that also sends.
+pub(super) struct ReverseFlow {
     incoming: Mutex<Incoming>,
     receiving: Mutex<Receiving>,
     meter: Arc<Meter>,
     delays: Option<Arc<DelayMeter>>,
-    /// What a record calls it.
+    /// Label of the flow in a record.
     label: FlowLabel,
 }
 
-impl Back {
+impl ReverseFlow {
     pub(super) fn new(
         clock: Clock,
         connection: &Arc<Connection>,
@@ -133,41 +134,41 @@ impl Back {
         label: FlowLabel,
     ) -> Self {
         let meter = Arc::new(Meter::new(clock));
-        let came = Arc::new(Came::new(Some(Arc::clone(&meter)), delays.clone()));
-        let incoming = Incoming::new(Arc::clone(connection), came);
+        let counters = Arc::new(ReceiveCounters::new(Some(Arc::clone(&meter)), delays.clone()));
+        let incoming = Incoming::new(Arc::clone(connection), counters);
         let receiving = Receiving::new(clock.now());
         Self { incoming: Mutex::new(incoming), receiving: Mutex::new(receiving), meter, delays, label }
     }
 
-    /// Where its datagrams are counted.
-    pub(super) fn came(&self) -> Arc<Came> {
-        Arc::clone(&self.incoming.lock().unwrap_or_else(PoisonError::into_inner).came)
+    /// Returns the counters.
+    pub(super) fn counters(&self) -> Arc<ReceiveCounters> {
+        Arc::clone(&self.incoming.lock().unwrap_or_else(PoisonError::into_inner).counters)
     }
 
-    /// Sees what the connection knows, as long as there is one.
-    pub(super) fn look(&self) {
-        self.incoming.lock().unwrap_or_else(PoisonError::into_inner).look();
+    /// Updates the status of the connection while it is open.
+    pub(super) fn update_status(&self) {
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner).update_status();
     }
 
-    /// A line, and the beginning of the next.
-    pub(super) fn line(&self, now: Instant, last: bool) -> BackSoFar {
+    /// Returns the current figures and starts the next interval.
+    pub(super) fn line(&self, now: Instant, last: bool) -> ReverseReport {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut receiving = self.receiving.lock().unwrap_or_else(PoisonError::into_inner);
         let received = receiving.line(now, std::iter::once(&*incoming), last).with_delays(self.delays.as_deref());
-        BackSoFar { received, flow: self.meter.summary(&received, receiving.labelled(&self.label)) }
+        ReverseReport { received, flow: self.meter.summary(&received, receiving.labelled(&self.label)) }
     }
 }
 
-/// What has come, and what a record says of it.
+/// Figures of received datagrams, and their flow in a record.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct BackSoFar {
+pub(super) struct ReverseReport {
     #[serde(flatten)]
     pub(super) received: Received,
     #[serde(skip)]
     pub(super) flow: FlowSummary,
 }
 
-/// Datagrams that connections have brought, and those that they have not.
+/// Totals of received and missing datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     packets: u64,
@@ -178,33 +179,34 @@ struct Total {
 
 impl Total {
     fn add(&mut self, incoming: &Incoming) {
-        let refused = incoming.came.refused.load(Ordering::Relaxed);
-        self.packets += incoming.came.packets();
-        self.bytes += incoming.came.bytes();
+        let refused = incoming.counters.refused.load(Ordering::Relaxed);
+        self.packets += incoming.counters.packets();
+        self.bytes += incoming.counters.bytes();
         self.missing += incoming.missing;
         self.dropped += refused + incoming.connection.dropped_datagrams();
     }
 }
 
 impl Incoming {
-    pub(super) const fn new(connection: Arc<Connection>, came: Arc<Came>) -> Self {
-        Self { connection, came, missing: 0, controller: None, stalled: None }
+    pub(super) const fn new(connection: Arc<Connection>, counters: Arc<ReceiveCounters>) -> Self {
+        Self { connection, counters, missing: 0, controller: None, stalled: None }
     }
 
-    /// Counts the datagrams that the output has not accepted as refused: those that wait to be read, and the one that is being written.
+    /// Counts as refused the datagrams that the output has not accepted: all unread ones, and the one that is being
+    /// written.
     pub(super) fn abandon(&self) {
         let mut datagram = Vec::new();
         let mut waits = || matches!(self.connection.recv_timeout(&mut datagram, Duration::ZERO), Some(Ok(())));
-        // A sender that does not hear the close may send more.
-        let waiting = (0..UNREAD).take_while(|_| waits()).count();
-        let refused = waiting as u64 + u64::from(self.came.is_pending());
-        self.came.refused.fetch_add(refused, Ordering::Relaxed);
+        // A sender that has not received the close may send more.
+        let waiting = (0..MAX_UNREAD).take_while(|_| waits()).count();
+        let refused = waiting as u64 + u64::from(self.counters.is_pending());
+        self.counters.refused.fetch_add(refused, Ordering::Relaxed);
     }
 
-    /// Returns how long the output has accepted no datagram since the connection is over.
+    /// Returns the time for which the output has accepted no datagram of the closed connection.
     pub(super) fn stalled_for(&mut self, now: Instant) -> Duration {
-        let counted = self.came.packets() + self.came.refused.load(Ordering::Relaxed);
-        if self.connection.status().is_some() || !self.came.is_pending() {
+        let counted = self.counters.packets() + self.counters.refused.load(Ordering::Relaxed);
+        if self.connection.status().is_some() || !self.counters.is_pending() {
             self.stalled = None;
             return Duration::ZERO;
         }
@@ -213,7 +215,7 @@ impl Incoming {
         now.since(since)
     }
 
-    pub(super) fn look(&mut self) {
+    pub(super) fn update_status(&mut self) {
         if let Some(status) = self.connection.status() {
             self.missing = status.counters.missing_data_packets;
             self.controller = Options::controller_name(status.receive_ccid);
@@ -221,30 +223,31 @@ impl Incoming {
     }
 }
 
-/// What has come so far; the names are those of `summary.json` where it has them.
+/// Figures of received datagrams. Names are those of `summary.json`, if it has them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Received {
-    /// From the start to now, in s.
+    /// Interval from the start to now, in s.
     pub(super) interval: Interval,
     pub(super) last: bool,
-    /// Connections now.
+    /// Number of open connections.
     pub(super) connections: usize,
     pub(super) received_packets: u64,
     pub(super) received_bytes: u64,
-    /// Datagrams that have not arrived, or not yet, although later ones have. A lost probe of the path MTU or acknowledgment is none.
+    /// Number of datagrams that have not arrived although later ones have. Lost MTU probes and acknowledgments do not
+    /// count.
     pub(super) missing_packets: u64,
-    /// Datagrams that arrived and that the output did not get: it was too slow, or the system refused them.
+    /// Number of received datagrams that were dropped, because the output was too slow or the system refused them.
     pub(super) dropped_packets: u64,
-    /// Handshakes of peers that failed.
+    /// Number of failed handshakes.
     pub(super) refused_handshakes: u64,
-    /// Share of the datagrams that are missing or that the output did not get.
+    /// Share of datagrams that are missing or dropped.
     pub(super) loss_ratio: f64,
-    /// One-way delays, where they are measured.
+    /// One-way delays, if they are measured.
     #[serde(flatten)]
     pub(super) delays: Option<Delays>,
-    /// Bits of datagrams a second, of the whole time.
+    /// Payload rate since the start, in bit/s.
     pub(super) goodput_bps: f64,
-    /// Since the line before.
+    /// Figures since the previous report.
     pub(super) now: Now,
 }
 
@@ -253,15 +256,15 @@ pub(super) struct Now {
     pub(super) goodput_bps: f64,
 }
 
-/// Adds up what connections bring.
+/// Sums of the figures of all connections.
 #[derive(Debug)]
 pub(super) struct Receiving {
     start: Instant,
-    /// Of connections that are over.
+    /// Totals of closed connections.
     ended: Total,
-    /// When the line before was, and what had come by then.
+    /// Time of the previous report, and number of bytes at that time.
     before: (Instant, u64),
-    /// The rate controllers of all connections.
+    /// Rate controllers of all connections.
     controllers: BTreeSet<&'static str>,
 }
 
@@ -275,13 +278,13 @@ impl Receiving {
         }
     }
 
-    /// This one brings nothing more.
-    pub(super) fn over(&mut self, incoming: &Incoming) {
+    /// Adds a closed connection to the totals.
+    pub(super) fn end(&mut self, incoming: &Incoming) {
         self.controllers.extend(incoming.controller);
         self.ended.add(incoming);
     }
 
-    /// The label with the rate controllers of the connections so far, if there were any.
+    /// Returns the label with the rate controllers of all connections, if there are any.
     pub(super) fn labelled(&self, label: &FlowLabel) -> FlowLabel {
         let mut label = label.clone();
         if !self.controllers.is_empty() {
@@ -290,7 +293,7 @@ impl Receiving {
         label
     }
 
-    /// A line, and the beginning of the next.
+    /// Returns the current figures and starts the next interval.
     pub(super) fn line<'a>(&mut self, now: Instant, open: impl Iterator<Item = &'a Incoming>, last: bool) -> Received {
         let (mut connections, mut total) = (0, self.ended);
         for incoming in open {
@@ -299,7 +302,7 @@ impl Receiving {
             total.add(incoming);
         }
         let Total { packets, bytes, missing, dropped } = total;
-        let (at, had) = std::mem::replace(&mut self.before, (now, bytes));
+        let (at, previous_bytes) = std::mem::replace(&mut self.before, (now, bytes));
         let to = now.since(self.start).as_secs_f64();
         let rate = |bytes: u64, seconds: f64| if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 };
         let lost = missing + dropped;
@@ -316,7 +319,7 @@ impl Receiving {
             delays: None,
             loss_ratio: if all > 0 { lost as f64 / all as f64 } else { 0.0 },
             goodput_bps: rate(bytes, to),
-            now: Now { goodput_bps: rate(bytes - had, now.since(at).as_secs_f64()) },
+            now: Now { goodput_bps: rate(bytes - previous_bytes, now.since(at).as_secs_f64()) },
         }
     }
 }
@@ -326,27 +329,27 @@ impl Received {
         Self { delays: meter.map(|meter| meter.delays(self.missing_packets + self.dropped_packets)), ..self }
     }
 
-    /// For people, on one line.
-    pub(super) fn live(&self) -> String {
-        let connections = how_many(self.connections as u64, "connection", "connections");
+    /// Returns the text of the status line.
+    pub(super) fn live_text(&self) -> String {
+        let connections = plural(self.connections as u64, "connection", "connections");
         format!("{connections}, {}", self.line(self.now.goodput_bps))
     }
 
-    /// For people, at the end.
-    pub(super) fn whole(&self) -> String {
+    /// Returns the text of the final report.
+    pub(super) fn total_text(&self) -> String {
         self.line(self.goodput_bps)
     }
 
     fn line(&self, goodput_bps: f64) -> String {
-        let unread = match self.dropped_packets {
+        let dropped_text = match self.dropped_packets {
             0 => String::new(),
-            dropped => format!(", {dropped} dropped by this end"),
+            dropped => format!(", {dropped} dropped by the receiver"),
         };
         format!(
-            "{:.1} s: {:.3} Mb/s, {}, {} missing{unread} ({:.2} %){}",
+            "{:.1} s: {:.3} Mb/s, {}, {} missing{dropped_text} ({:.2} % lost){}",
             self.interval.to,
             1e-6 * goodput_bps,
-            how_many(self.received_packets, "datagram", "datagrams"),
+            plural(self.received_packets, "datagram", "datagrams"),
             self.missing_packets,
             100.0 * self.loss_ratio,
             self.delays.map(|delays| delays.text()).unwrap_or_default(),
@@ -366,18 +369,18 @@ impl Figures for Received {
 
     fn page(&self) -> String {
         let mut page = Page::default();
-        page.gauge("connections", "Connections now.", Some(self.connections as f64));
-        page.counter("received_packets", "Datagrams that came.", self.received_packets);
-        page.counter("received_bytes", "Bytes of these.", self.received_bytes);
+        page.gauge("connections", "Number of open connections.", Some(self.connections as f64));
+        page.counter("received_packets", "Number of received datagrams.", self.received_packets);
+        page.counter("received_bytes", "Number of received bytes, without headers.", self.received_bytes);
         page.gauge(
             "missing_packets",
-            "Datagrams that have not arrived, although later ones have.",
+            "Number of datagrams that have not arrived although later ones have.",
             Some(self.missing_packets as f64),
         );
-        let dropped = "Datagrams that arrived and that the output did not get.";
+        let dropped = "Number of received datagrams that were dropped.";
         page.counter("dropped_packets", dropped, self.dropped_packets);
-        page.counter("refused_handshakes", "Handshakes of peers that failed.", self.refused_handshakes);
-        page.gauge("goodput_bps", "Bits of datagrams that came, a second.", Some(self.now.goodput_bps));
+        page.counter("refused_handshakes", "Number of failed handshakes.", self.refused_handshakes);
+        page.gauge("goodput_bps", "Payload rate, in bit/s.", Some(self.now.goodput_bps));
         if let Some(delays) = &self.delays {
             delays.page(&mut page);
         }

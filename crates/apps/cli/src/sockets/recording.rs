@@ -1,4 +1,4 @@
-//! The record of a connection: the files that a simulated run leaves, so that `headway plot` draws them.
+//! Record of a connection, in the format of a simulated run.
 
 use crate::error::Failure;
 use headway_record::{FlowSummary, Interval, SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
@@ -6,7 +6,7 @@ use headway_run::{Checksums, Folder, Growing, Holds, Lock};
 use headway_units::{Duration, Instant};
 use std::path::Path;
 
-/// A real path has no order of events that another run could repeat.
+/// Fingerprint of a run that is not reproducible.
 const NO_FINGERPRINT: &str = "0000000000000000";
 
 pub(super) struct Recording {
@@ -15,18 +15,18 @@ pub(super) struct Recording {
     file: Growing,
     samples: SeriesWriter,
     seed: u64,
-    /// Of each flow.
+    /// Time series of each flow.
     series: Vec<[SeriesId; METRICS.len()]>,
 }
 
 const METRICS: [&str; 6] =
     [metric::THROUGHPUT, metric::LOSS, metric::ALLOWED_RATE, metric::RTT, metric::LOSS_EVENT_RATE, metric::WAITING];
 
-/// A value of each, as far as it is known.
+/// Values of [`METRICS`], if they are known.
 pub(super) type Values = [Option<f64>; METRICS.len()];
 
 impl Recording {
-    /// `flows`: what the record calls them.
+    /// `flows`: names of the flows.
     pub(super) fn new(path: &Path, flows: &[&str], seed: u64) -> Result<Self, Failure> {
         let folder = Folder::named(path);
         let lock = folder.claim(Holds::Record)?;
@@ -41,7 +41,7 @@ impl Recording {
         &self.folder
     }
 
-    /// The values of each flow at the end of `interval`, and their summaries up to there, if there are any: who follows the record sees both.
+    /// Writes the values of each flow at the end of `interval`, and the summaries of `flows` if there are any.
     pub(super) fn sample(
         &mut self,
         interval: Interval,
@@ -55,7 +55,7 @@ impl Recording {
             }
         }
         self.samples.flush();
-        self.samples.drain(self.file.writer()).map_err(|error| not_written(&self.folder, &error))?;
+        self.samples.drain(self.file.writer()).map_err(|error| write_error(&self.folder, &error))?;
         if !flows.is_empty() {
             let summary = summary(interval, flows, self.seed, false);
             self.folder.write_summary_so_far(&summary)?;
@@ -63,10 +63,10 @@ impl Recording {
         Ok(())
     }
 
-    /// The summary and the checksums come last: with them the record is complete.
+    /// Completes the record with the summary and the checksums.
     pub(super) fn finish(self, interval: Interval, flows: Vec<FlowSummary>) -> Result<(), Failure> {
         let Self { folder, _lock, mut file, samples, seed, .. } = self;
-        samples.finish(file.writer()).map_err(|error| not_written(&folder, &error))?;
+        samples.finish(file.writer()).map_err(|error| write_error(&folder, &error))?;
         let mut sums = Checksums::default();
         sums.add(Folder::SERIES, file.end()?);
         let summary = summary(interval, flows, seed, true);
@@ -75,7 +75,7 @@ impl Recording {
     }
 }
 
-/// It is called as its first flow is.
+/// Returns the summary. Its name is that of the first flow.
 fn summary(interval: Interval, flows: Vec<FlowSummary>, seed: u64, complete: bool) -> Summary {
     let name = flows.first().map(|flow| flow.name.clone()).unwrap_or_default();
     Summary {
@@ -94,6 +94,6 @@ fn summary(interval: Interval, flows: Vec<FlowSummary>, seed: u64, complete: boo
     }
 }
 
-fn not_written(folder: &Folder, error: &SeriesError) -> Failure {
+fn write_error(folder: &Folder, error: &SeriesError) -> Failure {
     Failure::record(folder.path(Folder::SERIES), error.to_string())
 }

@@ -1,11 +1,11 @@
-//! `headway recv`: what senders send, to a file, to standard output, or to a UDP port.
+//! `headway recv`: receives datagrams and writes them to a file, to standard output, or to a UDP port.
 
 use super::arguments::RecvOptions;
+use super::console::{Console, plural};
 use super::delays::DelayMeter;
-use super::end::{address, check_not_own, destination, spawn};
-use super::receiving::{Came, Incoming, Meter, Received, Receiving};
+use super::endpoint::{address, check_not_own, destination, spawn};
+use super::receiving::{Incoming, Meter, ReceiveCounters, Received, Receiving};
 use super::sink::{Outlet, Sink};
-use super::teller::{Teller, how_many};
 use super::watch::{NO_SEED, Watch};
 use crate::error::Failure;
 use crate::interrupt;
@@ -16,145 +16,147 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-/// So long nothing looks whether the user wants to stop.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
-/// From one line of figures to the next.
-const LINE: Duration = Duration::from_secs(1);
-/// How long the ends of connections are waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Maximum time in which the output accepts no datagram of a connection that is over. A player that is paused reads nothing for a while.
-const STALLED: Duration = Duration::from_secs(10);
+/// Maximum time between two checks for a signal.
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
+/// Time between two reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum time to wait for the end of all connections.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum time for which the output may accept no datagram of a closed connection. A paused player reads nothing for a
+/// while.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the threads tell.
-enum News {
+/// Message of a thread to the reader.
+enum Message {
     /// A sender has connected.
-    Came(Connection),
-    /// The connection of this number is over.
-    Over(u64, Closed),
-    /// What came could not be written.
-    NotWritten(Failure),
-    /// There is no socket any more.
-    NoSocket,
+    Connected(Connection),
+    /// The connection with this number has ended.
+    Ended(u64, Closed),
+    /// The output cannot be written.
+    OutputFailed(Failure),
+    /// The socket is closed.
+    SocketClosed,
 }
 
-pub(crate) fn recv(asked: &RecvOptions) -> Result<(), Failure> {
-    if let Some(to) = &asked.to {
-        check_not_own(address(&asked.listen)?, "--to", destination(to)?)?;
+pub(crate) fn recv(args: &RecvOptions) -> Result<(), Failure> {
+    if let Some(to) = &args.to {
+        check_not_own(address(&args.listen)?, "--to", destination(to)?)?;
     }
-    let trust = if asked.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(asked.allow.clone()) };
-    // Nothing is sent of which anything could become.
-    let accepted = Some(if asked.once { 1 } else { asked.max_senders.get() });
-    let mut options = Options { follow: false, accepted, ..asked.end.options(trust, None)? };
-    options.connection.one_way_delays = asked.delays.is_wanted();
-    let delays = asked.delays.meter();
-    // Opening a named pipe waits for its reader. No sender may connect before: the output must accept each datagram that is acknowledged. Until the
-    // output is open, a signal ends the program.
-    let sink = Arc::new(Sink::new(asked)?);
-    let server = Arc::new(listen(&asked.listen, &options)?);
-    sink.begin()?;
+    let trust = if args.allow.is_empty() { Trust::Anyone } else { Trust::Fingerprints(args.allow.clone()) };
+    // The receiver sends no datagrams and needs no events about them.
+    let accepted = Some(if args.once { 1 } else { args.max_senders.get() });
+    let mut options = Options { follow: false, accepted, ..args.endpoint.options(trust, None)? };
+    options.connection.one_way_delays = args.delays.is_enabled();
+    let delays = args.delays.meter();
+    // Opening a named pipe waits for its reader. No sender can connect before, because the output must accept each
+    // acknowledged datagram. Until the output is open, a signal ends the program.
+    let sink = Arc::new(Sink::new(args)?);
+    let server = Arc::new(listen(&args.listen, &options)?);
+    sink.truncate()?;
     interrupt::listen();
-    let teller = Teller::of_end(&asked.end, sink.takes_stdout())?;
+    let console = Console::of_endpoint(&args.endpoint, sink.uses_stdout())?;
     let at = server.local_addr();
-    let watch = Watch::new(&asked.watch, &["recv"], NO_SEED, &teller)?;
-    teller.listening(at, &options, "headway send")?;
-    let (tell, news) = channel();
-    let for_all = tell.clone();
+    let watch = Watch::new(&args.watch, &["recv"], NO_SEED, &console)?;
+    console.listening(at, &options, "headway send")?;
+    let (sender, messages) = channel();
+    let accept_sender = sender.clone();
     let accepting = Arc::clone(&server);
-    spawn(move || accept(&accepting, &for_all))?;
+    spawn(move || accept(&accepting, &accept_sender))?;
     let clock = Clock::new();
     let receiving = Receiving::new(clock.now());
     let meter = watch.records().then(|| Arc::new(Meter::new(clock)));
-    let (open, next, most) = (BTreeMap::new(), 0, asked.max_senders.get());
-    let (from, kind) = ("senders".to_owned(), asked.end.controller().to_owned());
+    let (open, next, max_connections) = (BTreeMap::new(), 0, args.max_senders.get());
+    let (from, kind) = ("senders".to_owned(), args.endpoint.controller().to_owned());
     let label = FlowLabel { name: "recv".to_owned(), from, to: at.to_string(), kind };
     let mut reader = Reader {
         server,
         sink,
-        teller,
+        console,
         watch,
         meter,
         delays,
         label,
-        tell,
-        news,
+        sender,
+        messages,
         clock,
         receiving,
         open,
         next,
-        most,
+        max_connections,
         failure: None,
     };
-    let ended = reader.run(asked.once);
+    let ended = reader.run(args.once);
     let last = reader.figures(true);
     let delivered = reader.delivered(&last);
     let label = reader.receiving.labelled(&reader.label);
-    let Reader { teller, watch, meter, failure, sink, .. } = reader;
-    // The record is whole, whoever has stopped to listen.
+    let Reader { console, watch, meter, failure, sink, .. } = reader;
+    // Complete the record also if standard output is closed.
     let of_all = |meter: Arc<Meter>| FlowSummary { connection_failure: failure, ..meter.summary(&last, label) };
     let flows = meter.map(of_all).into_iter().collect();
     let recorded = watch.finish(&last, flows);
-    let told = teller.last_line(&last);
-    teller.note(&last.whole());
-    if !sink.hands_on() {
-        teller.note("the datagrams were counted and not written: --out FILE writes them, --to HOST:PORT forwards them");
+    let printed = console.last_line(&last);
+    console.note(&last.total_text());
+    if !sink.has_output() {
+        console.note("the datagrams were counted and discarded; use --out FILE or --to HOST:PORT to keep them");
     }
-    let written = teller.finish();
-    recorded.and(ended).and(delivered).and(told).and(written)
+    let written = console.finish();
+    recorded.and(ended).and(delivered).and(printed).and(written)
 }
 
-/// A server's socket.
+/// Returns a server that listens at this address.
 pub(super) fn listen(at: &str, options: &Options) -> Result<Endpoint, Failure> {
     let local = address(at)?;
     Endpoint::server(local, options).map_err(|error| Failure::Sockets(format!("cannot listen at {local}: {error}")))
 }
-fn accept(server: &Endpoint, tell: &Sender<News>) {
+
+fn accept(server: &Endpoint, sender: &Sender<Message>) {
     while let Some(connection) = server.accept() {
-        if tell.send(News::Came(connection)).is_err() {
+        if sender.send(Message::Connected(connection)).is_err() {
             return;
         }
     }
-    // If nobody hears it all is over anyway.
-    let _ = tell.send(News::NoSocket);
+    // An error means that the reader has ended.
+    let _ = sender.send(Message::SocketClosed);
 }
 
 struct Reader {
     server: Arc<Endpoint>,
     sink: Arc<Sink>,
-    teller: Teller,
+    console: Console,
     watch: Watch,
     meter: Option<Arc<Meter>>,
     delays: Option<Arc<DelayMeter>>,
-    /// What a record calls all that comes.
+    /// Label of the flow in a record.
     label: FlowLabel,
-    tell: Sender<News>,
-    news: Receiver<News>,
+    sender: Sender<Message>,
+    messages: Receiver<Message>,
     clock: Clock,
     receiving: Receiving,
     open: BTreeMap<u64, Incoming>,
     next: u64,
-    /// Maximum number of them.
-    most: usize,
-    /// Why the only connection failed, if it is the only one.
+    /// Maximum number of open connections.
+    max_connections: usize,
+    /// Error of the connection with `--once`.
     failure: Option<String>,
 }
 
 impl Reader {
-    /// Until the user stops it, or with `once` the first connection is over. Then no connection is left, whatever went wrong.
+    /// Runs until a signal arrives, or with `once` until the first connection ends. Then closes all connections.
     fn run(&mut self, once: bool) -> Result<(), Failure> {
         let ended = self.serve(once);
         let closed = self.close();
-        let _ = self.teller.refused(&self.server);
+        let _ = self.console.refused(&self.server);
         ended.and(closed)
     }
 
     fn serve(&mut self, once: bool) -> Result<(), Failure> {
-        let mut line_at = self.clock.now() + LINE;
+        let mut next_report_at = self.clock.now() + REPORT_INTERVAL;
         let mut ended = Ok(());
-        while !interrupt::asked() {
-            match self.news.recv_timeout(LOOK) {
-                Ok(News::Came(connection)) if !once || self.next == 0 => self.begin(connection)?,
-                Ok(News::Came(connection)) => drop(connection),
-                Ok(News::Over(key, why)) => {
+        while !interrupt::stop_requested() {
+            match self.messages.recv_timeout(POLL_INTERVAL) {
+                Ok(Message::Connected(connection)) if !once || self.next == 0 => self.begin(connection)?,
+                Ok(Message::Connected(connection)) => drop(connection),
+                Ok(Message::Ended(key, why)) => {
                     self.end(key, &why);
                     if once {
                         self.failure = failure(&why);
@@ -162,37 +164,37 @@ impl Reader {
                         break;
                     }
                 }
-                Ok(News::NotWritten(failure)) => {
+                Ok(Message::OutputFailed(failure)) => {
                     ended = Err(failure);
                     break;
                 }
-                Ok(News::NoSocket) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(Message::SocketClosed) | Err(RecvTimeoutError::Disconnected) => {
                     ended = Err(Failure::Sockets(Closed::Socket.to_string()));
                     break;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if once && self.next == 0 {
-                self.failure = self.teller.refused(&self.server).and_then(|refused| failed_handshake(&refused));
+                self.failure = self.console.refused(&self.server).and_then(|refused| failed_handshake(&refused));
                 if let Some(failure) = &self.failure {
                     ended = Err(Failure::Sockets(failure.clone()));
                     break;
                 }
             }
-            self.open.values_mut().for_each(Incoming::look);
+            self.open.values_mut().for_each(Incoming::update_status);
             let now = self.clock.now();
-            // Only a signal would end it. `delivered` reports what the output did not accept.
-            if once && self.open.values_mut().any(|incoming| incoming.stalled_for(now) >= STALLED) {
+            // The output is stuck. `delivered` reports the datagrams that it did not accept.
+            if once && self.open.values_mut().any(|incoming| incoming.stalled_for(now) >= STALL_TIMEOUT) {
                 break;
             }
-            if self.clock.now() >= line_at {
-                line_at += LINE;
+            if self.clock.now() >= next_report_at {
+                next_report_at += REPORT_INTERVAL;
                 let line = self.figures(false);
-                let _ = self.teller.refused(&self.server);
-                self.teller.live(line.live());
-                self.teller.line(&line)?;
+                let _ = self.console.refused(&self.server);
+                self.console.status(line.live_text());
+                self.console.line(&line)?;
                 let (meter, label) = (&self.meter, self.receiving.labelled(&self.label));
-                self.watch.see(&line, || meter.iter().map(|meter| meter.summary(&line, label.clone())).collect())?;
+                self.watch.update(&line, || meter.iter().map(|meter| meter.summary(&line, label.clone())).collect())?;
             }
         }
         ended
@@ -200,38 +202,39 @@ impl Reader {
 
     fn begin(&mut self, connection: Connection) -> Result<(), Failure> {
         let from = name(&connection);
-        // A connection that is over keeps its thread and its datagrams until the output has accepted them.
-        if self.open.len() >= self.most {
-            self.teller
-                .note(&format!("{from} is turned away: the output is too slow for the datagrams of earlier senders"));
+        // A closed connection keeps its thread and its datagrams until the output has accepted them.
+        if self.open.len() >= self.max_connections {
+            self.console
+                .note(&format!("{from} is refused: the output is too slow for the datagrams of earlier senders"));
             drop(connection);
             return Ok(());
         }
-        self.teller.note(&format!("{from} is connected"));
-        let (connection, came) = (Arc::new(connection), Arc::new(Came::new(self.meter.clone(), self.delays.clone())));
+        self.console.note(&format!("{from} connected"));
+        let (connection, counters) =
+            (Arc::new(connection), Arc::new(ReceiveCounters::new(self.meter.clone(), self.delays.clone())));
         let key = self.next;
         self.next += 1;
-        self.open.insert(key, Incoming::new(Arc::clone(&connection), Arc::clone(&came)));
-        let (mut outlet, tell) = (self.sink.outlet()?, self.tell.clone());
+        self.open.insert(key, Incoming::new(Arc::clone(&connection), Arc::clone(&counters)));
+        let (mut outlet, sender) = (self.sink.outlet()?, self.sender.clone());
         spawn(move || {
-            let why = take(&connection, &mut outlet, &came).unwrap_or_else(|failure| {
-                let _ = tell.send(News::NotWritten(failure));
-                // What cannot be written need not come. The sender hears it before the program ends.
+            let why = forward(&connection, &mut outlet, &counters).unwrap_or_else(|failure| {
+                let _ = sender.send(Message::OutputFailed(failure));
+                // Close the connection, so that the sender is notified before the program exits.
                 connection.start_close();
-                until_over(&connection, &came)
+                discard(&connection, &counters)
             });
-            let _ = tell.send(News::Over(key, why));
+            let _ = sender.send(Message::Ended(key, why));
         })?;
         Ok(())
     }
 
     fn end(&mut self, key: u64, why: &Closed) {
         let Some(incoming) = self.open.remove(&key) else { return };
-        self.receiving.over(&incoming);
-        let (from, came) = (name(&incoming.connection), &incoming.came);
-        let (packets, bytes, missing) = (came.packets(), came.bytes(), incoming.missing);
-        let packets = how_many(packets, "datagram", "datagrams");
-        self.teller.note(&format!("{from}: {why}; {packets}, {bytes} B, {missing} missing"));
+        self.receiving.end(&incoming);
+        let (from, counters) = (name(&incoming.connection), &incoming.counters);
+        let (packets, bytes, missing) = (counters.packets(), counters.bytes(), incoming.missing);
+        let packets = plural(packets, "datagram", "datagrams");
+        self.console.note(&format!("{from}: {why}; {packets}, {bytes} B, {missing} missing"));
     }
 
     fn figures(&mut self, last: bool) -> Received {
@@ -240,37 +243,37 @@ impl Reader {
         Received { refused_handshakes, ..line }.with_delays(self.delays.as_deref())
     }
 
-    /// Fails if datagrams have arrived that the output did not get.
+    /// Checks that the output has accepted all received datagrams.
     fn delivered(&self, last: &Received) -> Result<(), Failure> {
-        let blocked = self.open.values().filter(|incoming| incoming.came.is_pending()).count() as u64;
+        let blocked = self.open.values().filter(|incoming| incoming.counters.is_pending()).count() as u64;
         if blocked > 0 {
-            let connections = how_many(blocked, "connection", "connections");
+            let connections = plural(blocked, "connection", "connections");
             return Err(Failure::Sockets(format!("the output does not accept the datagrams of {connections}")));
         }
         match last.dropped_packets {
-            _ if !self.sink.hands_on() => Ok(()),
+            _ if !self.sink.has_output() => Ok(()),
             0 => Ok(()),
             dropped => Err(Failure::Sockets(format!(
-                "the output did not get {}: it was too slow, or the system refused them",
-                how_many(dropped, "datagram that arrived", "datagrams that arrived")
+                "{} dropped: the output was too slow, or the system refused them",
+                plural(dropped, "received datagram was", "received datagrams were")
             ))),
         }
     }
 
-    /// Closes all that is open. What the output has not accepted by then is counted as not written.
+    /// Closes all connections. Datagrams that the output has not accepted are counted as dropped.
     ///
     /// # Errors
     ///
-    /// The output failed meanwhile.
+    /// An error of the output.
     fn close(&mut self) -> Result<(), Failure> {
         let mut written = Ok(());
         self.open.values().for_each(|incoming| incoming.connection.start_close());
-        let until: Instant = self.clock.now() + PATIENCE;
+        let until: Instant = self.clock.now() + CLOSE_TIMEOUT;
         while !self.open.is_empty() && self.clock.now() < until {
-            match self.news.recv_timeout(LOOK) {
-                Ok(News::Over(key, why)) => self.end(key, &why),
-                Ok(News::NotWritten(failure)) => written = written.and(Err(failure)),
-                Ok(News::Came(_) | News::NoSocket) | Err(RecvTimeoutError::Timeout) => {}
+            match self.messages.recv_timeout(POLL_INTERVAL) {
+                Ok(Message::Ended(key, why)) => self.end(key, &why),
+                Ok(Message::OutputFailed(failure)) => written = written.and(Err(failure)),
+                Ok(Message::Connected(_) | Message::SocketClosed) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -279,34 +282,34 @@ impl Reader {
     }
 }
 
-/// All that comes on a connection, until it is over.
-fn take(connection: &Connection, outlet: &mut Outlet, came: &Came) -> Result<Closed, Failure> {
+/// Writes the datagrams of a connection to the output until the connection ends.
+fn forward(connection: &Connection, outlet: &mut Outlet, counters: &ReceiveCounters) -> Result<Closed, Failure> {
     let mut datagram = Vec::new();
     loop {
         let delay = match connection.recv_timed(&mut datagram) {
             Ok(delay) => delay,
             Err(why) => return Ok(why),
         };
-        came.set_pending(true);
-        let put = outlet.put(&datagram);
-        came.set_pending(false);
-        came.add(datagram.len(), delay, matches!(put, Ok(true)));
+        counters.set_pending(true);
+        let put = outlet.write(&datagram);
+        counters.set_pending(false);
+        counters.add(datagram.len(), delay, matches!(put, Ok(true)));
         put?;
     }
 }
 
-/// Waits until the connection is over and returns why. Datagrams that arrive meanwhile are counted as not written.
-fn until_over(connection: &Connection, came: &Came) -> Closed {
+/// Waits until the connection ends and returns the reason. Counts its datagrams as dropped.
+fn discard(connection: &Connection, counters: &ReceiveCounters) -> Closed {
     let mut datagram = Vec::new();
     loop {
         if let Err(why) = connection.recv(&mut datagram) {
             return why;
         }
-        came.add(datagram.len(), None, false);
+        counters.add(datagram.len(), None, false);
     }
 }
 
-/// Why a connection failed, unless one of the two ends has closed it.
+/// Returns the error of a connection, or `None` if an endpoint closed it.
 pub(super) fn failure(why: &Closed) -> Option<String> {
     match why {
         Closed::Here | Closed::ByPeer => None,
@@ -315,8 +318,8 @@ pub(super) fn failure(why: &Closed) -> Option<String> {
     }
 }
 
-/// Why the connection of a sender failed during its handshake. A sender that is not trusted, does not answer or finds no room has none: another one
-/// may follow.
+/// Returns the error of a failed handshake that ends `--once`. Senders that are not trusted, do not answer or exceed
+/// the limit are ignored.
 pub(super) fn failed_handshake(refused: &Refused) -> Option<String> {
     match &refused.why {
         Closed::Aborted(reset) if reset.code == ResetCode::TOO_BUSY => None,
@@ -326,22 +329,22 @@ pub(super) fn failed_handshake(refused: &Refused) -> Option<String> {
     }
 }
 
-/// What a user may make of a reset, whose code is a word of the protocol.
+/// Returns an explanation of a reset for the user.
 const fn hint(reset: Reset) -> &'static str {
     match reset.code {
         // Data 2 is the feature of a Change or Confirm (RFC 4340 section 5.6).
         ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR if matches!(reset.data[1], 128 | 129) => {
-            ": both ends have to know the scales and accept the rules of its --controller"
+            ": both endpoints must know the scales and accept the rules of the --controller"
         }
-        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => ": both ends have to name the same --controller",
-        ResetCode::NO_CONNECTION => ": it may have begun anew, and knows nothing of this one",
-        ResetCode::TOO_BUSY => ": it has as many connections as it may have",
-        ResetCode::CONNECTION_REFUSED | ResetCode::BAD_SERVICE_CODE => ": it serves something else",
+        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => ": both endpoints must set the same --controller",
+        ResetCode::NO_CONNECTION => ": the peer may have restarted",
+        ResetCode::TOO_BUSY => ": the peer has reached its maximum number of connections",
+        ResetCode::CONNECTION_REFUSED | ResetCode::BAD_SERVICE_CODE => ": the peer provides a different service",
         _ => "",
     }
 }
 
-/// What messages call a connection.
+/// Returns the address of the peer for messages.
 pub(super) fn name(connection: &Connection) -> String {
-    connection.remote_addr().map_or_else(|| "somebody".to_owned(), |peer| peer.to_string())
+    connection.remote_addr().map_or_else(|| "an unknown peer".to_owned(), |peer| peer.to_string())
 }

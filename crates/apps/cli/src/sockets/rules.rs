@@ -1,4 +1,4 @@
-//! What `headway relay` is told: its ports, and what datagrams are by what they look like.
+//! Ports and classification rules of `headway relay`.
 
 use super::arguments::MediaOptions;
 use crate::error::Failure;
@@ -23,7 +23,7 @@ struct RulesTable {
     rule: Vec<Rule>,
 }
 
-/// A way for a program's datagrams, known to both ends by its number.
+/// Port of a program. Both relays identify it by its number.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PortTable")]
 pub(super) struct Port {
@@ -31,12 +31,12 @@ pub(super) struct Port {
     pub(super) place: Place,
 }
 
-/// Where a program is.
+/// Address of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It sends to this address; what comes for it goes where its last datagram came from.
+    /// Local address to which the program sends. Datagrams to the program are sent to the source of its last datagram.
     Listen(String),
-    /// It is at this address; it answers where datagrams come from.
+    /// Address of the program, which answers to the source of a datagram.
     To(String),
 }
 
@@ -57,7 +57,7 @@ impl TryFrom<PortTable> for Port {
             (None, Some(to)) => Place::To(to),
             _ => {
                 return Err(
-                    "a port has one of listen (a program sends to this address) and to (a program is at this address)",
+                    "a port has either listen (local address to which a program sends) or to (address of a program)",
                 );
             }
         };
@@ -72,11 +72,11 @@ impl TryFrom<RulesTable> for Rules {
         let RulesTable { port: ports, rule: rules } = table;
         for (index, port) in ports.iter().enumerate() {
             if ports[..index].iter().any(|other| other.number == port.number) {
-                return Err(format!("port[{index}]: there is another port with the number {}", port.number));
+                return Err(format!("port[{index}]: duplicate port number {}", port.number));
             }
         }
         if ports.is_empty() {
-            return Err("there is no port: write one [[port]] at least, with number and listen or to".to_owned());
+            return Err("there are no ports; expected at least one [[port]] with number, and listen or to".to_owned());
         }
         for (index, rule) in rules.iter().enumerate() {
             if let Some(number) = rule.port
@@ -85,11 +85,13 @@ impl TryFrom<RulesTable> for Rules {
                 return Err(format!("rule[{index}].port: there is no port with the number {number}"));
             }
             if rule.expires.is_some_and(Duration::is_zero) {
-                return Err(format!("rule[{index}].expires: no datagram is of use for 0s: write a time such as 150ms"));
+                return Err(format!(
+                    "rule[{index}].expires: a lifetime of 0s is not allowed; expected a duration such as 150ms"
+                ));
             }
             if let Some(first) = rules[..index].iter().position(|first| first.covers(rule)) {
                 return Err(format!(
-                    "rule[{index}]: rule[{first}] decides about all of its datagrams, since the first rule that fits counts: write it earlier"
+                    "rule[{index}] has no effect: rule[{first}] matches all of its datagrams, and the first matching rule applies; move rule[{index}] up"
                 ));
             }
             let kinds = [
@@ -97,9 +99,9 @@ impl TryFrom<RulesTable> for Rules {
                 rule.rtcp == Some(true),
                 rule.mpeg_ts == Some(true),
             ];
-            if kinds.into_iter().filter(|asked| *asked).count() > 1 {
+            if kinds.into_iter().filter(|is_set| *is_set).count() > 1 {
                 return Err(format!(
-                    "rule[{index}]: nothing is RTP (payload_type, ssrc) and RTCP, or either of them and MPEG-TS: write a rule for each"
+                    "rule[{index}]: a datagram is only one of RTP (payload_type, ssrc), RTCP and MPEG-TS; use a separate rule for each"
                 ));
             }
         }
@@ -107,33 +109,33 @@ impl TryFrom<RulesTable> for Rules {
     }
 }
 
-/// What datagrams are that look so. All that is said has to fit.
+/// Classification rule. All conditions that are set must match.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    /// They come by the port of this number.
+    /// Number of the port.
     port: Option<u8>,
-    /// They are RTP (RFC 3550) with this payload type.
+    /// Payload type of RTP (RFC 3550).
     payload_type: Option<PayloadType>,
-    /// They are RTP of this source.
+    /// Synchronization source of RTP.
     ssrc: Option<u32>,
-    /// They are RTCP, or are not.
+    /// Whether the datagram is RTCP.
     rtcp: Option<bool>,
-    /// They are packets of an MPEG transport stream, or are not.
+    /// Whether the datagram holds packets of an MPEG transport stream.
     mpeg_ts: Option<bool>,
-    /// What they carry.
+    /// Kind of media.
     #[serde(default)]
     kind: MediaKind,
-    /// Which go first: 0 before 1 before 2.
+    /// Priority, from 0 (highest) to 255.
     #[serde(default)]
     priority: u8,
-    /// How long they are of use.
+    /// Lifetime.
     expires: Option<Duration>,
-    /// Their queueing method.
+    /// Queueing method.
     method: Option<QueueMethod>,
 }
 
-/// Seven bits.
+/// Payload type of RTP, from 0 to 127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u8")]
 struct PayloadType(u8);
@@ -142,7 +144,11 @@ impl TryFrom<u8> for PayloadType {
     type Error = String;
 
     fn try_from(number: u8) -> Result<Self, Self::Error> {
-        if number < 128 { Ok(Self(number)) } else { Err(format!("{number} is no payload type of RTP: write 0 to 127")) }
+        if number < 128 {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is not a payload type of RTP; expected 0 to 127"))
+        }
     }
 }
 
@@ -152,28 +158,29 @@ impl Rules {
         Ok(headway_scenario::table(&file, &text)?)
     }
 
-    /// Ports without a rule.
+    /// Returns rules with these ports only.
     pub(super) const fn of_ports(ports: Vec<Port>) -> Self {
         Self { ports, rules: Vec::new() }
     }
 
-    /// Whether a rule gives its datagrams a queueing method.
+    /// Returns whether a rule sets a queueing method.
     pub(super) fn have_methods(&self) -> bool {
         self.rules.iter().any(|rule| rule.method.is_some())
     }
 
-    /// What the datagram is that came by this port: what the first rule says that fits, or `usual`. It is sent as `payload`.
-    pub(super) fn media<'a>(&self, port: u8, datagram: &[u8], usual: MediaOptions, payload: &'a [u8]) -> Media<'a> {
-        let seen = Seen::new(datagram);
+    /// Returns the properties of a datagram from this port: those of the first matching rule, or `defaults`. It is sent
+    /// as `payload`.
+    pub(super) fn media<'a>(&self, port: u8, datagram: &[u8], defaults: MediaOptions, payload: &'a [u8]) -> Media<'a> {
+        let seen = Packet::new(datagram);
         match self.rules.iter().find(|rule| rule.fits(port, &seen)) {
             Some(&Rule { kind, priority, expires, method, .. }) => Media { payload, kind, priority, expires, method },
-            None => usual.of(payload),
+            None => defaults.of(payload),
         }
     }
 }
 
 impl Rule {
-    /// Returns whether it fits all datagrams that the other fits.
+    /// Returns whether this rule matches all datagrams that the other rule matches.
     fn covers(&self, other: &Self) -> bool {
         fn covers<T: PartialEq>(this: Option<T>, other: Option<T>) -> bool {
             this.is_none() || this == other
@@ -185,7 +192,7 @@ impl Rule {
             && covers(self.mpeg_ts, other.mpeg_ts)
     }
 
-    fn fits(&self, port: u8, seen: &Seen) -> bool {
+    fn fits(&self, port: u8, packet: &Packet) -> bool {
         self.port.is_none_or(|number| number == port)
             && self.payload_type.is_none_or(|payload_type| seen.rtp.is_some_and(|(seen, _)| seen == payload_type))
             && self.ssrc.is_none_or(|ssrc| seen.rtp.is_some_and(|(_, seen)| seen == ssrc))
@@ -194,18 +201,18 @@ impl Rule {
     }
 }
 
-/// What a datagram looks like.
-struct Seen {
+/// Detected format of a datagram.
+struct Packet {
     rtp: Option<(PayloadType, u32)>,
     rtcp: bool,
     mpeg_ts: bool,
 }
 
-/// ISO/IEC 13818-1 section 2.4.3.2: packets of 188 bytes, each of which begins with this one.
+/// Size and first byte of a packet of an MPEG transport stream (ISO/IEC 13818-1 section 2.4.3.2).
 const TS_PACKET: usize = 188;
 const TS_SYNC: u8 = 0x47;
 
-impl Seen {
+impl Packet {
     fn new(datagram: &[u8]) -> Self {
         let header = RtpHeader::of(datagram, datagram.len());
         let rtcp = header == Some(RtpHeader::Rtcp);
@@ -233,23 +240,22 @@ mod tests {
 
     const PORT: &str = "[[port]]\nnumber = 1\nlisten = \"127.0.0.1:5004\"\n";
 
-    const USUAL: MediaOptions = MediaOptions { kind: MediaKind::Data, priority: 9, expires: None, method: None };
+    const DEFAULTS: MediaOptions = MediaOptions { kind: MediaKind::Data, priority: 9, expires: None, method: None };
 
     /// RFC 3550 section 5.1: version 2, marker and payload type 96, sequence number, timestamp, SSRC 0x01020304.
     const RTP: [u8; 14] = [0x80, 0xe0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4, 7, 7];
     /// Section 6.4.1: a sender report is packet type 200.
     const RTCP: [u8; 8] = [0x80, 200, 0, 1, 1, 2, 3, 4];
 
-    /// The block of docs/src/real.md.
     #[test]
-    fn the_rules_of_the_book_are_rules() {
+    fn the_rules_of_the_book_are_valid() {
         let page = include_str!("../../../../../docs/src/real.md");
         let (_, block) = page.split_once("```toml\n").unwrap();
         rules(block.split("```").next().unwrap()).unwrap();
     }
 
     #[test]
-    fn the_first_rule_that_fits_says_what_a_datagram_is() {
+    fn the_first_matching_rule_applies() {
         let text = "[[rule]]\nrtcp = true\npriority = 0\n\
             [[rule]]\npayload_type = 96\nssrc = 0x01020304\nkind = \"audio\"\npriority = 1\nexpires = \"150ms\"\nmethod = \"sfdps1\"\n\
             [[rule]]\npayload_type = 96\nkind = \"video\"\npriority = 2\n\
@@ -269,33 +275,33 @@ mod tests {
             (1, &[], 9),
             (1, &RTP[..11], 9),
         ] {
-            assert_eq!(rules.media(port, datagram, USUAL, b"").priority, priority, "{port} {datagram:?}");
+            assert_eq!(rules.media(port, datagram, DEFAULTS, b"").priority, priority, "{port} {datagram:?}");
         }
-        let audio = rules.media(1, &RTP, USUAL, b"");
+        let audio = rules.media(1, &RTP, DEFAULTS, b"");
         assert_eq!((audio.kind, audio.expires), (MediaKind::Audio, Some(Duration::from_millis(150))));
         assert_eq!(audio.method, QueueMethod::named("sfdps1").ok());
         assert!(rules.have_methods());
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn errors_include_the_line() {
         for (text, expected) in [
             ("", "the key \"port\" is missing"),
-            ("port = []", "there is no port: write one [[port]]"),
+            ("port = []", "there are no ports; expected at least one [[port]]"),
             ("[[port]]\nnumber = 1\n", "rules.toml:1:"),
-            ("[[port]]\nnumber = 1\n", "a port has one of listen"),
+            ("[[port]]\nnumber = 1\n", "a port has either listen"),
             (
                 "[[port]]\nnumber = 1\nlsiten = \"a\"\n",
                 "rules.toml:3:1: port[0]: unknown key \"lsiten\"; did you mean \"listen\"?",
             ),
-            (&format!("{PORT}{PORT}"), "port[1]: there is another port with the number 1"),
+            (&format!("{PORT}{PORT}"), "port[1]: duplicate port number 1"),
             (
                 &format!("{PORT}[[rule]]\npayload_typ = 3"),
                 "rules.toml:5:1: rule[0]: unknown key \"payload_typ\"; did you mean \"payload_type\"?",
             ),
             (
                 &format!("{PORT}[[rule]]\npayload_type = 128"),
-                "rules.toml:5:16: rule[0].payload_type: 128 is no payload type of RTP",
+                "rules.toml:5:16: rule[0].payload_type: 128 is not a payload type of RTP",
             ),
             (
                 &format!("{PORT}[[rule]]\nkind = \"vidoe\""),
@@ -309,24 +315,21 @@ mod tests {
             (&format!("{PORT}[[rule]]\nport = 2"), "rule[0].port: there is no port with the number 2"),
             (
                 &format!("{PORT}[[rule]]\nkind = \"video\"\n[[rule]]\npayload_type = 0\nkind = \"audio\""),
-                "rule[1]: rule[0] decides about all of its datagrams",
+                "rule[1] has no effect: rule[0] matches all of its datagrams",
             ),
-            (&format!("{PORT}[[rule]]\nexpires = \"0s\""), "rule[0].expires: no datagram is of use for 0s"),
-            (
-                &format!("{PORT}[[rule]]\nssrc = 2\nrtcp = true"),
-                "rule[0]: nothing is RTP (payload_type, ssrc) and RTCP",
-            ),
+            (&format!("{PORT}[[rule]]\nexpires = \"0s\""), "rule[0].expires: a lifetime of 0s is not allowed"),
+            (&format!("{PORT}[[rule]]\nssrc = 2\nrtcp = true"), "rule[0]: a datagram is only one of RTP"),
         ] {
-            let said = rules(text).unwrap_err();
-            assert!(said.contains(expected), "{text}:\n{said}");
+            let error = rules(text).unwrap_err();
+            assert!(error.contains(expected), "{text}:\n{error}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_datagram_is_something(datagram in proptest::collection::vec(any::<u8>(), 0..600), port: u8) {
+        fn any_datagram_is_classified(datagram in proptest::collection::vec(any::<u8>(), 0..600), port: u8) {
             let rules = rules(&format!("{PORT}[[rule]]\nmpeg_ts = false\nrtcp = false\nssrc = 1\n")).unwrap();
-            let media = rules.media(port, &datagram, USUAL, b"");
+            let media = rules.media(port, &datagram, DEFAULTS, b"");
             prop_assert!(media.priority == 9 || datagram[8..12] == [0, 0, 0, 1]);
         }
     }

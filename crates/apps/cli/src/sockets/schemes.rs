@@ -1,6 +1,6 @@
-//! The schemes of an end: `--loss-filter` and `--spacing`, each `KIND[,KEY=VALUE...]`.
+//! Loss filters and spacing schemes: `--loss-filter` and `--spacing`, each `KIND[,KEY=VALUE...]`.
 
-use super::controller::{sentence, with_keys};
+use super::controller::{message, with_keys};
 use crate::error::Failure;
 use crate::keys::{Pair, pairs};
 use headway_net::{LossFilterKind, Options, Spacing};
@@ -8,7 +8,7 @@ use headway_scenario::choices;
 use headway_units::Duration;
 use serde_json::{Value, json};
 
-/// Filters of a receiver. The library refuses the oracle with a reason.
+/// Loss filters of a receiver. The library refuses the oracle with a reason.
 const FILTERS: [(&str, LossFilterKind); 6] = [
     ("uddj", LossFilterKind::Uddj),
     ("guarded", LossFilterKind::Guarded),
@@ -18,7 +18,7 @@ const FILTERS: [(&str, LossFilterKind); 6] = [
     ("oracle", LossFilterKind::Oracle),
 ];
 
-/// A scheme of the paper on packet spacing: its name, the kind of its controller, and its usual options.
+/// Scheme of the paper on packet spacing: its name, the kind of its controller, and its default options.
 type Scheme = (&'static str, &'static str, fn() -> Spacing);
 
 const SCHEMES: [Scheme; 4] = [
@@ -28,14 +28,14 @@ const SCHEMES: [Scheme; 4] = [
     ("equation", "spacing-equation", Spacing::equation),
 ];
 
-/// Sets the filter that decides which losses of arriving data count.
+/// Sets the filter of the losses of received data.
 pub(super) fn with_loss_filter(options: Options, text: &str) -> Result<Options, Failure> {
     let wrong = |message: String| Failure::Sockets(format!("--loss-filter {text}: {message}"));
     let (kind, keys) = pairs(text).map_err(wrong)?;
     let filter = known("loss filter", kind, &FILTERS, |filter| filter != LossFilterKind::Oracle).map_err(wrong)?;
-    let options = options.with_loss_filter(filter, None).map_err(|error| wrong(sentence(&error)))?;
+    let options = options.with_loss_filter(filter, None).map_err(|error| wrong(message(&error)))?;
     if !keys.is_empty() && filter != LossFilterKind::Uddj {
-        return Err(wrong("it has no keys: only uddj has some".to_owned()));
+        return Err(wrong("this filter has no keys; only uddj has keys".to_owned()));
     }
     let uddj = Value::Object(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
     set(options, if uddj == json!({}) { vec![] } else { vec![("uddj", uddj)] }).map_err(wrong)
@@ -49,14 +49,15 @@ pub(super) fn with_spacing(options: Options, text: &str) -> Result<Options, Fail
     if let Some((_, damping)) = keys.iter().find(|(key, _)| *key == "damping")
         && let Some(other) = other_scheme(name, damping)
     {
-        let message = format!("damping: {} is the scheme {other}: write {other}, or leave damping out", shown(damping));
-        return Err(wrong(message));
+        let error =
+            format!("damping: {} is the scheme {other}; set --spacing {other}, or remove damping", shown(damping));
+        return Err(wrong(error));
     }
-    let options = options.with_spacing(scheme()).map_err(|error| wrong(sentence(&error)))?;
+    let options = options.with_spacing(scheme()).map_err(|error| wrong(message(&error)))?;
     set(options, keys).map_err(wrong)
 }
 
-/// Returns the scheme that this `damping` makes of the scheme `name`, if it is another one: ad-hoc has none, and damped has one.
+/// Returns the other scheme that this `damping` belongs to: ad-hoc has no damping, damped has one.
 fn other_scheme(name: &str, damping: &Value) -> Option<&'static str> {
     match (name, damping.as_str()?) {
         ("damped", "none") => Some("ad-hoc"),
@@ -75,7 +76,7 @@ pub(super) fn controller_of_spacing(text: &str) -> &str {
     SCHEMES.iter().find(|(scheme, ..)| *scheme == name).map_or("spacing", |(_, kind, _)| kind)
 }
 
-/// The value with this name; a message lists the values that are `allowed`.
+/// Returns the value with this name. The error lists the values that are `allowed`.
 fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)], allowed: fn(T) -> bool) -> Result<T, String> {
     let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     found.ok_or_else(|| {
@@ -84,7 +85,7 @@ fn known<T: Copy>(what: &str, name: &str, all: &[(&str, T)], allowed: fn(T) -> b
     })
 }
 
-/// Sets keys of the controller, which is the only one of these options.
+/// Sets keys of the only controller of these options.
 fn set(mut options: Options, keys: Vec<Pair<'_>>) -> Result<Options, String> {
     if let Some(row) = options.connection.controllers.first_mut().filter(|_| !keys.is_empty()) {
         row.controller = with_keys(&row.controller, keys)?;
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn uddj_future_work_filters_of_a_command() {
+    fn uddj_future_work_filters_are_options() {
         for (name, _) in &FILTERS[..5] {
             let found = filter(name).unwrap();
             assert_eq!((&found["kind"], &found["loss_filter"]), (&"tfrc-filtered".into(), &(*name).into()));
@@ -124,10 +125,10 @@ mod tests {
         for (text, why) in [
             ("oracle", "the oracle counts the losses that the channel did not cause, and only a simulator knows these"),
             ("zigzg", "there is no loss filter \"zigzg\"; did you mean \"zigzag\"?"),
-            ("uddj,floor", "\"floor\" has no value: write KEY=VALUE"),
+            ("uddj,floor", "\"floor\" has no value; expected KEY=VALUE"),
             ("uddj,flor=1ms", "uddj.flor: unknown key \"flor\"; did you mean \"floor\"?"),
             ("uddj,margin=1", "uddj.margin: 1 is out of range"),
-            ("spike,floor=1ms", "it has no keys: only uddj has some"),
+            ("spike,floor=1ms", "this filter has no keys; only uddj has keys"),
         ] {
             let found = filter(text).unwrap_err();
             assert!(found.starts_with(&format!("--loss-filter {text}: {why}")), "{found}");
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn packet_spacing_2_schemes_of_a_command() {
+    fn packet_spacing_2_schemes_are_options() {
         let rate = Some(100_000_000);
         for (text, key, value) in [
             ("fixed,spacing=500us", "spacing", "500us"),
@@ -152,13 +153,21 @@ mod tests {
             (
                 "damped",
                 None,
-                "it has to know how fast this host's interface takes packets: write --line-rate, such as 100Mbps. On Linux \"ip route",
+                "the rate of this host's network interface is required; set --line-rate, such as 100Mbps. On Linux \"ip route",
             ),
             ("dampd", rate, "there is no spacing \"dampd\"; did you mean \"damped\"?"),
             ("fixed,gap=1ms", rate, "gap: unknown key \"gap\""),
             ("fixed,spacing=65s", rate, "spacing: 65s is out of range"),
-            ("damped,damping=none", rate, "damping: none is the scheme ad-hoc: write ad-hoc, or leave damping out"),
-            ("ad-hoc,damping=newest", rate, "damping: newest is the scheme damped: write damped, or leave damping out"),
+            (
+                "damped,damping=none",
+                rate,
+                "damping: none is the scheme ad-hoc; set --spacing ad-hoc, or remove damping",
+            ),
+            (
+                "ad-hoc,damping=newest",
+                rate,
+                "damping: newest is the scheme damped; set --spacing damped, or remove damping",
+            ),
             (
                 "damped,step=1ms",
                 rate,

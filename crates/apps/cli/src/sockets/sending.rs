@@ -1,9 +1,9 @@
-//! What became of the datagrams that a connection was given.
+//! Figures of sent datagrams.
 
+use super::console::plural;
 use super::metrics::Page;
-use super::receiving::{BackSoFar, Received};
+use super::receiving::{Received, ReverseReport};
 use super::recording::Values;
-use super::teller::how_many;
 use super::watch::Figures;
 use headway_media::Fragment;
 use headway_net::{Connection, Duration, Event, Fate, MediaKind, Options, Rate, Status};
@@ -15,12 +15,12 @@ use headway_units::{DropCause, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Datagrams whose end is waited for, at most: of more the oldest are not followed.
-const MOST: usize = 1 << 17;
+/// Maximum number of datagrams whose fate is tracked. If there are more, the oldest are forgotten.
+const MAX_IN_FLIGHT: usize = 1 << 17;
 
-/// A datagram that has no end yet.
+/// Datagram whose fate is not known yet.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+struct InFlight {
     written: Instant,
     sent: Option<FlowPacket>,
     bytes: u32,
@@ -28,57 +28,58 @@ struct UnderWay {
     fragment: Option<Fragment>,
 }
 
-/// Counts what becomes of datagrams, as the simulator does of a flow's packets.
+/// Counters of the fates of datagrams, as in a record of the simulator.
 #[derive(Debug)]
 pub(super) struct Sending {
     label: FlowLabel,
     start: Instant,
     meter: FlowMeter,
-    /// Frames of which the peer has acknowledged a part.
+    /// Frames that the peer has acknowledged in part.
     frames: Frames,
-    /// By their numbers.
-    under_way: BTreeMap<u64, UnderWay>,
-    /// Of them those that have not been sent.
+    /// Datagrams by number.
+    in_flight: BTreeMap<u64, InFlight>,
+    /// Number of datagrams in the send queue.
     waiting: usize,
-    /// Bytes of all headers below the program's.
+    /// Size of all headers of a packet, in bytes.
     header: u32,
-    /// The queue sends lost datagrams again if there is time: one that is lost for good was too late.
+    /// Whether the send queue retransmits lost datagrams that are not too late.
     resends: bool,
     encoder_rate: Option<Rate>,
     status: Option<Status>,
-    /// When the line before was, and how many bytes had arrived by then.
+    /// Time of the previous report, and number of delivered bytes at that time.
     before: (Instant, u64),
 }
 
-/// What has become of what was sent: so far, and since the line before. All names but `now` and `last` are those of `summary.json`.
+/// Figures of sent datagrams, in total and since the previous report. Names other than `now` and `last` are those of
+/// `summary.json`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Sent {
-    /// From the start to now, in s.
+    /// Interval from the start to now, in s.
     pub(super) interval: Interval,
     pub(super) last: bool,
     #[serde(flatten)]
     pub(super) flow: FlowSummary,
     pub(super) now: Now,
-    /// What came on the same connection, of who hands that on.
+    /// Datagrams from the peer, if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) back: Option<BackSoFar>,
+    pub(super) back: Option<ReverseReport>,
 }
 
-/// How it is now; the names are those of `series.arrow`, which has all but the encoder's rate.
+/// Current figures. Names are those of `series.arrow`, which lacks the encoder rate.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Now {
-    /// Bits on the wire that arrived since the line before, a second.
+    /// Delivered rate with headers since the previous report, in bit/s.
     pub(super) throughput_bps: f64,
     pub(super) allowed_rate_bps: Option<f64>,
-    /// What an encoder should produce.
+    /// Target rate of an encoder, in bit/s.
     pub(super) encoder_rate_bps: Option<f64>,
-    /// The smoothed round trip.
+    /// Smoothed round-trip time, in s.
     pub(super) rtt_s: Option<f64>,
-    /// TFRC's p.
+    /// Loss event rate of TFRC, from 0 to 1.
     pub(super) loss_event_ratio: Option<f64>,
-    /// Packets lost since the start.
+    /// Number of lost packets since the start.
     pub(super) loss_packets: u64,
-    /// Datagrams that wait to be sent.
+    /// Number of datagrams in the send queue.
     pub(super) waiting_packets: usize,
 }
 
@@ -89,7 +90,7 @@ impl Sending {
             start: now,
             meter: FlowMeter::new(&Measured::between(now, Instant::FAR_FUTURE)),
             frames: Frames::default(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             waiting: 0,
             header: 0,
             resends,
@@ -99,12 +100,12 @@ impl Sending {
         }
     }
 
-    /// The source hands over the first datagram of a frame.
+    /// Counts a frame, with the first of its datagrams.
     pub(super) fn frame_written(&mut self, now: Instant, kind: MediaKind) {
         self.meter.frame_written(&frame(now, kind));
     }
 
-    /// The connection accepted a datagram under this number, which may be a part of a frame.
+    /// Counts a datagram that the connection has accepted under this number. `fragment`: its position in a frame.
     pub(super) fn written(
         &mut self,
         now: Instant,
@@ -115,16 +116,16 @@ impl Sending {
     ) {
         self.meter.queued(now, kind);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.under_way.insert(number, UnderWay { written: now, sent: None, bytes, kind, fragment });
+        self.in_flight.insert(number, InFlight { written: now, sent: None, bytes, kind, fragment });
         self.waiting += 1;
-        if self.under_way.len() > MOST
-            && let Some((_, oldest)) = self.under_way.pop_first()
+        if self.in_flight.len() > MAX_IN_FLIGHT
+            && let Some((_, oldest)) = self.in_flight.pop_first()
         {
             self.waiting -= usize::from(oldest.sent.is_none());
         }
     }
 
-    pub(super) fn heard(&mut self, now: Instant, event: &Event) {
+    pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Media(number, fate) => self.fate(now, *number, *fate),
             Event::Rate(rate) => self.encoder_rate = Some(*rate),
@@ -133,14 +134,14 @@ impl Sending {
     }
 
     fn fate(&mut self, now: Instant, number: u64, fate: Fate) {
-        let Some(datagram) = self.under_way.get_mut(&number) else { return };
+        let Some(datagram) = self.in_flight.get_mut(&number) else { return };
         let kind = datagram.kind;
         if let Fate::Sent(_) = fate {
             let wire_bytes = datagram.bytes.saturating_add(self.header);
             let packet = FlowPacket { sent_at: now, wire_bytes, kind, deadline: None };
             match datagram.sent.replace(packet) {
                 None => self.waiting -= 1,
-                // The queue sends again what was found lost, and nothing else.
+                // A second transmission means that the first was lost.
                 Some(lost) => {
                     self.meter.found_lost(now, kind, true);
                     self.meter.lost(&lost, DropCause::Channel);
@@ -150,12 +151,12 @@ impl Sending {
             self.meter.sent(&packet);
             return;
         }
-        let UnderWay { written, sent, bytes, fragment, .. } = *datagram;
-        self.under_way.remove(&number);
+        let InFlight { written, sent, bytes, fragment, .. } = *datagram;
+        self.in_flight.remove(&number);
         self.waiting -= usize::from(sent.is_none());
         match (fate, sent) {
             (Fate::Unsent { cause, lateness }, sent) => {
-                // It waited again since it was found lost.
+                // The datagram was lost and was queued again.
                 if let Some(lost) = sent {
                     self.meter.found_lost(now, kind, true);
                     self.meter.lost(&lost, DropCause::Channel);
@@ -167,26 +168,26 @@ impl Sending {
                 let complete = fragment.and_then(|part| self.frames.insert_fragment(part, frame(written, kind)));
                 complete.iter().for_each(|frame| self.meter.frame_complete(now, frame));
             }
-            // A path does not say why. What is no queue of ours is a channel.
+            // The cause of a loss on the path is unknown and counts as the channel.
             (Fate::Lost, Some(packet)) => {
                 if self.resends {
                     self.meter.found_lost(now, kind, false);
                 }
                 self.meter.lost(&packet, DropCause::Channel);
             }
-            // The peer's program did not read it.
+            // The program of the peer did not read the datagram.
             (Fate::Dropped(_), Some(packet)) => self.meter.lost(&packet, DropCause::Host),
             _ => {}
         }
     }
 
-    /// What the connection holds now. `mtu`: the largest packet, with all headers.
-    pub(super) fn look(&mut self, now: Instant, connection: &Connection, mtu: u64) {
+    /// Updates the status of the connection. `mtu`: maximum size of a packet with all headers, in bytes.
+    pub(super) fn update_status(&mut self, now: Instant, connection: &Connection, mtu: u64) {
         if let Some(status) = connection.status() {
             if let Some(rtt) = status.rtt {
                 self.meter.rtt(now, rtt);
             }
-            // Both ends have agreed on it, which need not be the first choice of this end.
+            // The negotiated controller can differ from the first preference of this endpoint.
             if let Some(name) = status.sender.and(Options::controller_name(status.send_ccid)) {
                 name.clone_into(&mut self.label.kind);
             }
@@ -198,33 +199,33 @@ impl Sending {
         }
     }
 
-    /// Datagrams that wait to be sent.
+    /// Returns the number of datagrams in the send queue.
     pub(super) const fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Whether there is anything of which more will be heard.
+    /// Returns whether the fates of all datagrams are known.
     pub(super) fn is_settled(&self) -> bool {
-        self.under_way.is_empty()
+        self.in_flight.is_empty()
     }
 
     pub(super) fn rtt(&self) -> Duration {
         self.status.and_then(|status| status.rtt).unwrap_or_default()
     }
 
-    /// A line, and the beginning of the next.
+    /// Returns the current figures and starts the next interval.
     pub(super) fn line(&mut self, now: Instant, last: bool) -> Sent {
         let mut flow = self.meter.summary(self.label.clone(), now);
-        // What is known of an arrival is when its acknowledgement came.
+        // The time of an arrival is unknown, only that of its acknowledgment.
         (flow.one_way_delay_s, flow.jitter_s) = (None, None);
         flow.frames.values_mut().for_each(|frames| frames.delay_s = None);
         let arrived = self.meter.total_received_bytes();
-        let (at, had) = std::mem::replace(&mut self.before, (now, arrived));
+        let (at, previous_bytes) = std::mem::replace(&mut self.before, (now, arrived));
         let seconds = now.since(at).as_secs_f64();
         let sender = self.status.and_then(|status| status.sender);
         let rate = |rate: Rate| rate.bits_per_second() as f64;
-        let shown = Now {
-            throughput_bps: if seconds > 0.0 { 8.0 * (arrived - had) as f64 / seconds } else { 0.0 },
+        let current = Now {
+            throughput_bps: if seconds > 0.0 { 8.0 * (arrived - previous_bytes) as f64 / seconds } else { 0.0 },
             allowed_rate_bps: sender.and_then(|sender| sender.target_rate).map(rate),
             encoder_rate_bps: self.encoder_rate.map(rate),
             rtt_s: self.status.and_then(|status| status.rtt).map(|rtt| rtt.as_secs_f64()),
@@ -236,31 +237,31 @@ impl Sending {
             interval: Interval { from: 0.0, to: now.since(self.start).as_secs_f64() },
             last,
             flow,
-            now: shown,
+            now: current,
             back: None,
         }
     }
 }
 
 impl Sent {
-    /// What a record says of it, and of what came back.
+    /// Returns the flows of a record: to the peer, and from the peer if there is one.
     pub(super) fn flows(&self) -> Vec<FlowSummary> {
         std::iter::once(&self.flow).chain(self.back.iter().map(|back| &back.flow)).cloned().collect()
     }
 
-    /// For people, on one line.
-    pub(super) fn live(&self) -> String {
+    /// Returns the text of the status line.
+    pub(super) fn live_text(&self) -> String {
         let Self { interval, flow, now, .. } = self;
         let expired: u64 = flow.send_queue.values().map(|queue| queue.expired_packets).sum();
         let rtt = now.rtt_s.map_or_else(|| "?".to_owned(), |rtt| format!("{:.1} ms", 1e3 * rtt));
         let encoder = now.encoder_rate_bps.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} Mb/s", 1e-6 * rate));
         let back = self.back.as_ref().map_or_else(String::new, |back| {
             let Received { now, received_packets, .. } = &back.received;
-            let came = how_many(*received_packets, "datagram", "datagrams");
-            format!("; back {:.3} Mb/s, {came}", 1e-6 * now.goodput_bps)
+            let received = plural(*received_packets, "datagram", "datagrams");
+            format!("; received {:.3} Mb/s, {received}", 1e-6 * now.goodput_bps)
         });
         format!(
-            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} wait, encoder {encoder}{back}",
+            "{:.0} s: {:.3} Mb/s, {:.2} % lost, RTT {rtt}, {} expired, {} delivered, {} queued, encoder {encoder}{back}",
             interval.to,
             1e-6 * now.throughput_bps,
             100.0 * flow.loss_ratio,
@@ -270,46 +271,47 @@ impl Sent {
         )
     }
 
-    /// Datagrams that were sent and of which no report tells the fate.
+    /// Returns the number of sent datagrams whose fate is unknown.
     pub(super) fn unaccounted(&self) -> u64 {
         self.flow.sent_packets.saturating_sub(self.flow.received_packets + self.flow.lost_packets.total())
     }
 
-    /// Datagrams that the queue still had at the end.
+    /// Returns the number of datagrams that were still queued at the end.
     pub(super) fn waiting(&self) -> u64 {
         let waiting = |queue: &SendQueueSummary| {
-            let thrown_away = queue.refused_packets + queue.pushed_out_packets + queue.expired_packets;
-            (queue.written_packets + queue.returned_packets).saturating_sub(queue.sent_packets + thrown_away)
+            let discarded = queue.refused_packets + queue.pushed_out_packets + queue.expired_packets;
+            (queue.written_packets + queue.returned_packets).saturating_sub(queue.sent_packets + discarded)
         };
         self.flow.send_queue.values().map(waiting).sum()
     }
 
-    /// For people, at the end.
-    pub(super) fn whole(&self) -> String {
+    /// Returns the text of the final report.
+    pub(super) fn total_text(&self) -> String {
         let flow = &self.flow;
         let into = |queue: &SendQueueSummary| queue.written_packets + queue.returned_packets;
         let written: u64 = flow.send_queue.values().map(|queue| queue.written_packets).sum();
         let into: u64 = flow.send_queue.values().map(into).sum();
-        let went: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
+        let sent: u64 = flow.send_queue.values().map(|queue| queue.sent_packets).sum();
         let unaccounted = match self.unaccounted() {
             0 => String::new(),
             unaccounted => format!(", {unaccounted} unaccounted for"),
         };
-        let back = self.back.as_ref().map_or_else(String::new, |back| format!("; back {}", back.received.whole()));
+        let back =
+            self.back.as_ref().map_or_else(String::new, |back| format!("; received in {}", back.received.total_text()));
         format!(
             "{:.1} s: {}, {} sent, {} delivered, {} lost{unaccounted}, {} never sent; {:.3} Mb/s{back}",
             self.interval.to,
-            how_many(written, "datagram", "datagrams"),
+            plural(written, "datagram", "datagrams"),
             flow.sent_packets,
             flow.received_packets,
             flow.lost_packets.total(),
-            into.saturating_sub(went),
+            into.saturating_sub(sent),
             1e-6 * flow.throughput_bps,
         )
     }
 }
 
-/// A frame as a record counts it: whether it was complete by its deadline is unknown, as the report of an arrival is later than the arrival.
+/// Returns a frame for the record. It has no deadline, because the time of its arrival is unknown.
 const fn frame(created: Instant, kind: MediaKind) -> WrittenFrame {
     WrittenFrame { kind, created, deadline: Instant::FAR_FUTURE }
 }
@@ -331,20 +333,28 @@ impl Figures for Sent {
     fn page(&self) -> String {
         let (flow, now) = (&self.flow, &self.now);
         let mut page = Page::default();
-        page.counter("sent_packets", "Packets with datagrams that were sent.", flow.sent_packets);
-        page.counter("delivered_packets", "Packets that the peer has acknowledged.", flow.received_packets);
-        page.counter("lost_packets", "Packets that were lost.", flow.lost_packets.total());
+        page.counter("sent_packets", "Number of sent data packets.", flow.sent_packets);
+        page.counter("delivered_packets", "Number of packets that the peer has acknowledged.", flow.received_packets);
+        page.counter("lost_packets", "Number of lost packets.", flow.lost_packets.total());
         let queue = |count: fn(&SendQueueSummary) -> u64| flow.send_queue.values().map(count).sum();
-        page.counter("written_packets", "Datagrams that came to the send queue.", queue(|queue| queue.written_packets));
-        page.counter("expired_packets", "Datagrams thrown away as too late.", queue(|queue| queue.expired_packets));
+        page.counter(
+            "written_packets",
+            "Number of datagrams that were enqueued in the send queue.",
+            queue(|queue| queue.written_packets),
+        );
+        page.counter(
+            "expired_packets",
+            "Number of expired datagrams that were dropped.",
+            queue(|queue| queue.expired_packets),
+        );
         let full = queue(|queue| queue.refused_packets + queue.pushed_out_packets);
-        page.counter("refused_packets", "Datagrams thrown away by a full send queue.", full);
-        page.gauge("waiting_packets", "Datagrams that wait to be sent.", Some(now.waiting_packets as f64));
-        page.gauge("throughput_bps", "Bits on the wire that arrived, a second.", Some(now.throughput_bps));
-        page.gauge("allowed_rate_bps", "What the controller allows.", now.allowed_rate_bps);
-        page.gauge("encoder_rate_bps", "What an encoder should produce.", now.encoder_rate_bps);
-        page.gauge("rtt_seconds", "The smoothed round trip.", now.rtt_s);
-        page.gauge("loss_event_ratio", "The loss event rate.", now.loss_event_ratio);
+        page.counter("refused_packets", "Number of datagrams that a full send queue dropped.", full);
+        page.gauge("waiting_packets", "Number of datagrams in the send queue.", Some(now.waiting_packets as f64));
+        page.gauge("throughput_bps", "Delivered rate with headers, in bit/s.", Some(now.throughput_bps));
+        page.gauge("allowed_rate_bps", "Rate that the controller allows, in bit/s.", now.allowed_rate_bps);
+        page.gauge("encoder_rate_bps", "Target rate of an encoder, in bit/s.", now.encoder_rate_bps);
+        page.gauge("rtt_seconds", "Smoothed round-trip time, in s.", now.rtt_s);
+        page.gauge("loss_event_ratio", "Loss event rate, from 0 to 1.", now.loss_event_ratio);
         self.back.iter().for_each(|back| page.0.push_str(&back.received.page()));
         page.0
     }
@@ -364,9 +374,9 @@ mod tests {
         Sending::new(at(1000), FlowLabel::default(), true)
     }
 
-    /// Of each datagram one end counts, and it is the record's arithmetic: sent = received + lost + in flight.
+    /// Records have sent = received + lost + in flight.
     #[test]
-    fn each_datagram_counts_once() {
+    fn each_datagram_has_one_fate() {
         let mut sending = sending();
         for number in 0..6 {
             sending.written(at(1000), number, MediaKind::Audio, 1000, None);
@@ -388,7 +398,7 @@ mod tests {
             (flow.sent_packets, flow.received_packets, flow.lost_packets.total(), flow.in_flight_packets),
             (4, 1, 1, 2)
         );
-        // 8000 bits in 2 s; nobody knows the headers yet.
+        // 8000 bits in 2 s, without headers, which are not known yet.
         assert_eq!((flow.goodput_bps, flow.throughput_bps, line.now.throughput_bps), (4000.0, 4000.0, 4000.0));
         let queue = &flow.send_queue[&MediaKind::Audio];
         assert_eq!((queue.written_packets, queue.sent_packets, queue.expired_packets), (6, 4, 1));
@@ -396,16 +406,15 @@ mod tests {
         assert_eq!(sending.line(at(4000), true).now.throughput_bps, 0.0);
     }
 
-    /// `returned_packets` stayed 0 while 60 datagrams were sent again. The sums are those of docs/src/send-queues.md: written and returned are sent,
-    /// thrown away, and waiting.
+    /// docs/src/send-queues.md: written and returned packets are sent, discarded or queued.
     #[test]
-    fn datagrams_that_are_sent_again_are_counted_as_returned() {
+    fn retransmitted_datagrams_are_counted_as_returned() {
         let mut sending = sending();
         for number in 0..4 {
             sending.written(at(1000), number, MediaKind::Audio, 1000, None);
             sending.fate(at(1010), number, Fate::Sent(Seq48::new(number)));
         }
-        // One arrives at the second try, one expires before it, one is too late for it.
+        // One arrives after a retransmission, one expires before it, and one is lost too late for it.
         sending.fate(at(1040), 0, Fate::Sent(Seq48::new(4)));
         sending.fate(at(1060), 0, Fate::Delivered);
         sending.fate(at(1060), 1, Fate::Unsent { cause: SendDrop::Expired, lateness: Duration::ZERO });
@@ -420,8 +429,7 @@ mod tests {
         assert_eq!((line.unaccounted(), sending.is_settled()), (0, true));
     }
 
-    /// The record of a call held no frames. A frame is complete once all its datagrams are acknowledged, also if one was sent again; of three one
-    /// lacks a datagram. When they arrived is unknown.
+    /// The first frame includes a retransmitted datagram, the third lacks a datagram.
     #[test]
     fn frames_are_complete_when_the_peer_has_acknowledged_all_their_datagrams() {
         let mut sending = sending();
@@ -445,13 +453,12 @@ mod tests {
         assert_eq!((frames.on_time_frames, frames.delay_s.is_none()), (None, true));
     }
 
-    /// Events that are missed do not make memory grow.
     #[test]
-    fn what_nobody_tells_of_is_forgotten() {
+    fn datagrams_without_events_are_forgotten() {
         let mut sending = sending();
-        for number in 0..MOST as u64 + 10 {
+        for number in 0..MAX_IN_FLIGHT as u64 + 10 {
             sending.written(at(1000), number, MediaKind::Data, 1, None);
         }
-        assert_eq!((sending.under_way.len(), sending.waiting()), (MOST, MOST));
+        assert_eq!((sending.in_flight.len(), sending.waiting()), (MAX_IN_FLIGHT, MAX_IN_FLIGHT));
     }
 }

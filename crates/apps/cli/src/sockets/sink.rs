@@ -1,8 +1,8 @@
-//! Where received datagrams go.
-#![expect(clippy::disallowed_types, reason = "datagrams are sent on by UDP")]
+//! Outputs of received datagrams.
+#![expect(clippy::disallowed_types, reason = "datagrams are forwarded by UDP")]
 
 use super::arguments::{Framing, RecvOptions};
-use super::end::destination;
+use super::endpoint::destination;
 use super::framing::frame;
 use crate::error::Failure;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One for all connections.
+/// Output that all connections share.
 pub(super) enum Sink {
     Nothing,
     File { path: PathBuf, file: Mutex<File>, framing: Framing },
@@ -19,7 +19,7 @@ pub(super) enum Sink {
     Udp(SocketAddr),
 }
 
-/// A connection's way to the sink.
+/// Output of one connection.
 pub(super) struct Outlet {
     sink: Arc<Sink>,
     socket: Option<UdpSocket>,
@@ -27,18 +27,19 @@ pub(super) struct Outlet {
 }
 
 impl Sink {
-    pub(super) fn new(asked: &RecvOptions) -> Result<Self, Failure> {
-        let framing = asked.framing;
-        Ok(match (&asked.out, &asked.to) {
+    pub(super) fn new(args: &RecvOptions) -> Result<Self, Failure> {
+        let framing = args.framing;
+        Ok(match (&args.out, &args.to) {
             (Some(path), _) if path.as_os_str() == "-" => {
                 if is_closed(STDOUT) {
-                    let why = "--out -: standard output is closed or is /dev/null: leave --out out to count the datagrams only";
+                    let why =
+                        "--out -: standard output is closed or is /dev/null; remove --out to count the datagrams only";
                     return Err(Failure::Sockets(why.to_owned()));
                 }
                 Self::Stdout { framing }
             }
             (Some(path), _) => {
-                // `begin` empties it: the file keeps its contents if the port cannot be opened.
+                // The file keeps its contents until `truncate`, in case the port cannot be opened.
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 let file = file.map_err(Failure::file("write", path))?;
                 Self::File { path: path.clone(), file: Mutex::new(file), framing }
@@ -48,21 +49,21 @@ impl Sink {
         })
     }
 
-    /// Empties the output file, before the first datagram is written.
-    pub(super) fn begin(&self) -> Result<(), Failure> {
+    /// Truncates the output file.
+    pub(super) fn truncate(&self) -> Result<(), Failure> {
         let Self::File { path, file, .. } = self else { return Ok(()) };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        let emptied = file.metadata().and_then(|about| if about.is_file() { file.set_len(0) } else { Ok(()) });
-        emptied.map_err(Failure::file("write", path))
+        let truncated = file.metadata().and_then(|about| if about.is_file() { file.set_len(0) } else { Ok(()) });
+        truncated.map_err(Failure::file("write", path))
     }
 
-    /// Whether datagrams are handed on, and not only counted.
-    pub(super) const fn hands_on(&self) -> bool {
+    /// Returns whether datagrams are written or forwarded, instead of only counted.
+    pub(super) const fn has_output(&self) -> bool {
         !matches!(self, Self::Nothing)
     }
 
-    /// Whether standard output is for datagrams only.
-    pub(super) const fn takes_stdout(&self) -> bool {
+    /// Returns whether datagrams are written to standard output.
+    pub(super) const fn uses_stdout(&self) -> bool {
         matches!(self, Self::Stdout { .. })
     }
 
@@ -83,8 +84,8 @@ impl Sink {
 pub(super) const STDIN: u32 = 0;
 const STDOUT: u32 = 1;
 
-/// Returns whether the program was started without this standard stream. Rust's runtime then opens /dev/null in its place, for reading and writing:
-/// datagrams would vanish as if they were written, and the input would seem to be empty.
+/// Returns whether the program was started without this standard stream. The Rust runtime then opens /dev/null for
+/// reading and writing instead: output would be lost without an error, and input would be empty.
 pub(super) fn is_closed(stream: u32) -> bool {
     const ACCESS_MODE: u32 = 0o3;
     const READ_AND_WRITE: u32 = 0o2;
@@ -94,8 +95,8 @@ pub(super) fn is_closed(stream: u32) -> bool {
     is_null && flags.is_some_and(|flags| flags & ACCESS_MODE == READ_AND_WRITE)
 }
 
-/// Sends a datagram. Returns whether no refusal was reported: what is reported is that of the datagram before, for a port on which no program
-/// listens, and this one is sent all the same.
+/// Sends a datagram. Returns false after an error. The error of a closed port belongs to the previous datagram; this
+/// one is then sent again.
 fn send(socket: &UdpSocket, datagram: &[u8]) -> bool {
     match socket.send(datagram) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -106,15 +107,15 @@ fn send(socket: &UdpSocket, datagram: &[u8]) -> bool {
     }
 }
 
-/// A socket from which datagrams can go there.
+/// Returns a socket of the address family of `to`.
 pub(super) fn socket_towards(to: SocketAddr) -> Result<UdpSocket, Failure> {
     let any = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|error| Failure::Sockets(format!("cannot send to {to}: {error}")))
 }
 
 impl Outlet {
-    /// Hands a datagram on. Returns whether the system has accepted it: a UDP socket may refuse one.
-    pub(super) fn put(&mut self, datagram: &[u8]) -> Result<bool, Failure> {
+    /// Writes a datagram. Returns false if the system refused it, which is possible for UDP only.
+    pub(super) fn write(&mut self, datagram: &[u8]) -> Result<bool, Failure> {
         match &*self.sink {
             Sink::Nothing => {}
             Sink::File { path, file, framing } => {
@@ -125,7 +126,7 @@ impl Outlet {
                 let mut out = io::stdout().lock();
                 out.write_all(framed(*framing, datagram, &mut self.framed)).and_then(|()| out.flush()).map_err(
                     |error| {
-                        // Not the end of a command whose reader has seen enough: these datagrams are lost.
+                        // Unlike for text output, a closed pipe is an error: these datagrams are lost.
                         Failure::Sockets(format!("cannot write the datagrams to standard output: {error}"))
                     },
                 )?;

@@ -1,9 +1,9 @@
-//! Where the datagrams come from that are sent: a file, standard input, a program's UDP.
+//! Sources of datagrams: a file, standard input, UDP of a program, or a media model.
 #![expect(clippy::disallowed_types, reason = "a program sends its datagrams by UDP")]
 
 use super::arguments::{MediaOptions, SendOptions};
-use super::end::address;
-use super::framing::{self, LONGEST};
+use super::endpoint::address;
+use super::framing::{self, MAX_LENGTH};
 use super::line::Line;
 use super::model::Model;
 use super::sink::{STDIN, is_closed};
@@ -14,12 +14,12 @@ use std::io::{self, ErrorKind, Read};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 
-/// Datagrams of so many bytes go everywhere: IPv6 carries 1280 with all headers.
-const SMALL: usize = 1000;
-/// So long a source without data does not look whether it is to end.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+/// Size of datagrams that fit in every packet, in bytes: the MTU of IPv6 is at least 1280 with all headers.
+const SAFE_SIZE: usize = 1000;
+/// Maximum time between two checks whether the source must stop.
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Makes datagrams, in a thread of its own.
+/// Source of datagrams, with a separate thread.
 pub(super) enum Source {
     File { path: PathBuf, file: File, media: MediaOptions, chunk: Option<usize> },
     Stdin { media: MediaOptions, chunk: Option<usize> },
@@ -27,14 +27,14 @@ pub(super) enum Source {
     Model(Model),
 }
 
-/// Why a source ended before its end.
+/// Reason for which a source stopped early.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// The connection did, which tells why itself.
+    /// The connection ended.
     Connection,
-    /// It was stopped before its end.
+    /// The source was stopped.
     Stopped,
-    /// It has no more to give, though it should.
+    /// The source failed.
     Failed(Failure),
 }
 
@@ -45,33 +45,32 @@ impl From<Closed> for Ended {
 }
 
 impl Source {
-    pub(super) fn new(asked: &SendOptions) -> Result<Self, Failure> {
-        let (media, chunk) = (asked.media, asked.chunk.map(usize::from));
-        if let Some(path) = &asked.file {
+    pub(super) fn new(args: &SendOptions) -> Result<Self, Failure> {
+        let (media, chunk) = (args.media, args.chunk.map(usize::from));
+        if let Some(path) = &args.file {
             let file = open(path).map_err(Failure::file("read", path))?;
             return Ok(Self::File { path: path.clone(), file, media, chunk });
         }
-        if let Some(at) = &asked.udp {
+        if let Some(at) = &args.udp {
             return Ok(Self::Udp { socket: listen(at)?, media });
         }
-        match &asked.model {
-            Some(text) => Model::new(text, asked.seed).map(Self::Model),
+        match &args.model {
+            Some(text) => Model::new(text, args.seed).map(Self::Model),
             None if is_closed(STDIN) => {
-                let why =
-                    "--stdin: standard input is closed or is /dev/null: write the datagrams to it, or send a --file";
+                let why = "--stdin: standard input is closed or is /dev/null; write the datagrams to it, or use --file";
                 Err(Failure::Sockets(why.to_owned()))
             }
             None => Ok(Self::Stdin { media, chunk }),
         }
     }
 
-    /// What is to be said of it when it begins.
+    /// Returns a message about the address of `--udp`.
     pub(super) fn announcement(&self) -> Option<String> {
         let Self::Udp { socket, .. } = self else { return None };
-        Some(format!("datagrams to {} are sent", socket.local_addr().ok()?))
+        Some(format!("sending datagrams that arrive at {}", socket.local_addr().ok()?))
     }
 
-    /// Sends all that it has, until it is stopped.
+    /// Sends all datagrams of the source, until it is stopped.
     pub(super) fn run(self, line: &Line) -> Result<(), Ended> {
         self.send(line)?;
         if line.is_stopped() { Err(Ended::Stopped) } else { Ok(()) }
@@ -96,7 +95,7 @@ impl Source {
     }
 }
 
-/// Opens a file to read it. A folder can be opened too, and would fail at the first read, when the connection exists.
+/// Opens a file for reading. Opening a folder would succeed, and only its first read would fail.
 fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() { Err(ErrorKind::IsADirectory.into()) } else { Ok(file) }
@@ -106,7 +105,7 @@ pub(super) fn listen(at: &str) -> Result<UdpSocket, Failure> {
     let local = address(at)?;
     let bind = || {
         let socket = UdpSocket::bind(local)?;
-        socket.set_read_timeout(Some(LOOK))?;
+        socket.set_read_timeout(Some(POLL_INTERVAL))?;
         Ok(socket)
     };
     bind().map_err(|error: io::Error| Failure::Sockets(format!("cannot listen at {local}: {error}")))
@@ -118,7 +117,7 @@ impl MediaOptions {
     }
 }
 
-/// Whatever is read, cut; as fast as there is room.
+/// Splits the input into datagrams and sends them as fast as the connection allows.
 fn in_chunks(
     from: &mut impl Read,
     media: MediaOptions,
@@ -127,17 +126,17 @@ fn in_chunks(
     failed: impl Fn(io::Error) -> Failure,
 ) -> Result<(), Ended> {
     line.connected()?;
-    let (mut buffer, asked) = (Vec::new(), chunk.is_some());
+    let (mut buffer, has_chunk_size) = (Vec::new(), chunk.is_some());
     while !line.is_stopped() {
-        let room = line.room();
-        // Paths change, and with them what a packet takes.
+        let room = line.wait_for_room();
+        // The path MTU can change.
         let chunk = chunk.unwrap_or_else(|| line.largest());
-        if asked && !line.takes(chunk) && !line.is_stopped() {
-            let message = format!("--chunk {chunk}: a packet takes {} bytes at most on this path", line.largest());
+        if has_chunk_size && !line.fits(chunk) && !line.is_stopped() {
+            let message = format!("--chunk {chunk}: larger than the maximum of {} bytes on this path", line.largest());
             return Err(Ended::Failed(Failure::Sockets(message)));
         }
         buffer.resize(room * chunk, 0);
-        // What can be read now is sent now: standard input may be slow.
+        // Send the available data without waiting for more, as standard input may be slow.
         let read = match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(read) => read,
@@ -153,7 +152,7 @@ fn in_chunks(
     Ok(())
 }
 
-/// Datagrams that have their length before them.
+/// Sends datagrams with length prefixes.
 fn framed(
     from: &mut impl Read,
     media: MediaOptions,
@@ -163,22 +162,22 @@ fn framed(
     let mut datagram = Vec::new();
     let mut number = 0u64;
     while !line.is_stopped() {
-        // What is of use for a while only had better be thrown away than wait in a pipe.
+        // With a lifetime, the send queue drops old datagrams instead of blocking the writer.
         if media.expires.is_none() {
-            line.room();
+            line.wait_for_room();
         }
         if !framing::read(from, &mut datagram).map_err(|error| Ended::Failed(failed(error)))? {
             return Ok(());
         }
         number += 1;
-        // Before there is a connection nobody knows, and what is small goes at once.
-        if datagram.len() > SMALL {
+        // The maximum size is known after the connection is established. Small datagrams do not wait for it.
+        if datagram.len() > SAFE_SIZE {
             line.connected()?;
         }
-        if datagram.len() > SMALL && !line.takes(datagram.len()) && !line.is_stopped() {
+        if datagram.len() > SAFE_SIZE && !line.fits(datagram.len()) && !line.is_stopped() {
             let message = format!(
-                "datagram {number} of standard input has {} bytes, and a packet takes {} at most on this path: was each \
-                 datagram's length written before it, in two bytes?",
+                "datagram {number} of standard input has {} bytes, above the maximum of {} on this path; expected a length of two \
+                 bytes before each datagram",
                 datagram.len(),
                 line.largest(),
             );
@@ -189,15 +188,15 @@ fn framed(
     Ok(())
 }
 
-/// A program's datagrams, as they come.
+/// Sends the datagrams that arrive at the socket.
 fn one_for_one(socket: &UdpSocket, media: MediaOptions, line: &Line) -> Result<(), Ended> {
-    let mut buffer = vec![0; LONGEST];
+    let mut buffer = vec![0; MAX_LENGTH];
     while !line.is_stopped() {
         match socket.recv(&mut buffer) {
             Ok(length) => line.send(&[media.of(&buffer[..length])])?,
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
-            // Where the program's own socket has gone; it may come back.
+            // The program has closed its socket and may open it again.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(Ended::Failed(Failure::Sockets(format!("cannot receive: {error}")))),
         }

@@ -1,66 +1,65 @@
-//! Who looks at figures beside the terminal: Prometheus, a record, and a browser that follows it.
+//! Further outputs of figures: Prometheus metrics, a record, and a live view in the browser.
 
 use super::arguments::WatchOptions;
+use super::console::Console;
 use super::metrics::Metrics;
 use super::recording::{Recording, Values};
-use super::teller::Teller;
 use crate::error::Failure;
-use crate::view::Beside;
+use crate::view::LiveView;
 use headway_record::{FlowSummary, Interval};
 use tempfile::TempDir;
 
-/// The seed of what draws nothing.
+/// Seed in the record of a command without random numbers.
 pub(super) const NO_SEED: u64 = 0;
 
-/// What is known at one time.
+/// Figures at one time.
 pub(super) trait Figures {
-    /// From the start to then.
+    /// Returns the interval from the start to this time, in s.
     fn interval(&self) -> Interval;
-    /// What a record samples of each flow.
+    /// Returns the samples of each flow for a record.
     fn values(&self) -> Vec<Values>;
-    /// What Prometheus is told.
+    /// Returns the text of the Prometheus metrics.
     fn page(&self) -> String;
 }
 
 pub(super) struct Watch {
     metrics: Option<Metrics>,
-    /// Before the folder that it shows.
-    _view: Option<Beside>,
+    /// Declared before its folder, so that it is dropped first.
+    _view: Option<LiveView>,
     recording: Option<Recording>,
     _folder: Option<TempDir>,
 }
 
 impl Watch {
-    /// `flows`: what a record calls them.
-    pub(super) fn new(asked: &WatchOptions, flows: &[&str], seed: u64, teller: &Teller) -> Result<Self, Failure> {
-        let metrics = asked.metrics.as_deref().map(|at| Metrics::new(at, teller)).transpose()?;
-        let failed = |error| Failure::Sockets(format!("cannot make a folder for what --view shows: {error}"));
-        let temporary = asked.view.is_some() && asked.record.is_none();
+    /// `flows`: names of the flows.
+    pub(super) fn new(args: &WatchOptions, flows: &[&str], seed: u64, console: &Console) -> Result<Self, Failure> {
+        let metrics = args.metrics.as_deref().map(|at| Metrics::new(at, console)).transpose()?;
+        let failed = |error| Failure::Sockets(format!("--view: cannot create a temporary folder: {error}"));
+        let temporary = args.view.is_some() && args.record.is_none();
         let temporary = temporary.then(|| tempfile::tempdir().map_err(failed)).transpose()?;
-        let path = asked.record.as_deref().or(temporary.as_ref().map(TempDir::path));
+        let path = args.record.as_deref().or(temporary.as_ref().map(TempDir::path));
         let recording = path.map(|path| Recording::new(path, flows, seed)).transpose()?;
         let view = match &recording {
-            Some(recording) if asked.view.is_some() => {
+            Some(recording) if args.view.is_some() => {
                 let label = flows.first().copied().unwrap_or_default();
-                Some(Beside::new(recording.folder(), label, asked.view.unwrap_or_default(), !asked.no_open)?)
+                Some(LiveView::new(recording.folder(), label, args.view.unwrap_or_default(), !args.no_open)?)
             }
             _ => None,
         };
         if let Some(view) = &view {
-            // Whoever wants to see it needs the address.
-            teller.wanted(&format!("shown at {}", view.address()));
-            teller.line(&serde_json::json!({ "view": view.address() }))?;
+            console.requested(&format!("live view at {}", view.address()));
+            console.line(&serde_json::json!({ "view": view.address() }))?;
         }
         Ok(Self { metrics, _view: view, recording, _folder: temporary })
     }
 
-    /// Whether a record is kept.
+    /// Returns whether a record is written.
     pub(super) const fn records(&self) -> bool {
         self.recording.is_some()
     }
 
-    /// `flows`: their summaries up to now.
-    pub(super) fn see(
+    /// Updates all outputs. `flows`: summaries of the flows up to now.
+    pub(super) fn update(
         &mut self,
         figures: &impl Figures,
         flows: impl FnOnce() -> Vec<FlowSummary>,
@@ -72,9 +71,9 @@ impl Watch {
         recording.sample(figures.interval(), &figures.values(), flows())
     }
 
-    /// The last figures; `flows` are the summaries of all that was, of which a record has need.
+    /// Writes the last figures and completes the record. `flows`: summaries of the flows.
     pub(super) fn finish(mut self, last: &impl Figures, flows: Vec<FlowSummary>) -> Result<(), Failure> {
-        self.see(last, Vec::new)?;
+        self.update(last, Vec::new)?;
         match self.recording {
             Some(recording) => recording.finish(last.interval(), flows),
             None => Ok(()),

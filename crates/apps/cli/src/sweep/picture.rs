@@ -1,4 +1,4 @@
-//! A sweep's metrics over one of its keys, as pictures.
+//! Charts of a sweep's metrics over one of its keys.
 
 use crate::arguments::SweepOptions;
 use crate::error::Failure;
@@ -11,12 +11,12 @@ use headway_scenario::Cell;
 use headway_units::counted;
 use std::collections::BTreeSet;
 
-/// Maximum number of omitted points that the warning names.
-const NAMED: usize = 3;
+/// Maximum number of omitted points that the warning lists.
+const MAX_NAMED: usize = 3;
 
-/// Checks that all values of a key have a place on a logarithmic axis.
+/// Checks that all values of a key are numbers above 0, as a logarithmic axis requires.
 pub(super) fn check_logarithmic(outline: &Answer, over: &str) -> Result<(), Failure> {
-    let wrong = |why: String| Err(Failure::Sweep(format!("--log-x: {why}: leave --log-x out")));
+    let wrong = |why: String| Err(Failure::Sweep(format!("--log-x: {why}; remove --log-x")));
     let Ok(x) = outline.key(over) else { return Ok(()) };
     let name = &outline.keys[x].name;
     if outline.places(x) != Places::Numbers {
@@ -28,13 +28,15 @@ pub(super) fn check_logarithmic(outline: &Answer, over: &str) -> Result<(), Fail
         _ => false,
     };
     match outline.rows.iter().find(|row| !is_positive(row.cells().get(x))) {
-        Some(row) => wrong(format!("{name} has the value {}, and a logarithmic axis begins above 0", row.values[x])),
+        Some(row) => {
+            wrong(format!("{name} has the value {}, but a logarithmic axis needs values above 0", row.values[x]))
+        }
         None => Ok(()),
     }
 }
 
-/// Returns a sentence if a picture lacks points, since no run there gave a value that can be drawn.
-fn left_out(answer: &Answer, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
+/// Returns a warning if no run has a drawable value at some points of a chart.
+fn omitted_points(answer: &Answer, metric: usize, scale: f64, x: usize, by: Option<usize>) -> Option<String> {
     let mut points: Vec<(String, bool)> = Vec::new();
     for row in &answer.rows {
         let value = |key: usize| format!("{}={}", answer.keys[key].name, row.values[key]);
@@ -46,22 +48,20 @@ fn left_out(answer: &Answer, metric: usize, scale: f64, x: usize, by: Option<usi
         }
     }
     let all = points.len() as u64;
-    let lacking: Vec<String> = points.into_iter().filter(|(_, is_drawn)| !is_drawn).map(|(name, _)| name).collect();
-    let named = lacking.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = match lacking.len().saturating_sub(NAMED) {
+    let omitted: Vec<String> = points.into_iter().filter(|(_, is_drawn)| !is_drawn).map(|(name, _)| name).collect();
+    let named = omitted.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match omitted.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let of = format!("{} of {}", lacking.len(), counted(all, "point"));
-    let what = &answer.metrics[metric];
-    (!lacking.is_empty())
-        .then(|| format!("{what}: the picture leaves out {of}, where no run has a value: {named}{more}"))
+    let of = format!("{} of {}", omitted.len(), counted(all, "point"));
+    let name = &answer.metrics[metric];
+    (!omitted.is_empty()).then(|| format!("{name}: the chart omits {of} without a value: {named}{more}"))
 }
 
-/// A picture for each metric: over the key that was asked for, a line for each value of another one.
-pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
-    let key =
-        |asked: &str, option: &str| answer.key(asked).map_err(|error| Failure::Sweep(format!("{option}: {error}")));
+/// Returns a chart for each metric over the key `over`, with a line for each value of `--by`.
+pub(super) fn charts(answer: &Answer, over: &str, options: &SweepOptions) -> Result<Vec<Figure>, Failure> {
+    let key = |name: &str, option: &str| answer.key(name).map_err(|error| Failure::Sweep(format!("{option}: {error}")));
     let x = key(over, "--plot")?;
     let by = options.by.as_deref().map(|by| key(by, "--by")).transpose()?;
     let axis = match answer.places(x) {
@@ -73,16 +73,16 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
     let values = || answer.over(0, x, None).into_iter().flat_map(|line| line.points).map(|point| point.x);
     let key_unit = answer.keys[x].unit.filter(|_| numbers);
     let (x_title, x_scale) =
-        axis_title(&answer.keys[x].name, key_unit, largest(values()), options.look.x_label.as_deref());
+        axis_title(&answer.keys[x].name, key_unit, largest(values()), options.style.x_label.as_deref());
     let mut figures = Vec::new();
     let mut files = BTreeSet::new();
     for (metric, name) in answer.metrics.iter().enumerate() {
         let lines = answer.over(metric, x, by);
         let samples = lines.iter().flat_map(|line| &line.points).flat_map(|point| point.samples.iter().copied());
-        // Values of distributions stand along the horizontal axis.
-        let label = if options.cdf && !options.boxes { &options.look.x_label } else { &options.look.y_label };
+        // Distributions have the metric on the horizontal axis.
+        let label = if options.cdf && !options.boxes { &options.style.x_label } else { &options.style.y_label };
         let (y_title, scale) = axis_title(name, answer.units[metric], largest(samples), label.as_deref());
-        if let Some(why) = left_out(answer, metric, scale, x, by) {
+        if let Some(why) = omitted_points(answer, metric, scale, x, by) {
             output::note(&format!("warning: {why}"));
         }
         let groups = lines.into_iter().map(|line| group(line, x_scale, scale)).collect();
@@ -101,12 +101,12 @@ pub(super) fn pictures(answer: &Answer, over: &str, options: &SweepOptions) -> R
             (_, true) => sweep.distributions(false, XAxis::Numbers),
             _ => sweep.lines(),
         };
-        figures.push(chart.draw_styled(&style(&options.look)).map_err(|error| Failure::Plot(error.to_string()))?);
+        figures.push(chart.draw_styled(&style(&options.style)).map_err(|error| Failure::Plot(error.to_string()))?);
     }
     Ok(figures)
 }
 
-/// Returns this file name, or a numbered one if another picture has it. Names of metrics may differ in punctuation alone.
+/// Returns this file name, or a numbered one if another chart uses it. Names of metrics can differ in punctuation only.
 fn unused(files: &mut BTreeSet<String>, name: String) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let free = std::iter::once(name.clone()).chain(numbered).find(|name| !files.contains(name)).unwrap_or(name);
@@ -130,9 +130,9 @@ fn group(line: Line, x_scale: f64, scale: f64) -> Group {
 mod tests {
     use super::*;
 
-    /// `a/b` and `a b` are both safe as `a_b`, and the second picture replaced the first.
+    /// The safe file name of `a/b` and of `a b` is `a_b`.
     #[test]
-    fn no_picture_replaces_another() {
+    fn charts_have_distinct_file_names() {
         let mut files = BTreeSet::new();
         let names = ["a/b", "a b", "c", "a_b"].map(|name| unused(&mut files, safe_name(name)));
         assert_eq!(names, ["a_b", "a_b-2", "c", "a_b-3"]);

@@ -1,12 +1,12 @@
-//! `headway view` and `headway report`: records in a browser.
+//! `headway view` and `headway report`: records in the browser.
 
-mod beside;
+mod live;
 mod page;
 mod records;
 mod report;
 mod server;
 
-pub(crate) use beside::Beside;
+pub(crate) use live::LiveView;
 pub(crate) use report::report;
 
 use self::records::Records;
@@ -17,22 +17,22 @@ use crate::{interrupt, output};
 use std::io::IsTerminal;
 
 pub(crate) fn view(options: &ViewOptions) -> Result<(), Failure> {
-    // Pictures are drawn once, the viewer asks again.
-    let read = if page::VIEWER.is_some() { Records::open_early } else { Records::open };
+    // The viewer polls for new data. The plain page is made once and needs complete records.
+    let read = if page::VIEWER.is_some() { Records::open_growing } else { Records::open };
     let records = read(&options.records)?;
     let server = Server::new(records, options.port)?;
-    // Until a reader has the address a signal ends the program.
+    // Until the address is printed, a signal ends the program.
     output::text(server.address())?;
-    output::note("Ctrl-C ends it");
+    output::note("press Ctrl-C to stop");
     interrupt::listen();
     if !options.no_open && std::io::stdout().is_terminal() {
         open(server.address());
     }
-    server.serve(interrupt::asked);
+    server.serve(interrupt::stop_requested);
     Ok(())
 }
 
-/// Opens the user's browser, if there is one: the address is printed all the same.
+/// Opens the browser. Ignores errors, as the address is also printed.
 fn open(address: &str) {
     let program = if cfg!(target_os = "macos") {
         "open"

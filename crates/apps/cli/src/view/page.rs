@@ -1,4 +1,4 @@
-//! The page: the viewer if it was built before this program was, or plain pictures.
+//! The HTML page: the viewer, or tables and charts if the program was built without the viewer.
 
 use super::records::Records;
 use crate::error::Failure;
@@ -7,20 +7,20 @@ use headway_record::plot::{Run, Style, figures};
 use headway_record::{Summary, flow_table, link_table};
 use headway_run::Folder;
 
-// `pub(super) const VIEWER: Option<&str>`: `viewer/dist/index.html`, as it was when this was built.
+// `pub(super) const VIEWER: Option<&str>`: contents of `viewer/dist/index.html` at build time.
 include!(concat!(env!("OUT_DIR"), "/viewer.rs"));
 
-/// The security policy of the plain page: nothing runs, nothing is loaded.
+/// Content security policy of the plain page: no scripts and no external resources.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// What stands in where the viewer was not built: the tables of `headway run`, and the pictures of `headway plot`.
+/// Returns a page without scripts, with the tables of `headway run` and the charts of `headway plot`.
 pub(super) fn plain(records: &Records) -> Result<String, Failure> {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
          <meta name=\"viewport\" content=\"width=device-width\"><title>Headway</title>\
          <style>body{{font:16px/1.4 system-ui,sans-serif;margin:1rem auto;max-width:62rem;padding:0 1rem}}\
          pre{{overflow-x:auto;font-size:13px}}svg{{max-width:100%;height:auto;background:#fff}}</style>\
-         <p>This program was built without its viewer, so these are tables and pictures: <code>make viewer</code>, and build it again.</p>"
+         <p>This program was built without the viewer. Run <code>make viewer</code> and rebuild it for interactive charts.</p>"
     );
     let mut all = Vec::new();
     for record in records.iter() {
@@ -41,7 +41,7 @@ pub(super) fn plain(records: &Records) -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Text that HTML shows as it is.
+/// Escapes text for HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         match c {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_text() {
+    fn escaped_text_has_no_markup() {
         assert_eq!(escaped("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");
     }
 }

@@ -1,7 +1,7 @@
-//! The records that a page shows, and their files.
+//! Records of a page, and their files.
 
 use crate::error::Failure;
-use crate::plot::{chosen, is_record, labels};
+use crate::plot::{check_record, labels, records};
 use headway_record::{ARROW_STREAM_END, Summary, arrow_messages};
 use headway_run::{Finding, Folder, findings, findings_between, open_regular};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What the page may ask for: whatever else lies in the folder is nobody's business.
+/// Files of a record that the page can request. Other files in the folder are not served.
 pub(super) const FILES: [&str; 8] = [
     Folder::SUMMARY,
     Folder::SCENARIO,
@@ -22,10 +22,10 @@ pub(super) const FILES: [&str; 8] = [
     "packets.arrow",
 ];
 
-/// What there is of them while the run is under way.
+/// Files that exist while the run is in progress.
 const GROWING: [&str; 3] = [Folder::SUMMARY, Folder::SERIES, Folder::EVENTS];
 
-/// A part of a file, with an end that the file lacks while it grows.
+/// Part of a file, followed by an end marker that a growing file lacks.
 pub(super) struct Content {
     file: File,
     part: Range<u64>,
@@ -37,12 +37,12 @@ impl Content {
         self.part.end - self.part.start + self.end.len() as u64
     }
 
-    /// Returns `length` bytes from `from` on, to be read as they are needed.
+    /// Returns a reader of `length` bytes from the offset `from`.
     pub(super) fn part(mut self, from: u64, length: u64) -> io::Result<impl Read + Send> {
         let of_file = self.part.end - self.part.start;
         let start = from.min(of_file);
         self.file.seek(SeekFrom::Start(self.part.start + start))?;
-        // Both lie within `len`, of which the end has a few bytes.
+        // The offsets are within `len`, and the end marker has a few bytes.
         let skipped = usize::try_from(from - start).unwrap_or(usize::MAX).min(self.end.len());
         Ok(self.file.take(of_file - start).chain(&self.end[skipped..]).take(length))
     }
@@ -55,18 +55,18 @@ pub(super) struct Record {
     pub(super) label: String,
 }
 
-/// A record, as the page is told of it.
+/// Description of a record for the page.
 #[derive(Serialize)]
 pub(super) struct Listed {
-    /// Its number in the order of the command.
+    /// Index of the record in the command.
     id: String,
     name: String,
     complete: bool,
-    /// Another one if it has been run again.
+    /// Value that changes when the scenario is run again.
     revision: String,
-    /// Its run has left no summary yet.
+    /// Whether the summary does not exist yet.
     in_progress: bool,
-    /// Nor will it, as nobody is writing there any more.
+    /// Whether the run ended without a summary.
     killed: bool,
     files: Vec<ListedFile>,
 }
@@ -78,16 +78,17 @@ struct ListedFile {
 }
 
 impl Records {
-    pub(super) fn open(asked: &[PathBuf]) -> Result<Self, Failure> {
-        let folders = chosen(asked)?;
-        folders.iter().try_for_each(is_record)?;
+    /// Opens complete records.
+    pub(super) fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let folders = records(paths)?;
+        folders.iter().try_for_each(check_record)?;
         Ok(Self::of(folders))
     }
 
-    /// The same, with records whose runs are under way.
-    pub(super) fn open_early(asked: &[PathBuf]) -> Result<Self, Failure> {
-        let folders = chosen(asked)?;
-        folders.iter().filter(|folder| !folder.is_record()).try_for_each(is_record)?;
+    /// Opens complete records and records of runs in progress.
+    pub(super) fn open_growing(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let folders = records(paths)?;
+        folders.iter().filter(|folder| !folder.is_record()).try_for_each(check_record)?;
         Ok(Self::of(folders))
     }
 
@@ -96,14 +97,15 @@ impl Records {
         Self(folders.into_iter().zip(labels).map(|(folder, label)| Record { folder, label }).collect())
     }
 
-    /// One whose run is under way.
+    /// Returns the record of a run in progress.
     pub(super) fn of_one(folder: Folder, label: &str) -> Self {
         Self(vec![Record { folder, label: label.to_owned() }])
     }
 
-    /// What is worth looking at in these, or between them if they are several; nothing of one whose run is under way.
-    pub(super) fn findings(&self, asked: &[&Record]) -> Result<Option<Vec<Finding>>, Failure> {
-        match asked {
+    /// Returns the findings of one record, or of the comparison of several. `None` if the run of a single record is in
+    /// progress.
+    pub(super) fn findings(&self, selected: &[&Record]) -> Result<Option<Vec<Finding>>, Failure> {
+        match selected {
             [] => Ok(None),
             [record] if record.in_progress() => Ok(None),
             [record] => record.findings().map(Some),
@@ -123,7 +125,7 @@ impl Records {
         self.0.get(id.parse::<usize>().ok()?)
     }
 
-    /// All of them, with the files that there are now.
+    /// Returns all records with their current files.
     pub(super) fn list(&self) -> Vec<Listed> {
         let of = |(number, record): (usize, &Record)| {
             let name = record.label.clone();
@@ -152,7 +154,7 @@ impl Record {
         !self.folder.path(Folder::SUMMARY).exists()
     }
 
-    /// Changes whenever the summary is written anew.
+    /// Returns the modification time of the summary in ns, or an empty string.
     fn revision(&self) -> String {
         let written = self.folder.path(Folder::SUMMARY).metadata().and_then(|data| data.modified()).ok();
         let since = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
@@ -170,33 +172,33 @@ impl Record {
         Summary::from_json(&text).map_err(of_record)
     }
 
-    /// What is worth looking at in it.
     pub(super) fn findings(&self) -> Result<Vec<Finding>, Failure> {
         Ok(findings(&self.folder, &self.summary()?)?)
     }
 
     fn files(&self) -> Vec<ListedFile> {
-        let there = |name: &'static str, path: PathBuf| {
+        let existing = |name: &'static str, path: PathBuf| {
             let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
             (data.len() > 0).then_some(ListedFile { name, bytes: data.len() })
         };
         if self.in_progress() {
-            return GROWING.into_iter().filter_map(|name| there(name, self.folder.growing(name))).collect();
+            return GROWING.into_iter().filter_map(|name| existing(name, self.folder.growing(name))).collect();
         }
-        FILES.into_iter().filter_map(|name| there(name, self.folder.path(name))).collect()
+        FILES.into_iter().filter_map(|name| existing(name, self.folder.path(name))).collect()
     }
 
-    /// Returns one of its files, if it has this one. Of an Arrow file that is growing it is the whole messages so far, as an Arrow stream.
+    /// Returns a file, or `None` if the record has no such file. A growing Arrow file is returned as an Arrow stream of
+    /// its complete messages.
     ///
     /// # Errors
     ///
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     pub(super) fn file(&self, name: &str) -> io::Result<Option<Content>> {
         let Some(listed) = self.files().into_iter().find(|file| file.name == name) else { return Ok(None) };
         let is_growing = self.in_progress();
         let path = if is_growing { self.folder.growing(listed.name) } else { self.folder.path(listed.name) };
         let mut file = match open_regular(&path, u64::MAX) {
-            // The run has ended since the files were listed.
+            // The run ended after the files were listed.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };

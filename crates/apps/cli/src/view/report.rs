@@ -1,4 +1,4 @@
-//! `headway report`: one file that holds the page and the records, to be sent to somebody.
+//! `headway report`: one HTML file with the page and the records.
 
 use super::page;
 use super::records::{FILES, Records};
@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// A file that browsers still open at once, and mail still takes.
-const LARGEST: u64 = 48 << 20;
+/// Maximum size of the record files in a report, in bytes. Browsers open such a page without delay.
+const MAX_RECORD_SIZE: u64 = 48 << 20;
 
 pub(crate) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let file = output::Page::at(&options.out)?;
@@ -25,7 +25,7 @@ pub(crate) fn report(options: &ReportOptions) -> Result<(), Failure> {
     file.write(&page, &options.out.display().to_string())
 }
 
-/// The records' files, as the page finds them in itself.
+/// Returns the embedded data of the page: the files of the records and their findings.
 fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
     let (mut all, mut bytes) = (Vec::new(), 0);
     for (number, (record, listed)) in records.iter().zip(records.list()).enumerate() {
@@ -38,14 +38,14 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
                 continue;
             }
             bytes += length;
-            if bytes > LARGEST {
-                let less = match (records.iter().count(), options.without_packets) {
-                    (1, true) => "sample less often ([record] series), or look at it with `headway view`",
-                    (1, false) => "write --without-packets",
-                    (_, true) => "name fewer records",
-                    (_, false) => "write --without-packets, or name fewer records",
+            if bytes > MAX_RECORD_SIZE {
+                let remedy = match (records.iter().count(), options.without_packets) {
+                    (1, true) => "increase the interval of [record] series, or use `headway view`",
+                    (1, false) => "set --without-packets",
+                    (_, true) => "select fewer records",
+                    (_, false) => "set --without-packets, or select fewer records",
                 };
-                let reason = format!("with {name} the report would have more than {} MiB: {less}", LARGEST >> 20);
+                let reason = format!("with {name} the report exceeds {} MiB; {remedy}", MAX_RECORD_SIZE >> 20);
                 return Err(Failure::record(path, reason));
             }
             let mut content = Vec::new();
@@ -65,11 +65,11 @@ fn data(records: &Records, options: &ReportOptions) -> Result<Value, Failure> {
     Ok(json!({ "records": all, "between": between }))
 }
 
-/// The page with its data where it has a place for them. Nothing in them can end the element that holds them.
+/// Inserts the data into the page. `<` is escaped, so that no text of a record can end the script element.
 fn with(viewer: &str, data: &Value) -> Result<String, Failure> {
     let (head, tail) = viewer.split_once("<!--headway-data-->").ok_or_else(|| {
         Failure::Plot(
-            "the viewer that this program was built with has no place for data: make viewer, and build it again"
+            "the viewer of this program has no placeholder for data; run `make viewer` and rebuild the program"
                 .to_owned(),
         )
     })?;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_cannot_end_its_element() {
+    fn data_cannot_end_the_script_element() {
         let page = with("<body><!--headway-data--><p></body>", &json!({ "name": "</script><b>" })).unwrap();
         assert!(page.ends_with(">{\"name\":\"\\u003c/script>\\u003cb>\"}</script><p></body>"), "{page}");
         assert!(with("no page", &json!({})).is_err());

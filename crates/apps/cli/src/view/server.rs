@@ -1,7 +1,8 @@
-//! The site of `headway view`: a page and the files of records, for the user who started the command.
+//! HTTP site of `headway view`: the page and the files of records.
 //!
-//! It listens on the loopback address, where every local user and every page in a browser can connect, the latter by a name that leads to that
-//! address (DNS rebinding). So each request must name the address itself as its host, and bring the token of the printed address.
+//! The server listens on the loopback address. Every local user can connect to it, and so can web pages in a browser,
+//! by a name that resolves to this address (DNS rebinding). Each request must therefore have the address as its host,
+//! and the token of the printed URL.
 
 use super::page;
 use super::records::Records;
@@ -12,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
 /// Maximum length of a request's path and query, in bytes.
-const LONGEST_URL: usize = 2048;
+const MAX_URL_LENGTH: usize = 2048;
 
 pub(super) struct Server {
     server: http::Server,
@@ -20,7 +21,7 @@ pub(super) struct Server {
     address: String,
 }
 
-/// The page, the records, and who may see them.
+/// The page, the records and the access token.
 struct Site {
     records: Records,
     papers: Papers,
@@ -29,7 +30,7 @@ struct Site {
     token: String,
 }
 
-/// The replication report, if this folder has the results for it: made when it is asked for, and once.
+/// Page of the paper results, created at the first request. `None` if results are missing.
 #[derive(Default)]
 struct Papers(OnceLock<Option<String>>);
 
@@ -40,7 +41,7 @@ impl Papers {
 }
 
 impl Server {
-    /// `port`: 0 for any.
+    /// Binds the server. Port 0 selects a free port.
     pub(super) fn new(records: Records, port: u16) -> Result<Self, Failure> {
         let page = match page::VIEWER {
             Some(viewer) => viewer.to_owned(),
@@ -49,18 +50,18 @@ impl Server {
         let server = http::Server::bind((Ipv4Addr::LOCALHOST, port).into())?;
         let hosts = Hosts::of(server.address());
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| Failure::Sockets(format!("cannot make a token: {error}")))?;
+        getrandom::fill(&mut bytes).map_err(|error| Failure::Sockets(format!("cannot create a token: {error}")))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let address = format!("http://{}/?token={token}", server.address());
         Ok(Self { server, site: Site { records, papers: Papers::default(), page, hosts, token }, address })
     }
 
-    /// What to open.
+    /// Returns the URL of the page with the token.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Answers until it is to stop.
+    /// Serves requests until `stopped` returns true.
     pub(super) fn serve(self, stopped: impl Fn() -> bool) {
         let site = Arc::new(self.site);
         self.server.serve(move |head| site.reply(head), stopped);
@@ -68,15 +69,15 @@ impl Server {
 }
 
 impl Site {
-    /// Without the host and the token every request gets the same answer, whether its path exists or not.
+    /// Requests without the host or the token get the same answer for existing and missing paths.
     fn reply(self: &Arc<Self>, head: Head) -> Reply {
-        if !self.hosts.are_named_by(&head) {
+        if !self.hosts.match_request(&head) {
             return Reply::Last(Answer::foreign_host());
         }
         let token = value(head.uri.query().unwrap_or_default(), "token");
         if !token.is_some_and(|token| is_same(token, &self.token)) {
-            let why = "open the address that headway view printed: it has the token";
-            return Reply::Last(Answer::words(StatusCode::FORBIDDEN, why));
+            let why = "invalid token; open the address that headway view printed";
+            return Reply::Last(Answer::message(StatusCode::FORBIDDEN, why));
         }
         let site = Arc::clone(self);
         Reply::Authorized(Box::new(move || site.answer(&head)))
@@ -84,35 +85,35 @@ impl Site {
 
     fn answer(&self, head: &Head) -> Answer {
         if !matches!(head.method, Method::GET | Method::HEAD) {
-            return Answer::words(StatusCode::METHOD_NOT_ALLOWED, "this server only answers GET and HEAD");
+            return Answer::message(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed");
         }
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
-        if path.len() + query.len() > LONGEST_URL {
-            return Answer::words(StatusCode::URI_TOO_LONG, "no page of this server has an address of this length");
+        if path.len() + query.len() > MAX_URL_LENGTH {
+            return Answer::message(StatusCode::URI_TOO_LONG, "the URL is too long");
         }
-        let missing = |what: &str| Answer::words(StatusCode::NOT_FOUND, what);
+        let missing = |what: &str| Answer::message(StatusCode::NOT_FOUND, what);
         match path.strip_prefix("/api/") {
             None if path == "/papers" => self.papers.get().map_or_else(
-                || missing("there are no results of all papers here: headway papers run"),
+                || missing("results of some papers are missing; run headway papers run"),
                 |page| Answer::text("text/html; charset=utf-8", page.clone()),
             ),
             None if path == "/" => Answer::text("text/html; charset=utf-8", self.page.clone()),
-            None => missing("there is no such page"),
+            None => missing("page not found"),
             Some("papers") => Answer::json(&self.papers.get().is_some()),
             Some("records") => Answer::json(&self.records.list()),
             Some("findings") => {
-                let asked = query.split('&').filter_map(|pair| pair.strip_prefix("record="));
-                match asked.map(|id| self.records.get(id)).collect::<Option<Vec<_>>>() {
-                    Some(asked) => match self.records.findings(&asked) {
+                let ids = query.split('&').filter_map(|pair| pair.strip_prefix("record="));
+                match ids.map(|id| self.records.get(id)).collect::<Option<Vec<_>>>() {
+                    Some(selected) => match self.records.findings(&selected) {
                         Ok(found) => Answer::json(&found),
-                        Err(error) => Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+                        Err(error) => Answer::message(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
                     },
-                    None => missing("there is no such record"),
+                    None => missing("record not found"),
                 }
             }
             Some(rest) => {
                 let range = head.headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-                self.file(rest, range).unwrap_or_else(|| missing("the record has no such file"))
+                self.file(rest, range).unwrap_or_else(|| missing("file not found in the record"))
             }
         }
     }
@@ -120,7 +121,7 @@ impl Site {
     fn file(&self, path: &str, range: Option<&str>) -> Option<Answer> {
         let (id, name) = path.strip_prefix("records/")?.split_once('/')?;
         let unreadable = |error: std::io::Error| {
-            Answer::words(StatusCode::INTERNAL_SERVER_ERROR, &format!("cannot read {name}: {error}"))
+            Answer::message(StatusCode::INTERNAL_SERVER_ERROR, &format!("cannot read {name}: {error}"))
         };
         let content = match self.records.get(id)?.file(name) {
             Ok(content) => content?,
@@ -129,10 +130,10 @@ impl Site {
         let kind = if name.ends_with(".json") { "application/json" } else { "application/octet-stream" };
         let length = content.len();
         let (status, from, until) = match range.map(|range| bytes_of(range, length)) {
-            None | Some(Asked::All) => (StatusCode::OK, 0, length),
-            Some(Asked::Part(from, until)) => (StatusCode::PARTIAL_CONTENT, from, until),
-            Some(Asked::Beyond) => {
-                let answer = Answer::words(StatusCode::RANGE_NOT_SATISFIABLE, "there are no such bytes");
+            None | Some(ByteRange::All) => (StatusCode::OK, 0, length),
+            Some(ByteRange::Part(from, until)) => (StatusCode::PARTIAL_CONTENT, from, until),
+            Some(ByteRange::Beyond) => {
+                let answer = Answer::message(StatusCode::RANGE_NOT_SATISFIABLE, "range not satisfiable");
                 return Some(Answer { range: Some(format!("bytes */{length}")), ..answer });
             }
         };
@@ -144,44 +145,45 @@ impl Site {
     }
 }
 
-/// Which bytes are asked for.
+/// Requested byte range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// What is asked is not understood, and so may be taken for nothing (RFC 9110 section 14.2).
+enum ByteRange {
+    /// Whole file. An invalid range is ignored (RFC 9110 section 14.2).
     All,
-    /// From the first until before the second.
+    /// Offset of the first byte, and of the byte after the last.
     Part(u64, u64),
+    /// Range after the end of the file.
     Beyond,
 }
 
-/// One range of bytes (RFC 9110 section 14.1.2).
-fn bytes_of(range: &str, length: u64) -> Asked {
+/// Parses a single byte range (RFC 9110 section 14.1.2).
+fn bytes_of(range: &str, length: u64) -> ByteRange {
     let ends = range.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
     let number = |text: &str| text.bytes().all(|c| c.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
     match ends {
         Some(("", last)) => match number(last) {
-            Some(last) if last > 0 && length > 0 => Asked::Part(length.saturating_sub(last), length),
-            Some(_) => Asked::Beyond,
-            None => Asked::All,
+            Some(last) if last > 0 && length > 0 => ByteRange::Part(length.saturating_sub(last), length),
+            Some(_) => ByteRange::Beyond,
+            None => ByteRange::All,
         },
         Some((first, last)) => match (number(first), if last.is_empty() { Some(u64::MAX) } else { number(last) }) {
-            (Some(first), Some(last)) if first > last => Asked::All,
-            (Some(first), Some(_)) if first >= length => Asked::Beyond,
-            (Some(first), Some(last)) => Asked::Part(first, last.saturating_add(1).min(length)),
-            _ => Asked::All,
+            (Some(first), Some(last)) if first > last => ByteRange::All,
+            (Some(first), Some(_)) if first >= length => ByteRange::Beyond,
+            (Some(first), Some(last)) => ByteRange::Part(first, last.saturating_add(1).min(length)),
+            _ => ByteRange::All,
         },
-        None => Asked::All,
+        None => ByteRange::All,
     }
 }
 
-/// Returns the value of a key in a query, as it is written there.
+/// Returns the value of a key in a query, without decoding it.
 fn value<'a>(query: &'a str, key: &str) -> Option<&'a str> {
     query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// Compares in a time that depends on the lengths only.
-fn is_same(asked: &str, token: &str) -> bool {
-    asked.len() == token.len() && asked.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+/// Compares in a time that depends only on the lengths.
+fn is_same(value: &str, token: &str) -> bool {
+    value.len() == token.len() && value.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
 #[cfg(test)]
@@ -190,31 +192,31 @@ mod tests {
 
     /// RFC 9110 sections 14.1.2 and 14.2.
     #[test]
-    fn ranges_of_bytes() {
-        for (range, asked) in [
-            ("bytes=0-499", Asked::Part(0, 500)),
-            ("bytes=500-999", Asked::Part(500, 1000)),
-            ("bytes=9500-", Asked::Part(9500, 10_000)),
-            ("bytes=-500", Asked::Part(9500, 10_000)),
-            ("bytes=-20000", Asked::Part(0, 10_000)),
-            ("bytes=9000-99999999999999999999", Asked::All),
-            ("bytes=9000-18446744073709551615", Asked::Part(9000, 10_000)),
-            ("bytes=10000-", Asked::Beyond),
-            ("bytes=-0", Asked::Beyond),
-            ("bytes=5-4", Asked::All),
-            ("bytes=0-1,5-6", Asked::All),
-            ("bytes=+1-2", Asked::All),
-            ("items=0-1", Asked::All),
-            ("bytes=-", Asked::All),
+    fn byte_ranges_are_parsed() {
+        for (range, expected) in [
+            ("bytes=0-499", ByteRange::Part(0, 500)),
+            ("bytes=500-999", ByteRange::Part(500, 1000)),
+            ("bytes=9500-", ByteRange::Part(9500, 10_000)),
+            ("bytes=-500", ByteRange::Part(9500, 10_000)),
+            ("bytes=-20000", ByteRange::Part(0, 10_000)),
+            ("bytes=9000-99999999999999999999", ByteRange::All),
+            ("bytes=9000-18446744073709551615", ByteRange::Part(9000, 10_000)),
+            ("bytes=10000-", ByteRange::Beyond),
+            ("bytes=-0", ByteRange::Beyond),
+            ("bytes=5-4", ByteRange::All),
+            ("bytes=0-1,5-6", ByteRange::All),
+            ("bytes=+1-2", ByteRange::All),
+            ("items=0-1", ByteRange::All),
+            ("bytes=-", ByteRange::All),
         ] {
-            assert_eq!(bytes_of(range, 10_000), asked, "{range}");
+            assert_eq!(bytes_of(range, 10_000), expected, "{range}");
         }
-        assert_eq!(bytes_of("bytes=-5", 0), Asked::Beyond);
+        assert_eq!(bytes_of("bytes=-5", 0), ByteRange::Beyond);
     }
 
     #[test]
-    fn tokens_are_all_or_nothing() {
-        let matches = ["ab12", "ab1", "ab13", "", "ab123"].map(|asked| is_same(asked, "ab12"));
+    fn only_the_exact_token_matches() {
+        let matches = ["ab12", "ab1", "ab13", "", "ab123"].map(|value| is_same(value, "ab12"));
         assert_eq!(matches, [true, false, false, false, false]);
     }
 }

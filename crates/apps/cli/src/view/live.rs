@@ -1,4 +1,4 @@
-//! A view of a record that this very program is writing.
+//! Live view of a record that this process is writing.
 
 use super::records::Records;
 use super::server::Server;
@@ -13,33 +13,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// A page asks for more each second: so long it is still answered, and has the end.
-const LAST: Duration = Duration::from_secs(2);
+/// Time for which the server answers after the end. The page polls each second and receives the final record.
+const LINGER: Duration = Duration::from_secs(2);
 
-/// Serves it until it is dropped, and the page has had the time to see the end.
-pub(crate) struct Beside {
+/// Viewer of a growing record. Dropping it stops the server after a delay, so that the page receives the final record.
+pub(crate) struct LiveView {
     address: String,
-    ends: Arc<AtomicBool>,
+    is_ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Beside {
-    /// Of this folder, which is called so, at this port, or at any that is free if it is 0.
+impl LiveView {
+    /// Serves the record in `folder` with the name `label`. Port 0 selects a free port. `opens` opens the browser.
     pub(crate) fn new(folder: &Folder, label: &str, port: u16, opens: bool) -> Result<Self, Failure> {
         if page::VIEWER.is_none() {
             return Err(Failure::Sockets(
-                "--view needs the viewer, without which this program was built: run `make viewer`, then build this program again".to_owned(),
+                "--view: this program was built without the viewer; run `make viewer` and rebuild it".to_owned(),
             ));
         }
         let server = Server::new(Records::of_one(folder.clone(), label), port)?;
-        let (address, ends) = (server.address().to_owned(), Arc::new(AtomicBool::new(false)));
-        let asked = Arc::clone(&ends);
-        let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
+        let (address, is_ending) = (server.address().to_owned(), Arc::new(AtomicBool::new(false)));
+        let ending = Arc::clone(&is_ending);
+        let failed = |error| Failure::Sockets(format!("cannot start a thread: {error}"));
         let serve = move || {
             let (clock, end) = (Clock::new(), Cell::new(Instant::FAR_FUTURE));
             let is_over = || {
-                if asked.load(Ordering::Relaxed) && end.get() == Instant::FAR_FUTURE {
-                    end.set(clock.now() + LAST);
+                if ending.load(Ordering::Relaxed) && end.get() == Instant::FAR_FUTURE {
+                    end.set(clock.now() + LINGER);
                 }
                 clock.now() >= end.get()
             };
@@ -49,7 +49,7 @@ impl Beside {
         if opens && std::io::stderr().is_terminal() {
             open(&address);
         }
-        Ok(Self { address, ends, thread: Some(thread) })
+        Ok(Self { address, is_ending, thread: Some(thread) })
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -57,9 +57,9 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for LiveView {
     fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
+        self.is_ending.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

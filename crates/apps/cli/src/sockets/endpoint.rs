@@ -1,7 +1,7 @@
-//! Both ends: who they are, whom they believe, and what controls their rate.
+//! Endpoints: identity, rate controller and addresses.
 #![expect(clippy::disallowed_types, reason = "the system reports which addresses are local by binding a socket")]
 
-use super::arguments::{EndOptions, QueueOptions};
+use super::arguments::{EndpointOptions, QueueOptions};
 use super::controller::with_controller;
 use super::schemes::{controller_of_spacing, with_loss_filter, with_spacing};
 use crate::error::Failure;
@@ -13,22 +13,22 @@ use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
-/// A certificate and a key have some hundred bytes; a chain and its texts some more.
-const LARGEST_IDENTITY: u64 = 64 << 10;
-/// Events that wait while a line is printed, or another thread has the processor: some tenths of a second of a fast line.
-const EVENTS: usize = 1 << 16;
+/// Maximum size of an identity file, in bytes. A certificate with its key has some hundred bytes.
+const MAX_IDENTITY_SIZE: u64 = 64 << 10;
+/// Maximum number of queued events: some tenths of a second at a high rate.
+const MAX_EVENTS: usize = 1 << 16;
 
-/// Datagrams of a connection that wait while what came before is written: 3 MB.
-pub(super) const UNREAD: usize = 1 << 11;
+/// Maximum number of received datagrams of a connection that are queued for the output: 3 MB.
+pub(super) const MAX_UNREAD: usize = 1 << 11;
 
-impl EndOptions {
-    /// What the endpoint is told.
+impl EndpointOptions {
+    /// Returns the options of the endpoint.
     pub(super) fn options(&self, trust: Trust, queue: Option<&QueueOptions>) -> Result<Options, Failure> {
         let mut options = if self.insecure {
             Options::insecure()
         } else {
             let identity = match &self.identity {
-                Some(file) => kept(file)?,
+                Some(file) => stored_identity(file)?,
                 None => Identity::generate().map_err(|error| Failure::Sockets(error.to_string()))?,
             };
             Options::new(identity, trust)
@@ -46,18 +46,18 @@ impl EndOptions {
         let mut controllers = options.connection.controllers.iter();
         if self.line_rate.is_some() && !controllers.any(|row| options.needs_line_rate(row.ccid)) {
             return Err(Failure::Sockets(format!(
-                "--line-rate: the controller {} does not need the rate of the line, so that --line-rate has no effect: leave --line-rate out",
+                "--line-rate has no effect with the controller {}; remove --line-rate",
                 self.controller()
             )));
         }
         if let Some(text) = queue.and_then(|queue| queue.queue.as_ref()) {
             options.queue = queues::parse(text, options.queue.rules.limit)?;
         }
-        (options.events, options.unread) = (EVENTS, UNREAD);
+        (options.events, options.unread) = (MAX_EVENTS, MAX_UNREAD);
         Ok(options)
     }
 
-    /// What the record and the statistics call the controller.
+    /// Returns the name of the controller for records and statistics.
     pub(super) fn controller(&self) -> &str {
         match (&self.loss_filter, &self.spacing) {
             (Some(_), _) => "tfrc-filtered",
@@ -69,21 +69,21 @@ impl EndOptions {
     }
 }
 
-/// Checks that the send queue decides about each datagram by its own method, if some have one.
+/// Checks that the send queue supports methods for each datagram, if some datagrams have one.
 pub(super) fn check_methods(have_methods: bool, options: &Options) -> Result<(), Failure> {
     if !have_methods || options.queue.accepts_methods() {
         return Ok(());
     }
     let kind = options.queue.kind();
     Err(Failure::Sockets(format!(
-        "--queue {kind}: it compares all datagrams that wait, so that none has its own method: leave out the methods, or write another --queue"
+        "--queue {kind}: this queue does not support methods of single datagrams; remove the methods, or set another --queue"
     )))
 }
 
-/// The identity in a file, which is made if it is missing.
-fn kept(path: &Path) -> Result<Identity, Failure> {
+/// Returns the identity in a file. Creates the file if it is missing.
+fn stored_identity(path: &Path) -> Result<Identity, Failure> {
     let failed = |error: headway_net::SecureError| Failure::Sockets(format!("{}: {error}", path.display()));
-    match read(path, LARGEST_IDENTITY) {
+    match read(path, MAX_IDENTITY_SIZE) {
         Ok(bytes) => {
             warn_of_readers(path);
             Identity::from_pem(&String::from_utf8_lossy(&bytes)).map_err(failed)
@@ -92,7 +92,7 @@ fn kept(path: &Path) -> Result<Identity, Failure> {
             let identity = Identity::generate().map_err(failed)?;
             let mut file = create_private(path).map_err(Failure::file("write", path))?;
             if let Err(error) = file.write_all(identity.to_pem().as_bytes()) {
-                // Half a key would be in the way of the next one.
+                // A partial file would prevent the next run.
                 let _ = std::fs::remove_file(path);
                 return Err(Failure::file("write", path)(error));
             }
@@ -110,83 +110,83 @@ fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path)
 }
 
-/// Who can read the key can pass for its owner. Other systems have no such modes.
+/// Other systems have no file modes.
 #[cfg(not(unix))]
 fn warn_of_readers(_: &Path) {}
 
-/// Who can read the key can pass for its owner.
+/// Warns if other users can read the private key: they could impersonate its owner.
 #[cfg(unix)]
 fn warn_of_readers(path: &Path) {
     if let Ok(about) = std::fs::metadata(path)
         && std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o077 != 0
     {
         let path = path.display();
-        crate::output::note(&format!("warning: others may read the private key in {path}: chmod 600 {path}"));
+        crate::output::note(&format!("warning: other users can read the private key in {path}; run chmod 600 {path}"));
     }
 }
 
-/// An address with its port, by number or by name; of IPv6 in brackets, and where it is one of a link with its interface: `[fe80::1%eth0]:5004`.
+/// Parses an address or host name with a port. IPv6 addresses are in brackets, with the interface of link-local ones:
+/// `[fe80::1%eth0]:5004`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
     let wrong = |why: String| Failure::Sockets(format!("\"{text}\" {why}"));
-    let bare = || wrong(format!("is an address of IPv6 without a port, or without brackets: write [{text}]:5004"));
+    let bare = || wrong(format!("is an IPv6 address without brackets or port; expected [{text}]:5004"));
     let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
         Some(Some(both)) => both,
         None if text.parse::<Ipv6Addr>().is_ok() => return Err(bare()),
         Some(None) | None => text
             .rsplit_once(':')
             .filter(|(host, _)| !host.starts_with('['))
-            .ok_or_else(|| wrong("has no port: write HOST:PORT, such as 127.0.0.1:5004 or [::1]:5004".to_owned()))?,
+            .ok_or_else(|| wrong("has no port; expected HOST:PORT, such as 127.0.0.1:5004 or [::1]:5004".to_owned()))?,
     };
     let Ok(port) = port.parse::<u16>() else {
-        return Err(wrong(format!("is no address: \"{port}\" is no port, which is 0 to 65535")));
+        return Err(wrong(format!("is not an address: \"{port}\" is not a port; expected 0 to 65535")));
     };
-    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(format!("is no address: {error}")))?;
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(format!("is not an address: {error}")))?;
     found.next().ok_or_else(|| wrong("has no address".to_owned()))
 }
 
-/// The address of somebody to whom datagrams go.
+/// Parses the address of a destination, whose port must not be 0.
 pub(crate) fn destination(text: &str) -> Result<SocketAddr, Failure> {
     let to = address(text)?;
     if to.port() == 0 {
-        return Err(Failure::Sockets(format!(
-            "\"{text}\" has port 0, which is nobody's: write the port that is listened at"
-        )));
+        return Err(Failure::Sockets(format!("\"{text}\" has port 0; expected a port from 1 to 65535")));
     }
     Ok(to)
 }
 
-/// Checks that datagrams to `to` do not arrive at the socket of this command that listens at `listening`: they would be sent again without end.
+/// Checks that datagrams to `to` do not arrive at the socket of this command at `listening`, which would create a loop.
 /// `what` is the name of the destination in the error.
 pub(crate) fn check_not_own(listening: SocketAddr, what: &str, to: SocketAddr) -> Result<(), Failure> {
     if !is_reached_at(listening, to) {
         return Ok(());
     }
     Err(Failure::Sockets(format!(
-        "{what} {to}: this command listens there ({listening}), and its datagrams would return to it: write the address of another program"
+        "{what} {to}: this command listens at {listening} and would receive its own datagrams; set the address of another program"
     )))
 }
 
-/// Whether a datagram that this host sends to `to` arrives at a socket that is bound to `listening`. Port 0 is any free port.
+/// Returns whether a datagram from this host to `to` arrives at a socket that is bound to `listening`. Port 0 is any
+/// free port.
 fn is_reached_at(listening: SocketAddr, to: SocketAddr) -> bool {
     if listening.port() != to.port() || listening.port() == 0 {
         return false;
     }
     let (bound, ip) = (listening.ip().to_canonical(), to.ip().to_canonical());
-    // The system sends to the loopback address in place of the unspecified one.
+    // The system replaces the unspecified address by the loopback address.
     let is_local = || ip.is_unspecified() || ip.is_loopback() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok();
     match bound {
-        // A socket of IPv6 at all addresses receives IPv4, too.
+        // An IPv6 socket that is bound to all addresses also receives IPv4.
         IpAddr::V6(bound) if bound.is_unspecified() => is_local(),
         IpAddr::V4(bound) if bound.is_unspecified() => ip.is_ipv4() && is_local(),
         bound => bound == ip || bound.is_loopback() && ip.is_unspecified() && bound.is_ipv4() == ip.is_ipv4(),
     }
 }
 
-/// Runs `run` in a thread.
+/// Runs `run` in a new thread.
 pub(super) fn spawn<T: Send + 'static>(
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<std::thread::JoinHandle<T>, Failure> {
-    let failed = |error| Failure::Sockets(format!("cannot begin a thread: {error}"));
+    let failed = |error| Failure::Sockets(format!("cannot start a thread: {error}"));
     std::thread::Builder::new().spawn(run).map_err(failed)
 }
 
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_of_either_family() {
+    fn addresses_of_both_families_are_parsed() {
         for (text, expected) in [
             ("127.0.0.1:5004", "127.0.0.1:5004"),
             ("[::1]:5004", "[::1]:5004"),
@@ -204,23 +204,23 @@ mod tests {
             assert_eq!(address(text).unwrap(), expected.parse().unwrap());
         }
         for (text, why) in [
-            ("::1", "write [::1]:5004"),
+            ("::1", "expected [::1]:5004"),
             ("::1:5004", "without brackets"),
             ("[::1]", "has no port"),
             ("127.0.0.1", "has no port"),
-            ("127.0.0.1:", "\"\" is no port"),
-            ("127.0.0.1:65536", "\"65536\" is no port, which is 0 to 65535"),
-            ("[::1]:", "is no port"),
+            ("127.0.0.1:", "\"\" is not a port"),
+            ("127.0.0.1:65536", "\"65536\" is not a port; expected 0 to 65535"),
+            ("[::1]:", "is not a port"),
         ] {
-            let said = address(text).unwrap_err().to_string();
-            assert!(said.contains(why), "{text}: {said}");
+            let error = address(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
         }
         assert!(destination("127.0.0.1:0").unwrap_err().to_string().contains("port 0"));
     }
 
-    /// 192.0.2.1 is an address that no interface has (RFC 5737).
+    /// No interface has the address 192.0.2.1 (RFC 5737).
     #[test]
-    fn a_command_knows_its_own_addresses() {
+    fn own_addresses_are_detected() {
         for (listening, to, expected) in [
             ("127.0.0.1:7100", "127.0.0.1:7100", true),
             ("127.0.0.1:7100", "[::ffff:127.0.0.1]:7100", true),

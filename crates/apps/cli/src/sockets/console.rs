@@ -1,6 +1,6 @@
-//! What a command that runs for long says while it does.
+//! Output of long-running commands.
 
-use super::arguments::EndOptions;
+use super::arguments::EndpointOptions;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::LiveLine;
@@ -11,24 +11,24 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-/// What a command with a data path prints. No call waits for a reader: what a reader does not read in time is dropped.
-pub(crate) struct Teller {
+/// Output of a command with a data path. Calls never block: messages that are not read in time are dropped.
+pub(crate) struct Console {
     json: bool,
     quiet: bool,
-    /// Lines of standard output; `None` if it has another use.
+    /// Writer of standard output; `None` if it carries datagrams.
     out: Option<Writer<String>>,
-    /// What a person reads on standard error.
-    said: Writer<Said>,
+    /// Writer of standard error.
+    messages: Writer<Message>,
 }
 
-/// A message on standard error.
-enum Said {
+/// Message on standard error.
+enum Message {
     Note(String),
-    /// The line that a terminal shows until the next.
-    Live(String),
+    /// Text of the status line.
+    Status(String),
 }
 
-/// The first line of who listens.
+/// First line of a server.
 #[derive(Serialize)]
 struct Listening {
     listening: SocketAddr,
@@ -36,35 +36,35 @@ struct Listening {
     fingerprint: Option<String>,
 }
 
-impl Teller {
-    /// `data`: standard output is for datagrams.
-    pub(super) fn of_end(end: &EndOptions, data: bool) -> Result<Self, Failure> {
-        Self::new(end.json, end.quiet, data)
+impl Console {
+    /// `data`: whether standard output carries datagrams.
+    pub(super) fn of_endpoint(endpoint: &EndpointOptions, data: bool) -> Result<Self, Failure> {
+        Self::new(endpoint.json, endpoint.quiet, data)
     }
 
     pub(crate) fn new(json: bool, quiet: bool, data: bool) -> Result<Self, Failure> {
         let live = LiveLine::new(quiet || json);
-        let said = Writer::new(move |said| {
-            match said {
-                Said::Note(text) => live.above(|| output::note(&text)),
-                Said::Live(text) => live.show(text),
+        let messages = Writer::new(move |message| {
+            match message {
+                Message::Note(text) => live.above(|| output::note(&text)),
+                Message::Status(text) => live.show(text),
             }
             Ok(())
         })?;
         let out = if data { None } else { Some(Writer::new(|line: String| output::write(&line))?) };
-        Ok(Self { json, quiet, out, said })
+        Ok(Self { json, quiet, out, messages })
     }
 
-    /// Where this end listens, and by what its clients know it; `command` is theirs.
+    /// Prints the address and the fingerprint of a server. `command` is the command of its clients.
     pub(super) fn listening(&self, at: SocketAddr, options: &Options, command: &str) -> Result<(), Failure> {
         let fingerprint = options.fingerprint().map(|fingerprint| fingerprint.to_string());
         let trust = match &fingerprint {
             Some(fingerprint) => format!("--fingerprint {}", bare(fingerprint)),
             None => "--insecure".to_owned(),
         };
-        // At all addresses: none of them is known to be the one by which a client comes.
+        // The address that a client can reach is unknown if the server listens at all addresses.
         let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
-        // A peer names the controller, unless it may choose among several.
+        // The peer must name the controller, unless the server accepts several.
         let controller = match options.connection.receive_ccids[..] {
             [ccid] => as_options(Ccid(ccid), options),
             _ => String::new(),
@@ -73,43 +73,45 @@ impl Teller {
         self.line(&Listening { listening: at, fingerprint })
     }
 
-    /// By what a server that lets in only whom it knows may know this end.
-    pub(super) fn identity(&self, end: &EndOptions, options: &Options) {
-        if let (Some(_), Some(fingerprint)) = (&end.identity, options.fingerprint()) {
-            self.note(&format!("this end has the fingerprint {}", bare(&fingerprint.to_string())));
+    /// Prints the fingerprint of a client with `--identity`, for the list of the server.
+    pub(super) fn identity(&self, endpoint: &EndpointOptions, options: &Options) {
+        if let (Some(_), Some(fingerprint)) = (&endpoint.identity, options.fingerprint()) {
+            self.note(&format!("the fingerprint of this endpoint is {}", bare(&fingerprint.to_string())));
         }
     }
 
-    /// Reports the handshakes that have failed since the last call, in one line: a stranger decides how many there are. Returns the last one.
+    /// Reports all failed handshakes since the last call in one line, because strangers determine their number. Returns
+    /// the last one.
     pub(super) fn refused(&self, server: &Endpoint) -> Option<Refused> {
         let refused = server.take_refused()?;
-        let all = how_many(server.counters().refused_handshakes, "handshake has", "handshakes have");
+        let all = plural(server.counters().refused_handshakes, "handshake has", "handshakes have");
         let from = refused.from.map_or_else(|| "a peer".to_owned(), |from| from.to_string());
-        self.note(&format!("{all} failed so far, the last one of {from}: {}", refused.why));
+        self.note(&format!("{all} failed, the last one from {from}: {}", refused.why));
         Some(refused)
     }
 
-    /// For people.
+    /// Prints a message, unless `--quiet` or `--json` is set.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet && !self.json {
             self.warn(text);
         }
     }
 
-    /// For people who have asked for this, if for nothing else.
-    pub(super) fn wanted(&self, text: &str) {
+    /// Prints a message that the user has requested by an option, unless `--json` is set.
+    pub(super) fn requested(&self, text: &str) {
         if !self.json {
             self.warn(text);
         }
     }
 
-    /// For people, whatever they have asked for.
+    /// Prints a message in all modes.
     pub(crate) fn warn(&self, text: &str) {
-        // Its thread reports no errors: where standard error is gone there is no other place to report them.
-        let _ = self.said.push(Said::Note(text.to_owned()));
+        // Errors of standard error cannot be reported anywhere else.
+        let _ = self.messages.push(Message::Note(text.to_owned()));
     }
 
-    /// A line for programs. The reader of standard output may have closed it (`| head`): the command stops, and its job is not done.
+    /// Prints a line of JSON with `--json`. If the reader has closed standard output (`| head`), the error ends the
+    /// command.
     pub(crate) fn line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
         self.last_line(value).map_err(|failure| match failure {
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => Failure::Unread,
@@ -117,7 +119,7 @@ impl Teller {
         })
     }
 
-    /// The line for programs at the end of the job.
+    /// Prints the final line of JSON with `--json`.
     pub(crate) fn last_line<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
         if !self.json {
             return Ok(());
@@ -125,7 +127,7 @@ impl Teller {
         self.text(serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?)
     }
 
-    /// The result of the command.
+    /// Prints a text to standard output, or to standard error if standard output carries datagrams.
     pub(crate) fn text(&self, text: String) -> Result<(), Failure> {
         match &self.out {
             Some(out) => out.push(text).map_err(Failure::Output),
@@ -136,35 +138,36 @@ impl Teller {
         }
     }
 
-    /// What is to be seen on a terminal now.
-    pub(crate) fn live(&self, text: String) {
-        let _ = self.said.push(Said::Live(text));
+    /// Replaces the status line.
+    pub(crate) fn status(&self, text: String) {
+        let _ = self.messages.push(Message::Status(text));
     }
 
-    /// Waits until everything is written, for a few seconds at most.
+    /// Waits at most a few seconds until all messages are written.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let written = self.out.as_ref().map_or(Ok(0), Writer::finish).map_err(Failure::Output);
         if let Ok(dropped @ 1..) = written {
-            let lines = how_many(dropped, "line was", "lines were");
-            self.warn(&format!("warning: {lines} not read in time, and not written"));
+            let lines = plural(dropped, "line was", "lines were");
+            self.warn(&format!("warning: {lines} not read in time and dropped"));
         }
-        let _ = self.said.finish();
+        let _ = self.messages.finish();
         written.map(|_| ())
     }
 }
 
-/// A fingerprint without the name of its function: no blank then needs quotes.
+/// Returns a fingerprint without the name of its hash function, so that it needs no quotes.
 fn bare(fingerprint: &str) -> &str {
     fingerprint.trim_start_matches("sha-256 ")
 }
 
-/// The options by which a sender asks for the controller with this CCID.
+/// Returns the options of a sender for the controller with this CCID.
 fn as_options(ccid: Ccid, options: &Options) -> String {
     let Some(name) = Options::controller_name(ccid) else { return String::new() };
-    // The rate of the sender's interface, which this end does not know.
+    // The rate of the sender's interface is unknown.
     format!(" --controller {name}{}", if options.needs_line_rate(ccid) { " --line-rate RATE" } else { "" })
 }
 
-pub(super) fn how_many(number: u64, one: &str, more: &str) -> String {
+/// Returns a number with the singular or plural of a noun.
+pub(super) fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
