@@ -1,4 +1,4 @@
-//! Symbols of verdicts. Each verdict has a distinct shape, so that color is not needed to tell them apart.
+//! Symbols of verdicts. Each verdict has a distinct shape, so that verdicts can be distinguished without color.
 
 use super::html::Escaped;
 use crate::results::Results;
