@@ -1,11 +1,11 @@
-//! The viewer, if it was built: `make viewer` leaves it as one page.
+//! Embeds the viewer, if `make viewer` has built it.
 
 use std::error::Error;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Not `env!`: a build script that another checkout has compiled would look there.
-    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo names the folder of the crate")?);
+    // Not `env!`, because the script may have been compiled in another checkout.
+    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
     let viewer = folder.join("../../../viewer/dist/index.html");
     println!("cargo::rerun-if-changed={}", viewer.display());
     let page = match viewer.canonicalize() {
@@ -13,6 +13,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(_) => "None".to_owned(),
     };
     let out =
-        PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names the folder of the output")?).join("viewer.rs");
+        PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("viewer.rs");
     Ok(std::fs::write(out, format!("pub(super) const VIEWER: Option<&str> = {page};\n"))?)
 }

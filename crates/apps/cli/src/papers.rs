@@ -15,7 +15,8 @@ use crate::progress::Progress;
 use headway_papers::{
     Cell, CellError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Ran, Results, Score,
     Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, parameters_are, plain,
-    readings_markdown, readings_plain, scorecard, scorecard_plain, trace, verdicts_markdown, verdicts_plain,
+    readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
+    verdicts_plain,
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
@@ -76,7 +77,7 @@ fn run(read: &Read, options: &PapersOptions) -> Result<(), Failure> {
     let tables = markdown(claims, ns2, &results).map_err(|error| wrong(&error))?;
     for (name, text) in [
         ("results.json", json),
-        ("summary.md", results.summary() + "\n"),
+        ("summary.md", summary_markdown(&results)),
         ("tables.md", tables),
         ("verdicts.md", verdicts_markdown(&results)),
         ("inferred.md", inferred_markdown(claims)),
@@ -289,8 +290,8 @@ fn load(
     profile: Profile,
     seed: u64,
 ) -> Result<(Loaded, InputFiles), Failure> {
-    let beside = folder.as_ref().map(|folder| Beside::new(folder.clone()));
-    let files: &dyn Files = beside.as_ref().map_or(&NoFiles, |beside| beside);
+    let inputs = folder.as_ref().map(|folder| Beside::new(folder.clone()));
+    let files: &dyn Files = inputs.as_ref().map_or(&NoFiles, |inputs| inputs);
     let loaded = cell.load(paper, profile, seed, files);
     let loaded = loaded.map_err(|mut error| {
         if let (CellError::Scenario { error, .. }, Some(folder)) = (&mut error, folder) {
@@ -300,7 +301,7 @@ fn load(
         }
         Failure::Papers(format!("{paper_name}: {error}"))
     })?;
-    Ok((loaded, beside.map(|beside| beside.taken()).unwrap_or_default()))
+    Ok((loaded, inputs.map(|inputs| inputs.taken()).unwrap_or_default()))
 }
 
 /// Runs a cell with a seed, or reuses the run in its folder. Returns `None` if the run was stopped.

@@ -1,4 +1,4 @@
-//! The tests of this crate in one program. `cargo test -p headway-cli --test all MODULE` runs one module.
+//! All tests of this crate in one program. `cargo test -p headway-cli --test all MODULE` runs one module.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod attacks;

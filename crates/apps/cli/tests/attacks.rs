@@ -1,4 +1,4 @@
-//! Attacks of a local process without the token, and of strangers on the network: an honest client is answered all the same.
+//! Attacks by local processes without the token and by strangers on the network do not affect honest clients.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "attackers and clients have sockets")]
 
@@ -12,18 +12,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const ANY: &str = "127.0.0.1:0";
-/// A test that waits this long for an event fails.
-const GIVE_UP: Duration = Duration::from_secs(60);
-/// An attack that fills a server needs more memory than this, in KiB.
-const MODEST_KIB: u64 = 256 << 10;
+/// Maximum time to wait for an event.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum memory of a server under attack, in KiB.
+const MAX_MEMORY_KIB: u64 = 256 << 10;
 
-/// Tests open hundreds of sockets each, and a process may have 1024.
+/// Serializes tests that open hundreds of sockets: a process may have 1024.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program that ends with the test.
+/// Program that is killed at the end of the test.
 struct Running {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -44,7 +44,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// The text of this key, in the first line of JSON that has it.
+    /// Returns the text of this key in the first line of JSON that has it.
     fn key(&mut self, key: &str) -> String {
         loop {
             let line: Value = serde_json::from_str(&self.line()).unwrap();
@@ -54,7 +54,7 @@ impl Running {
         }
     }
 
-    /// The most memory that it ever had, in KiB.
+    /// Returns the peak memory of the program, in KiB.
     fn peak_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -71,12 +71,12 @@ impl Drop for Running {
 
 fn connect(host: &str) -> TcpStream {
     let stream = TcpStream::connect(host).unwrap();
-    stream.set_read_timeout(Some(GIVE_UP)).unwrap();
-    stream.set_write_timeout(Some(GIVE_UP)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 
-/// All that a server answers until it closes.
+/// Returns the bytes that a server sends until it closes the connection.
 fn ask(host: &str, request: &str) -> String {
     let mut stream = connect(host);
     stream.write_all(request.as_bytes()).unwrap();
@@ -85,10 +85,10 @@ fn ask(host: &str, request: &str) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Sends `chunk` again and again, at most this many bytes, until the server closes; returns how many bytes it accepted.
-fn flood(stream: &mut TcpStream, chunk: &[u8], most: usize) -> usize {
+/// Sends `chunk` repeatedly until the server closes or `max` bytes are sent. Returns the number of accepted bytes.
+fn flood(stream: &mut TcpStream, chunk: &[u8], max: usize) -> usize {
     let mut sent = 0;
-    while sent < most {
+    while sent < max {
         match stream.write(chunk) {
             Ok(length) => sent += length,
             Err(_) => break,
@@ -97,7 +97,7 @@ fn flood(stream: &mut TcpStream, chunk: &[u8], most: usize) -> usize {
     sent
 }
 
-/// A `headway view` of a small record.
+/// Running `headway view` of a small record.
 struct View {
     running: Running,
     host: String,
@@ -135,54 +135,54 @@ impl View {
         format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host)
     }
 
-    fn answers_the_honest(&self) {
+    fn answers_honest_clients(&self) {
         let answer = ask(&self.host, &self.request("GET", "/api/records", "Connection: close\r\n"));
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"name\":\"record\""), "{answer}");
         let peak = self.running.peak_kib();
-        assert!(peak < MODEST_KIB, "{peak} KiB");
+        assert!(peak < MAX_MEMORY_KIB, "{peak} KiB");
     }
 }
 
 #[test]
-fn of_pipelined_requests_without_the_token_one_is_answered() {
+fn only_the_first_pipelined_request_without_the_token_is_answered() {
     let (_alone, view) = (alone(), View::new());
     let mut stream = connect(&view.host);
     let requests = view.without_token("/api/records").repeat(60_000);
     let _ = stream.write_all(requests.as_bytes());
     let mut answers = Vec::new();
-    // What the client has sent in vain may reset the connection.
+    // Unread requests may reset the connection.
     let _ = stream.read_to_end(&mut answers);
     let answers = String::from_utf8_lossy(&answers).into_owned();
     assert!(answers.matches("HTTP/1.1 ").count() <= 1 && answers.matches("HTTP/1.1 200").count() == 0, "{answers}");
-    view.answers_the_honest();
+    view.answers_honest_clients();
 }
 
 #[test]
-fn a_header_of_600_mib_is_cut_off() {
+fn a_header_of_600_mib_is_refused() {
     const HEADER: usize = 600 << 20;
     let (_alone, view) = (alone(), View::new());
     let mut stream = connect(&view.host);
     stream.write_all(view.without_token("/").trim_end().as_bytes()).unwrap();
     stream.write_all(b"\r\nX: ").unwrap();
     assert!(flood(&mut stream, &[b'x'; 1 << 16], HEADER) < HEADER);
-    view.answers_the_honest();
-    // RFC 6585 section 5. The server reads the rest of a header that is not much too large, so that its answer arrives.
+    view.answers_honest_clients();
+    // RFC 6585 section 5. The server reads the rest of a slightly too large header, so that its answer arrives.
     let large = view.without_token("/").trim_end().to_owned() + "\r\nX: " + &"x".repeat(20_000) + "\r\n\r\n";
     let answer = ask(&view.host, &large);
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
 }
 
 #[test]
-fn idle_connections_do_not_keep_a_client_out_of_view() {
+fn idle_connections_do_not_block_clients_of_view() {
     let (_alone, view) = (alone(), View::new());
     let mut idle: Vec<_> = (0..300).map(|_| connect(&view.host)).collect();
-    view.answers_the_honest();
-    // The oldest has made room.
+    view.answers_honest_clients();
+    // The oldest connection was closed.
     assert!(matches!(idle[0].read(&mut [0]), Ok(0) | Err(_)));
 }
 
 #[test]
-fn idle_connections_do_not_keep_prometheus_out() {
+fn idle_connections_do_not_block_prometheus() {
     let _alone = alone();
     let mut receiver = Running::new(&["recv", ANY, "--insecure", "--json", "--metrics", ANY]);
     let host = receiver.key("metrics");
@@ -192,23 +192,23 @@ fn idle_connections_do_not_keep_prometheus_out() {
         let answer = ask(&host, &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("version=0.0.4"), "{answer}");
     }
-    assert!(receiver.peak_kib() < MODEST_KIB);
+    assert!(receiver.peak_kib() < MAX_MEMORY_KIB);
 }
 
-/// Slowloris: headers that never end, a byte at a time.
+/// Slowloris: endless headers, one byte at a time.
 #[test]
-fn headers_that_arrive_byte_by_byte_keep_no_client_out() {
+fn slow_headers_do_not_block_clients() {
     let (_alone, view) = (alone(), View::new());
     let begin = view.without_token("/").trim_end().to_owned() + "\r\nX: ";
     let mut slow: Vec<_> = (0..200).map(|_| connect(&view.host)).collect();
     slow.iter_mut().for_each(|stream| drop(stream.write_all(begin.as_bytes())));
     for _ in 0..10 {
         slow.iter_mut().for_each(|stream| drop(stream.write_all(b"x")));
-        view.answers_the_honest();
+        view.answers_honest_clients();
     }
 }
 
-/// Returns clients with the token that have asked for a file of 1 GiB, and have read the status of the answer only.
+/// Returns clients with the token that have requested a file of 1 GiB and read only the status of the answer.
 fn readers_of_a_large_file(view: &View, count: usize) -> Vec<TcpStream> {
     std::fs::File::create(view.record.join("packets.arrow")).unwrap().set_len(1 << 30).unwrap();
     let request = view.request("GET", "/api/records/0/packets.arrow", "");
@@ -223,42 +223,39 @@ fn readers_of_a_large_file(view: &View, count: usize) -> Vec<TcpStream> {
     (0..count).map(reader).collect()
 }
 
-/// Twenty clients with the token ask for a file of 1 GiB, and read nothing of it.
 #[test]
-fn clients_that_do_not_read_delay_no_other() {
+fn clients_that_do_not_read_do_not_delay_others() {
     let (_alone, view) = (alone(), View::new());
     let readers = readers_of_a_large_file(&view, 20);
-    view.answers_the_honest();
+    view.answers_honest_clients();
     drop(readers);
-    view.answers_the_honest();
+    view.answers_honest_clients();
 }
 
-/// 128 clients with the token that read nothing kept every other one out for a minute.
 #[test]
-fn clients_that_fill_the_server_and_do_not_read_keep_no_client_out() {
+fn clients_that_use_all_connections_and_do_not_read_do_not_block_others() {
     let (_alone, view) = (alone(), View::new());
     let mut readers = readers_of_a_large_file(&view, 150);
-    view.answers_the_honest();
-    // The newest reader still gets its file.
+    view.answers_honest_clients();
+    // The newest reader still receives its file.
     let mut rest = vec![0; 1 << 20];
     readers.last_mut().unwrap().read_exact(&mut rest).unwrap();
 }
 
-/// docs/src/viewer.md, "Who may connect".
 #[test]
-fn a_request_has_100_header_fields_at_most() {
+fn a_request_has_at_most_100_header_fields() {
     let (_alone, view) = (alone(), View::new());
     let fields = |count: usize| (0..count).map(|number| format!("X-{number}: 0\r\n")).collect::<String>();
-    // Host and Connection are two more.
+    // Host and Connection are two further fields.
     for (count, status) in [(98, "HTTP/1.1 200"), (99, "HTTP/1.1 431")] {
         let answer = ask(&view.host, &view.request("GET", "/api/records", &(fields(count) + "Connection: close\r\n")));
         assert!(answer.starts_with(status), "{count}: {answer}");
     }
 }
 
-/// A page whose name leads to the loopback address (DNS rebinding) read the figures of `--metrics`.
+/// DNS rebinding: the name of a page resolves to the loopback address.
 #[test]
-fn a_page_of_another_host_does_not_read_the_metrics() {
+fn a_page_of_another_host_cannot_read_the_metrics() {
     let _alone = alone();
     let mut receiver = Running::new(&["recv", ANY, "--insecure", "--json", "--metrics", ANY]);
     let host = receiver.key("metrics");
@@ -283,12 +280,12 @@ fn a_request_body_of_1_gib_is_not_read() {
         let head = view.request(method, "/api/records", &format!("Content-Length: {BODY}\r\n"));
         stream.write_all(head.as_bytes()).unwrap();
         assert!(flood(&mut stream, &[b'x'; 1 << 16], BODY) < BODY);
-        view.answers_the_honest();
+        view.answers_honest_clients();
     }
 }
 
 #[test]
-fn no_path_leads_out_of_a_record() {
+fn paths_outside_of_a_record_are_not_served() {
     let (_alone, view) = (alone(), View::new());
     for path in [
         "/api/records/0/../../voice.toml",
@@ -307,13 +304,13 @@ fn no_path_leads_out_of_a_record() {
         let without = ask(&view.host, &view.without_token(path));
         assert!(without.starts_with("HTTP/1.1 403"), "{path}: {without}");
     }
-    view.answers_the_honest();
+    view.answers_honest_clients();
 }
 
-/// The first datagram of a client: a DCCP-Request, or a ClientHello of DTLS.
+/// Returns the first datagram of a client: a DCCP-Request or a DTLS ClientHello.
 fn opening(security: &str) -> Vec<u8> {
     let trap = UdpSocket::bind(ANY).unwrap();
-    trap.set_read_timeout(Some(GIVE_UP)).unwrap();
+    trap.set_read_timeout(Some(TIMEOUT)).unwrap();
     let at = trap.local_addr().unwrap().to_string();
     let _client = Running::new(&["send", &at, security, "--quiet", "--model", "kind = \"ftp\", segments = 10"]);
     let mut datagram = [0; 2000];
@@ -321,14 +318,15 @@ fn opening(security: &str) -> Vec<u8> {
     datagram[..length].to_vec()
 }
 
-/// Datagrams of 0 to 40 bytes that differ.
+/// Returns a datagram of 0 to 40 bytes that depends on `number`.
 fn garbage(number: u32) -> Vec<u8> {
     (0..number % 41).map(|byte| (number.wrapping_mul(2_654_435_761).rotate_left(byte) >> 24) as u8).collect()
 }
 
-/// A receiver for one sender gets 300 half-open handshakes and 10,000 datagrams of garbage. The garbage continues during an honest transfer.
+/// A receiver for one sender gets 300 half-open handshakes and 10,000 invalid datagrams, which continue during an
+/// honest transfer.
 #[test]
-fn strangers_at_a_receiver_do_not_hinder_a_sender() {
+fn half_open_handshakes_and_garbage_do_not_block_a_sender() {
     const BYTES: u64 = 100_001;
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
@@ -340,8 +338,8 @@ fn strangers_at_a_receiver_do_not_hinder_a_sender() {
         let opening = opening(sends);
         let strangers: Vec<_> = (0..300).map(|_| UdpSocket::bind(ANY).unwrap()).collect();
         strangers.iter().for_each(|stranger| drop(stranger.send_to(&opening, &at)));
-        // The handshakes are under way.
-        strangers[0].set_read_timeout(Some(GIVE_UP)).unwrap();
+        // The handshakes have started.
+        strangers[0].set_read_timeout(Some(TIMEOUT)).unwrap();
         strangers[0].recv_from(&mut [0; 2000]).unwrap();
         for number in 0..10_000 {
             let _ = strangers[number as usize % 300].send_to(&garbage(number), &at);
@@ -360,7 +358,7 @@ fn strangers_at_a_receiver_do_not_hinder_a_sender() {
                     }
                 }
             });
-            // A datagram that garbage pushes out of the socket's buffer is sent again.
+            // Datagrams that do not fit in the socket buffer are retransmitted.
             let queue = ["--queue", "sfdps2,resend=true", "--file", &file];
             let mut honest = Running::new(&[&["send", &at, sends, "--quiet"], &queue[..]].concat());
             let status = honest.child.wait().unwrap();
@@ -371,23 +369,24 @@ fn strangers_at_a_receiver_do_not_hinder_a_sender() {
         let received = || serde_json::from_str::<Value>(&receiver.line()).unwrap()["received_bytes"].as_u64();
         let mut received = received;
         while received() != Some(BYTES) {}
-        assert!(receiver.peak_kib() < MODEST_KIB);
+        assert!(receiver.peak_kib() < MAX_MEMORY_KIB);
     }
 }
 
-/// 600 ports of a stranger, where a proxy has room for 256 clients: a new client is served, and keeps its socket towards the server.
+/// A stranger uses 600 ports; the proxy supports 256 clients. A new client is served and keeps its socket to the
+/// server.
 #[test]
-fn strangers_do_not_fill_a_proxy() {
+fn strangers_do_not_block_clients_of_a_proxy() {
     let _alone = alone();
     let server = UdpSocket::bind(ANY).unwrap();
-    server.set_read_timeout(Some(GIVE_UP)).unwrap();
+    server.set_read_timeout(Some(TIMEOUT)).unwrap();
     let to = server.local_addr().unwrap().to_string();
     let front = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
     let _proxy = Running::new(&["proxy", "--listen", &front, "--to", &to, "--quiet"]);
     let honest = UdpSocket::bind(ANY).unwrap();
     honest.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let mut bytes = [0; 100];
-    // A datagram there and back, as soon as the proxy listens; returns where the server sees the client.
+    // Sends a datagram to the server and waits for the answer, until the proxy listens.
     let mut exchange = |word: &[u8]| {
         for _ in 0..600 {
             honest.send_to(word, &front).unwrap();

@@ -1,10 +1,10 @@
-//! Each block of code in the book and the README files is run by a test, or is marked with what it needs.
+//! Runs the code blocks of the book and the README files.
 //!
-//! This test runs the blocks of kinds `console` and `sh`, a page after the other, as a reader would type them: each command succeeds, unless the page
-//! shows its error. A block whose fence names what it needs (`console,needs=minutes`) is not run; such blocks are listed and counted, and the options
-//! of their commands are checked. Blocks of the other kinds have tests of their own, see [`KINDS`].
+//! This test runs blocks of the kinds `console` and `sh`, page by page. Each command must succeed, unless the page
+//! shows its error. Blocks with a requirement (`console,needs=minutes`) are counted and not run, but the options of
+//! their commands are checked. Other kinds have separate tests, see [`KINDS`].
 #![cfg(target_os = "linux")]
-#![allow(clippy::disallowed_types, reason = "a port that is free is found by binding it")]
+#![allow(clippy::disallowed_types, reason = "a free port is found by binding it")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Kinds of blocks, and which test runs them.
+/// Kinds of blocks, and the tests that run them.
 const KINDS: [(&str, &str); 9] = [
-    ("console", "this one"),
-    ("sh", "this one"),
-    ("toml", "crates/simulator/scenario/tests/book.rs, and those of papers and rules"),
+    ("console", "this test"),
+    ("sh", "this test"),
+    ("toml", "crates/simulator/scenario/tests/book.rs, and tests of papers and rules"),
     ("python", "python/tests/test_book.py"),
     ("sql", "python/tests/test_book.py"),
     ("rust", "the documentation tests of the crate, or crates/*/*/tests/book.rs"),
-    ("rust,ignore", "validation/adding/run or the examples of headway-net, whose files it includes"),
-    ("mermaid", "mdBook, which draws it"),
-    ("text", "it is no code"),
+    ("rust,ignore", "validation/adding/run, or the included examples of headway-net"),
+    ("mermaid", "drawn by mdBook"),
+    ("text", "not code"),
 ];
 
-/// What a block that is not run needs, and how many of them there are: one that is added or lost shows here.
+/// Requirements of blocks that are not run, with the number of blocks.
 const NEEDS: &[(&str, usize)] = &[
     ("cargo", 1),
     ("cargo-mutants", 2),
@@ -39,7 +39,7 @@ const NEEDS: &[(&str, usize)] = &[
     ("pip", 1),
 ];
 
-/// Scenarios that a page names: a text, and whether the first block of TOML on the page follows it.
+/// Scenario files of pages: page, file name, text, and whether the first TOML block of the page is appended.
 const FILES: &[(&str, &str, &str, bool)] = &[
     ("README.md", "ftp.toml", "", true),
     ("docs/src/tutorials/question-to-figure.md", "study.toml", "", true),
@@ -68,19 +68,19 @@ transport = { kind = "tcp-newreno" }
 source = { kind = "ftp" }
 "#;
 
-/// Commands whose results a page uses without printing them.
+/// Commands whose results a page uses without listing the commands.
 const BEFORE: &[(&str, &str)] = &[
     ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/demo"),
     ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/red --set record.distributions=true"),
     ("docs/src/plots.md", "headway run scenarios/demo.toml --out out/droptail --set record.distributions=true"),
 ];
 
-/// `make demo` after its build: the recipe of the Makefile.
+/// Recipe of `make demo` after the build.
 const DEMO: &str = "headway run scenarios/demo.toml --out out/demo --again && headway plot out/demo";
 
-/// Time after which a command counts as stuck.
-const PATIENCE_MS: u64 = 120_000;
-const LOOK_MS: u64 = 20;
+/// Maximum duration of a command, in ms.
+const TIMEOUT_MS: u64 = 120_000;
+const POLL_INTERVAL_MS: u64 = 20;
 
 /// Commands that run until a signal arrives.
 const SERVERS: [&str; 4] = ["view", "recv", "proxy", "relay"];
@@ -144,12 +144,12 @@ fn blocks() -> Vec<Block> {
 }
 
 impl Block {
-    /// The kind, and what the block needs in order to run.
+    /// Returns the kind and the requirement of the block.
     fn needs(&self) -> (&str, Option<&str>) {
         self.kind.split_once(",needs=").map_or((self.kind.as_str(), None), |(kind, needs)| (kind, Some(needs)))
     }
 
-    /// Its commands, each with the output that the page shows.
+    /// Returns the commands with the output that the page shows.
     fn commands(&self) -> Vec<(String, Vec<String>)> {
         let is_shell = self.needs().0 == "sh";
         let mut commands: Vec<(String, Vec<String>)> = Vec::new();
@@ -161,7 +161,7 @@ impl Block {
                 (Some((last, _)), _) if continues => *last += &format!("\n{line}"),
                 (_, Some(command)) => commands.push((command.to_owned(), Vec::new())),
                 (Some((_, output)), None) => output.push(line.to_owned()),
-                (None, None) => panic!("{}:{}: the block begins with no command", self.page, self.line),
+                (None, None) => panic!("{}:{}: the block does not start with a command", self.page, self.line),
             }
             continues = line.ends_with('\\');
         }
@@ -170,7 +170,7 @@ impl Block {
 }
 
 #[test]
-fn every_block_has_a_kind_that_a_test_runs() {
+fn every_block_has_a_known_kind() {
     for block in blocks() {
         let (kind, needs) = block.needs();
         let place = format!("{}:{}", block.page, block.line);
@@ -179,9 +179,8 @@ fn every_block_has_a_kind_that_a_test_runs() {
     }
 }
 
-/// A block that is not run is marked, and counted here.
 #[test]
-fn blocks_that_are_not_run_say_what_they_need() {
+fn blocks_with_requirements_are_counted() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for block in blocks() {
         if let Some(needs) = block.needs().1 {
@@ -193,7 +192,7 @@ fn blocks_that_are_not_run_say_what_they_need() {
     assert_eq!(counts, expected);
 }
 
-/// Every option in every command of the pages is one of that command's, also where the block is not run.
+/// Also checks blocks that are not run.
 #[test]
 fn options_of_commands_exist() {
     let mut helps: BTreeMap<Vec<String>, String> = BTreeMap::new();
@@ -224,7 +223,7 @@ fn options_of_commands_exist() {
     assert!(seen.len() > 20, "{seen:?}");
 }
 
-/// A folder in which the commands of a page run: `headway` is found, and so are the scenarios.
+/// Creates a folder for the commands of a page, with links to `headway` and the scenarios.
 fn place(page: &str) -> tempfile::TempDir {
     let (place, root) = (tempfile::tempdir().unwrap(), root());
     let link = |from: &Path, to: &str| {
@@ -243,7 +242,7 @@ fn place(page: &str) -> tempfile::TempDir {
     place
 }
 
-/// Replaces fixed ports by free ones: tests run side by side.
+/// Replaces fixed ports by free ones, because tests run in parallel.
 fn with_free_ports(command: &str) -> String {
     let mut parts = command.split("127.0.0.1:");
     let mut replaced = parts.next().unwrap().to_owned();
@@ -254,7 +253,7 @@ fn with_free_ports(command: &str) -> String {
     replaced
 }
 
-/// Runs a command, and returns whether it succeeded, and all that it printed. A server has to print its address, and to end at a signal.
+/// Runs a command and returns its status and output. A server gets a signal after its first line.
 fn shell(place: &Path, command: &str) -> (Option<i32>, String) {
     let command = if command.split(" #").next().unwrap().trim() == "make demo" { DEMO } else { command };
     let is_server = SERVERS.iter().any(|server| command.contains(&format!("headway {server} ")));
@@ -265,28 +264,27 @@ fn shell(place: &Path, command: &str) -> (Option<i32>, String) {
     let mut bash = Command::new("bash");
     bash.args(["-c", &command]).current_dir(place).env("PATH", path).stdin(Stdio::null());
     let mut child = bash.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
-    let said = || String::from_utf8_lossy(&std::fs::read(&printed).unwrap()).into_owned();
-    let mut is_asked = false;
-    for _ in 0..PATIENCE_MS / LOOK_MS {
+    let messages = || String::from_utf8_lossy(&std::fs::read(&printed).unwrap()).into_owned();
+    let mut is_signaled = false;
+    for _ in 0..TIMEOUT_MS / POLL_INTERVAL_MS {
         if let Some(status) = child.try_wait().unwrap() {
-            // A signal that arrives before a server asks for signals ends it all the same.
-            return (status.code().or(is_server.then_some(0)), said());
+            // A signal before the server has its handlers ends it, too.
+            return (status.code().or(is_server.then_some(0)), messages());
         }
-        if is_server && !is_asked && said().contains('\n') {
-            is_asked = true;
+        if is_server && !is_signaled && messages().contains('\n') {
+            is_signaled = true;
             let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
             assert!(ended.success(), "{command}");
         }
-        std::thread::park_timeout(Duration::from_millis(LOOK_MS));
+        std::thread::park_timeout(Duration::from_millis(POLL_INTERVAL_MS));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    (None, said())
+    (None, messages())
 }
 
-/// The recipe of `make demo` is the one that this test runs.
 #[test]
-fn the_recipe_of_the_demo_is_known() {
+fn the_recipe_of_make_demo_is_that_of_this_test() {
     let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
     let recipe = makefile.split("\ndemo:").nth(1).unwrap().lines().skip(1).take_while(|line| line.starts_with('\t'));
     let commands = recipe.map(str::trim).filter(|command| command.starts_with("$(HEADWAY)"));
@@ -294,13 +292,13 @@ fn the_recipe_of_the_demo_is_known() {
     assert_eq!(commands.collect::<Vec<_>>().join(" && "), DEMO);
 }
 
-/// A line without what depends on the width of its table.
+/// Replaces runs of white space by one space.
 fn words(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the page shows of a command that is not so.
-fn wrong(shown: &[String], status: Option<i32>, output: &str) -> Vec<String> {
+/// Returns the differences between the output of a command and the page.
+fn differences(shown: &[String], status: Option<i32>, output: &str) -> Vec<String> {
     let is_error = shown.iter().any(|line| line.contains(".toml:"));
     let mut wrong = Vec::new();
     if status != Some(i32::from(is_error)) {
@@ -313,7 +311,7 @@ fn wrong(shown: &[String], status: Option<i32>, output: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_do_what_the_pages_say() {
+fn commands_print_the_output_of_the_pages() {
     let all = blocks();
     let runs = |block: &&Block| matches!(block.needs(), ("console" | "sh", None));
     let pages: BTreeSet<&str> = all.iter().filter(runs).map(|block| block.page.as_str()).collect();
@@ -329,7 +327,7 @@ fn commands_do_what_the_pages_say() {
                 println!("{page}:{}: {command}", block.line);
                 let (status, output) = shell(place.path(), &command);
                 let of = |mistake| format!("{page}:{}: {command}: {mistake}", block.line);
-                mistakes.extend(wrong(&shown, status, &output).into_iter().map(of));
+                mistakes.extend(differences(&shown, status, &output).into_iter().map(of));
                 ran += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! The program as its users run it.
+//! Tests of the program from the command line.
 
 use crate::common::text;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn read(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_run_leaves_a_record_that_runs_again() {
+fn the_scenario_of_a_record_repeats_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (first, second, both) = (path("first"), path("second"), path("both"));
@@ -47,9 +47,9 @@ fn a_run_leaves_a_record_that_runs_again() {
     assert_eq!(text(&drawn.stdout).lines().count(), 8, "four pictures, as SVG and PNG");
 }
 
-/// Distributions are a file of their own, which other records do not have; pictures of them, of any size and in one format.
+/// Distributions are an optional file of a record.
 #[test]
-fn delays_are_kept_and_drawn_where_that_is_asked_for() {
+fn distributions_are_recorded_and_drawn_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (plain, kept) = (path("plain"), path("kept"));
@@ -77,8 +77,12 @@ fn delays_are_kept_and_drawn_where_that_is_asked_for() {
     assert_eq!(text(&drawn.stdout).lines().count(), 2, "{}", text(&drawn.stderr));
     assert!(read(Path::new(&plain), "cwnd.svg").contains("\nOwn words\n"));
     let refused = run(&["plot", "--metric", "rtt", &plain]);
-    assert!(text(&refused.stderr).contains("no samples for the picture \"rtt\""), "{}", text(&refused.stderr));
-    // The next run into the folder removes what it has not left.
+    assert!(
+        text(&refused.stderr).contains("--metric rtt: the records have no samples of it"),
+        "{}",
+        text(&refused.stderr)
+    );
+    // The next run in the folder removes files of the previous one.
     assert!(run(&[&["run", &demo], &short[..], &[&kept]].concat()).status.success());
     for name in ["distributions.json", "delay-cdf.svg"] {
         assert!(!Path::new(&kept).join(name).exists(), "{name}");
@@ -86,7 +90,7 @@ fn delays_are_kept_and_drawn_where_that_is_asked_for() {
 }
 
 #[test]
-fn mistakes_are_sentences_and_exit_with_one() {
+fn errors_have_messages_and_status_1() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lan.toml");
     let wrong = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndealy = \"1ms\"\n";
@@ -96,7 +100,7 @@ fn mistakes_are_sentences_and_exit_with_one() {
         (vec!["run", &file], "lan.toml:5:1: link[0]: unknown key \"dealy\"; did you mean \"delay\"?"),
         (vec!["run", "no-such-file.toml"], "cannot read no-such-file.toml"),
         (vec!["run", &file, "--set", "link[0].rate"], "--set link[0].rate"),
-        (vec!["plot", "no-such-folder"], "this is no record"),
+        (vec!["plot", "no-such-folder"], "not a record: summary.json is missing"),
     ] {
         let ran = run(&arguments);
         assert_eq!(ran.status.code(), Some(1), "{arguments:?}");
@@ -105,7 +109,7 @@ fn mistakes_are_sentences_and_exit_with_one() {
 }
 
 #[test]
-fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
+fn a_sweep_resumes_and_does_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sweep.toml");
     let ties = std::fs::read_to_string(scenario("ties.toml")).unwrap();
@@ -121,7 +125,7 @@ fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
         let [one, four] = ["one", "four"].map(|run| Path::new(&out(run)).join(name));
         assert_eq!(read(&one, "summary.json"), read(&four, "summary.json"));
     }
-    // One record is lost: only that one is made again.
+    // Only a missing record is written again.
     let lost = Path::new(&out("one")).join(runs[0]);
     let kept = Path::new(&out("one")).join(runs[1]).join("timing.json");
     std::fs::remove_file(lost.join("summary.json")).unwrap();
@@ -132,7 +136,7 @@ fn a_sweep_goes_on_where_it_was_and_is_the_same_at_any_number_of_threads() {
 }
 
 #[test]
-fn seeds_that_change_nothing_are_one_run() {
+fn deterministic_scenarios_have_no_intervals() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("in-phase.toml").display().to_string();
     let out = folder.path().join("out").display().to_string();
@@ -151,7 +155,7 @@ fn seeds_that_change_nothing_are_one_run() {
 
 /// ECMA-48: ESC [ 2 J and CSI 2 J clear a terminal.
 #[test]
-fn what_others_have_written_cannot_move_a_cursor() {
+fn control_characters_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let evil = "\u{1b}[2J\u{9b}2J";
@@ -180,16 +184,17 @@ fn what_others_have_written_cannot_move_a_cursor() {
         vec![evil],
     ] {
         let ran = run(&arguments);
-        let said = text_of(&ran);
-        // clap leaves out what begins with ESC.
-        assert!(said.contains("\\u009b"), "{arguments:?}: {said}");
-        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{arguments:?}: {said:?}");
+        let messages = text_of(&ran);
+        // clap removes ESC sequences.
+        assert!(messages.contains("\\u009b"), "{arguments:?}: {messages}");
+        assert!(messages.chars().all(|c| c == '\n' || !c.is_control()), "{arguments:?}: {messages:?}");
     }
 }
 
-/// The first bytes of an MPEG-4 file are those of ISO/IEC 14496-12's `ftyp`, of a Matroska file those of EBML (RFC 8794).
+/// The first bytes of an MPEG-4 file are those of ISO/IEC 14496-12's `ftyp`, of a Matroska file those of EBML (RFC
+/// 8794).
 #[test]
-fn a_recording_is_told_how_it_becomes_a_trace() {
+fn the_error_of_a_media_file_includes_the_ffprobe_command() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("demo.toml");
     let demo = std::fs::read_to_string(scenario("demo.toml")).unwrap();
@@ -202,7 +207,7 @@ fn a_recording_is_told_how_it_becomes_a_trace() {
     }
 }
 
-/// A run that never ends by itself, in `out`, when it has begun.
+/// Starts an endless run in `out` and waits until it has started.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a real program is given time to start")]
 fn long_run(mut command: Command, out: &Path) -> std::process::Child {
@@ -233,11 +238,11 @@ fn signal(child: &std::process::Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// A named pipe that nobody writes to is waited for, and the first signal ends that.
+/// Opening a named pipe waits for its writer.
 #[cfg(unix)]
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the program is let come to the pipe")]
-fn who_waits_for_a_pipe_can_be_stopped() {
+#[expect(clippy::disallowed_methods, reason = "the program needs time to open the pipe")]
+fn a_signal_ends_a_command_that_waits_for_a_pipe() {
     use std::os::unix::process::ExitStatusExt;
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("trace");
@@ -252,12 +257,12 @@ fn who_waits_for_a_pipe_can_be_stopped() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_stopped_leaves_a_valid_partial_record() {
+fn a_stopped_run_writes_a_valid_partial_record() {
     let folder = tempfile::tempdir().unwrap();
-    // A shell says 128 and the signal's number: POSIX, Shell Command Language, 2.8.2.
+    // The status is 128 plus the signal number (POSIX, Shell Command Language, 2.8.2).
     for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let out = folder.path().join(name);
-        // Who runs the tests under nohup has hangups ignored, and would hand that on.
+        // Tests under nohup ignore SIGHUP, and their children inherit that.
         let command = if cfg!(target_os = "linux") {
             let mut fresh = Command::new("env");
             fresh.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_headway")]);
@@ -277,11 +282,11 @@ fn a_run_that_is_stopped_leaves_a_valid_partial_record() {
     }
 }
 
-/// What nohup does is to ignore the signal before the program starts.
+/// nohup ignores SIGHUP before it starts the program.
 #[cfg(target_os = "linux")]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a real program is given time to end")]
-fn nohup_keeps_a_run_going() {
+fn a_run_under_nohup_ignores_hangups() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_headway")]);
@@ -295,7 +300,7 @@ fn nohup_keeps_a_run_going() {
 
 /// "a\u{fc}" in ISO 8859-1, "d" in UTF-16 with its mark (RFC 2781), the first bytes of a PNG.
 #[test]
-fn a_scenario_that_is_no_text_is_told_where() {
+fn errors_of_non_utf8_files_include_the_position() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lan.toml");
     let shown = file.display().to_string();
@@ -316,9 +321,9 @@ fn a_scenario_that_is_no_text_is_told_where() {
     }
 }
 
-/// Of 5,000 connections that failed the table named five, and not how many there were.
+/// Five errors are printed, and the number of further ones.
 #[test]
-fn connections_that_failed_are_counted() {
+fn failed_connections_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("down.toml").display().to_string();
     let flow = |number: usize| {
@@ -329,8 +334,7 @@ fn connections_that_failed_are_counted() {
     };
     let link = "duration = \"1s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n\
                 loss = { kind = \"bernoulli\", probability = 1 }\n";
-    for (flows, more) in
-        [(5, None), (6, Some("and 1 more connection failed\n")), (8, Some("and 3 more connections failed\n"))]
+    for (flows, more) in [(5, None), (6, Some("1 more connection failed\n")), (8, Some("3 more connections failed\n"))]
     {
         std::fs::write(&path, link.to_owned() + &(0..flows).map(flow).collect::<String>()).unwrap();
         let ran = run(&["run", &path, "--quiet", "--out", &folder.path().join("out").display().to_string()]);
@@ -344,9 +348,8 @@ fn connections_that_failed_are_counted() {
     }
 }
 
-/// Options of delays were ignored in pictures over time, and a delay of 0 has no place on a logarithmic axis.
 #[test]
-fn a_plot_says_what_it_does_not_draw() {
+fn plot_refuses_ignored_options_and_warns_of_omitted_points() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("out").display().to_string();
     let sets = ["--set", "duration=2s", "--set", "record.distributions=true", "--quiet", "--out", &record];
@@ -354,7 +357,7 @@ fn a_plot_says_what_it_does_not_draw() {
     assert!(ran.status.success(), "{}", text(&ran.stderr));
     for option in ["--log-x", "--complementary"] {
         let refused = text(&run(&["plot", &record, option]).stderr);
-        assert!(refused.contains(&format!("{option} is of delays: write --kind delay-cdf")), "{refused}");
+        assert!(refused.contains(&format!("{option} needs --kind delay-cdf")), "{refused}");
     }
     let draw = |options: &[&str]| text(&run(&[&["plot", &record, "--kind", "delay-cdf"], options].concat()).stderr);
     assert_eq!(draw(&["--log-x"]), "");
@@ -362,12 +365,11 @@ fn a_plot_says_what_it_does_not_draw() {
     let mut json: serde_json::Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
     json["flows"][0]["one_way_delay_s"]["bins"][0][0] = 0.into();
     std::fs::write(&kept, json.to_string()).unwrap();
-    let said = draw(&["--log-x"]);
-    assert!(said.contains("a logarithmic axis has no place for a delay of 0"), "{said}");
+    let messages = draw(&["--log-x"]);
+    assert!(messages.contains("a logarithmic axis cannot show a delay of 0"), "{messages}");
     assert_eq!(draw(&[]), "");
 }
 
-/// Each of these was accepted, and what the option asks for was ignored.
 #[test]
 fn options_without_effect_are_refused() {
     let sweep = ["sweep", &scenario("red.toml")];
@@ -379,7 +381,7 @@ fn options_without_effect_are_refused() {
         ([&send[..], &["--stdin", "--seed", "3"]].concat(), "cannot be used with"),
         (model("kind = \"conference\", lifetme = \"1s\""), "unknown key \"lifetme\""),
         (model("kind = \"cbr\", rate = \"1Mbps\", size = \"1000B\", bogus = 3"), "unknown key \"bogus\""),
-        (model("conference"), "write a kind and its keys"),
+        (model("conference"), "expected a kind and its keys"),
     ] {
         let refused = run(&arguments);
         assert!(!refused.status.success(), "{arguments:?}");
@@ -387,10 +389,9 @@ fn options_without_effect_are_refused() {
     }
 }
 
-/// It exited with status 0.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_that_cannot_be_written_is_a_failure() {
+fn a_write_error_of_help_is_a_failure() {
     let full = std::fs::File::create("/dev/full").unwrap();
     let status = headway(&["--help"]).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(1));

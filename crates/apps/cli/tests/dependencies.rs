@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One member of the workspace, as cargo describes it.
+/// Member of the workspace in the metadata of cargo.
 struct Crate {
     layer: String,
     name: String,
     description: String,
-    /// Crates of Headway that it uses, tests and examples apart.
+    /// Crates of Headway that it uses outside of tests and examples.
     uses: BTreeSet<String>,
 }
 
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// What cargo prints.
+/// Returns the output of cargo.
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -49,7 +49,7 @@ fn crates() -> Vec<Crate> {
         .collect()
 }
 
-/// For each layer, or for each crate of a layer, the names that `dependencies.toml` lists.
+/// Lists of `dependencies.toml` by layer, or by crate of a layer.
 type Names = BTreeMap<String, Vec<String>>;
 
 fn allowed() -> BTreeMap<String, Names> {
@@ -57,7 +57,7 @@ fn allowed() -> BTreeMap<String, Names> {
 }
 
 #[test]
-fn every_crate_uses_only_the_crates_that_are_listed_for_it() {
+fn every_crate_uses_only_its_listed_crates() {
     let mut allowed = allowed();
     let layers = allowed.remove("layers").unwrap();
     let layer_of: BTreeMap<_, _> = crates().into_iter().map(|one| (one.name, one.layer)).collect();
@@ -72,7 +72,7 @@ fn every_crate_uses_only_the_crates_that_are_listed_for_it() {
         }
     }
     let left: Vec<_> = allowed.into_iter().filter(|(_, crates)| !crates.is_empty()).collect();
-    assert!(left.is_empty(), "no crate is called so: {left:?}");
+    assert!(left.is_empty(), "unknown crates: {left:?}");
 }
 
 /// `UPDATE_DOCS=1` writes the table.
@@ -100,7 +100,7 @@ fn the_book_has_the_table_of_crates() {
     }
 }
 
-/// A program that sends real-time media compiles no simulator, no Arrow and no charts, and at most 80 crates in all.
+/// A program that sends real-time media compiles no simulator, no Arrow and no charts, and at most 80 crates.
 #[test]
 fn a_program_that_uses_sockets_compiles_few_crates() {
     let arguments =

@@ -1,4 +1,4 @@
-//! What runs do with folders: nothing that no run has left is lost, and nothing is taken for a record that is none.
+//! Output folders: files of other programs are kept, and invalid records are refused.
 
 use crate::common::{VOICE, text};
 use std::fs;
@@ -31,7 +31,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// In the folder itself.
+    /// Runs a command in the folder.
     fn headway(&self, words: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
         command.current_dir(self.0.path()).args(words.split(' ')).output().unwrap()
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// Every file of a folder and those below, with its bytes.
+/// Returns all files of a folder and its subfolders, with their bytes.
 fn all(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -66,7 +66,7 @@ fn all(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_folder_that_no_run_has_left_stays_as_it_is() {
+fn folders_with_other_files_are_not_changed() {
     let place = Place::new();
     for name in ["mine/scenario.toml", "mine/summary.json", "mine/throughput.svg", "mine/.lock", "mine/results.json"] {
         place.write(name, "mine");
@@ -87,7 +87,7 @@ fn a_folder_that_no_run_has_left_stays_as_it_is() {
 }
 
 #[test]
-fn a_record_is_written_over_and_what_else_lies_there_stays() {
+fn a_record_is_overwritten_and_other_files_are_kept() {
     let place = Place::new();
     fs::create_dir(place.path("empty")).unwrap();
     place.does("run voice.toml --out empty --trace ns2 --trace packets");
@@ -118,18 +118,18 @@ fn records_and_sweeps_are_not_mixed() {
 }
 
 #[test]
-fn a_scenario_that_was_changed_in_its_record_is_not_lost() {
+fn an_edited_scenario_in_its_record_is_not_overwritten() {
     let place = Place::new();
     place.does("run voice.toml --out record");
     place.does("run record/scenario.toml --out record");
     let changed = place.read("record/scenario.toml") + "# what I have found out\n";
     place.write("record/scenario.toml", &changed);
-    place.refuses("run record/scenario.toml --out record", "would write its scenario over");
+    place.refuses("run record/scenario.toml --out record", "would overwrite its scenario");
     assert_eq!(place.read("record/scenario.toml"), changed);
 }
 
 #[test]
-fn files_that_a_scenario_names_do_not_write_over_others() {
+fn input_files_do_not_overwrite_other_files() {
     let place = Place::new();
     let media = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios/demo.toml")).unwrap();
     let file = media.split("file = \"").nth(1).unwrap().split('"').next().unwrap();
@@ -140,7 +140,7 @@ fn files_that_a_scenario_names_do_not_write_over_others() {
     place.write(&format!("record/{file}"), "mine");
     place.refuses("run demo.toml --out record --set duration=1s --set measure_from=0s", "would be written over");
     assert_eq!(place.read(&format!("record/{file}")), "mine");
-    // Its own copy may go.
+    // The copy of a previous run may be replaced.
     place.does("run demo.toml --out other --set duration=1s --set measure_from=0s");
     place.does("run demo.toml --out other --set duration=1s --set measure_from=0s");
     place.does("run voice.toml --out other");
@@ -149,7 +149,7 @@ fn files_that_a_scenario_names_do_not_write_over_others() {
 
 #[cfg(unix)]
 #[test]
-fn links_out_of_the_folder_are_not_followed() {
+fn symbolic_links_are_not_followed() {
     use std::os::unix::fs::symlink;
     let place = Place::new();
     place.write("target.json", "mine");
@@ -163,7 +163,7 @@ fn links_out_of_the_folder_are_not_followed() {
         symlink(place.path("target.json"), place.path("record").join(name)).unwrap();
     }
     place.does("plot record");
-    // What a run has listed, behind a folder that somebody has moved, or above.
+    // Listed files in a linked folder or in the parent folder.
     place.write("moved/trace.txt", "mine");
     symlink(place.path("moved"), place.path("record/media")).unwrap();
     let listed = place.read("record/checksums.txt");
@@ -171,7 +171,7 @@ fn links_out_of_the_folder_are_not_followed() {
     place.write("record/checksums.txt", &format!("{listed}{sum}  media/trace.txt\n{sum}  ../target.json\n"));
     place.does("run voice.toml --out record");
     assert_eq!(place.read("moved/trace.txt"), "mine");
-    // A run of a sweep, a cell of a paper.
+    // Runs of a sweep and cells of a paper.
     place.does("run sweep.toml --out sweep");
     let first = place.path("sweep/interval=20ms");
     fs::remove_dir_all(&first).unwrap();
@@ -185,14 +185,14 @@ fn links_out_of_the_folder_are_not_followed() {
         place.refuses("papers run lan-queues --cell droptail.udp.3 --out paper", "symbolic link");
     }
     assert_eq!((place.read("target.json"), all(&place.path("elsewhere"))), ("mine".into(), Vec::new()));
-    // What a user names is meant.
+    // A link that the user sets as the output folder is followed.
     symlink(place.path("elsewhere"), place.path("link")).unwrap();
     place.does("run voice.toml --out link");
     assert!(place.path("elsewhere/summary.json").exists());
 }
 
 #[test]
-fn a_record_that_was_cut_or_edited_is_run_again_and_told() {
+fn a_truncated_or_edited_record_is_run_again_with_a_note() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep --trace ns2");
     let runs = ["20ms", "30ms"].map(|interval| place.path(&format!("sweep/interval={interval}")));
@@ -203,18 +203,18 @@ fn a_record_that_was_cut_or_edited_is_run_again_and_told() {
         let file = runs[0].join(name);
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-        let told = place.does(again);
-        assert!(told.contains("2 of 3 runs reused"), "{name}: {told}");
+        let notes = place.does(again);
+        assert!(notes.contains("2 of 3 runs reused"), "{name}: {notes}");
         assert!(
-            told.contains("1 run again, since their files are not as a run has left them: sweep"),
-            "{name}: {told}"
+            notes.contains("1 run again, since their files are not as a run has left them: sweep"),
+            "{name}: {notes}"
         );
         let timing = |files: Vec<(PathBuf, Vec<u8>)>| {
             files.into_iter().filter(|(path, _)| !path.ends_with("timing.json")).collect::<Vec<_>>()
         };
         assert_eq!(timing(all(&runs[0])), timing(whole.clone()), "{name}");
     }
-    // A number that stays a number: only the checksum knows.
+    // Only the checksum detects a valid number that was changed.
     let summary = runs[1].join("summary.json");
     fs::write(&summary, fs::read_to_string(&summary).unwrap().replacen("\"sent_packets\": ", "\"sent_packets\": 9", 1))
         .unwrap();
@@ -222,43 +222,42 @@ fn a_record_that_was_cut_or_edited_is_run_again_and_told() {
 }
 
 #[test]
-fn a_vary_that_was_edited_keeps_its_runs_and_tells_of_those_that_are_left() {
+fn an_edited_vary_reuses_its_runs_and_reports_stale_ones() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep");
     let edited = place.read("sweep.toml").replace("\"20ms\", \"30ms\"", "\"50ms\", \"30ms\"");
     place.write("sweep.toml", &edited);
-    let told = place.does("run sweep.toml --out sweep");
-    assert!(told.contains("2 of 3 runs reused"), "{told}");
+    let notes = place.does("run sweep.toml --out sweep");
+    assert!(notes.contains("2 of 3 runs reused"), "{notes}");
     assert!(
-        told.contains("sweep also holds records that are not of this sweep (1)") && told.contains("interval=20ms"),
-        "{told}"
+        notes.contains("sweep also holds records that are not of this sweep (1)") && notes.contains("interval=20ms"),
+        "{notes}"
     );
-    // The folder stands for its runs; what is left of others is not drawn with them.
+    // Stale records in the folder of a sweep are not drawn.
     for records in ["sweep", "sweep/interval=20ms sweep/interval=30ms sweep/interval=40ms sweep/interval=50ms"] {
-        let told = place.does(&format!("plot {records} --out pictures"));
+        let notes = place.does(&format!("plot {records} --out pictures"));
         let drawn = place.read("pictures/throughput.svg");
         for (interval, is_there) in [("20ms", false), ("30ms", true), ("40ms", true), ("50ms", true)] {
             // The only key that differs is the legend's heading.
             assert_eq!(drawn.contains(&format!("\n{interval}\n")), is_there, "{interval} of {records}");
         }
-        assert_eq!(told.contains("sweep/interval=20ms is left out"), records != "sweep", "{told}");
+        assert_eq!(notes.contains("sweep/interval=20ms is ignored"), records != "sweep", "{notes}");
     }
-    place.refuses("plot sweep/interval=20ms", "there is no record left to draw");
+    place.refuses("plot sweep/interval=20ms", "there are no records to draw");
 }
 
-/// The marker was seen half written, and the first file of another for one of the user's.
-/// Also one that no record holds a copy of, since it lies above the scenario.
+/// Also checks a file in the parent folder of the scenario, which is not copied to the record.
 #[test]
-fn a_run_of_which_a_file_was_edited_since_is_run_again() {
+fn a_run_with_an_edited_input_file_is_run_again() {
     let place = Place::new();
     let losses = |name: &str| {
         let voice = VOICE
             .replace("delay = \"5ms\"", &format!("delay = \"5ms\"\nloss = {{ kind = \"trace\", file = \"{name}\" }}"));
         format!("{voice}[vary]\n\"flow[0].source.interval\" = [\"20ms\", \"30ms\"]\n")
     };
-    place.write("below/beside.toml", &losses("some.txt"));
+    place.write("below/same.toml", &losses("some.txt"));
     place.write("below/above.toml", &losses("../some.txt"));
-    for (scenario, trace) in [("beside", "below/some.txt"), ("above", "some.txt")] {
+    for (scenario, trace) in [("same", "below/some.txt"), ("above", "some.txt")] {
         let run = format!("run below/{scenario}.toml --out {scenario}");
         place.write(trace, "0\n0\n0\n");
         assert!(!place.does(&run).contains("reused"));
@@ -271,7 +270,7 @@ fn a_run_of_which_a_file_was_edited_since_is_run_again() {
 }
 
 #[test]
-fn of_several_runs_into_one_new_folder_one_comes_first_and_the_others_are_told() {
+fn only_one_of_several_runs_writes_to_a_new_folder() {
     let place = Place::new();
     place.write("short.toml", &VOICE.replace("1s", "0.1s"));
     for round in 0..40 {
@@ -283,17 +282,20 @@ fn of_several_runs_into_one_new_folder_one_comes_first_and_the_others_are_told()
         let ended = (0..6).map(run).collect::<Vec<_>>().into_iter().map(|child| child.wait_with_output().unwrap());
         let mut done = 0;
         for ran in ended {
-            let said = text(&ran.stderr);
+            let messages = text(&ran.stderr);
             done += usize::from(ran.status.success());
-            assert!(ran.status.success() || said.contains("another headway is writing into this folder"), "{said}");
+            assert!(
+                ran.status.success() || messages.contains("another headway is writing into this folder"),
+                "{messages}"
+            );
         }
-        assert!(done > 0, "nobody came first");
+        assert!(done > 0, "no run succeeded");
     }
 }
 
-/// What is left of a program that was killed before it had written its marker.
+/// A program that was killed at its start leaves an empty marker.
 #[test]
-fn an_empty_marker_is_written_where_nothing_else_lies() {
+fn an_empty_marker_is_accepted_in_an_empty_folder_only() {
     let place = Place::new();
     place.write("fresh/.headway", "");
     place.does("run voice.toml --out fresh");
@@ -303,12 +305,12 @@ fn an_empty_marker_is_written_where_nothing_else_lies() {
 }
 
 #[test]
-fn a_list_of_runs_that_is_damaged_is_named() {
+fn a_damaged_list_of_runs_is_an_error() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep");
     place.write("sweep/runs.json", "garbage");
     place.refuses("plot sweep", "sweep/runs.json: this is no list of runs as `headway run` leaves it");
-    // A run of it can be drawn all the same, and so can a record beside a file that only has the name.
+    // A single run can be drawn, and so can a record with another file of this name.
     place.does("plot sweep/interval=20ms");
     place.does("run voice.toml --out record");
     place.write("record/runs.json", "mine");
@@ -335,10 +337,10 @@ fn scenarios_of_different_names_have_different_folders() {
 }
 
 #[test]
-fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
+fn a_record_without_checksums_or_timing_is_run_again_with_a_note() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep");
-    let told = "1 run again, since their files are not as a run has left them: sweep/interval=20ms";
+    let notes = "1 run again, since their files are not as a run has left them: sweep/interval=20ms";
     let first = |name: &str| place.path("sweep/interval=20ms").join(name);
     for (name, bytes) in
         [("checksums.txt", None), ("checksums.txt", Some("garbage")), ("timing.json", None), ("timing.json", Some("{"))]
@@ -347,10 +349,10 @@ fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
             None => fs::remove_file(first(name)).unwrap(),
             Some(bytes) => fs::write(first(name), bytes).unwrap(),
         }
-        let said = place.does("run sweep.toml --out sweep");
-        assert!(said.contains("2 of 3 runs reused") && said.contains(told), "{name} {bytes:?}: {said}");
+        let messages = place.does("run sweep.toml --out sweep");
+        assert!(messages.contains("2 of 3 runs reused") && messages.contains(notes), "{name} {bytes:?}: {messages}");
     }
-    // A run that was killed before its end is no damage.
+    // A killed run is run again without a note.
     let sums = place.read("sweep/interval=20ms/checksums.txt");
     let begun: String =
         sums.lines().filter(|line| line.ends_with("  scenario.toml")).map(|line| format!("{line}\n")).collect();
@@ -358,15 +360,14 @@ fn a_record_without_its_checksums_or_its_timing_is_run_again_and_told() {
     for name in ["summary.json", "timing.json", "series.arrow"] {
         fs::remove_file(first(name)).unwrap();
     }
-    let said = place.does("run sweep.toml --out sweep");
-    assert!(said.contains("2 of 3 runs reused") && !said.contains("run again"), "{said}");
+    let messages = place.does("run sweep.toml --out sweep");
+    assert!(messages.contains("2 of 3 runs reused") && !messages.contains("run again"), "{messages}");
 }
 
-/// A record or a scenario of a stranger had a pipe or a device among its files, for which the program waited, or which it read for ever: POSIX
-/// `open` waits for the writer of a FIFO, and /dev/zero has no end.
+/// POSIX `open` waits for the writer of a FIFO, and /dev/zero has no end.
 #[cfg(unix)]
 #[test]
-fn files_of_strangers_that_are_not_regular_are_refused() {
+fn input_files_that_are_not_regular_are_refused() {
     let place = Place::new();
     let replace = |name: &str, device: Option<&str>| {
         let _ = fs::remove_file(place.path(name));
@@ -377,8 +378,8 @@ fn files_of_strangers_that_are_not_regular_are_refused() {
     };
     let refused = |words: &str| {
         let ran = place.headway(words);
-        let said = text(&ran.stderr);
-        assert!(ran.status.code() == Some(1) && said.contains("it is not a regular file"), "{words}: {said}");
+        let messages = text(&ran.stderr);
+        assert!(ran.status.code() == Some(1) && messages.contains("it is not a regular file"), "{words}: {messages}");
     };
     place.does("run voice.toml --out record --set record.series=\"100ms\"");
     for name in ["series.arrow", "summary.json"] {
@@ -391,7 +392,7 @@ fn files_of_strangers_that_are_not_regular_are_refused() {
     refused("run voice.toml --out record");
     refused("plot record");
     fs::remove_file(place.path("record/summary.json")).unwrap();
-    assert!(text(&place.headway("plot record").stderr).contains("this is no record"));
+    assert!(text(&place.headway("plot record").stderr).contains("not a record"));
     place.does("sweep sweep.toml --seeds 2 --out sweep");
     for name in ["journal.txt", "runs.parquet", "checksums.txt"] {
         if place.path("sweep").join(name).exists() {

@@ -1,20 +1,21 @@
-//! The files of a crate are layers: no more than three of them use one another in a ring.
+//! Dependency cycles between the files of a crate have at most three files.
 //!
-//! The test reads paths from the text of the sources. `mod` declarations, `pub use` of a file's own submodules, and unit tests do not count. A name
-//! that a file imports leads to the file that defines it, also for the files that import it from there.
+//! The test reads paths from the text of the sources. `mod` declarations, `pub use` of a file's own submodules, and
+//! unit tests do not count. An imported name refers to the file that defines it, also if it is imported from another
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The names of a path, such as `["connection", "mtu", "PathMtu"]` from the root of the crate.
+/// Names of a path from the root of the crate, such as `["connection", "mtu", "PathMtu"]`.
 type Names = Vec<String>;
 
-/// One source file, by the path of its module.
+/// Source file.
 #[derive(Default)]
 struct Source {
-    /// Paths of imports with the name that each one gives, and whether they are public.
+    /// Paths of imports with their names, and whether they are public.
     imports: Vec<(Names, String, bool)>,
-    /// Paths in the rest of the text.
+    /// Other paths in the text.
     paths: Vec<Names>,
 }
 
@@ -113,14 +114,14 @@ fn target(all: &BTreeMap<Names, Source>, module: &[String], path: &[String], dep
             all.get(&[module, &[first.to_owned()]].concat())?;
         }
     }
-    while let Some((name, behind)) = rest.split_first() {
+    while let Some((name, following)) = rest.split_first() {
         let child = [at.as_slice(), std::slice::from_ref(name)].concat();
         if !all.contains_key(&child) {
             let import = all.get(&at)?.imports.iter().find(|(_, given, _)| given == name);
-            let further = import.filter(|_| depth < 8).map(|(path, ..)| [path.as_slice(), behind].concat());
+            let further = import.filter(|_| depth < 8).map(|(path, ..)| [path.as_slice(), following].concat());
             return Some(further.and_then(|path| target(all, &at, &path, depth + 1)).unwrap_or(at));
         }
-        (at, rest) = (child, behind);
+        (at, rest) = (child, following);
     }
     Some(at)
 }
@@ -134,8 +135,8 @@ fn reach<'a>(uses: &'a BTreeMap<Names, BTreeSet<Names>>, from: &Names, seen: &mu
     }
 }
 
-/// The sets of files of which each uses all others, directly or through other files.
-fn rings(src: &Path) -> BTreeSet<BTreeSet<Names>> {
+/// Returns the sets of files that use one another, directly or through other files.
+fn cycles(src: &Path) -> BTreeSet<BTreeSet<Names>> {
     let mut all = BTreeMap::new();
     sources(src, src, &mut all);
     let mut uses: BTreeMap<Names, BTreeSet<Names>> = BTreeMap::new();
@@ -143,7 +144,7 @@ fn rings(src: &Path) -> BTreeSet<BTreeSet<Names>> {
         let imports = source.imports.iter().map(|(path, _, public)| (path, *public));
         for (path, public) in imports.chain(source.paths.iter().map(|path| (path, false))) {
             let used = target(&all, module, path, 0).filter(|used| used != module);
-            // A `pub use` of an own submodule is no use.
+            // A `pub use` of a file's own submodule does not count.
             if let Some(used) = used.filter(|used| !(public && used.starts_with(module))) {
                 uses.entry(module.clone()).or_default().insert(used);
             }
@@ -155,17 +156,17 @@ fn rings(src: &Path) -> BTreeSet<BTreeSet<Names>> {
         seen
     };
     let all: BTreeMap<_, _> = uses.keys().map(|from| (from, reached(from))).collect();
-    let ring = |(from, seen): (&&Names, &BTreeSet<&Names>)| -> BTreeSet<Names> {
+    let cycle = |(from, seen): (&&Names, &BTreeSet<&Names>)| -> BTreeSet<Names> {
         seen.iter()
             .filter(|used| all.get(**used).is_some_and(|back| back.contains(*from)))
             .map(|used| (*used).clone())
             .collect()
     };
-    all.iter().map(ring).collect()
+    all.iter().map(cycle).collect()
 }
 
 #[test]
-fn no_cycle_of_files_has_more_than_three() {
+fn cycles_have_at_most_three_files() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let folders = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
@@ -175,8 +176,8 @@ fn no_cycle_of_files_has_more_than_three() {
     assert!(all.len() > 15, "{all:?}");
     let mut pairs = 0;
     for src in all {
-        for ring in rings(&src) {
-            let files: Vec<String> = ring.iter().map(|module| module.join("/")).collect();
+        for cycle in cycles(&src) {
+            let files: Vec<String> = cycle.iter().map(|module| module.join("/")).collect();
             assert!(files.len() <= 3, "{}: these files use one another: {}", src.display(), files.join(", "));
             pairs += usize::from(files.len() > 1);
         }

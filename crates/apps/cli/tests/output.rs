@@ -1,4 +1,4 @@
-//! Readers that do not read, full disks, refused senders: what a command does with its data, and what its exit status reports.
+//! Data and exit status of commands with blocked readers, full disks and refused senders.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const ANY: &str = "127.0.0.1:0";
 
-/// A program that the test stops, however it ends.
+/// Program that is killed at the end of the test.
 struct Running(Option<Child>);
 
 impl Running {
@@ -33,7 +33,7 @@ impl Running {
 
     fn end(mut self) -> Output {
         let mut child = self.0.take().unwrap();
-        // A program that never ends fails the test, and does not outlive it.
+        // A program that does not end fails the test and is killed.
         for _ in 0..600 {
             if child.try_wait().unwrap().is_some() {
                 return child.wait_with_output().unwrap();
@@ -54,8 +54,8 @@ impl Drop for Running {
     }
 }
 
-/// An output without room, and its reader, which never reads.
-fn stuck() -> (UnixStream, Stdio) {
+/// Returns an output with a full buffer, and its reader.
+fn blocked_output() -> (UnixStream, Stdio) {
     let (reader, mut writer) = UnixStream::pair().unwrap();
     writer.set_nonblocking(true).unwrap();
     for size in [1 << 12, 1] {
@@ -67,41 +67,44 @@ fn stuck() -> (UnixStream, Stdio) {
     (reader, OwnedFd::from(writer).into())
 }
 
-/// A port that was free a moment ago: a program whose output is stuck cannot report its own.
-fn free() -> String {
+/// Returns a free port, for programs that cannot print their own because their output is blocked.
+fn free_address() -> String {
     UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string()
 }
 
-/// A datagram through a proxy, there and back, as soon as it listens.
+/// Sends a datagram through a proxy and back, once the proxy listens.
 fn exchange(front: &str, server: &UdpSocket) {
     let client = UdpSocket::bind(ANY).unwrap();
     client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let mut bytes = [0; 9];
-    let came = (0..300).any(|_| {
+    let arrived = (0..300).any(|_| {
         let _ = client.send_to(b"hello", front);
         let Ok((length, from)) = server.recv_from(&mut bytes) else { return false };
         server.send_to(&bytes[..length], from).unwrap();
         client.recv_from(&mut bytes).is_ok()
     });
-    assert!(came, "the proxy forwards nothing");
+    assert!(arrived, "the proxy forwards nothing");
 }
 
-/// A blocked standard output stopped the proxy, which then ignored signals.
 #[test]
-fn a_proxy_whose_output_is_not_read_forwards_and_ends() {
+fn a_proxy_with_blocked_output_forwards_and_stops_at_a_signal() {
     let server = UdpSocket::bind(ANY).unwrap();
-    let (front, to) = (free(), server.local_addr().unwrap().to_string());
+    let (front, to) = (free_address(), server.local_addr().unwrap().to_string());
     let proxy = ["proxy", "--listen", &front, "--to", &to, "--bound", "3600s"];
-    let (_reader, out) = stuck();
+    let (_reader, out) = blocked_output();
     let mut running = Running::new(headway(&proxy).arg("--json").stdout(out));
     exchange(&front, &server);
     running.signal("-INT");
     let ended = running.end();
-    let said = text(&ended.stderr);
-    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
+    let messages = text(&ended.stderr);
+    assert!(
+        ended.status.code() == Some(1) && messages.contains("its reader does not read"),
+        "{:?}: {messages}",
+        ended.status
+    );
 
-    let (_reader, out) = stuck();
+    let (_reader, out) = blocked_output();
     let mut running = Running::new(headway(&proxy).stderr(out));
     exchange(&front, &server);
     running.signal("-TERM");
@@ -110,14 +113,14 @@ fn a_proxy_whose_output_is_not_read_forwards_and_ends() {
     assert!(text(&ended.stdout).contains("to the server"));
 }
 
-/// A second signal ends a command whatever it waits for: 128 and the number of SIGINT (POSIX, Shell Command Language, 2.8.2).
+/// The status is 128 plus the number of SIGINT (POSIX, Shell Command Language, 2.8.2).
 #[test]
-fn a_second_signal_ends_a_command_without_any_output() {
+fn a_second_signal_ends_a_command_with_blocked_outputs() {
     let server = UdpSocket::bind(ANY).unwrap();
-    let (front, to) = (free(), server.local_addr().unwrap().to_string());
-    let ((_one, out), (_two, said)) = (stuck(), stuck());
+    let (front, to) = (free_address(), server.local_addr().unwrap().to_string());
+    let ((_one, out), (_two, messages)) = (blocked_output(), blocked_output());
     let mut running =
-        Running::new(headway(&["proxy", "--listen", &front, "--to", &to, "--json"]).stdout(out).stderr(said));
+        Running::new(headway(&["proxy", "--listen", &front, "--to", &to, "--json"]).stdout(out).stderr(messages));
     exchange(&front, &server);
     while running.child().try_wait().unwrap().is_none() {
         running.signal("-INT");
@@ -126,7 +129,7 @@ fn a_second_signal_ends_a_command_without_any_output() {
     assert_eq!(running.end().status.code(), Some(130));
 }
 
-/// A `headway recv` that listens, and its standard output after that line.
+/// Starts `headway recv`. Returns its standard output after the first line, and its address.
 fn receiver(arguments: &[&str]) -> (Running, BufReader<std::process::ChildStdout>, String) {
     let mut running = Running::new(headway(&["recv", ANY, "--json", "--insecure"]).args(arguments));
     let mut out = BufReader::new(running.child().stdout.take().unwrap());
@@ -141,110 +144,118 @@ fn line(out: &mut impl BufRead) -> Value {
 }
 
 #[test]
-fn a_sender_whose_output_is_not_read_ends_at_a_signal() {
+fn a_sender_with_blocked_output_stops_at_a_signal() {
     let (mut receiver, mut out, at) = receiver(&[]);
     let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
-    let (_reader, stuck) = stuck();
-    let mut sender = Running::new(headway(&["send", &at, "--insecure", "--json", "--model", endless]).stdout(stuck));
+    let (_reader, blocked) = blocked_output();
+    let mut sender = Running::new(headway(&["send", &at, "--insecure", "--json", "--model", endless]).stdout(blocked));
     while line(&mut out)["received_packets"] == 0 {}
     sender.signal("-TERM");
     let ended = sender.end();
-    let said = text(&ended.stderr);
-    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
+    let messages = text(&ended.stderr);
+    assert!(
+        ended.status.code() == Some(1) && messages.contains("its reader does not read"),
+        "{:?}: {messages}",
+        ended.status
+    );
     receiver.signal("-INT");
     assert_eq!(receiver.end().status.code(), Some(0));
 }
 
-/// `recv --json` with a full pipe wrote nothing to its file, while the sender read that everything was delivered.
 #[test]
-fn a_receiver_whose_output_is_not_read_writes_its_file() {
+fn a_receiver_with_blocked_json_output_writes_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let media: Vec<u8> = (0..100_001_u32).map(|n| (n / 251 + n % 251) as u8).collect();
     std::fs::write(path("media"), &media).unwrap();
-    let (at, (_reader, stuck)) = (free(), stuck());
+    let (at, (_reader, blocked)) = (free_address(), blocked_output());
     let mut receiver =
-        Running::new(headway(&["recv", &at, "--json", "--insecure", "--out", &path("came")]).stdout(stuck));
+        Running::new(headway(&["recv", &at, "--json", "--insecure", "--out", &path("received")]).stdout(blocked));
     let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &path("media")])).end();
     assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
     receiver.signal("-INT");
     let ended = receiver.end();
-    let said = text(&ended.stderr);
-    assert!(ended.status.code() == Some(1) && said.contains("its reader does not read"), "{:?}: {said}", ended.status);
-    assert!(std::fs::read(path("came")).unwrap() == media);
+    let messages = text(&ended.stderr);
+    assert!(
+        ended.status.code() == Some(1) && messages.contains("its reader does not read"),
+        "{:?}: {messages}",
+        ended.status
+    );
+    assert!(std::fs::read(path("received")).unwrap() == media);
 }
 
-/// Datagrams that the output does not accept are not delivered, whatever the transport has acknowledged.
+/// Acknowledged datagrams that the output does not accept are an error.
 #[test]
-fn a_receiver_whose_data_are_not_read_fails() {
-    let (at, (_reader, stuck)) = (free(), stuck());
-    let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(stuck));
+fn a_receiver_with_blocked_data_output_fails() {
+    let (at, (_reader, blocked)) = (free_address(), blocked_output());
+    let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(blocked));
     let endless = "kind = \"cbr\", interval = \"10ms\", payload = \"100B\"";
     let mut sender = Running::new(&mut headway(&["send", &at, "--insecure", "--json", "--model", endless]));
     let mut out = BufReader::new(sender.child().stdout.take().unwrap());
     while line(&mut out)["received_packets"] == 0 {}
     receiver.signal("-INT");
     let ended = receiver.end();
-    let said = text(&ended.stderr);
+    let messages = text(&ended.stderr);
     let why = "the output does not accept the datagrams of 1 connection";
-    assert!(ended.status.code() == Some(1) && said.contains(why), "{:?}: {said}", ended.status);
+    assert!(ended.status.code() == Some(1) && messages.contains(why), "{:?}: {messages}", ended.status);
     drop(out);
     assert_eq!(sender.end().status.code(), Some(1));
 }
 
-/// `recv --out -` lost datagrams with status 0 if its reader went away, and counted one of those that a reader did not take. Of a file that was sent, and
-/// acknowledged, an output without room gets nothing: the datagrams that are not written are those that were sent.
+/// The output accepts nothing, so that all sent and acknowledged datagrams are dropped.
 #[test]
-fn datagrams_that_a_reader_did_not_take_are_counted() {
+fn datagrams_that_the_output_did_not_accept_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("media").display().to_string();
     std::fs::write(&file, [7; 50_000]).unwrap();
-    for goes_away in [true, false] {
-        let (at, (reader, stuck)) = (free(), stuck());
-        let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(stuck));
+    for is_closed in [true, false] {
+        let (at, (reader, blocked)) = (free_address(), blocked_output());
+        let mut receiver = Running::new(headway(&["recv", &at, "--insecure", "--out", "-"]).stdout(blocked));
         let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--json", "--file", &file])).end();
         assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
         let last: Value = serde_json::from_str(text(&sent.stdout).lines().last().unwrap()).unwrap();
-        if goes_away {
+        if is_closed {
             drop(reader);
         } else {
             receiver.signal("-INT");
         }
         let ended = receiver.end();
-        let said = text(&ended.stderr);
-        let counted = format!("0 datagrams, 0 missing, {} dropped by this end", last["received_packets"]);
-        assert!(ended.status.code() == Some(1) && said.contains(&counted), "{:?}: {said}", ended.status);
+        let messages = text(&ended.stderr);
+        let counted = format!("0 datagrams, 0 missing, {} dropped by the receiver", last["received_packets"]);
+        assert!(ended.status.code() == Some(1) && messages.contains(&counted), "{:?}: {messages}", ended.status);
         let why = "cannot write the datagrams to standard output";
-        assert_eq!(said.contains(why), goes_away, "{said}");
+        assert_eq!(messages.contains(why), is_closed, "{messages}");
     }
 }
 
-/// `recv --once` whose reader had stopped waited without end once the sender had closed.
 #[test]
-fn a_receiver_for_one_sender_ends_although_its_data_are_not_read() {
+fn recv_once_with_blocked_data_output_ends() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("media").display().to_string();
     std::fs::write(&file, [7; 50_000]).unwrap();
-    let (at, (_reader, stuck)) = (free(), stuck());
-    let receiver = Running::new(headway(&["recv", &at, "--insecure", "--once", "--out", "-"]).stdout(stuck));
+    let (at, (_reader, blocked)) = (free_address(), blocked_output());
+    let receiver = Running::new(headway(&["recv", &at, "--insecure", "--once", "--out", "-"]).stdout(blocked));
     let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
     assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
     let ended = receiver.end();
-    let said = text(&ended.stderr);
+    let messages = text(&ended.stderr);
     let why = "headway: the output does not accept the datagrams of 1 connection\n";
-    assert!(ended.status.code() == Some(1) && said.ends_with(why), "{:?}: {said}", ended.status);
-    assert!(said.contains(" 0 datagrams, 0 missing, ") && said.contains(" dropped by this end "), "{said}");
+    assert!(ended.status.code() == Some(1) && messages.ends_with(why), "{:?}: {messages}", ended.status);
+    assert!(
+        messages.contains(" 0 datagrams, 0 missing, ") && messages.contains(" dropped by the receiver "),
+        "{messages}"
+    );
 }
 
-/// Each sender left a thread and 2048 datagrams with a receiver whose output accepted nothing. Two signals end it at once.
+/// Closed connections with unread datagrams count for the limit.
 #[test]
-fn a_receiver_whose_data_are_not_read_accepts_no_more_senders_than_it_may() {
+fn a_receiver_with_blocked_data_output_keeps_its_limit_of_senders() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("media").display().to_string();
     std::fs::write(&file, [7; 50_000]).unwrap();
-    let (at, (_reader, stuck)) = (free(), stuck());
+    let (at, (_reader, blocked)) = (free_address(), blocked_output());
     let mut receiver =
-        Running::new(headway(&["recv", &at, "--insecure", "--max-senders", "2", "--out", "-"]).stdout(stuck));
+        Running::new(headway(&["recv", &at, "--insecure", "--max-senders", "2", "--out", "-"]).stdout(blocked));
     for _ in 0..2 {
         let sent = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
         assert_eq!(sent.status.code(), Some(0), "{}", text(&sent.stderr));
@@ -259,19 +270,18 @@ fn a_receiver_whose_data_are_not_read_accepts_no_more_senders_than_it_may() {
     assert_eq!(receiver.end().status.code(), Some(130));
 }
 
-/// `recv --out - >&-` wrote all datagrams to /dev/null, with status 0: Rust's runtime opens it in place of a closed standard output.
+/// The Rust runtime opens /dev/null instead of a closed standard output.
 #[test]
-fn a_receiver_without_a_standard_output_does_not_begin() {
+fn recv_to_a_closed_standard_output_is_refused() {
     let script = format!("exec {} recv {ANY} --insecure --out - >&-", env!("CARGO_BIN_EXE_headway"));
     let mut command = Command::new("sh");
     command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ended = Running::new(&mut command).end();
-    let said = text(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.starts_with("headway: --out -: standard output is closed or is /dev/null: "), "{said}");
+    let messages = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{messages}");
+    assert!(messages.starts_with("headway: --out -: standard output is closed or is /dev/null: "), "{messages}");
 }
 
-/// The 65th sender of a receiver for 64 was turned away, and its status was 0.
 #[test]
 fn a_sender_beyond_the_limit_fails() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,9 +292,12 @@ fn a_sender_beyond_the_limit_fails() {
     first.child().stdin.as_mut().unwrap().write_all(&[0, 1, 7]).unwrap();
     while line(&mut out)["connections"] != 1 {}
     let second = Running::new(&mut headway(&["send", &at, "--insecure", "--file", &file])).end();
-    let said = text(&second.stderr);
-    assert!(second.status.code() == Some(1) && said.contains("it has as many connections as it may have"), "{said}");
-    assert!(said.contains("0 delivered"), "{said}");
+    let messages = text(&second.stderr);
+    assert!(
+        second.status.code() == Some(1) && messages.contains("the peer has reached its maximum number of connections"),
+        "{messages}"
+    );
+    assert!(messages.contains("0 delivered"), "{messages}");
     drop(first.child().stdin.take());
     assert_eq!(first.end().status.code(), Some(0));
     receiver.signal("-INT");
@@ -294,27 +307,26 @@ fn a_sender_beyond_the_limit_fails() {
     assert_eq!(receiver.end().status.code(), Some(0));
 }
 
-/// `recv` reported nothing of a sender that is not in its list.
 #[test]
 fn a_refused_handshake_is_reported() {
     let print = "AB:".repeat(31) + "AB";
     let mut receiver = Running::new(&mut headway(&["recv", ANY, "--allow", &print]));
-    let mut said = BufReader::new(receiver.child().stderr.take().unwrap());
+    let mut messages = BufReader::new(receiver.child().stderr.take().unwrap());
     let mut first = String::new();
-    said.read_line(&mut first).unwrap();
+    messages.read_line(&mut first).unwrap();
     let at = first.strip_prefix("listening at ").unwrap().split(": ").next().unwrap().to_owned();
     let model = "kind = \"ftp\", segments = 10";
     let stranger = Running::new(&mut headway(&["send", &at, "--any", "--model", model])).end();
     assert_eq!(stranger.status.code(), Some(1));
     let mut next = String::new();
-    said.read_line(&mut next).unwrap();
-    assert!(next.starts_with("1 handshake has failed so far, the last one of 127.0.0.1:"), "{next}");
+    messages.read_line(&mut next).unwrap();
+    assert!(next.starts_with("1 handshake has failed, the last one from 127.0.0.1:"), "{next}");
     assert!(next.contains("which is not expected"), "{next}");
     receiver.signal("-INT");
     receiver.end();
 }
 
-/// A run of `duration` with one flow.
+/// Returns the command of a run of `duration` with one flow.
 fn run(out: &std::path::Path, duration: &str, arguments: &[&str]) -> Command {
     let scenario = out.join("scenario.toml");
     let text = format!(
@@ -329,7 +341,7 @@ fn run(out: &std::path::Path, duration: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Waits until `event`, for a minute at most.
+/// Waits up to a minute until `event` returns true.
 fn until(event: impl FnMut() -> bool) {
     let mut event = event;
     for _ in 0..6000 {
@@ -338,15 +350,14 @@ fn until(event: impl FnMut() -> bool) {
         }
         std::thread::park_timeout(Duration::from_millis(10));
     }
-    panic!("it does not happen");
+    panic!("timeout");
 }
 
-/// The lines of progress blocked a run whose standard error was not read: its record grew no more, and the first signal was ignored.
 #[test]
-fn a_run_whose_progress_is_not_read_continues_and_ends_at_a_signal() {
+fn a_run_with_blocked_progress_continues_and_stops_at_a_signal() {
     let folder = tempfile::tempdir().unwrap();
-    let (_reader, stuck) = stuck();
-    let mut running = Running::new(run(folder.path(), "1000000s", &[]).stderr(stuck));
+    let (_reader, blocked) = blocked_output();
+    let mut running = Running::new(run(folder.path(), "1000000s", &[]).stderr(blocked));
     let growing = folder.path().join("record/series.arrow.partial");
     // A line is due after 2 s; the file grows each second.
     let mut seen = 0;
@@ -366,23 +377,20 @@ fn a_run_whose_progress_is_not_read_continues_and_ends_at_a_signal() {
     assert_eq!(summary["complete"], false);
 }
 
-/// A run whose record is complete has nothing left to keep: the first signal ended one with findings, but not one with `--json`.
 #[test]
-fn a_run_whose_result_is_not_read_ends_at_the_first_signal() {
+fn a_complete_run_with_blocked_output_stops_at_the_first_signal() {
     for arguments in [&["--json"][..], &[]] {
         let folder = tempfile::tempdir().unwrap();
-        let (_reader, stuck) = stuck();
-        let mut running = Running::new(run(folder.path(), "1s", arguments).stdout(stuck));
+        let (_reader, blocked) = blocked_output();
+        let mut running = Running::new(run(folder.path(), "1s", arguments).stdout(blocked));
         until(|| folder.path().join("record/summary.json").exists());
         running.signal("-TERM");
         let ended = running.end();
         assert_eq!(ended.status.code(), Some(143), "{arguments:?}");
-        // The status alone does not show that nothing is lost.
         assert!(text(&ended.stderr).ends_with("headway: stopped; the record is complete\n"), "{}", text(&ended.stderr));
     }
 }
 
-/// A signal in the first milliseconds left `series.arrow.partial` and no summary. It finds either no file yet, or a record that is marked.
 #[test]
 fn a_signal_in_the_first_milliseconds_leaves_no_partial_file() {
     for waits_for in ["record/scenario.toml", "record/series.arrow.partial"] {
@@ -391,8 +399,12 @@ fn a_signal_in_the_first_milliseconds_leaves_no_partial_file() {
         until(|| folder.path().join(waits_for).exists());
         running.signal("-TERM");
         let ended = running.end();
-        let said = text(&ended.stderr);
-        assert!(ended.status.code() == Some(143) && said.contains("marked incomplete"), "{:?}: {said}", ended.status);
+        let messages = text(&ended.stderr);
+        assert!(
+            ended.status.code() == Some(143) && messages.contains("marked incomplete"),
+            "{:?}: {messages}",
+            ended.status
+        );
         let summary = std::fs::read(folder.path().join("record/summary.json")).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&summary).unwrap()["complete"], false);
         let files = std::fs::read_dir(folder.path().join("record")).unwrap().map(|file| file.unwrap().file_name());
@@ -401,9 +413,9 @@ fn a_signal_in_the_first_milliseconds_leaves_no_partial_file() {
     }
 }
 
-/// `headway sweep` of a large scenario ignored the first signal while it read the points. Here each of two points has 20,000 flows.
+/// Each of two points has 20,000 flows.
 #[test]
-fn the_first_signal_ends_the_set_up_of_a_sweep() {
+fn the_first_signal_ends_the_setup_of_a_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let flow = |number: usize| {
@@ -424,9 +436,9 @@ fn the_first_signal_ends_the_set_up_of_a_sweep() {
     assert!(!out.exists());
 }
 
-/// A phase of a run with many flows: the text is read, the loop runs, the record is written.
+/// The phases are reading the scenario, simulating, and writing the record.
 #[test]
-fn a_run_with_many_flows_ends_at_a_signal_in_each_phase() {
+fn a_run_with_many_flows_stops_at_a_signal_in_each_phase() {
     let flow = |number: usize| {
         format!(
             "[[flow]]\nname = \"f{number}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
@@ -448,7 +460,7 @@ fn a_run_with_many_flows_ends_at_a_signal_in_each_phase() {
         }
         running.signal("-TERM");
         let status = running.end().status;
-        // Before the loop there is nothing to keep, and the signal ends the program itself.
+        // Before the simulation starts, the signal ends the program.
         if status.signal() != Some(15) {
             assert_eq!(status.code(), Some(143), "{waits_for:?}");
             let summary = std::fs::read(record.join("summary.json")).unwrap();

@@ -1,4 +1,4 @@
-//! `headway papers` as its users run it, over one cheap cell.
+//! Tests of `headway papers` with one fast cell.
 
 use crate::common::text;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-/// Three UDP clients: the cell that takes least.
+/// Fastest cell, with three UDP clients.
 const CELL: &str = "droptail.udp.3";
 
 fn papers(arguments: &[&str]) -> Output {
@@ -26,7 +26,7 @@ fn written_at(path: &Path) -> SystemTime {
 }
 
 #[test]
-fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
+fn a_cell_is_reused_judged_and_equal_to_the_stored_one() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let ran = papers(&["run", "lan-queues", "--full", "--cell", CELL, "--out", &out]);
@@ -41,8 +41,7 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     let stored = results(&root().join("papers/lan-queues/results.json"));
     assert_eq!(results(&folder.path().join("results.json")), stored, "the stored numbers are stale: run `make papers`");
 
-    // Of four records one is kept, one is of another scenario, one of another build, one has another number: the last three
-    // run again, and no verdict is of what somebody has written.
+    // Records of another scenario, of another build, or with a changed number are run again.
     let run = |seed: u32| folder.path().join(format!("runs/{CELL}/{seed}"));
     let change = |file: PathBuf, from: &str, to: &str| {
         let text = read(&file);
@@ -56,8 +55,11 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     let checked = papers(&["check", "lan-queues", "--cell", CELL, "--out", &out, "--json"]);
     let after = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
     assert_eq!([0, 1, 2, 3].map(|place| before[place] == after[place]), [true, false, false, false]);
-    let told = text(&checked.stderr);
-    assert!(told.contains("7 of 10 runs reused") && told.contains("2 run again, since their files are not"), "{told}");
+    let notes = text(&checked.stderr);
+    assert!(
+        notes.contains("7 of 10 runs reused") && notes.contains("2 run again, since their files are not"),
+        "{notes}"
+    );
 
     let json: Value = serde_json::from_str(&text(&checked.stdout)).unwrap();
     let claim = |id: &str| {
@@ -76,13 +78,13 @@ fn a_cell_is_run_once_judged_and_equal_to_the_stored_one() {
     assert_eq!(claim("lan.def.red")["verdict"], "tested");
     assert_eq!(json["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 100);
     assert_eq!((&json["papers"][0]["id"], &json["papers"][0]["profile"]["seeds"]), (&"lan-queues".into(), &10.into()));
-    // What was not run does not hold.
+    // Claims that were not run do not hold.
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stderr).contains("lan.t4.red.udp.8 is not run"), "{}", text(&checked.stderr));
 }
 
 #[test]
-fn papers_are_listed_with_what_they_leave_open() {
+fn the_list_has_claims_and_inferred_parameters() {
     let listed = papers(&["list"]);
     assert!(listed.status.success());
     for part in [
@@ -95,25 +97,25 @@ fn papers_are_listed_with_what_they_leave_open() {
     }
 }
 
-/// Figures that no run gives: each has a separate file, and a line that names the file.
+/// Each figure has a separate file, and an output line with its path.
 #[test]
 fn figures_are_drawn_without_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let drawn = papers(&["figures", "udpm", "sfdps", "--out", &out]);
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
-    let said = text(&drawn.stdout);
+    let messages = text(&drawn.stdout);
     for number in 1..=5 {
         let path = folder.path().join(format!("udpm/drawings/fig{number}.svg"));
-        assert!(read(&path).starts_with("<svg ") && said.contains(&path.display().to_string()), "{said}");
+        assert!(read(&path).starts_with("<svg ") && messages.contains(&path.display().to_string()), "{messages}");
     }
-    assert!(said.contains("sfdps: all of its figures are of runs: headway papers run sfdps"), "{said}");
+    assert!(messages.contains("sfdps: all figures need runs; use headway papers run sfdps"), "{messages}");
 }
 
 #[test]
-fn mistakes_are_sentences() {
+fn unknown_names_are_errors() {
     for (arguments, part) in [
-        (vec!["run", "lan"], "there is no paper \"lan\", and no folder; known are lan-queues"),
+        (vec!["run", "lan"], "there is no paper and no folder \"lan\"; papers are lan-queues"),
         (vec!["check", "lan-queues", "--cell", "droptail.tcp.4"], "there is no cell \"droptail.tcp.4\""),
     ] {
         let ran = papers(&arguments);
@@ -151,8 +153,8 @@ source = { kind = "ftp" }
 
 const CLAIMS: &str = r#"
 title = "Short queues"
-source = "Somebody, 2026"
-about = "A download beside media in a short and in a long queue."
+source = "Headway's tests"
+about = "A download and media in a short and in a long queue."
 
 [seeds]
 default = 10
@@ -202,7 +204,7 @@ rows = "queue.{n=5|50}"
 columns = [{ title = "kb/s", cell = "queue.{n}", from = "headway" }]
 "#;
 
-/// A paper of one's own: a folder anywhere, and no line of Rust. Its metrics are expressions, its scenarios may name files.
+/// A paper that is not built in needs no Rust code. Its metrics are expressions, and its scenarios can use files.
 #[test]
 fn a_folder_is_a_paper() {
     let place = tempfile::tempdir().unwrap();
@@ -249,10 +251,10 @@ fn a_folder_is_a_paper() {
     ] {
         write("claims.toml", &CLAIMS.replacen(from, to, 1));
         let failed = papers(&["check", &paper, "--out", &out]);
-        let said = text(&failed.stderr);
-        assert!(!failed.status.success() && said.contains(why), "{from} {to}: {said}");
+        let messages = text(&failed.stderr);
+        assert!(!failed.status.success() && messages.contains(why), "{from} {to}: {messages}");
     }
-    // Paths are those that the user wrote, whatever the folder is called, and types have no names of Rust.
+    // Errors have the paths that the user wrote, and no names of Rust types.
     std::fs::create_dir(place.path().join("w")).unwrap();
     std::fs::rename(&folder, place.path().join("w/m2")).unwrap();
     let checked = |claims: &str, ns2: &str| {
@@ -278,24 +280,23 @@ fn a_folder_is_a_paper() {
         ("scenario = \"short.toml\"", "scenario = \"long.toml\"", "w/m2: cell \"queue.5\": there is no scenario"),
         ("limit={n}packets", "limt={n}packets", "w/m2: cell \"queue.5\": "),
     ] {
-        let said = checked(&CLAIMS.replacen(from, to, 1), "");
-        assert!(CLAIMS.contains(from) && said.contains(why), "{to}: {said}");
+        let messages = checked(&CLAIMS.replacen(from, to, 1), "");
+        assert!(CLAIMS.contains(from) && messages.contains(why), "{to}: {messages}");
     }
-    let said = checked(CLAIMS, "a\n");
-    assert!(said.starts_with("headway: w/m2/ns2.csv: line 1: "), "{said}");
+    let messages = checked(CLAIMS, "a\n");
+    assert!(messages.starts_with("headway: w/m2/ns2.csv: line 1: "), "{messages}");
     std::fs::write(place.path().join("w/m2/scenarios/short.toml"), SCENARIO.replace("10ms", "10mss")).unwrap();
-    let said = checked(CLAIMS, "");
-    assert!(said.contains(": w/m2/scenarios/short.toml:9:9: link[0].delay: "), "{said}");
-    for (name, why) in [("nowhere", "no paper \"nowhere\", and no folder"), (&*out, "cannot read")] {
+    let messages = checked(CLAIMS, "");
+    assert!(messages.contains(": w/m2/scenarios/short.toml:9:9: link[0].delay: "), "{messages}");
+    for (name, why) in [("nowhere", "no paper and no folder \"nowhere\""), (&*out, "cannot read")] {
         let failed = papers(&["check", name]);
         assert!(!failed.status.success() && text(&failed.stderr).contains(why), "{}", text(&failed.stderr));
     }
 }
 
-/// The report uses a run if there is one, else the repository's results, else the built-in ones. The error for a folder without results names
-/// the command that makes them.
+/// The report uses results of runs, or else those of the repository, or else the built-in ones.
 #[test]
-fn a_report_is_of_what_was_found_before() {
+fn a_report_has_stored_results() {
     let place = tempfile::tempdir().unwrap();
     let report = |at: &Path, arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
@@ -307,7 +308,7 @@ fn a_report_is_of_what_was_found_before() {
     let built_in = report(place.path(), &[]);
     assert!(built_in.status.success(), "{}", text(&built_in.stderr));
     assert!(text(&built_in.stdout).starts_with("281 claims of 5 papers, "), "{}", text(&built_in.stdout));
-    assert!(read(&place.path().join("report.html")).contains("<code>results that are built in</code>"));
+    assert!(read(&place.path().join("report.html")).contains("<code>built-in results</code>"));
 
     let page = place.path().join("all.html");
     let all = report(&root(), &["-o", &page.display().to_string()]);
@@ -330,17 +331,17 @@ fn a_report_is_of_what_was_found_before() {
     std::fs::create_dir(&others).unwrap();
     std::fs::copy(&stored, others.join("results.json")).unwrap();
     let wrong = report(place.path(), &["udpm", "--results", "."]);
-    let said = text(&wrong.stderr);
-    assert!(!wrong.status.success() && said.contains("these are results of sfdps, not of udpm"), "{said}");
+    let messages = text(&wrong.stderr);
+    assert!(!wrong.status.success() && messages.contains("these are results of sfdps, not of udpm"), "{messages}");
     let cut = std::fs::read(&stored).unwrap();
     std::fs::write(others.join("results.json"), &cut[..cut.len() / 2]).unwrap();
-    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    let messages = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
     let why = ": the file is damaged or of another version; run `headway papers run udpm --out ./udpm` again";
-    assert!(said.contains(why) && said.contains("udpm/results.json: line "), "{said}");
+    assert!(messages.contains(why) && messages.contains("udpm/results.json: line "), "{messages}");
     std::fs::write(others.join("results.json"), "\"text\"").unwrap();
-    let said = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
-    assert!(said.contains(why) && !said.contains("struct"), "{said}");
-    // Results of another version were used without a word. Those that the user names are refused, as by --onto; others are reported.
+    let messages = text(&report(place.path(), &["udpm", "--results", "."]).stderr);
+    assert!(messages.contains(why) && !messages.contains("struct"), "{messages}");
+    // Results of another version are an error if the user has set the folder, otherwise a warning.
     let old = |place: &Path| {
         let text = read(&stored).replacen(
             &format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION")),
@@ -353,24 +354,24 @@ fn a_report_is_of_what_was_found_before() {
     old(&ran.join("results.json"));
     let why = format!("the version of the stored results is 9.9; expected {}", env!("CARGO_PKG_VERSION"));
     let refused = report(place.path(), &["sfdps", "--results", "out/papers"]);
-    let said = text(&refused.stderr);
-    assert!(!refused.status.success() && said.contains(&why), "{said}");
+    let messages = text(&refused.stderr);
+    assert!(!refused.status.success() && messages.contains(&why), "{messages}");
     let warned = report(place.path(), &["sfdps"]);
-    let said = text(&warned.stderr);
+    let messages = text(&warned.stderr);
     assert!(
-        warned.status.success() && said.starts_with("warning: out/papers/sfdps/results.json: ") && said.contains(&why),
-        "{said}"
+        warned.status.success()
+            && messages.starts_with("warning: out/papers/sfdps/results.json: ")
+            && messages.contains(&why),
+        "{messages}"
     );
-    // `-` is standard output, as for other commands.
     let printed = report(place.path(), &["SFDPS", "-o", "-"]);
     assert!(printed.status.success(), "{}", text(&printed.stderr));
     assert!(text(&printed.stdout).starts_with("<!") && text(&printed.stdout).contains("sfdps"));
     assert!(!place.path().join("-").exists());
 }
 
-/// From a paper's figure to its numbers, its verdicts and its command, in a folder that holds nothing.
 #[test]
-fn a_figure_is_shown_with_its_command() {
+fn show_prints_numbers_verdicts_and_the_command_of_a_figure() {
     let place = tempfile::tempdir().unwrap();
     let show = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
@@ -385,7 +386,7 @@ fn a_figure_is_shown_with_its_command() {
                 "by reading: early: ",
                 "run it again: headway papers run uddj-tfrc --only fig6",
                 "as stored:    headway papers run uddj-tfrc --only fig6 --full",
-                "results: results that are built in",
+                "results: built-in results",
             ],
         ),
         (
@@ -401,25 +402,26 @@ fn a_figure_is_shown_with_its_command() {
             assert!(text(&shown.stdout).contains(part), "{arguments:?}: {part}\n{}", text(&shown.stdout));
         }
     }
-    let said = text(&show(&["uddj-tfrc", "fig66"]).stderr);
+    let messages = text(&show(&["uddj-tfrc", "fig66"]).stderr);
     assert!(
-        said.contains("no figure, table or claim \"fig66\"; did you mean \"fig6\"? Figures and tables are fig"),
-        "{said}"
+        messages.contains("no figure, table or claim \"fig66\"; did you mean \"fig6\"? Figures and tables are fig"),
+        "{messages}"
     );
-    // Where no name is near, the figures and tables are listed, and not each claim.
-    let said = text(&show(&["uddj-tfrc", "nope"]).stderr);
-    assert!(said.contains("figures and tables are fig") && !said.contains("uddj.f4"), "{said}");
+    // Without a similar name, the error lists figures and tables, but not claims.
+    let messages = text(&show(&["uddj-tfrc", "nope"]).stderr);
+    assert!(messages.contains("figures and tables are fig") && !messages.contains("uddj.f4"), "{messages}");
     let wrong = show(&["uddj-tfrc", "fig77"]);
-    let said = text(&wrong.stderr);
+    let messages = text(&wrong.stderr);
     assert!(
-        !wrong.status.success() && said.contains("no figure, table or claim \"fig77\"") && said.contains("fig6"),
-        "{said}"
+        !wrong.status.success()
+            && messages.contains("no figure, table or claim \"fig77\"")
+            && messages.contains("fig6"),
+        "{messages}"
     );
 }
 
-/// A part runs its own cells; what it gives completes stored results, which keep all others.
 #[test]
-fn a_part_is_run_onto_stored_results() {
+fn a_partial_run_is_merged_with_stored_results() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let stored = root().join("papers/lan-queues/results.json");
@@ -445,15 +447,15 @@ fn a_part_is_run_onto_stored_results() {
         read(&stored),
         "the stored numbers are stale: run `make papers`"
     );
-    // A run of some cells cannot repair results that it has to complete.
+    // Damaged results cannot be merged with a partial run.
     std::fs::write(folder.path().join("results.json"), "{").unwrap();
     let damaged = papers(&["run", "lan-queues", "--full", "--cell", CELL, "--out", &out, "--quiet"]);
     assert!(
-        text(&damaged.stderr).contains("; run all cells, without --cell and --only, or name another folder with --out"),
+        text(&damaged.stderr).contains("; run all cells, without --cell and --only, or set another folder with --out"),
         "{}",
         text(&damaged.stderr)
     );
-    // Ten seeds are not thirty.
+    // Results with 10 and with 30 seeds cannot be merged.
     let mixed = papers(&["run", "lan-queues", "--cell", CELL, "--out", &out, "--onto", &onto, "--quiet"]);
     assert!(
         text(&mixed.stderr).contains("the profile of the stored results is full; expected default"),

@@ -1,4 +1,4 @@
-//! Runs of a part of a paper, and figures that no run gives.
+//! Partial runs of a paper, and figures that need no run.
 
 use serde_json::Value;
 use std::path::Path;
@@ -32,7 +32,7 @@ transport = { kind = "udp" }
 source = { kind = "cbr", rate = "500kbps", size = "500B" }
 "#;
 
-/// Two figures, each of one cell.
+/// Two figures, each with one cell.
 const CLAIMS: &str = r#"
 title = "Two figures"
 source = "Headway's tests"
@@ -79,9 +79,8 @@ paper = 500
 check = [{ metric = "kbps", cells = ["queue.5"], op = "within", tolerance = 50 }]
 "#;
 
-/// A run of one part rewrote the pictures of all others as empty ones, and hid their results.
 #[test]
-fn a_part_leaves_the_results_and_pictures_of_other_parts() {
+fn a_partial_run_keeps_results_and_charts_of_other_parts() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("two");
     std::fs::create_dir_all(folder.join("scenarios")).unwrap();
@@ -91,7 +90,7 @@ fn a_part_leaves_the_results_and_pictures_of_other_parts() {
     let picture = |name: &str| std::fs::read(out.join("pictures").join(name)).unwrap();
 
     let first = printed(&papers(place.path(), &["run", "two", "--only", "fig1", "--quiet"]));
-    assert!(first.contains("\npicture: out/papers/two/pictures/fig1.svg\n"), "{first}");
+    assert!(first.contains("\nchart: out/papers/two/pictures/fig1.svg\n"), "{first}");
     assert!(!out.join("pictures/fig2.svg").exists(), "fig2 was not run");
     let drawn = picture("fig1.svg");
     let second = printed(&papers(place.path(), &["run", "two", "--only", "fig2", "--quiet"]));
@@ -102,16 +101,15 @@ fn a_part_leaves_the_results_and_pictures_of_other_parts() {
     let cells: Vec<&String> = results["cells"].as_object().unwrap().keys().collect();
     assert_eq!(cells, ["queue.5", "queue.50"]);
     assert_eq!(results["claims"][0]["verdict"], "reproduced", "{results}");
-    // Runs with more seeds do not complete these results: no run starts.
+    // Runs with more seeds cannot be merged with these results. No run starts.
     let mixed = papers(place.path(), &["run", "two", "--only", "fig2", "--full", "--quiet"]);
     let error = String::from_utf8_lossy(&mixed.stderr).into_owned();
     assert!(error.contains("the profile of the stored results is default; expected full"), "{error}");
     assert_eq!(std::fs::read_dir(out.join("runs/queue.50")).unwrap().count(), 10);
 }
 
-/// Metrics of a `claims.toml` are checked against every cell before the first run.
 #[test]
-fn a_metric_that_is_a_text_is_refused_before_the_first_run() {
+fn a_text_metric_is_refused_before_the_first_run() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("two");
     std::fs::create_dir_all(folder.join("scenarios")).unwrap();
@@ -125,9 +123,9 @@ fn a_metric_that_is_a_text_is_refused_before_the_first_run() {
     assert!(!place.path().join("out").exists(), "no run starts");
 }
 
-/// A file of another program is not overwritten, and the file of a page is checked before the page is made.
+/// The output file is checked before the page is made.
 #[test]
-fn a_report_overwrites_pages_of_headway_only() {
+fn a_report_overwrites_only_pages_of_headway() {
     let place = tempfile::tempdir().unwrap();
     let page = place.path().join("report.html");
     std::fs::write(&page, "<title>My thesis</title>").unwrap();
@@ -136,9 +134,9 @@ fn a_report_overwrites_pages_of_headway_only() {
         let error = String::from_utf8_lossy(&report.stderr).into_owned();
         assert!(!report.status.success() && error.contains(part), "{error}");
     };
-    refused(&[], "report.html: it is no page that Headway wrote; remove it, or name another file with -o");
+    refused(&[], "report.html: this file was not written by Headway; remove it, or set another file with -o");
     assert_eq!(std::fs::read(&page).unwrap(), b"<title>My thesis</title>");
-    // The folder is missing, and so are the results: the first error is that of the file.
+    // The error of the file precedes that of the missing results.
     refused(&["-o", "missing/page.html", "--results", "nowhere"], "cannot write missing/page.html");
     std::fs::write(&page, "").unwrap();
     for _ in 0..2 {
@@ -152,7 +150,7 @@ fn a_report_overwrites_pages_of_headway_only() {
     assert_eq!(std::fs::read(place.path().join("udpm/drawings/fig1.svg")).unwrap(), b"mine");
 }
 
-/// Cells that were not run are those of the stored results, in `show` and in the report.
+/// Both `show` and `report` take missing cells from stored results.
 #[test]
 fn stored_results_complete_a_run_cell_by_cell() {
     let place = tempfile::tempdir().unwrap();
@@ -163,15 +161,14 @@ fn stored_results_complete_a_run_cell_by_cell() {
     let row = |text: &str| text.lines().find(|line| line.starts_with(" droptail.tcp.50 ")).map(str::to_owned);
     assert!(row(&before).is_some() && row(&before) == row(&after), "{after}");
     assert!(after.contains("results: out/papers/lan-queues/results.json; "), "{after}");
-    assert!(after.contains(" other cells: results that are built in, profile full"), "{after}");
+    assert!(after.contains(" other cells: built-in results, profile full"), "{after}");
     printed(&papers(place.path(), &["report", "lan-queues"]));
     let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     assert!(!page.contains("of droptail.tcp.50 was not run") && page.contains(" other cells: "));
 }
 
-/// A figure that no run gives names the command that draws it, alone and in the list of figures.
 #[test]
-fn a_drawn_figure_names_its_command() {
+fn a_drawn_figure_is_listed_with_its_command() {
     let place = tempfile::tempdir().unwrap();
     let show = |arguments: &[&str]| printed(&papers(place.path(), &[&["show"], arguments].concat()));
     let udpm = show(&["udpm", "fig1"]);
@@ -184,5 +181,5 @@ fn a_drawn_figure_names_its_command() {
     assert!(lan.contains("\njudge again:  headway papers run lan-queues --only fig2\n"), "{lan}");
     let run = papers(place.path(), &["run", "lan-queues", "--only", "fig1"]);
     let error = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(error.contains("fig1 needs no run: see `headway papers figures lan-queues`"), "{error}");
+    assert!(error.contains("fig1 needs no run; see `headway papers figures lan-queues`"), "{error}");
 }

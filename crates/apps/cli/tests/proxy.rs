@@ -1,4 +1,4 @@
-//! `headway proxy` as its users run it.
+//! Tests of `headway proxy` from the command line.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_types, reason = "the programs on both sides of the proxy have sockets")]
 
@@ -15,10 +15,10 @@ fn headway(arguments: &[&str]) -> Command {
     command
 }
 
-/// A proxy that runs, where it listens, and the server behind it.
+/// Running proxy, with its address and its server.
 struct Running {
     child: Child,
-    said: BufReader<std::process::ChildStderr>,
+    messages: BufReader<std::process::ChildStderr>,
     front: SocketAddr,
     server: UdpSocket,
 }
@@ -29,14 +29,14 @@ impl Running {
         server.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let to = server.local_addr().unwrap().to_string();
         let mut child = headway(&["--listen", "127.0.0.1:0", "--to", &to]).args(arguments).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
         let mut first = String::new();
-        said.read_line(&mut first).unwrap();
+        messages.read_line(&mut first).unwrap();
         let front = first.split(' ').next().unwrap().parse().unwrap();
-        Self { child, said, front, server }
+        Self { child, messages, front, server }
     }
 
-    /// There and back.
+    /// Sends a datagram to the server and back.
     fn exchange(&self) {
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -48,60 +48,60 @@ impl Running {
         assert_eq!((&bytes[..length], from), (&b"hello"[..], self.front));
     }
 
-    /// Stopped by this signal: status, standard output, and what else it said.
+    /// Sends a signal. Returns the status, standard output and standard error.
     fn end(mut self, signal: &str) -> (Option<i32>, String, String) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
-        let mut said = String::new();
-        self.said.read_to_string(&mut said).unwrap();
+        let mut messages = String::new();
+        self.messages.read_to_string(&mut messages).unwrap();
         let Output { status, stdout, .. } = self.child.wait_with_output().unwrap();
-        (status.code(), text(&stdout), said)
+        (status.code(), text(&stdout), messages)
     }
 }
 
-/// The last line tells all, and the status that the run is valid: here an hour late is early enough.
 #[test]
-fn a_run_ends_with_its_report() {
+fn the_last_line_is_the_report_of_the_run() {
     let running = Running::new(&["--rate", "10Mbps", "--delay", "2ms", "--json", "--bound", "3600s"]);
     running.exchange();
-    let (status, out, said) = running.end("-INT");
-    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let (status, out, messages) = running.end("-INT");
+    assert_eq!((status, messages.as_str()), (Some(0), ""));
     let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert_eq!((&last["last"], &last["valid"], &last["clients"]), (&true.into(), &true.into(), &1.into()));
-    for way in ["to_server", "to_client"] {
-        assert_eq!((&last[way]["arrived_packets"], &last[way]["delivered_bytes"]), (&1.into(), &33.into()), "{way}");
+    for side in ["to_server", "to_client"] {
+        assert_eq!((&last[side]["arrived_packets"], &last[side]["delivered_bytes"]), (&1.into(), &33.into()), "{side}");
     }
     assert!(last["release_error_s"]["max"].as_f64().unwrap() >= 0.0);
 }
 
-/// What few links do has a column where it was done: a datagram each way, and its copy.
+/// The columns of duplicated and reordered packets are omitted if they are zero.
 #[test]
-fn copies_are_in_the_table() {
+fn duplicated_packets_are_in_the_table() {
     let running =
         Running::new(&["--rate", "10Mbps", "--set", "link[0].duplicate={ probability = 1 }", "--bound", "3600s"]);
     running.exchange();
-    let (status, out, said) = running.end("-INT");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, out, messages) = running.end("-INT");
+    assert_eq!(status, Some(0), "{messages}");
     let columns = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let titles = out.lines().map(columns).find(|titles| titles.first().is_some_and(|first| first == "way")).unwrap();
-    assert_eq!(titles[1..6], ["came", "left", "dropped", "marked", "copied"], "{out}");
+    let titles =
+        out.lines().map(columns).find(|titles| titles.first().is_some_and(|first| first == "direction")).unwrap();
+    assert_eq!(titles[1..6], ["arrived", "delivered", "dropped", "marked", "duplicated"], "{out}");
     assert!(!out.contains("reordered"), "{out}");
     let to_server = out.lines().find(|line| line.starts_with("to the server")).map(columns).unwrap();
     assert_eq!((&to_server[3][..], &to_server[7][..]), ("1", "1"), "{out}");
 }
 
-/// No datagram leaves within a nanosecond of its instant.
+/// No datagram is sent within a nanosecond of its time.
 #[test]
-fn a_run_that_was_too_late_says_so() {
+fn a_run_with_late_datagrams_is_not_valid() {
     let running = Running::new(&["--bound", "1ns"]);
     running.exchange();
-    let (status, out, said) = running.end("-TERM");
+    let (status, out, messages) = running.end("-TERM");
     assert_eq!(status, Some(1));
     assert!(out.contains("to the server") && out.contains("release"), "{out}");
-    assert!(said.starts_with("headway: this run is not valid: the release error is "), "{said}");
+    assert!(messages.starts_with("headway: this run is not valid: the release error is "), "{messages}");
 }
 
 #[test]
-fn the_link_is_read_as_in_a_scenario() {
+fn the_link_is_read_from_a_scenario_or_options() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two.toml");
     let link = |ends: &str, keys: &str| format!("[[link]]\nbetween = {ends}\ndelay = \"1ms\"\n{keys}\n");
@@ -123,7 +123,7 @@ fn the_link_is_read_as_in_a_scenario() {
     };
     for (arguments, why) in [
         (&["--scenario", file][..], "there are several links, of which one must be named: a->b, b->a, b->c, c->b"),
-        // Errors name the option, not the `--set` that it stands for.
+        // Errors include the option instead of `--set`.
         (&["--rate", "2mbps"], "--rate: \"2mbps\": unknown unit"),
         (&["--rate=-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),
         (&["--rate", "-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),
@@ -143,34 +143,34 @@ fn the_link_is_read_as_in_a_scenario() {
         (&["--scenario", file, "--link", "a->b", "--rate", "fast"], "--rate: \"fast\" is not a rate"),
         (
             &["--queue", "red,limit=30packets,limit=40packets"],
-            "--queue red,limit=30packets,limit=40packets: limit: this key has two values: write one of them",
+            "--queue red,limit=30packets,limit=40packets: limit: duplicate key",
         ),
-        (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value: write KEY=VALUE"),
+        (&["--queue", "red,limit"], "--queue red,limit: \"limit\" has no value; expected KEY=VALUE"),
         (&["--loss", "bernoulli,probabilty=0.1"], "probability"),
         (&["--bound", "fast"], "--bound"),
         (&["--scenario", "nowhere.toml"], "nowhere.toml"),
         (&["--capacity", "nowhere.trace"], "--capacity: cannot read \"nowhere.trace\""),
         (&["--capacity", &trace, "--rate", "2Mbps"], "cannot be used with"),
     ] {
-        let said = refused(arguments);
-        assert!(said.contains(why), "{arguments:?}: {said}");
+        let messages = refused(arguments);
+        assert!(messages.contains(why), "{arguments:?}: {messages}");
     }
     for (listen, to, why) in [
-        ("localhost:0", "127.0.0.1:0", "\"127.0.0.1:0\" has port 0, which is nobody's"),
-        ("localhost:0", "127.0.0.1", "\"127.0.0.1\" has no port: write HOST:PORT"),
-        // A datagram would pass the link without end.
-        ("127.0.0.1:7100", "127.0.0.1:7100", "--to 127.0.0.1:7100: this command listens there (127.0.0.1:7100)"),
-        ("0.0.0.0:7100", "127.0.0.1:7100", "this command listens there (0.0.0.0:7100)"),
-        ("[::]:7100", "127.0.0.2:7100", "this command listens there ([::]:7100)"),
+        ("localhost:0", "127.0.0.1:0", "\"127.0.0.1:0\" has port 0; expected a port"),
+        ("localhost:0", "127.0.0.1", "\"127.0.0.1\" has no port; expected HOST:PORT"),
+        // Datagrams would loop.
+        ("127.0.0.1:7100", "127.0.0.1:7100", "--to 127.0.0.1:7100: this command listens at 127.0.0.1:7100 and"),
+        ("0.0.0.0:7100", "127.0.0.1:7100", "this command listens at 0.0.0.0:7100 and"),
+        ("[::]:7100", "127.0.0.2:7100", "this command listens at [::]:7100 and"),
         ("5004", "localhost:9", "\"5004\" has no port"),
     ] {
         let output = headway(&["--listen", listen, "--to", to]).output().unwrap();
-        let said = text(&output.stderr);
-        assert!(!output.status.success() && said.contains(why), "{listen} {to}: {said}");
+        let messages = text(&output.stderr);
+        assert!(!output.status.success() && messages.contains(why), "{listen} {to}: {messages}");
     }
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = headway(&["--listen", &address, "--to", "127.0.0.1:9"]).output().unwrap();
-    let said = text(&output.stderr);
-    assert!(said.starts_with(&format!("headway: cannot listen at {address}: ")), "{said}");
+    let messages = text(&output.stderr);
+    assert!(messages.starts_with(&format!("headway: cannot listen at {address}: ")), "{messages}");
 }

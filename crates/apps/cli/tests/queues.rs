@@ -1,11 +1,11 @@
-//! `headway queues` as its users run it.
+//! Tests of `headway queues` from the command line.
 
 use crate::common::text;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A call over DCCP that an ordinary TCP leaves too little room for, 12 s of it.
+/// Call over DCCP of 12 s, with too little bandwidth next to a TCP flow.
 const CALL: &str = r#"
 duration = "12s"
 measure_from = "2s"
@@ -89,7 +89,7 @@ fn every_kind_and_the_scenarios_own_queue_are_compared() {
         for kind in ["audio", "video"] {
             let number = &row["as_it_runs"]["on_time_ratio"][kind];
             assert!((0.0..=1.0).contains(&number["mean"].as_f64().unwrap()), "{row}");
-            // A share that is 0 in all runs has no interval.
+            // A share of 0 in all runs has no interval.
             assert!(number["ci95"].as_f64().is_none_or(|half| half > 0.0) && number["runs"] == 3, "{row}");
             assert_eq!(number["ci95"].is_null(), number["mean"] == 0.0, "{row}");
             assert!(row["as_it_runs"]["late_ratio"][kind]["mean"].is_f64(), "{row}");
@@ -101,7 +101,7 @@ fn every_kind_and_the_scenarios_own_queue_are_compared() {
             }
         }
     }
-    // What they are compared with is the same whatever is compared, at any number of threads.
+    // The bound does not depend on the compared queues or on the number of threads.
     let few = scenario.json(&["--seeds", "3", "--json", "--jobs", "1", "--queue", "sure-first,margin=2.5"]);
     assert_eq!(few["bound"], json["bound"]);
     assert_eq!(few["queues"].as_array().unwrap().len(), 1);
@@ -112,7 +112,7 @@ fn every_kind_and_the_scenarios_own_queue_are_compared() {
 }
 
 #[test]
-fn tables_name_queues_and_the_bound_and_mark_the_best() {
+fn tables_have_queues_the_bound_and_marks_of_the_best() {
     let ran = Scenario::new(CALL).queues(&[
         "--seeds",
         "2",
@@ -125,17 +125,17 @@ fn tables_name_queues_and_the_bound_and_mark_the_best() {
     ]);
     let shown = text(&ran.stdout);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
-    assert!(shown.starts_with("call of call, seeds 5 to 6"), "{shown}");
+    assert!(shown.starts_with("flow call of call, seeds 5 to 6"), "{shown}");
     let starts = |name: &str| shown.lines().filter(|line| line.starts_with(name)).count();
     assert_eq!((starts("bound "), starts("fifo "), starts("prio,limit=9packets ")), (1, 2, 2), "{shown}");
-    // Audio and video as they run; audio, and audio with video, of the bound.
+    // Simulated audio and video; audio, and audio with video, as shares of the bound.
     let marked = shown.lines().skip(1).map(|line| line.matches('*').count()).sum::<usize>();
     assert!((4..=8).contains(&marked), "{shown}");
     assert!(shown.lines().skip(1).all(|line| line.chars().count() <= 100), "{shown}");
 }
 
 #[test]
-fn a_scenario_whose_queue_is_a_plain_kind_is_not_compared_twice() {
+fn a_default_queue_of_the_scenario_is_not_compared_twice() {
     let plain = Scenario::new(&CALL.replace(", margin = 2.5", ""));
     let json = plain.json(&["--seeds", "1", "--json"]);
     assert_eq!(json["queues"].as_array().unwrap().len(), KINDS.len());
@@ -143,7 +143,7 @@ fn a_scenario_whose_queue_is_a_plain_kind_is_not_compared_twice() {
 }
 
 #[test]
-fn seeds_that_change_nothing_are_no_sample() {
+fn identical_runs_have_no_intervals() {
     let fixed = CALL.replace(", random_start = true", "").replace("{ uniform = [\"0s\", \"1s\"] }", "\"1s\"");
     let scenario = Scenario::new(&fixed.replace(
         "kind = \"conference\"",
@@ -155,23 +155,23 @@ fn seeds_that_change_nothing_are_no_sample() {
     let number = &json["queues"][0]["as_it_runs"]["on_time_ratio"]["audio"];
     assert_eq!((&number["runs"], &number["ci95"]), (&1.into(), &Value::Null));
     let shown = text(&scenario.queues(&few).stdout);
-    assert!(shown.starts_with("call of call, seeds 1 to 3, all the same run;"), "{shown}");
-    assert!(!shown.contains('±') && shown.contains("These 3 seeds gave one and the same run"), "{shown}");
+    assert!(shown.starts_with("flow call of call, seeds 1 to 3, all runs identical;"), "{shown}");
+    assert!(!shown.contains('±') && shown.contains("The runs of all 3 seeds are identical"), "{shown}");
     assert_eq!(Scenario::new(CALL).json(&[&few[..], &["--json"]].concat())["identical"], false);
 }
 
 #[test]
-fn mistakes_are_sentences() {
+fn errors_include_the_allowed_values() {
     let scenario = Scenario::new(CALL);
     let never_late = "flow[call].source={ kind = \"ftp\" }";
     for (arguments, part) in [
-        (&["--queue", "fofo"][..], "--queue fofo: there is no send queue of kind \"fofo\"; did you mean \"fifo\"?"),
+        (&["--queue", "fofo"][..], "--queue fofo: there is no send queue \"fofo\"; did you mean \"fifo\"?"),
         (&["--queue", "fifo,limti=3packets"], "unknown key \"limti\"; did you mean \"limit\"?"),
         (&["--queue", "fifo,methods.adio=sfdps1"], "methods.adio: unknown key \"adio\"; did you mean \"audio\"?"),
         (&["--queue", "fifo,methods.audio=sfdps"], "there is no method \"sfdps\": expected fifo, prio, sfdps1"),
-        (&["--queue", "fifo,limit.audio=3packets"], "\"limit.audio\" has one name too many"),
+        (&["--queue", "fifo,limit.audio=3packets"], "unknown key \"limit.audio\""),
         (&["--queue", "fifo,limit=3"], "\"3\" has no unit"),
-        (&["--queue", "fifo,margin"], "\"margin\" has no value: write KEY=VALUE"),
+        (&["--queue", "fifo,margin"], "\"margin\" has no value; expected KEY=VALUE"),
         (&["--queue", "sure-first,margin=x"], "--queue sure-first,margin=x: margin: \"x\" is not a number"),
         (&["--queue", "fifo,resend=1"], "--queue fifo,resend=1: resend: 1 is not true or false"),
         (&["--queue", "fifo,late=lte"], "--queue fifo,late=lte: late: unknown value \"lte\"; known are send"),
@@ -180,20 +180,17 @@ fn mistakes_are_sentences() {
         (&["--flow", "tcp"], "flow \"tcp\" has no send queue: only a transport with a rate controller has one"),
         (&["--flow", "call", "--set", never_late], "flow \"call\" sends nothing with a lifetime"),
         (&["--set", never_late], "headway: flow \"call\" sends nothing with a lifetime"),
-        (
-            &["--set", "flow[call].transport={ kind = \"udp\" }"],
-            "no flow has a send queue that packets with a lifetime come to",
-        ),
-        (&["--set", "seed = 7"], "--set seed: here --first-seed says which seeds are run, --seeds how many"),
+        (&["--set", "flow[call].transport={ kind = \"udp\" }"], "no flow has a send queue and packets with a lifetime"),
+        (&["--set", "seed = 7"], "--set seed: not allowed for this command; use --first-seed and --seeds"),
         (
             &["--first-seed", "9223372036854775807", "--seeds", "2"],
-            "--seeds 2: from --first-seed 9223372036854775807 on there are only 1, since seeds end at 9223372036854775807",
+            "--seeds 2: out of range with --first-seed 9223372036854775807; expected at most 1, since the largest seed is",
         ),
         (
             &["--queue", "sfdps2,resend=true"],
             "--queue sfdps2,resend=true: resend needs a receiver that tells of each packet",
         ),
-        (&["--set", "flow[call].count=2"], "2 flows could be compared: choose with --flow call1, call2"),
+        (&["--set", "flow[call].count=2"], "2 flows have a send queue; select one with --flow: call1, call2"),
         (&["--set", "flow[call].cuont=2"], "did you mean \"count\"?"),
     ] {
         let ran = scenario.queues(arguments);
@@ -206,7 +203,7 @@ fn mistakes_are_sentences() {
 #[cfg(unix)]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a real program is given time to start before it is interrupted")]
-fn ctrl_c_ends_it_in_the_middle_of_a_run() {
+fn ctrl_c_ends_the_command_during_a_run() {
     let scenario = Scenario::new(CALL);
     let mut long = scenario.command(&["--set", "duration=20000s", "--set", "record.series=false"]);
     let child = long.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

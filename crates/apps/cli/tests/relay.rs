@@ -1,4 +1,4 @@
-//! `headway relay` as its users run it.
+//! Tests of `headway relay` from the command line.
 #![allow(clippy::disallowed_types, reason = "the programs on both sides have sockets")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -14,24 +14,24 @@ fn headway(arguments: &[&str]) -> Command {
     command
 }
 
-/// A `headway relay` that runs.
+/// Running `headway relay`.
 struct Relay {
     child: Child,
-    said: BufReader<ChildStderr>,
+    messages: BufReader<ChildStderr>,
 }
 
 impl Relay {
     fn new(arguments: &[&str]) -> Self {
         let mut child = headway(&["relay"]).args(arguments).spawn().unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        Self { child, said }
+        let messages = BufReader::new(child.stderr.take().unwrap());
+        Self { child, messages }
     }
 
-    /// The word behind these ones in what it says next.
-    fn word_behind(&mut self, words: &str) -> String {
+    /// Returns the word after `words` in the next messages.
+    fn word_after(&mut self, words: &str) -> String {
         loop {
             let mut line = String::new();
-            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended before \"{words}\"");
+            assert!(self.messages.read_line(&mut line).unwrap() > 0, "it ended before \"{words}\"");
             if let Some((_, rest)) = line.split_once(words) {
                 return rest.split_whitespace().next().unwrap_or_default().trim_end_matches([':', ';']).to_owned();
             }
@@ -40,9 +40,9 @@ impl Relay {
 
     fn end(mut self) -> (Option<i32>, String) {
         assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
-        let mut said = String::new();
-        self.said.read_to_string(&mut said).unwrap();
-        (self.child.wait().unwrap().code(), said)
+        let mut messages = String::new();
+        self.messages.read_to_string(&mut messages).unwrap();
+        (self.child.wait().unwrap().code(), messages)
     }
 }
 
@@ -52,9 +52,8 @@ fn program() -> UdpSocket {
     socket
 }
 
-/// Two programs speak with each other as if there were nothing between them, and each is told apart by its port.
 #[test]
-fn a_pair_of_relays_carries_both_ways() {
+fn two_relays_forward_both_directions_of_several_ports() {
     let folder = tempfile::tempdir().unwrap();
     let (sound, picture) = (program(), program());
     let rules = folder.path().join("rules.toml");
@@ -64,9 +63,9 @@ fn a_pair_of_relays_carries_both_ways() {
     let rule = "[[rule]]\npayload_type = 96\nkind = \"video\"\npriority = 1\n";
     std::fs::write(&rules, port(0, &sound) + &port(1, &picture) + rule).unwrap();
     let mut there = Relay::new(&[rules.to_str().unwrap(), "--listen", ANY, "--any"]);
-    let at = there.word_behind("listening at ");
+    let at = there.word_after("listening at ");
     let mut here = Relay::new(&["--connect", &at, "--any", "--from", ANY, "--from", ANY]);
-    let ports = [here.word_behind("port 0 listens at "), here.word_behind("port 1 listens at ")];
+    let ports = [here.word_after("port 0 listens at "), here.word_after("port 1 listens at ")];
     let (speaker, camera) = (program(), program());
     let mut buffer = [0; 100];
     for (from, port, to) in [(&speaker, &ports[0], &sound), (&camera, &ports[1], &picture)] {
@@ -79,65 +78,60 @@ fn a_pair_of_relays_carries_both_ways() {
         assert_eq!((&buffer[..length], by.to_string()), (&b"answer"[..], port.clone()));
     }
     for relay in [here, there] {
-        let (status, said) = relay.end();
-        assert_eq!(status, Some(0), "{said}");
-        // The other end may close before it has reported the last one, which is unaccounted for then.
+        let (status, messages) = relay.end();
+        assert_eq!(status, Some(0), "{messages}");
+        // The peer may close before it has acknowledged the last datagram, which is then unaccounted for.
         assert!(
-            ["2 datagrams, 2 sent, ", " 0 lost, ", " 0 never sent"].iter().all(|part| said.contains(part)),
-            "{said}"
+            ["2 datagrams, 2 sent, ", " 0 lost, ", " 0 never sent"].iter().all(|part| messages.contains(part)),
+            "{messages}"
         );
-        let back = said.split_once("; back ").unwrap().1;
-        assert!(back.contains("2 datagrams, 0 missing"), "{said}");
+        let back = messages.split_once("; received in ").unwrap().1;
+        assert!(back.contains("2 datagrams, 0 missing"), "{messages}");
     }
 }
 
-/// Both ends have the same ports, or the one that has fewer says what comes for nobody.
 #[test]
-fn what_comes_for_a_port_that_is_not_there_is_told() {
+fn datagrams_for_unknown_ports_are_reported() {
     let sound = program();
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("record");
     let to = sound.local_addr().unwrap().to_string();
     let mut there =
         Relay::new(&["--listen", ANY, "--any", "--to", &to, "--once", "--record", record.to_str().unwrap()]);
-    let at = there.word_behind("listening at ");
+    let at = there.word_after("listening at ");
     let mut here = Relay::new(&["--connect", &at, "--any", "--from", ANY, "--from", ANY]);
-    let ports = [here.word_behind("port 0 listens at "), here.word_behind("port 1 listens at ")];
+    let ports = [here.word_after("port 0 listens at "), here.word_after("port 1 listens at ")];
     let camera = program();
     let mut buffer = [0; 9];
     camera.send_to(b"picture", &ports[1]).unwrap();
     camera.send_to(b"sound", &ports[0]).unwrap();
     assert_eq!(sound.recv_from(&mut buffer).unwrap().0, 5);
-    assert_eq!(
-        there.word_behind("warning: 1 datagram came for ports that this end does not have, the last for port "),
-        "1"
-    );
+    assert_eq!(there.word_after("warning: 1 datagram for unknown ports dropped, the last one for port "), "1");
     assert_eq!(here.end().0, Some(0));
     assert_eq!(there.end().0, Some(0));
-    // The record of who listens has what came, too: a byte more each, the port.
+    // The record of the listening relay includes the received datagrams.
     let summary: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(record.join("summary.json")).unwrap()).unwrap();
     let flow = |place: usize| (&summary["flows"][place]["name"], &summary["flows"][place]["received_packets"]);
     assert_eq!((flow(0), flow(1)), ((&"relay".into(), &0.into()), (&"back".into(), &2.into())));
 }
 
-/// A relay whose program does not listen lost all datagrams without a word: the system reports a closed port on a connected socket only. The
-/// program may open the port later.
+/// The system reports a closed port on a connected socket only. The program may open the port later.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_program_that_does_not_listen_is_warned_of() {
+fn a_closed_port_of_a_program_is_reported() {
     let closed = UdpSocket::bind(ANY).unwrap().local_addr().unwrap().to_string();
     let mut there = Relay::new(&["--listen", ANY, "--insecure", "--to", &closed, "--once"]);
-    let at = there.word_behind("listening at ");
+    let at = there.word_after("listening at ");
     let mut here = Relay::new(&["--connect", &at, "--insecure", "--from", ANY]);
-    let port = here.word_behind("port 0 listens at ");
+    let port = here.word_after("port 0 listens at ");
     let camera = program();
     camera.send_to(b"lost", &port).unwrap();
-    assert_eq!(there.word_behind("warning: port 0: no program listens at "), closed.clone() + ",");
+    assert_eq!(there.word_after("warning: port 0: no program listens at "), closed.clone());
     let late = UdpSocket::bind(&closed).unwrap();
     late.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let mut buffer = [0; 100];
-    // The report of an earlier datagram may be at the socket when the next one is sent, which is then sent again.
+    // The error of an earlier datagram may prevent a datagram, which is then sent again.
     let arrived = (0..100).any(|_| {
         camera.send_to(b"here", &port).unwrap();
         late.recv_from(&mut buffer).is_ok_and(|(length, _)| &buffer[..length] == b"here")
@@ -147,33 +141,32 @@ fn a_program_that_does_not_listen_is_warned_of() {
     there.end();
 }
 
-/// Who comes later takes the place of who was there: it may be the same one, after a restart.
 #[test]
-fn a_relay_serves_whoever_came_last() {
+fn a_new_connection_replaces_the_current_one() {
     let program = program();
     let mut there = Relay::new(&["--listen", ANY, "--insecure", "--to", &program.local_addr().unwrap().to_string()]);
-    let at = there.word_behind("listening at ");
+    let at = there.word_after("listening at ");
     let mut buffer = [0; 100];
     let mut first = None;
     for n in 0..2u8 {
         let mut here = Relay::new(&["--connect", &at, "--insecure", "--from", ANY]);
-        let port = here.word_behind("port 0 listens at ");
+        let port = here.word_after("port 0 listens at ");
         UdpSocket::bind(ANY).unwrap().send_to(&[n], port).unwrap();
         assert_eq!(program.recv_from(&mut buffer).unwrap().0, 1);
         assert_eq!(buffer[0], n);
         first = first.or(Some(here));
     }
     let mut first = first.unwrap();
-    let mut said = String::new();
-    first.said.read_to_string(&mut said).unwrap();
-    assert!(said.contains("the peer closed the connection"), "{said}");
+    let mut messages = String::new();
+    first.messages.read_to_string(&mut messages).unwrap();
+    assert!(messages.contains("the peer closed the connection"), "{messages}");
     assert_eq!(first.child.wait().unwrap().code(), Some(0));
     assert_eq!(there.end().0, Some(0));
 }
 
-/// `relay --listen` printed no line without a connection. docs/src/real.md: `--json` prints a line each second, and at the end one for the whole.
+/// docs/src/real.md: `--json` prints a line each second, and one at the end.
 #[test]
-fn a_relay_without_a_peer_prints_its_lines() {
+fn a_relay_without_a_peer_prints_reports() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("record");
     let once = ["--once", "--record", record.to_str().unwrap()];
@@ -200,14 +193,17 @@ fn a_relay_without_a_peer_prints_its_lines() {
     let summary = std::fs::read_to_string(record.join("summary.json")).unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&summary).unwrap()["complete"], true);
     let mut relay = Relay::new(&["--listen", ANY, "--insecure", "--to", "127.0.0.1:9"]);
-    relay.word_behind("listening at ");
-    let (status, said) = relay.end();
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.starts_with("no peer is connected; 0.") && said.contains(" s: 0 datagrams, 0 sent, "), "{said}");
+    relay.word_after("listening at ");
+    let (status, messages) = relay.end();
+    assert_eq!(status, Some(0), "{messages}");
+    assert!(
+        messages.starts_with("no peer is connected; 0.") && messages.contains(" s: 0 datagrams, 0 sent, "),
+        "{messages}"
+    );
 }
 
 #[test]
-fn mistakes_are_sentences() {
+fn errors_include_the_allowed_values() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rules.toml");
     std::fs::write(&file, "[[port]]\nnumber = 0\nlsten = \"127.0.0.1:0\"\n").unwrap();
@@ -225,14 +221,14 @@ fn mistakes_are_sentences() {
         (&["--from", ANY, "--to", "127.0.0.1:9"], "cannot be used with"),
         (&["--from", ANY, "--listen", ANY], "cannot be used with"),
         (&["--to", "127.0.0.1"], "\"127.0.0.1\" has no port"),
-        (&["--to", "127.0.0.1:0"], "has port 0, which is nobody's"),
-        // A datagram would return to the relay.
-        (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens there (127.0.0.1:9)"),
-        (&[itself], "port 7: to 127.0.0.1:7300: this command listens there (0.0.0.0:7300)"),
+        (&["--to", "127.0.0.1:0"], "has port 0; expected a port"),
+        // Datagrams would loop.
+        (&["--from", "127.0.0.1:9"], "--connect 127.0.0.1:9: this command listens at 127.0.0.1:9 and"),
+        (&[itself], "port 7: to 127.0.0.1:7300: this command listens at 0.0.0.0:7300 and"),
     ] {
         let output = headway(&["relay"]).args(end).args(arguments).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let messages = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success(), "{arguments:?}");
-        assert!(said.contains(why), "{arguments:?}: {said}");
+        assert!(messages.contains(why), "{arguments:?}: {messages}");
     }
 }

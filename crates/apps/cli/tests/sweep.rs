@@ -1,11 +1,11 @@
-//! `headway sweep`: one command, one table, one dataset, whatever happens meanwhile.
+//! Tests of `headway sweep` from the command line.
 #![allow(clippy::disallowed_methods, reason = "the program under test is another process")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// What a user writes for 3 bottlenecks, 2 queues, 3 round trips, 3 buffers and 3 numbers of flows.
+/// Study of 3 bottlenecks, 2 queues, 3 delays, 3 buffers and 3 numbers of flows.
 const STUDY: &str = r#"
 duration = "0.5s"
 link = [{ between = ["server", "client"], rate = "1Mbps", delay = "10ms", queue = { limit = "20packets", kind = "droptail" } }]
@@ -55,8 +55,8 @@ impl Place {
 
     fn refuses(&self, words: &[&str], part: &str) {
         let ran = self.sweep(words);
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(!ran.status.success() && said.contains(part), "{words:?}: {said}");
+        let messages = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(!ran.status.success() && messages.contains(part), "{words:?}: {messages}");
     }
 }
 
@@ -66,7 +66,7 @@ fn dataset(folder: &Path) -> [Vec<u8>; 3] {
 
 /// 162 points, 20 seeds: 3240 runs.
 #[test]
-fn a_study_is_one_scenario_one_command_and_one_table() {
+fn one_command_runs_a_study_and_prints_a_table() {
     assert!(STUDY.trim().lines().count() < 20);
     let place = Place::new(STUDY);
     let shown = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--quiet"]);
@@ -75,10 +75,10 @@ fn a_study_is_one_scenario_one_command_and_one_table() {
     assert!(shown.contains("dataset: out/study-sweep"), "{shown}");
     let metric = ["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6"];
     let drawn = place.shows(&[&metric[..], &["--plot", "rate", "--by", "kind"]].concat());
-    assert!(drawn.contains("picture: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
+    assert!(drawn.contains("chart: out/study-sweep/Mb_s-over-rate.svg"), "{drawn}");
     let svg = std::fs::read_to_string(place.path("out/study-sweep/Mb_s-over-rate.svg")).unwrap();
     assert!(svg.contains("droptail") && svg.contains("rate (Mb/s)"), "{svg}");
-    // The metric's axis had no unit, and ticks such as 1e6 stood under a label in Mb/s.
+    // Axis titles have units, and ticks are scaled to them.
     let asked = [
         "--seeds",
         "20",
@@ -104,7 +104,7 @@ fn a_study_is_one_scenario_one_command_and_one_table() {
 }
 
 #[test]
-fn a_sweep_that_is_killed_again_and_again_leaves_the_same_dataset() {
+fn a_sweep_that_is_killed_repeatedly_writes_the_same_dataset() {
     let place = Place::new(STUDY);
     let words = ["sweep", "study.toml", "--seeds", "4", "--quiet", "--set", "flow[0].count=2"];
     let whole = place.command(&[&words[..], &["--out", "whole"]].concat()).output().unwrap();
@@ -119,11 +119,11 @@ fn a_sweep_that_is_killed_again_and_again_leaves_the_same_dataset() {
     let last = place.command(&[&words[..], &["--out", "killed", "--jobs", "1"]].concat()).output().unwrap();
     assert!(last.status.success(), "{}", String::from_utf8_lossy(&last.stderr));
     assert_eq!(dataset(&place.path("whole")), dataset(&place.path("killed")));
-    assert_eq!(whole.stdout.len() + 1, last.stdout.len(), "but for the name of the folder");
+    assert_eq!(whole.stdout.len() + 1, last.stdout.len(), "equal except for the name of the folder");
 }
 
 #[test]
-fn what_is_varied_and_asked_on_the_command_line_is_told_apart() {
+fn options_vary_keys_and_select_metrics() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     let words = ["--vary", "link[0].rate=1Mbps,2Mbps", "--seeds", "5", "--metric", "flow[tcp].loss_ratio"];
     let shown = place.shows(&[&words[..], &["--against", "rate=1Mbps"]].concat());
@@ -139,9 +139,8 @@ fn what_is_varied_and_asked_on_the_command_line_is_told_apart() {
     place.refuses(&["--vary", "link[0].rate=1Mpbs"], "unknown unit \"Mpbs\"");
 }
 
-/// The command of a bug report: it printed `1.213 ± 0.000` and `-0.01749 ± 0.00000*`.
 #[test]
-fn equal_runs_have_neither_an_interval_nor_a_star() {
+fn identical_runs_have_no_interval_and_no_asterisk() {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/demo.toml");
     let place = Place::new(STUDY);
     let shows = |more: &[&str]| {
@@ -170,7 +169,7 @@ fn equal_runs_have_neither_an_interval_nor_a_star() {
 }
 
 #[test]
-fn tables_are_called_by_labels_that_can_be_read_back() {
+fn labels_of_tables_are_accepted_by_against() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     let values = |varied: &str, against: &str| {
         let shown = place.shows(&["--vary", varied, "--against", against, "--json"]);
@@ -191,28 +190,30 @@ fn tables_are_called_by_labels_that_can_be_read_back() {
 }
 
 #[test]
-fn what_contradicts_itself_or_has_no_value_is_refused() {
+fn conflicting_and_invalid_options_are_refused() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     place.refuses(&["--metric", "x=1/0"], "--metric 1/0: it divides by 0");
     for share in ["0%", "0", "100%"] {
-        place.refuses(&["--precision", share], "is out of range: write a share above 0% and below 100%");
+        place.refuses(&["--precision", share], "is out of range: expected a share above 0% and below 100%");
     }
     place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is set already");
     place.refuses(&["--set", "seed=3", "--seeds", "2"], "--seeds: a value of seed is set already");
     let twice = ["--metric", "a=jain_index", "--metric", "a=2 * jain_index"];
     place.refuses(&twice, "--metric a: an earlier metric has the same name");
-    place.refuses(&["--seeds", "3", "--precision", "5%", "--most", "2"], "write at least --most 3");
-    place.refuses(&["--seeds", "0"], "write a whole number from 1 to 100000");
-    place.refuses(&["--precision=-5%"], "write a share above 0% and below 100%");
+    place.refuses(
+        &["--seeds", "3", "--precision", "5%", "--max-seeds", "2"],
+        "the sweep starts with 3 seeds; expected at least 3",
+    );
+    place.refuses(&["--seeds", "0"], "expected a whole number from 1 to 100000");
+    place.refuses(&["--precision=-5%"], "expected a share above 0% and below 100%");
     place.refuses(&["--vary", "link[7].rate=1Mbps"], "--vary link[7].rate: there is no link[7]");
     let ran = place.command(&["run", "study.toml", "--seed", "1", "--set", "seed=2"]).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(!ran.status.success() && said.contains("--seed and --set seed=2 both set seed"), "{said}");
+    let messages = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && messages.contains("--seed and --set seed=2 both set seed"), "{messages}");
 }
 
-/// A wrong name was found after the last run, and a point that a picture cannot show was left out without a word: nothing is run.
 #[test]
-fn what_can_be_checked_is_checked_before_the_first_run() {
+fn options_are_checked_before_the_first_run() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
     let vary = ["--vary", "link[0].rate=1Mbps,2Mbps"];
     let delay = ["--vary", "link[0].delay=0ms,5ms"];
@@ -233,7 +234,7 @@ fn what_can_be_checked_is_checked_before_the_first_run() {
         ),
         (
             [&delay[..], &["--plot", "delay", "--log-x"]].concat(),
-            "--log-x: delay has the value 0ms, and a logarithmic axis begins above 0",
+            "--log-x: delay has the value 0ms, but a logarithmic axis needs values above 0",
         ),
         (
             ["--vary", "link[0].queue.kind=droptail,red", "--plot", "kind", "--log-x"].to_vec(),
@@ -246,19 +247,18 @@ fn what_can_be_checked_is_checked_before_the_first_run() {
         place.refuses(&words, part);
         assert!(!place.path("out").exists(), "{words:?}");
     }
-    // A name that only one point has is no mistake.
+    // A name that exists at one point only is valid.
     let count = ["--vary", "flow[0].count=1,2", "--metric", "flow[tcp2].loss_ratio", "--plot", "count"];
     let ran = place.sweep(&count);
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
-    let left_out = "the picture leaves out 1 of 2 points, where no run has a value: count=1\n";
-    assert!(said.contains(left_out), "{said}");
+    let messages = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{messages}");
+    let omitted = "the chart omits 1 of 2 points without a value: count=1\n";
+    assert!(messages.contains(omitted), "{messages}");
 }
 
-/// A metric that is a text or several numbers failed after all runs. It is refused before the first run, or, where only a run can show it, with the
-/// first run.
+/// Metrics are checked before the first run, or after it if the check needs a run.
 #[test]
-fn a_wrong_metric_costs_one_run_at_most() {
+fn an_invalid_metric_fails_after_at_most_one_run() {
     let scenario = STUDY.split("[vary]").next().unwrap();
     let place = Place::new(&scenario.replace("name = \"tcp\"", "name = \"tcp\"\ncount = 2"));
     for (metric, part) in [

@@ -1,8 +1,8 @@
-//! Functions of libraries return errors with fields, not sentences.
+//! Functions of libraries return typed errors.
 
 use std::path::Path;
 
-/// Adds the signatures of a file, or of the files of a folder, that return a text as their error. Tests do not count.
+/// Adds the signatures in a file or folder whose error type is `String`. Tests do not count.
 fn untyped(path: &Path, all: &mut Vec<String>) {
     if path.is_dir() && !path.ends_with("tests") {
         std::fs::read_dir(path).unwrap().for_each(|entry| untyped(&entry.unwrap().path(), all));
@@ -21,7 +21,7 @@ fn untyped(path: &Path, all: &mut Vec<String>) {
 }
 
 #[test]
-fn no_function_of_a_library_returns_a_text_as_its_error() {
+fn functions_of_libraries_return_typed_errors() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let untyped_in = |layers: &[&str]| {
         let mut all = Vec::new();

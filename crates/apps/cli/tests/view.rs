@@ -1,5 +1,5 @@
-//! `headway view` answers its own page and nobody else; `headway report` is one file.
-#![expect(clippy::disallowed_types, reason = "it is asked by HTTP")]
+//! Tests of `headway view` and `headway report` from the command line.
+#![expect(clippy::disallowed_types, reason = "the tests send HTTP requests")]
 
 use crate::common::VOICE;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ fn record(place: &Path) -> PathBuf {
     std::fs::write(&scenario, format!("name = \"voice\"{}", VOICE.replace("\"voice\"", "\"talk\""))).unwrap();
     let ran = headway().args(["run", "--quiet", "--json"]).arg(&scenario).arg("--out").arg(&out).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    // No scenario may be called so, but a record comes from anywhere.
+    // Scenarios cannot have such names, but records of other programs can.
     let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
     let summary =
         summary.replace("\"voice\"", "\"<b>voice\"").replace("\"talk\"", "\"</script><script>alert(1)</script>\"");
@@ -24,7 +24,7 @@ fn record(place: &Path) -> PathBuf {
     out
 }
 
-/// A server that ends with the test.
+/// Server that is killed at the end of the test.
 struct Server {
     child: Child,
     host: String,
@@ -41,7 +41,7 @@ impl Server {
         Self { child, host: host.to_owned(), token: token.to_owned() }
     }
 
-    /// The head and the body of an answer.
+    /// Sends a request and returns the head and the body of the answer.
     fn ask(&self, request: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -66,7 +66,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn records_are_served_to_who_has_the_token() {
+fn records_are_served_with_the_token() {
     let place = tempfile::tempdir().unwrap();
     let record = record(place.path());
     let server = Server::start(&record);
@@ -94,32 +94,32 @@ fn records_are_served_to_who_has_the_token() {
     }
 }
 
-/// The page asks again until there is a summary. Without a page there is nobody who asks.
+/// The viewer polls until there is a summary. Without the viewer, the record is refused.
 #[test]
-fn a_run_under_way_is_listed_as_such() {
+fn a_run_in_progress_is_listed() {
     let place = tempfile::tempdir().unwrap();
     let record = record(place.path());
     let summary = std::fs::read(record.join("summary.json")).unwrap();
     std::fs::remove_file(record.join("summary.json")).unwrap();
     if !crate::common::has_viewer() {
         let refused = headway().arg("view").arg(&record).output().unwrap();
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("its run was killed"));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("the run was killed"));
         return;
     }
     let server = Server::start(&record);
     let listed = || serde_json::from_slice::<serde_json::Value>(&server.get("/api/records", "").1).unwrap();
-    // Nobody holds the folder's lock.
+    // No process holds the lock of the folder.
     let state = || ["in_progress", "killed", "complete"].map(|what| listed()[0][what].as_bool().unwrap());
     assert_eq!(state(), [true, true, false]);
     let refused = headway().arg("report").arg(&record).output().unwrap();
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("its run was killed"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the run was killed"));
     let marker = std::fs::File::open(record.join(".headway")).unwrap();
     marker.lock().unwrap();
     assert_eq!(state(), [true, false, false]);
     let refused = headway().arg("plot").arg(&record).output().unwrap();
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("its run is not done"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the run is still in progress"));
     assert_eq!(listed()[0]["files"], serde_json::json!([]));
-    // What there is while it is written has another name, and its last batch is not whole.
+    // Growing files have other names, and their last batch is incomplete.
     let series = std::fs::read(record.join("series.arrow")).unwrap();
     std::fs::write(record.join("series.arrow.partial"), &series[..series.len() - 100]).unwrap();
     std::fs::write(record.join("summary.json.partial"), &summary).unwrap();
@@ -137,9 +137,8 @@ fn a_run_under_way_is_listed_as_such() {
     assert_ne!(server.get("/api/findings?record=0", "").1, b"null");
 }
 
-/// The page asked whether the record was moved although its series was damaged. The server names the file that it cannot read, and the reason.
 #[test]
-fn a_damaged_file_is_named() {
+fn the_error_of_a_damaged_file_includes_its_name() {
     let place = tempfile::tempdir().unwrap();
     let record = record(place.path());
     let server = Server::start(&record);
@@ -149,7 +148,8 @@ fn a_damaged_file_is_named() {
     assert!(head.starts_with("HTTP/1.1 500") && body.contains("series.arrow: "), "{head}{body}");
 }
 
-/// DNS rebinding: a page from elsewhere has neither the host nor the token. Without the token an answer does not say whether a path exists.
+/// DNS rebinding: other pages have neither the host nor the token. Without the token, answers do not depend on the
+/// path.
 #[test]
 fn every_path_requires_the_host_and_the_token() {
     let place = tempfile::tempdir().unwrap();
@@ -183,9 +183,8 @@ fn every_path_requires_the_host_and_the_token() {
     }
 }
 
-/// What a record calls its flows is never part of the page's own text.
 #[test]
-fn a_report_is_one_file_in_which_names_are_data() {
+fn names_in_a_report_are_escaped() {
     let place = tempfile::tempdir().unwrap();
     let record = record(place.path());
     let out = place.path().join("report.html");
@@ -198,9 +197,9 @@ fn a_report_is_one_file_in_which_names_are_data() {
     assert_eq!(missing.status.code(), Some(1));
 }
 
-/// In a copied checkout, build scripts that were compiled in another one left the viewer out, and hashed the other one's code.
+/// Compiled build scripts may run in a copy of the checkout.
 #[test]
-fn build_scripts_read_their_folder_when_they_run() {
+fn build_scripts_read_their_folder_at_run_time() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let scripts = ["apps/cli", "simulator/run", "research/papers"].map(|name| crates.join(name).join("build.rs"));
     let texts = scripts.map(|script| std::fs::read_to_string(script).unwrap());

@@ -171,8 +171,8 @@ impl Rules {
     /// Returns the properties of a datagram from this port: those of the first matching rule, or `defaults`. It is sent
     /// as `payload`.
     pub(super) fn media<'a>(&self, port: u8, datagram: &[u8], defaults: MediaOptions, payload: &'a [u8]) -> Media<'a> {
-        let seen = Packet::new(datagram);
-        match self.rules.iter().find(|rule| rule.fits(port, &seen)) {
+        let packet = Packet::new(datagram);
+        match self.rules.iter().find(|rule| rule.fits(port, &packet)) {
             Some(&Rule { kind, priority, expires, method, .. }) => Media { payload, kind, priority, expires, method },
             None => defaults.of(payload),
         }
@@ -194,10 +194,10 @@ impl Rule {
 
     fn fits(&self, port: u8, packet: &Packet) -> bool {
         self.port.is_none_or(|number| number == port)
-            && self.payload_type.is_none_or(|payload_type| seen.rtp.is_some_and(|(seen, _)| seen == payload_type))
-            && self.ssrc.is_none_or(|ssrc| seen.rtp.is_some_and(|(_, seen)| seen == ssrc))
-            && self.rtcp.is_none_or(|rtcp| rtcp == seen.rtcp)
-            && self.mpeg_ts.is_none_or(|mpeg_ts| mpeg_ts == seen.mpeg_ts)
+            && self.payload_type.is_none_or(|payload_type| packet.rtp.is_some_and(|(found, _)| found == payload_type))
+            && self.ssrc.is_none_or(|ssrc| packet.rtp.is_some_and(|(_, found)| found == ssrc))
+            && self.rtcp.is_none_or(|rtcp| rtcp == packet.rtcp)
+            && self.mpeg_ts.is_none_or(|mpeg_ts| mpeg_ts == packet.mpeg_ts)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tests of the program share.
+//! Helpers of the tests.
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,7 @@ transport = { kind = "udp" }
 source = { kind = "cbr", interval = "20ms", payload = "160B" }
 "#;
 
-/// Creates a command whose output is kept and that reads nothing.
+/// Returns a command with captured output and without input.
 pub(crate) fn headway(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -28,7 +28,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Returns whether the program holds the page of the viewer. In CI it must: `make test` builds the page first.
+/// Returns whether the program includes the viewer. In CI it must, because `make test` builds the viewer first.
 pub(crate) fn has_viewer() -> bool {
     let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../viewer/dist/index.html").exists();
     assert!(built || std::env::var("CI").as_deref() != Ok("true"), "run `make viewer` before the tests");
