@@ -74,6 +74,6 @@ pub use results::{Agreed, Misfit, Ran, Results, parameters_are};
 pub use scorecard::{Score, by_reading_markdown, by_reading_plain, scorecard, scorecard_markdown, scorecard_plain};
 pub use show::{NoPart, Part, figures_markdown, show};
 pub use statistics::kendall_tau;
-pub use tables::{inferred_markdown, markdown, plain, verdicts_markdown, verdicts_plain};
+pub use tables::{inferred_markdown, markdown, plain, summary_markdown, verdicts_markdown, verdicts_plain};
 pub use timeline::{Curve, Traces};
 pub use verdict::{CheckResult, Judgement, UnderReading, Verdict};

@@ -2,7 +2,7 @@
 
 use crate::claims::Claims;
 use crate::results::Results;
-use crate::tables::{markdown_table, plain_table};
+use crate::tables::{markdown_table, plain_table, wrapped};
 use crate::verdict::Judgement;
 use std::fmt::Write;
 
@@ -17,17 +17,18 @@ const COMBINED: &str =
 pub fn readings_markdown(claims: &Claims, results: &Results) -> String {
     let mut text = String::new();
     for reading in &claims.readings {
-        let _ = writeln!(text, "- **{}**: {} *Support*: {}", reading.name, reading.text, reading.support);
+        let line = format!("- **{}**: {} *Support*: {}", reading.name, reading.text, reading.support);
+        let _ = writeln!(text, "{}", wrapped(&line));
     }
     let Tables { several, single, combined } = Tables::new(claims, results);
-    let _ = writeln!(text, "\n{}", counted(results, several));
+    let _ = writeln!(text, "\n{}", wrapped(&counted(results, several)));
     let (head, rows) = single;
     if !rows.is_empty() {
         let _ = write!(text, "\n{}", markdown_table(&head, &rows));
     }
     let (head, rows) = combined;
     if !rows.is_empty() {
-        let _ = write!(text, "\n{COMBINED}\n\n{}", markdown_table(&head, &rows));
+        let _ = write!(text, "\n{}\n\n{}", wrapped(COMBINED), markdown_table(&head, &rows));
     }
     text
 }

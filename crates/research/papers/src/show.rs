@@ -8,7 +8,7 @@ use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
 use crate::report::{Item, quoted};
 use crate::results::Results;
-use crate::tables::{FilledTable, filled, markdown_table, plain_table, two_digits};
+use crate::tables::{FilledTable, filled, markdown_table, plain_table, two_digits, wrapped};
 use crate::verdict::{Judgement, Verdict};
 use headway_record::plot::{Chart, ChartLine, LineStyle, XAxis};
 use headway_scenario::nearest;
@@ -282,10 +282,11 @@ pub fn figures_markdown(paper: &str, claims: &Claims, results: &Results) -> Resu
     };
     let rows: Vec<Vec<String>> = Part::all(claims)?.iter().map(row).collect();
     let head = ["figure or table", "contents", "claims", "command"];
-    Ok(format!(
-        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row. The command of the row runs or draws it again; the stored results are those of `run` with `--full`.\n\n{}",
-        markdown_table(&head, &rows)
-    ))
+    let usage = format!(
+        "`headway papers show {paper} NAME` prints the stored numbers and verdicts of a row. The command of the row runs or draws it \
+         again; the stored results are those of `run` with `--full`."
+    );
+    Ok(format!("{}\n\n{}", wrapped(&usage), markdown_table(&head, &rows)))
 }
 
 impl Part {

@@ -11,6 +11,8 @@ use headway_units::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Largest number of columns of Markdown outside tables.
+const COLUMNS: usize = 100;
 /// Text of an unknown number.
 const NONE: &str = "-";
 
@@ -55,11 +57,11 @@ pub fn markdown(claims: &Claims, ns2: &Reference, results: &Results) -> Result<S
         let _ = writeln!(text, "### {title}\n");
         text.push_str(&markdown_table(&filled.head(), &filled.texts()));
         if !note.is_empty() {
-            let _ = writeln!(text, "\n{note}");
+            let _ = writeln!(text, "\n{}", wrapped(note));
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "{}", runs_text(results));
+    let _ = writeln!(text, "{}", wrapped(&runs_text(results)));
     Ok(text)
 }
 
@@ -165,10 +167,16 @@ pub(crate) fn runs_text(results: &Results) -> String {
     text
 }
 
+/// Returns the summary of the verdicts as Markdown.
+#[must_use]
+pub fn summary_markdown(results: &Results) -> String {
+    wrapped(&results.summary()) + "\n"
+}
+
 /// Returns all claims by verdict, as Markdown.
 #[must_use]
 pub fn verdicts_markdown(results: &Results) -> String {
-    let mut text = format!("{}\n\n", results.summary());
+    let mut text = format!("{}\n", summary_markdown(results));
     for verdict in Verdict::ALL {
         let rows: Vec<Vec<String>> =
             results.claims.iter().filter(|judged| judged.verdict == verdict).map(|judged| row(judged, true)).collect();
@@ -233,6 +241,25 @@ pub(crate) fn two_digits(number: f64) -> String {
     format!("{number:.1e}").parse::<f64>().unwrap_or(number).to_string()
 }
 
+/// Wraps paragraphs and list items of Markdown at [`COLUMNS`].
+pub(crate) fn wrapped(text: &str) -> String {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let indent = if paragraph.starts_with("- ") { "  " } else { "" };
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+                lines.push(std::mem::replace(&mut line, indent.to_owned() + word));
+            } else {
+                line.push_str(if line.is_empty() { "" } else { " " });
+                line.push_str(word);
+            }
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
 pub(crate) fn markdown_table(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         let escaped: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -274,6 +301,13 @@ mod tests {
     fn bars_in_markdown_cells_are_escaped() {
         let text = markdown_table(&["a", "b"], &[vec!["x|y".to_owned(), "z".to_owned()]]);
         assert_eq!(text, "| a | b |\n|---|---|\n| x\\|y | z |\n");
+    }
+
+    #[test]
+    fn lines_are_wrapped_and_list_items_indented() {
+        let word = "x".repeat(59);
+        assert_eq!(wrapped(&format!("{word} {word}")), format!("{word}\n{word}"));
+        assert_eq!(wrapped(&format!("- {word} y {word}\nz")), format!("- {word} y\n  {word}\nz"));
     }
 
     #[test]

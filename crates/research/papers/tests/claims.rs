@@ -2,7 +2,7 @@
 
 use headway_papers::{
     Claim, Class, Kind, PAPERS, Part, Profile, Results, Verdict, charts, figures_markdown, inferred_markdown, markdown,
-    readings_markdown, verdicts_markdown,
+    readings_markdown, summary_markdown, verdicts_markdown,
 };
 use headway_scenario::NoFiles;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +118,7 @@ fn stored_pages_and_pictures_show_the_stored_numbers() {
         assert_eq!((&results.paper[..], &results.combined), (&paper.id[..], &claims.combined()));
         let readme = read(&format!("{folder}/README.md"));
         for (mark, text) in [
-            ("summary", results.summary() + "\n"),
+            ("summary", summary_markdown(&results)),
             ("figures", figures_markdown(&paper.id, &claims, &results).unwrap()),
             ("readings", readings_markdown(&claims, &results)),
             ("inferred", inferred_markdown(&claims)),
