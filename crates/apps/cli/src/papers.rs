@@ -13,9 +13,9 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use headway_papers::{
-    Cell, CellError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Ran, Results, Score,
-    Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, parameters_are, plain,
-    readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
+    Cell, CellError, Class, Inferred, Judgement, Measured, Outcome, PAPERS, Paper, Part, Profile, Results, RunDetails,
+    Score, Traces, Values, by_reading_plain, charts, figures_markdown, inferred_markdown, markdown, parameters_are,
+    plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
     verdicts_plain,
 };
 use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, safe_name};
@@ -120,7 +120,7 @@ struct CheckedPaper<'a> {
     /// Number of claims that hold and to which no inferred parameter was fitted.
     held_not_fitted: usize,
     version: &'a str,
-    profile: &'a Ran,
+    profile: &'a RunDetails,
 }
 
 impl<'a> CheckedPaper<'a> {
@@ -150,7 +150,7 @@ fn check(id: Option<&str>, json: bool, options: &PapersOptions) -> Result<(), Fa
         let out = folder(paper, out);
         let (results, _) = results(&read, &out, options, earlier::onto)?;
         if !json {
-            let Ran { profile, seeds, .. } = &results.ran;
+            let RunDetails { profile, seeds, .. } = &results.ran;
             output::text(&format!(
                 "{} (profile {profile}, {})\n\n{}\n",
                 paper.id,

@@ -74,7 +74,7 @@ pub struct Claim {
     /// Reading under which `checks` judge the claim; none if nothing is measured or the paper has no readings.
     pub reading: Option<String>,
     /// Checks under each other reading that changes the claim.
-    pub readings: Vec<ReadAs>,
+    pub readings: Vec<ReadingChecks>,
     /// Tests of a definition or of an input, as `path::function`.
     pub tests: Vec<String>,
     /// Whether a parameter was fitted to the paper's results and the claim depends on that choice.
@@ -116,7 +116,7 @@ impl Claim {
 
 /// Checks of a claim under a reading other than the first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReadAs {
+pub struct ReadingChecks {
     /// Name of the reading.
     pub reading: String,
     /// Checks that must all hold for the claim to be reproduced.
@@ -129,7 +129,7 @@ pub struct ReadAs {
     pub beside: Option<Explain>,
 }
 
-impl ReadAs {
+impl ReadingChecks {
     /// Returns the checks that decide the verdict.
     pub(crate) fn deciding_checks(&self) -> impl Iterator<Item = &Check> {
         let explained = self.explain.iter().flat_map(|explain| &explain.checks);

@@ -182,7 +182,7 @@ fn joined_failures(results: &[CheckResult]) -> String {
 mod tests {
     use super::*;
     use crate::check::Bound;
-    use crate::claim::{Class, Explain, ReadAs};
+    use crate::claim::{Class, Explain, ReadingChecks};
     use crate::measured::Values;
     use crate::reduce::Reduce;
 
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn each_reading_has_a_verdict() {
         let mut claim = claim(Class::NeedsAssumption, vec![check("a", TIGHT)]);
-        let under = |cell: &str, bound| ReadAs {
+        let under = |cell: &str, bound| ReadingChecks {
             reading: cell.to_owned(),
             checks: vec![check(cell, bound)],
             trend: vec![check("a", Bound::Above(0.0))],
@@ -353,7 +353,7 @@ mod tests {
         let mut claim = claim(Class::Contradictory, Vec::new());
         let explain = |bound| Some(Explain { text: "too much".to_owned(), checks: vec![check("a", bound)] });
         claim.explain = explain(LOOSE);
-        let under = |bound| ReadAs {
+        let under = |bound| ReadingChecks {
             reading: "r".to_owned(),
             checks: vec![],
             trend: vec![],
@@ -373,7 +373,7 @@ mod tests {
         let mut claim = claim(Class::NeedsAssumption, vec![check("fixed", TIGHT)]);
         let beside = Some(Explain { text: "In another set".to_owned(), checks: vec![check("a", TIGHT)] });
         let checks = vec![check("a", LOOSE)];
-        claim.readings = vec![ReadAs { reading: "r".to_owned(), checks, trend: vec![], explain: None, beside }];
+        claim.readings = vec![ReadingChecks { reading: "r".to_owned(), checks, trend: vec![], explain: None, beside }];
         let found = judged(&claim);
         let under = found.under("r").unwrap();
         assert_eq!((under.verdict, under.checks.len()), (Verdict::Reproduced, 1));

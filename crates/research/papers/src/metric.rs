@@ -71,9 +71,11 @@ impl Metrics {
     /// Returns every metric, functions first.
     pub fn iter(&self) -> impl Iterator<Item = Shown<'_>> {
         let built_in = self.built_in.iter().map(|&Metric { name, unit, decimals, .. }| Shown { name, unit, decimals });
-        let shown =
-            |metric: &ExpressionMetric| Shown { name: &metric.name, unit: &metric.unit, decimals: metric.decimals };
-        let expressions = self.expressions.iter().map(shown);
+        let expressions = self.expressions.iter().map(|metric| Shown {
+            name: &metric.name,
+            unit: &metric.unit,
+            decimals: metric.decimals,
+        });
         built_in.chain(expressions)
     }
 

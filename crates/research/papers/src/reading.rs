@@ -1,7 +1,7 @@
 //! `[[reading]]`: interpretations of an ambiguous paper.
 
 use crate::check::{Check, CheckError};
-use crate::claim::{Claim, Explain, ReadAs};
+use crate::claim::{Claim, Explain, ReadingChecks};
 use crate::claims::ClaimsError;
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl Reading {
 
     /// Returns the checks of a claim under this reading, with unchanged tolerances; none if they equal those under the
     /// first reading or under one of the combined readings. `beside` has only the checks that the reading changes.
-    pub(crate) fn of(&self, claim: &Claim) -> Option<ReadAs> {
+    pub(crate) fn of(&self, claim: &Claim) -> Option<ReadingChecks> {
         let [checks, trend] = [&claim.checks, &claim.trend].map(|checks| self.checks(checks));
         let replaced = |explain: &Explain| Explain { text: explain.text.clone(), checks: self.checks(&explain.checks) };
         let explain = claim.explain.as_ref().map(replaced);
@@ -106,7 +106,7 @@ impl Reading {
             under.checks.retain(|check| !beside.checks.contains(check));
             under
         });
-        Some(ReadAs { reading: self.name.clone(), checks, trend, explain, beside })
+        Some(ReadingChecks { reading: self.name.clone(), checks, trend, explain, beside })
     }
 
     fn checks(&self, checks: &[Check]) -> Vec<Check> {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     /// Returns the readings of a contradictory claim with the check or explanation `check` and the `beside` checks.
-    fn read_as(check: &str, beside: &str) -> Vec<ReadAs> {
+    fn read_as(check: &str, beside: &str) -> Vec<ReadingChecks> {
         let text = format!(
             "title = \"T\"\nsource = \"S\"\nabout = \"A\"\nseeds = {{ default = 10, full = 30 }}\n\
              [[cell]]\nname = \"{{path|hop}}.{{uddj|filter}}\"\nscenario = \"x.toml\"\n\

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Profile, seeds and times of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct RunDetails {
     /// `default` or `full`.
     pub profile: String,
     /// Number of seeds; they start at 1.
@@ -30,7 +30,7 @@ pub struct Ran {
 /// Comparison of a metric of a cell with ns-2. They agree if the Welch 95 % interval of the difference lies inside the
 /// margin, or the difference itself if all runs of both simulators give equal values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct Comparison {
     /// Cell.
     pub cell: String,
     /// Metric.
@@ -53,7 +53,7 @@ pub struct Results {
     /// Version of Headway.
     pub version: String,
     /// Profile, seeds and times of the runs.
-    pub ran: Ran,
+    pub ran: RunDetails,
     /// Means, by cell and metric.
     #[serde(with = "crate::number::by_cell")]
     pub cells: BTreeMap<String, BTreeMap<String, Number>>,
@@ -61,7 +61,7 @@ pub struct Results {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, BTreeMap<String, Curve>>,
     /// Comparisons with ns-2.
-    pub agreement: Vec<Agreed>,
+    pub agreement: Vec<Comparison>,
     /// Parameters that the paper does not state.
     pub inferred: Vec<Inferred>,
     /// Combined readings, by name. A claim that a combined reading does not judge has the verdict of the part that
@@ -75,7 +75,7 @@ pub struct Results {
 /// Stored results that do not match the expected runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the stored results is {stored}; expected {expected}")]
-pub struct Misfit {
+pub struct ResultsMismatch {
     /// Differing property, such as `profile`.
     pub what: &'static str,
     /// Value in the stored results.
@@ -84,7 +84,7 @@ pub struct Misfit {
     pub expected: String,
 }
 
-impl Misfit {
+impl ResultsMismatch {
     fn check(what: &'static str, expected: &str, stored: &str) -> Result<(), Self> {
         let [expected, stored] = [expected, stored].map(str::to_owned);
         if stored == expected { Ok(()) } else { Err(Self { what, stored, expected }) }
@@ -111,7 +111,7 @@ impl Results {
         Self {
             paper: paper.id.clone().into_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            ran: Ran { profile: profile.name().to_owned(), seeds: claims.seeds.of(profile), seconds },
+            ran: RunDetails { profile: profile.name().to_owned(), seeds: claims.seeds.of(profile), seconds },
             cells: measured.cells().map(|cell| (cell.to_owned(), metrics(cell))).collect(),
             curves: measured.curves(),
             agreement: agreement(claims, ns2, measured),
@@ -125,22 +125,22 @@ impl Results {
     ///
     /// # Errors
     /// If they are of another version.
-    pub fn check_version(&self) -> Result<(), Misfit> {
-        Misfit::check("version", env!("CARGO_PKG_VERSION"), &self.version)
+    pub fn check_version(&self) -> Result<(), ResultsMismatch> {
+        ResultsMismatch::check("version", env!("CARGO_PKG_VERSION"), &self.version)
     }
 
     /// Checks that runs of `paper` with this profile can complete these stored results.
     ///
     /// # Errors
     /// If they are of another paper, version, profile or number of seeds.
-    pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), Misfit> {
+    pub fn check_fit(&self, paper: &Paper, claims: &Claims, profile: Profile) -> Result<(), ResultsMismatch> {
         for (what, ours, stored) in [
             ("paper", paper.id.as_ref(), &self.paper),
             ("version", env!("CARGO_PKG_VERSION"), &self.version),
             ("profile", profile.name(), &self.ran.profile),
             ("number of seeds", &claims.seeds.of(profile).to_string(), &self.ran.seeds.to_string()),
         ] {
-            Misfit::check(what, ours, stored)?;
+            ResultsMismatch::check(what, ours, stored)?;
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Results {
         add(&mut self.cells, stored.cells, &known);
         add(&mut self.curves, stored.curves, &known);
         add(&mut self.ran.seconds, stored.ran.seconds, &known);
-        let mut agreed: BTreeMap<(String, String), Agreed> = BTreeMap::new();
+        let mut agreed: BTreeMap<(String, String), Comparison> = BTreeMap::new();
         for one in stored.agreement.into_iter().filter(|one| !ran.contains(&one.cell)).chain(self.agreement) {
             agreed.insert((one.cell.clone(), one.metric.clone()), one);
         }
@@ -309,7 +309,7 @@ fn are_same(ours: &[CheckResult], theirs: &[CheckResult]) -> bool {
 }
 
 /// Compares every cell and metric that has a margin and enough runs in both simulators.
-fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Agreed> {
+fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Comparison> {
     let digits = |number: f64| shortest(number).parse().unwrap_or(number);
     ns2.iter()
         .filter_map(|(cell, metric, theirs)| {
@@ -320,7 +320,7 @@ fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Agree
             }
             let (difference, ci95) = (ours.mean - theirs.mean, ours.welch(&theirs));
             let margin = (margin * theirs.mean).abs();
-            Some(Agreed {
+            Some(Comparison {
                 cell: cell.to_owned(),
                 metric: metric.to_owned(),
                 difference: digits(difference),

@@ -32,7 +32,7 @@ pub struct Part {
 /// An unknown name of a part of a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure, table or claim \"{name}\"; {hint}")]
-pub struct NoPart {
+pub struct UnknownPart {
     /// Unknown name.
     name: String,
     /// Nearest name, and all figures and tables.
@@ -115,7 +115,7 @@ impl Part {
     ///
     /// # Errors
     /// If no part has this name.
-    pub fn find(claims: &Claims, name: &str) -> Result<Self, NoPart> {
+    pub fn find(claims: &Claims, name: &str) -> Result<Self, UnknownPart> {
         let all = Self::all(claims).unwrap_or_default();
         let short = Item::of_name(name).map(|item| item.short());
         let has_name = |part: &&Self| {
@@ -140,7 +140,7 @@ impl Part {
             (None, true) => "there are no figures and tables".to_owned(),
             (None, false) => format!("figures and tables are {parts}"),
         };
-        Err(NoPart { name: name.to_owned(), hint })
+        Err(UnknownPart { name: name.to_owned(), hint })
     }
 
     /// Returns the command that reproduces the part: it runs the cells, or draws a figure that needs no runs.

@@ -5,7 +5,7 @@ use crate::layout::{Column, From, Table};
 use crate::number::{Number, shortest};
 use crate::pattern::{Bindings, PatternError, expand, fill};
 use crate::reference::Reference;
-use crate::results::{Agreed, Results};
+use crate::results::{Comparison, Results};
 use crate::verdict::{Judgement, Verdict};
 use headway_units::counted;
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ pub(crate) fn runs_text(results: &Results) -> String {
         );
     }
     for agreed in results.agreement.iter().filter(|agreed| !agreed.agrees) {
-        let Agreed { cell, metric, difference, ci95, margin, .. } = agreed;
+        let Comparison { cell, metric, difference, ci95, margin, .. } = agreed;
         // An interval that contains 0 but exceeds the margin needs more runs to decide.
         let verdict = if ci95.is_none_or(|ci95| difference.abs() > ci95) { "differs" } else { "is undecided" };
         let interval = ci95.map_or_else(String::new, |ci95| format!(" ± {ci95}"));

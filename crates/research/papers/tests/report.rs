@@ -1,6 +1,6 @@
 //! The report on the stored results is complete, matches them, and loads no resources.
 
-use headway_papers::{Claims, PAPERS, Paper, Reference, Reported, Results, charts, report};
+use headway_papers::{Claims, PAPERS, Paper, Reference, ReportedPaper, Results, charts, report};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,8 +31,8 @@ impl Stored {
 }
 
 fn page(all: &[Stored]) -> String {
-    fn reported(Stored { id, claims, ns2, results }: &Stored) -> Reported<'_> {
-        Reported { name: id, claims, ns2, results, from: "results.json" }
+    fn reported(Stored { id, claims, ns2, results }: &Stored) -> ReportedPaper<'_> {
+        ReportedPaper { name: id, claims, ns2, results, from: "results.json" }
     }
     report(&all.iter().map(reported).collect::<Vec<_>>()).unwrap()
 }

@@ -3,7 +3,7 @@
 use super::Read;
 use crate::error::Failure;
 use crate::output;
-use headway_papers::{PAPERS, Part, Reported, Results, figures_markdown, report};
+use headway_papers::{PAPERS, Part, ReportedPaper, Results, figures_markdown, report};
 use headway_run::{folder_name, read};
 use headway_units::counted;
 use std::path::{Path, PathBuf};
@@ -55,9 +55,9 @@ fn all(ids: &[String], folder: Option<&Path>) -> Result<Vec<Found>, Failure> {
 }
 
 fn text(found: &[Found]) -> Result<String, Failure> {
-    let papers: Vec<Reported<'_>> = found
+    let papers: Vec<ReportedPaper<'_>> = found
         .iter()
-        .map(|Found { name, read, results, from }| Reported {
+        .map(|Found { name, read, results, from }| ReportedPaper {
             name,
             claims: &read.claims,
             ns2: &read.ns2,

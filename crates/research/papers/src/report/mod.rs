@@ -24,7 +24,7 @@ use std::fmt::Write;
 
 /// A paper of the report.
 #[derive(Clone, Copy, Debug)]
-pub struct Reported<'a> {
+pub struct ReportedPaper<'a> {
     /// Name in commands: the ID or the folder.
     pub name: &'a str,
     /// Claims.
@@ -55,7 +55,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 ///
 /// # Errors
 /// [`ReportError`]; no input is known to cause one.
-pub fn report(papers: &[Reported<'_>]) -> Result<String, ReportError> {
+pub fn report(papers: &[ReportedPaper<'_>]) -> Result<String, ReportError> {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -74,7 +74,7 @@ pub fn report(papers: &[Reported<'_>]) -> Result<String, ReportError> {
 }
 
 /// Adds the overview: papers, counts of verdicts, and the meaning of verdicts.
-fn overview(page: &mut String, papers: &[Reported<'_>]) {
+fn overview(page: &mut String, papers: &[ReportedPaper<'_>]) {
     let claims: usize = papers.iter().map(|paper| paper.results.claims.len()).sum();
     let _ = writeln!(
         page,

@@ -3,7 +3,7 @@
 use super::html::{Escaped, anchor};
 use super::item::Item;
 use super::verdicts::{mark, scorecard};
-use super::{ReportError, Reported, claim, command, picture, table};
+use super::{ReportError, ReportedPaper, claim, command, picture, table};
 use crate::figures::{Picture, pictures};
 use crate::tables::{FilledTable, filled, runs_text};
 use crate::verdict::Judgement;
@@ -23,8 +23,8 @@ struct Contents<'a> {
     also: BTreeSet<Item>,
 }
 
-pub(super) fn section(of: &Reported<'_>) -> Result<String, ReportError> {
-    let Reported { claims, ns2, results, .. } = of;
+pub(super) fn section(of: &ReportedPaper<'_>) -> Result<String, ReportError> {
+    let ReportedPaper { claims, ns2, results, .. } = of;
     let pictures = pictures(claims, ns2, results)?;
     let tables = filled(claims, ns2, results)?;
     let mut items: BTreeMap<Item, Contents<'_>> = BTreeMap::new();
@@ -69,13 +69,13 @@ fn place<'a, 'b>(
     items.entry(home.clone()).or_default()
 }
 
-fn here(of: &Reported<'_>, name: &str) -> String {
+fn here(of: &ReportedPaper<'_>, name: &str) -> String {
     format!("{}-{name}", anchor(&of.results.paper))
 }
 
 /// Returns the title, the subject, the scorecard and the links of a paper.
-fn head(of: &Reported<'_>, items: &BTreeMap<Item, Contents<'_>>) -> String {
-    let Reported { claims, results, from, name, .. } = of;
+fn head(of: &ReportedPaper<'_>, items: &BTreeMap<Item, Contents<'_>>) -> String {
+    let ReportedPaper { claims, results, from, name, .. } = of;
     let id = anchor(&results.paper);
     let mut text = format!(
         "<section class=\"paper\" id=\"{id}\" data-paper=\"{}\"><h2>{}</h2>\n<p class=\"source\">{}</p>\n<p>{}</p>\n",
@@ -108,7 +108,7 @@ fn head(of: &Reported<'_>, items: &BTreeMap<Item, Contents<'_>>) -> String {
     text
 }
 
-fn item(text: &mut String, of: &Reported<'_>, found: &Contents<'_>) -> Result<(), ReportError> {
+fn item(text: &mut String, of: &ReportedPaper<'_>, found: &Contents<'_>) -> Result<(), ReportError> {
     let profile = of.results.ran.profile.as_str();
     for picture in &found.pictures {
         drawing(text, of, picture)?;
@@ -154,7 +154,7 @@ fn item(text: &mut String, of: &Reported<'_>, found: &Contents<'_>) -> Result<()
 }
 
 /// Adds a chart with its numbers and its command.
-fn drawing(text: &mut String, of: &Reported<'_>, drawn: &Picture<'_>) -> Result<(), ReportError> {
+fn drawing(text: &mut String, of: &ReportedPaper<'_>, drawn: &Picture<'_>) -> Result<(), ReportError> {
     let run = command::of_cells(of.name, &of.results.ran.profile, picture::cells(drawn));
     let name = Escaped(&drawn.chart.name);
     let _ = writeln!(
@@ -167,7 +167,7 @@ fn drawing(text: &mut String, of: &Reported<'_>, drawn: &Picture<'_>) -> Result<
 }
 
 /// Adds the other claims, the results beyond the paper, and the parameters that the paper does not state.
-fn rest(text: &mut String, of: &Reported<'_>, beyond: &Contents<'_>) -> Result<(), ReportError> {
+fn rest(text: &mut String, of: &ReportedPaper<'_>, beyond: &Contents<'_>) -> Result<(), ReportError> {
     let profile = of.results.ran.profile.as_str();
     let _ = writeln!(text, "<section id=\"{}\"><h3>Other claims</h3>", here(of, "claims"));
     for judged in &beyond.claims {
@@ -205,7 +205,7 @@ fn rest(text: &mut String, of: &Reported<'_>, beyond: &Contents<'_>) -> Result<(
 }
 
 /// Returns the row of a paper in the overview.
-pub(super) fn row(of: &Reported<'_>) -> String {
+pub(super) fn row(of: &ReportedPaper<'_>) -> String {
     let mut text = format!(
         "<tr><th><a href=\"#{}\">{}</a><td>{}",
         anchor(&of.results.paper),
