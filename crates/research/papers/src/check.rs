@@ -60,7 +60,6 @@ fn is_to(number: f64, to: Edge<f64>) -> bool {
 }
 
 impl Bound {
-    /// Returns the lower and the upper end.
     fn ends(&self) -> [Edge<f64>; 2] {
         match *self {
             Self::Within { value, tolerance } => [value - tolerance, value + tolerance].map(Edge::Included),
@@ -122,7 +121,6 @@ enum Op {
 }
 
 impl Op {
-    /// Returns the value in `claims.toml`.
     const fn name(self) -> &'static str {
         match self {
             Self::Within => "within",

@@ -130,7 +130,6 @@ pub struct ReadingChecks {
 }
 
 impl ReadingChecks {
-    /// Returns the checks that decide the verdict.
     pub(crate) fn deciding_checks(&self) -> impl Iterator<Item = &Check> {
         let explained = self.explain.iter().flat_map(|explain| &explain.checks);
         self.checks.iter().chain(&self.trend).chain(explained)
@@ -247,7 +246,6 @@ impl Written {
 }
 
 impl Claim {
-    /// Checks that the keys of the claim are consistent.
     fn check_keys(&self) -> Result<(), ClaimError> {
         let is_definition = self.kind == Kind::Definition;
         let is_measured = !is_definition && self.tests.is_empty();

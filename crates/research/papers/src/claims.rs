@@ -184,7 +184,6 @@ impl Claims {
         several.map(|reading| (reading.name.clone(), reading.combines.clone())).collect()
     }
 
-    /// Returns the paper's numbers, by cell and metric.
     pub(crate) fn paper_values(&self) -> BTreeMap<(&str, &str), f64> {
         self.paper_values_of(|_| true)
     }
@@ -236,7 +235,6 @@ fn apply_readings(claims: &mut [Claim], readings: &[Reading], names: &Names) -> 
     Ok(())
 }
 
-/// Names that checks, tables and figures can refer to.
 struct Names {
     cells: BTreeSet<String>,
     metrics: BTreeSet<String>,
@@ -259,7 +257,6 @@ impl Names {
         Ok(checks)
     }
 
-    /// Checks that the metric and the cells of `check` exist.
     fn check(&self, check: &Check) -> Result<(), CheckError> {
         self.metric(&check.metric)?;
         check.cells.iter().try_for_each(|cell| self.cell(cell))

@@ -11,7 +11,6 @@ use headway_record::metric;
 use headway_record::plot::{Chart, ChartLine, ChartPoint, LineStyle, XAxis, YAxis, whole_intervals};
 use std::collections::BTreeSet;
 
-/// A chart with the source of each line.
 pub(crate) struct Picture<'a> {
     pub(crate) chart: Chart,
     /// Source of each line of the chart.
@@ -27,7 +26,6 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the cells whose numbers the line shows.
     fn cells(&self) -> &[String] {
         match self {
             Self::Cells { cells, .. } => cells,
@@ -51,7 +49,6 @@ pub fn charts(
     Ok(pictures.filter(|picture| picture.sources.iter().any(shows)).map(|picture| picture.chart).collect())
 }
 
-/// Returns all charts with the sources of their lines.
 pub(crate) fn pictures<'a>(
     claims: &'a Claims,
     ns2: &Reference,

@@ -106,7 +106,6 @@ fn all_hold(results: &[CheckResult]) -> bool {
     !results.is_empty() && results.iter().all(|result| result.holds == Some(true))
 }
 
-/// Returns the verdict, its reason and the check results that decide it.
 fn decide(
     claim: &Claim,
     checks: Vec<CheckResult>,
@@ -159,19 +158,16 @@ fn decide_by_checks(
     (verdict_without(&checks), joined_failures(&checks), checks)
 }
 
-/// Returns the verdict if not all checks hold.
 fn verdict_without(results: &[CheckResult]) -> Verdict {
     let is_known = |result: &CheckResult| result.holds.is_some();
     let fails = |result: &CheckResult| result.holds == Some(false);
     if results.iter().any(fails) || results.iter().all(is_known) { Verdict::NotReproduced } else { Verdict::NotRun }
 }
 
-/// Describes all results.
 fn joined(results: &[CheckResult]) -> String {
     results.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Describes the results that do not hold.
 fn joined_failures(results: &[CheckResult]) -> String {
     let against: Vec<String> =
         results.iter().filter(|result| result.holds != Some(true)).map(ToString::to_string).collect();

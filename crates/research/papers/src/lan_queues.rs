@@ -8,7 +8,6 @@ use crate::metric::{Metric, Outcome, mean};
 use headway_record::{LinkSummary, metric as series};
 use headway_scenario::Link;
 
-/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     Metric { name: "throughput_kbps", unit: "kb/s", decimals: 2, of: |run| mean(&throughputs(run)) },
     Metric { name: "throughput_min_kbps", unit: "kb/s", decimals: 2, of: |run| fold(&throughputs(run), f64::min) },
@@ -43,7 +42,6 @@ const ACK_BITS: f64 = 320.0;
 trait Figures {
     fn rate_mbps(&self) -> f64;
     fn delay_ms(&self) -> f64;
-    /// Returns the transmission time of `bits`.
     fn transmission_ms(&self, bits: f64) -> f64;
 }
 

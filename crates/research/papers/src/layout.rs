@@ -12,7 +12,6 @@ pub(crate) struct Table {
     /// Pattern whose names are the rows.
     pub(crate) rows: String,
     pub(crate) columns: Vec<Column>,
-    /// Text below the table.
     #[serde(default)]
     pub(crate) note: String,
 }
@@ -27,7 +26,6 @@ pub(crate) struct Column {
     pub(crate) from: From,
 }
 
-/// Source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum From {
@@ -60,7 +58,6 @@ pub(crate) struct Figure {
     pub(crate) lines: Vec<Line>,
 }
 
-/// A line of a figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
@@ -84,7 +81,6 @@ pub(crate) struct Timeline {
     pub(crate) lines: Vec<Sampled>,
 }
 
-/// One line of a timeline.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampled {
@@ -92,7 +88,6 @@ pub(crate) struct Sampled {
     pub(crate) cell: String,
     /// Entity of the series: a flow, a link, or a flow at a link.
     pub(crate) entity: String,
-    /// Metric of the series.
     pub(crate) metric: String,
     /// Factor by which the samples are multiplied.
     #[serde(default = "one")]

@@ -35,7 +35,6 @@ impl Measured {
         }
     }
 
-    /// Returns the curves of timelines, by cell and curve.
     pub(crate) fn curves(&self) -> BTreeMap<String, BTreeMap<String, Curve>> {
         self.traces.iter().map(|(cell, runs)| (cell.clone(), curves(runs.values()))).collect()
     }
@@ -71,7 +70,6 @@ impl Measured {
         }
     }
 
-    /// Whether all cells of `check` are deterministic.
     pub(crate) fn is_exact(&self, check: &Check) -> bool {
         check.cells.iter().all(|cell| self.exact.contains(cell))
     }

@@ -105,7 +105,6 @@ impl Metrics {
     }
 }
 
-/// Returns the flows whose names start with `prefix`.
 pub(crate) fn flows<'a>(run: &Outcome<'a>, prefix: &'static str) -> impl Iterator<Item = &'a FlowSummary> {
     run.summary.flows.iter().filter(move |flow| flow.name.starts_with(prefix))
 }

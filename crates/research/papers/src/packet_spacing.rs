@@ -20,7 +20,6 @@ const CLOSE: f64 = 0.05;
 /// A sample below this fraction of the previous one counts as a halving; the rate may rise a few steps between samples.
 const HALVED: f64 = 0.7;
 
-/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     mbps("psa_mbps", |run| mean(&flows(run, PSA).map(|flow| flow.throughput_bps / 1e6).collect::<Vec<_>>())),
     mbps("psa1_mbps", |run| Some(first(run, PSA)?.throughput_bps / 1e6)),
@@ -215,7 +214,6 @@ fn samples(run: &Outcome<'_>, flow: &str, metric: &str) -> Option<Vec<(f64, f64)
     (!measured.is_empty()).then_some(measured)
 }
 
-/// Returns the coefficients of variation over bins of 0.5 s.
 fn covs(run: &Outcome<'_>, prefix: &'static str) -> Option<Vec<f64>> {
     flows(run, prefix).map(|flow| flow.rate_cov).collect()
 }

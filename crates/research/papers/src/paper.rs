@@ -23,7 +23,6 @@ pub struct Paper {
     results: &'static [u8],
 }
 
-/// Contents of a file in a paper's folder.
 macro_rules! text {
     ($id:literal, $file:expr) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../papers/", $id, "/", $file))
@@ -140,7 +139,6 @@ impl Paper {
         Some(json)
     }
 
-    /// Returns the text of a scenario.
     pub(crate) fn scenario(&self, name: &str) -> Option<&str> {
         self.scenarios.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_ref())
     }

@@ -68,7 +68,6 @@ impl Share {
         })
     }
 
-    /// Describes the condition.
     pub(crate) fn words(self) -> String {
         let what = match self.of {
             ShareOf::Above => "above",

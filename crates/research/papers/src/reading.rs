@@ -67,7 +67,6 @@ impl Reading {
         expand(&self.name, &Bindings::new())?.into_iter().map(|each| one(each.name, &each.bindings)).collect()
     }
 
-    /// Adds the replacements of the combined readings.
     fn combine(&mut self, earlier: &[Self]) -> Result<(), ReadingError> {
         if let [only] = &self.combines[..] {
             return Err(ReadingError::Alone(only.clone()));
@@ -118,7 +117,6 @@ impl Reading {
         checks.iter().map(check).collect()
     }
 
-    /// Returns the cell that replaces `name`.
     fn cell(&self, name: &str) -> String {
         let dotted = |words: &str| format!(".{words}.");
         let mut cell = dotted(name);

@@ -55,10 +55,8 @@ fn counted(results: &Results, several: usize) -> String {
     )
 }
 
-/// Column titles and rows.
 type Table<'a> = (Vec<&'a str>, Vec<Vec<String>>);
 
-/// Verdicts by reading.
 struct Tables<'a> {
     /// Number of claims that are judged under several readings.
     several: usize,

@@ -47,7 +47,6 @@ impl Reduce {
         }
     }
 
-    /// Returns the name in `claims.toml`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -64,7 +63,6 @@ impl Reduce {
         }
     }
 
-    /// Describes the number of cells that the reduction needs.
     pub(crate) const fn needs(self) -> &'static str {
         match self {
             Self::Value => "one cell",

@@ -3,7 +3,6 @@
 use headway_record::Estimate;
 use std::collections::BTreeMap;
 
-/// Header line of the file.
 const HEAD: &str = "cell,metric,mean,ci95,runs";
 
 /// ns-2's means, by cell and metric.

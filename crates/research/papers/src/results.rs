@@ -255,7 +255,6 @@ impl Results {
         )
     }
 
-    /// Describes the number of verdicts that depend on the reading.
     pub(crate) fn depend(&self) -> String {
         match self.claims.iter().filter(|claim| claim.depends_on_reading()).count() {
             0 => "no verdict depends".to_owned(),
@@ -302,7 +301,6 @@ fn keep(claim: &Claim, judged: &mut Judgement, before: Judgement, ran: &BTreeSet
     }
 }
 
-/// Whether two lists of results are of the same checks.
 fn are_same(ours: &[CheckResult], theirs: &[CheckResult]) -> bool {
     let what = |result: &CheckResult| (result.what.clone(), result.bound.clone());
     ours.iter().map(what).eq(theirs.iter().map(what))

@@ -13,7 +13,6 @@ use headway_units::MediaKind;
 
 use MediaKind::{Audio, Video};
 
-/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     percent("audio_on_time_pct", |run| on_time(run, Audio)),
     percent("video_on_time_pct", |run| on_time(run, Video)),

@@ -33,9 +33,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure, table or claim \"{name}\"; {hint}")]
 pub struct UnknownPart {
-    /// Unknown name.
     name: String,
-    /// Nearest name, and all figures and tables.
     hint: String,
 }
 

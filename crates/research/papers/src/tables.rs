@@ -13,23 +13,18 @@ use std::fmt::Write;
 
 /// Largest number of columns of Markdown outside tables.
 const COLUMNS: usize = 100;
-/// Text of an unknown number.
 const NONE: &str = "-";
 
-/// A table with its numbers.
 pub(crate) struct FilledTable<'a> {
     pub(crate) table: &'a Table,
     /// Name and entries of each row.
     pub(crate) rows: Vec<(String, Vec<Entry>)>,
 }
 
-/// An entry of a table.
 pub(crate) struct Entry {
-    /// Cell of the number.
     pub(crate) cell: String,
     /// None if unknown.
     pub(crate) number: Option<Number>,
-    /// Formatted number.
     pub(crate) text: String,
 }
 
@@ -125,7 +120,6 @@ pub(crate) fn filled<'a>(
     Ok(all)
 }
 
-/// Formats a mean, with its interval if known.
 fn formatted(number: Number, decimals: usize) -> String {
     match number.ci95 {
         Some(ci95) => format!("{:.decimals$} ± {ci95:.decimals$}", number.mean),

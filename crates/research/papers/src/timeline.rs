@@ -21,7 +21,6 @@ pub struct Curve {
     pub first: Vec<f64>,
 }
 
-/// Returns the key of a curve in `results.json`.
 pub(crate) fn key(entity: &str, metric: &str) -> String {
     format!("{entity} {metric}")
 }

@@ -14,7 +14,6 @@ const PACKET_BITS: f64 = 8000.0;
 /// Section 3: residual bandwidth of 10 Mb/s with 6 Mb/s of constant rates.
 const OPTIMAL_MBPS: f64 = 4.0;
 
-/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     mbps("main_mbps", |run| mean(&rates(run, MAIN))),
     // Throughput divided by 4 Mb/s x (1 - p_w): the rate sent on the wireless link, including channel losses, relative

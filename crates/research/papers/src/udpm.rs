@@ -18,7 +18,6 @@ const PACKET_BYTES: f64 = 1000.0;
 /// End of the slow start of TCP and of the media, in s.
 const SETTLED_S: f64 = 5.0;
 
-/// Metrics of the paper.
 pub(crate) const METRICS: &[Metric] = &[
     count("arrivals", |run| Some(bottleneck(run)?.arrived_packets as f64)),
     count("media_arrivals", |run| Some(at(run, MEDIA)?.arrived_packets as f64)),
@@ -250,7 +249,6 @@ fn of_both(run: &Outcome<'_>, of: fn(&LinkFlowSummary) -> u64) -> Option<f64> {
     Some(media / (media + ftp))
 }
 
-/// Returns the drop unfairness; with two flows it is the same for both.
 fn drop_unfairness(run: &Outcome<'_>) -> Option<f64> {
     Some((of_both(run, |flow| flow.dropped_packets.total())? - of_both(run, |flow| flow.sent_bytes)?).abs())
 }

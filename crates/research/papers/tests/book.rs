@@ -16,7 +16,6 @@ fn text(path: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the fuzz targets of `fuzz/Cargo.toml`.
 fn fuzz_targets() -> BTreeSet<String> {
     let manifest: toml::Value =
         toml::from_str(&std::fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap()).unwrap();
@@ -58,7 +57,6 @@ fn the_page_on_validation_counts_the_claims_of_each_paper() {
     assert!(text("README.md").contains(&format!("with {total} claims")), "README.md: {total} claims");
 }
 
-/// Columns of `fares.csv` that the page on fares uses.
 struct Fare {
     link: String,
     queue: String,

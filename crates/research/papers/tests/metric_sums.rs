@@ -77,7 +77,6 @@ fn delay(mean: f64, p50: f64, p95: f64) -> DelaySummary {
 /// Entity, metric, and points (time in s, value).
 type Curve<'a> = (&'a str, &'a str, &'a [(f64, f64)]);
 
-/// Returns a series table with these curves.
 fn series(curves: &[Curve<'_>]) -> SeriesTable {
     let mut names = SeriesNames::default();
     let ids: Vec<_> = curves.iter().map(|(entity, metric, _)| names.series(entity, metric)).collect();

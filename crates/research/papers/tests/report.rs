@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Number of figures of each paper.
 const FIGURES: [(&str, u32); 5] =
     [("lan-queues", 7), ("sfdps", 13), ("udpm", 16), ("packet-spacing", 13), ("uddj-tfrc", 6)];
 
-/// The page of all papers, shared by the tests.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let all: Vec<Stored> = PAPERS.iter().map(Stored::of).collect();
     page(&all)
@@ -42,7 +40,6 @@ fn text(id: &str, file: &str) -> String {
     std::fs::read_to_string(folder.join(id).join(file)).unwrap()
 }
 
-/// Returns the section of each paper in the page.
 fn parts() -> Vec<(&'static str, &'static str)> {
     let part = |part: &'static str| part.split_once('"').unwrap();
     PAGE.split(" data-paper=\"").skip(1).map(part).collect()
@@ -55,7 +52,6 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     Some(value.split_once('"')?.0)
 }
 
-/// Reverts the escaping of a text.
 fn unescaped(text: &str) -> String {
     text.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }

@@ -14,7 +14,6 @@ use headway_sim::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Cells of the sample, by paper.
 const SAMPLE: [(&str, &[&str]); 5] = [
     ("lan-queues", &["droptail.udp.3", "red.tcp.3", "droptail.mix.3", "plain.tahoe.droptail.3", "plain.newreno.red.3"]),
     (
@@ -96,7 +95,6 @@ const SAMPLE: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Scenario files and words that only expensive cells use.
 const TOO_EXPENSIVE: [&str; 55] = [
     "packet-spacing: adaptive = off",
     "packet-spacing: apart = period",
@@ -177,7 +175,6 @@ fn computed(paper: &Paper, claims: &Claims, cell: &Cell) -> Numbers {
     claims.metrics.iter().filter_map(|metric| number(metric.name)).collect()
 }
 
-/// Returns one line for each number that differs.
 fn differences(cell: &str, stored: &Numbers, computed: &Numbers) -> Vec<String> {
     let names: BTreeSet<&String> = stored.keys().chain(computed.keys()).collect();
     let differing = names.into_iter().filter(|name| stored.get(*name) != computed.get(*name));

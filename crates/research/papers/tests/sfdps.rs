@@ -12,7 +12,6 @@ fn paper() -> &'static Paper {
     Paper::find("sfdps").unwrap()
 }
 
-/// Returns the scenarios of the cells whose names start with `prefix`.
 fn scenarios(prefix: &str) -> Vec<Scenario> {
     let cells = paper().claims().unwrap().cells;
     let load = |cell: &headway_papers::Cell| cell.load(paper(), Profile::Full, 1, &NoFiles).unwrap().scenario;
@@ -113,14 +112,12 @@ fn the_ring_has_the_quoted_settings() {
     assert!((carried / 50e3 - 1.0).abs() < 0.01, "{carried} b/s");
 }
 
-/// Returns a scenario of the paper with these keys set.
 fn scenario(name: &str, set: &[&str]) -> Scenario {
     let path = format!("{}/../../../papers/sfdps/scenarios/{name}", env!("CARGO_MANIFEST_DIR"));
     let overrides: Vec<_> = set.iter().map(|set| set.parse().unwrap()).collect();
     load(name, &std::fs::read_to_string(path).unwrap(), &overrides, &NoFiles).unwrap().scenario
 }
 
-/// Runs a scenario and returns all metrics.
 fn metrics(name: &str, set: &[&str]) -> Values {
     values(&scenario(name, set))
 }

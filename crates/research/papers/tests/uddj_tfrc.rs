@@ -12,7 +12,6 @@ fn paper() -> &'static Paper {
     Paper::find("uddj-tfrc").unwrap()
 }
 
-/// Returns the cells whose names start with `prefix`, with their scenarios.
 fn scenarios(prefix: &str) -> Vec<(String, Scenario)> {
     crate::common::scenarios(paper(), prefix)
 }

@@ -99,7 +99,6 @@ impl Canvas {
         self.add(format_args!(r#"<polyline points="{}" stroke-width="2"/>"#, points.join(" ")));
     }
 
-    /// Returns the picture as SVG.
     pub(super) fn finish(self, title: &str) -> String {
         let (width, height, title) = (self.width, self.height + TITLE_PX, escaped(title));
         format!(

@@ -3,7 +3,6 @@
 use super::canvas::{CHARACTER_PX, LINE_PX};
 
 type Point = (f64, f64);
-/// A straight line between two points.
 pub(super) type Segment = (Point, Point);
 
 /// Distance of a label from its line, in px.

@@ -15,7 +15,6 @@ const NODE_PX: (f64, f64) = (72.0, 28.0);
 /// Largest number of kinds of flows that are listed.
 const MAX_KINDS: usize = 8;
 
-/// Returns the nodes on the shortest path of a flow.
 fn path(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
     let mut before: BTreeMap<usize, usize> = BTreeMap::new();
     let mut next = VecDeque::from([flow.from]);
@@ -52,7 +51,6 @@ fn columns(scenario: &Scenario) -> Vec<usize> {
     columns
 }
 
-/// Describes a queue, such as `red 20packets`.
 fn queue(link: &Link) -> String {
     let queue = serde_json::to_value(&link.queue).unwrap_or_default();
     let limit = queue["limit"].as_str().unwrap_or_default();

@@ -10,7 +10,6 @@ use headway_units::{Bytes, Duration, Rate};
 /// Rows of packets, and the notes below them.
 type Rows = (Vec<Row>, Vec<Note>);
 
-/// A figure and its contents.
 pub(super) struct Figure {
     name: &'static str,
     title: &'static str,
@@ -52,7 +51,6 @@ pub(super) fn title(paper: &str, part: &str) -> Option<&'static str> {
     figures(paper).iter().find(is_part).map(|figure| figure.title)
 }
 
-/// Returns the figures of a paper.
 pub(super) fn figures(paper: &str) -> &'static [Figure] {
     match &*paper.to_ascii_lowercase() {
         "lan-queues" => LAN,

@@ -9,7 +9,6 @@ const WIDTH_PX: f64 = 560.0;
 const HEIGHT_PX: f64 = 260.0;
 const LEFT_PX: f64 = 60.0;
 const TOP_PX: f64 = 30.0;
-/// Number of points of the curve.
 const POINTS: u32 = 1200;
 /// Colors of the regions: green, yellow, red.
 const COLOURS: [&str; 3] = ["#dff2df", "#fff6cf", "#f9d9d6"];

@@ -6,10 +6,8 @@ const WIDTH_PX: f64 = 720.0;
 const LEFT_PX: f64 = 150.0;
 const ROW_PX: f64 = 74.0;
 const BOX_PX: f64 = 26.0;
-/// Approximate width of a name.
 const NAME_PX: f64 = 20.0;
 
-/// A packet in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Box {
     pub(super) name: String,
@@ -20,7 +18,6 @@ pub(super) struct Box {
     pub(super) lost: bool,
 }
 
-/// A row of packets.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) boxes: Vec<Box>,

@@ -82,7 +82,6 @@ pub(super) fn claim(
     Ok(text)
 }
 
-/// Returns a list item that links to the claim.
 pub(super) fn link(judged: &Judgement) -> String {
     format!(
         "<li>{} <a href=\"#{}\">{}</a> {}</li>\n",

@@ -71,7 +71,6 @@ impl Item {
         None
     }
 
-    /// Returns the name in commands.
     pub(crate) fn short(&self) -> String {
         match self {
             Self::Figure(number) => format!("fig{number}"),
@@ -104,7 +103,6 @@ fn figure(word: &str) -> Option<u32> {
     word[..end].parse().ok().filter(|_| is_part)
 }
 
-/// Parses an Arabic or a Roman number.
 fn table(word: &str) -> Option<u32> {
     if let Ok(number) = word.parse() {
         return Some(number);

@@ -153,7 +153,6 @@ fn item(text: &mut String, of: &ReportedPaper<'_>, found: &Contents<'_>) -> Resu
     Ok(())
 }
 
-/// Adds a chart with its numbers and its command.
 fn drawing(text: &mut String, of: &ReportedPaper<'_>, drawn: &Picture<'_>) -> Result<(), ReportError> {
     let run = command::of_cells(of.name, &of.results.ran.profile, picture::cells(drawn));
     let name = Escaped(&drawn.chart.name);
@@ -204,7 +203,6 @@ fn rest(text: &mut String, of: &ReportedPaper<'_>, beyond: &Contents<'_>) -> Res
     Ok(())
 }
 
-/// Returns the row of a paper in the overview.
 pub(super) fn row(of: &ReportedPaper<'_>) -> String {
     let mut text = format!(
         "<tr><th><a href=\"#{}\">{}</a><td>{}",

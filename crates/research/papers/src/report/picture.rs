@@ -22,7 +22,6 @@ pub(super) fn inline(chart: &Chart, style: &Style) -> Result<String, PlotError> 
     Ok(svg.replacen("<svg", &label, 1))
 }
 
-/// Returns the figure with its caption and numbers.
 pub(super) fn figure(picture: &Picture<'_>) -> Result<String, PlotError> {
     let svg = inline(&picture.chart, &Style::default())?;
     let values = values(picture);
@@ -32,7 +31,6 @@ pub(super) fn figure(picture: &Picture<'_>) -> Result<String, PlotError> {
     ))
 }
 
-/// Returns the cells of a picture.
 pub(super) fn cells<'a>(picture: &'a Picture<'_>) -> Vec<&'a str> {
     let cells = picture.sources.iter().flat_map(|source| match source {
         Source::Cells { cells, .. } => cells.iter().map(String::as_str).collect(),
@@ -41,7 +39,6 @@ pub(super) fn cells<'a>(picture: &'a Picture<'_>) -> Vec<&'a str> {
     cells.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether the picture has numbers of the paper.
 pub(super) fn has_paper_values(picture: &Picture<'_>) -> bool {
     picture.chart.lines.iter().any(|line| line.style == LineStyle::Said)
 }

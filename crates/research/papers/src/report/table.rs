@@ -10,7 +10,6 @@ use std::fmt::Write;
 /// Distance between the marks of neighboring columns; rows are 1 apart.
 const MARK_SPACING: f64 = 0.16;
 
-/// Returns the table with its note.
 pub(super) fn table(drawn: &FilledTable<'_>) -> String {
     let of = drawn.table;
     let mut text = format!("<div class=\"wide\"><table data-metric=\"{}\"><thead><tr><th>cell", Escaped(&of.metric));

@@ -10,7 +10,6 @@ fn short(verdict: Verdict) -> String {
     verdict.name().replace(' ', "-")
 }
 
-/// Returns a short definition of a verdict.
 pub(super) fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "every check holds: the whole 95 % interval lies inside the tolerance",
@@ -36,7 +35,6 @@ fn shape(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the definitions of the symbols.
 pub(super) fn shapes() -> String {
     let mut text = "<svg class=\"shapes\" width=\"0\" height=\"0\" aria-hidden=\"true\">".to_owned();
     for verdict in Verdict::ALL {

@@ -13,7 +13,6 @@ pub(crate) fn scenarios(paper: &Paper, prefix: &str) -> Vec<(String, Scenario)> 
     found
 }
 
-/// Returns the link from one node to another.
 pub(crate) fn link<'a>(scenario: &'a Scenario, from: &str, to: &str) -> &'a Link {
     let name = |node: usize| scenario.nodes[node].as_str();
     scenario.links.iter().find(|link| name(link.from) == from && name(link.to) == to).unwrap()
