@@ -38,7 +38,7 @@ impl Item for Packet {
     fn flow(&self) -> u64 {
         u64::from(self.flow)
     }
-    fn way(&self) -> (usize, bool) {
+    fn host_pair(&self) -> (usize, bool) {
         (usize::from(self.flow), self.flow & 32 == 0)
     }
 }

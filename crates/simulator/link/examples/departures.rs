@@ -1,14 +1,17 @@
-//! What a queue makes of a list of arrivals, a line each: instant in ns, flow, bytes, the traffic class (the byte of DSCP and ECN; 0 if nothing is said) and, of a queue that is `asked`, the 64 bits of each that it draws. Prints `NS - NUMBER` for each packet that leaves (on a link: whose transmission begins), `NS d NUMBER` for each that is dropped and `NS m NUMBER` for each that is marked,
-//! in their order; packets are numbered from 0.
+//! Prints what a queue does with a list of arrivals. Each input line has the time in ns, flow, bytes, the traffic
+//! class (the byte of DSCP and ECN; 0 by default) and, for an `asked` queue, the 64-bit numbers that it draws. Output:
+//! `NS - NUMBER` for each packet that departs (on a link: whose transmission begins), `NS d NUMBER` for each dropped
+//! and `NS m NUMBER` for each marked packet, in order. Packets are numbered from 0.
 //!
 //! usage: departures KIND DIALECT OPTIONS RATE|asked [SEED] < ARRIVALS
-//!        departures draws NUMBER                                (what the queue of a link draws, a line each, for another to draw the same)
+//!        departures draws NUMBER                                (numbers that the queue of a link draws, one per line)
 //!
-//! Flows 0 and 1 come from one host, 2 and 3 from another, and so on; all go to one.
+//! Flows 0 and 1 have one source host, 2 and 3 another, and so on; all have one destination.
 //!
-//! OPTIONS is a table in JSON, laid over the preset of the dialect, such as `{"limit": "100packets"}`. The queue is that of a link of RATE, or stands alone and is `asked` for a packet
-//! at given instants, lines of `NS -` among the arrivals. `validation/ns3/run` sets it beside ns-3, `validation/kernel-queues/run` beside Linux.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "whoever calls it wrongly is told so by a panic")]
+//! OPTIONS is a JSON object that overrides the preset of the dialect, such as `{"limit": "100packets"}`. The queue is
+//! that of a link of RATE, or it is separate and `asked` for a packet at given times, lines of `NS -` among the
+//! arrivals. `validation/ns3/run` compares it with ns-3, `validation/kernel-queues/run` with Linux.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "wrong arguments cause a panic")]
 
 use headway_engine::{Class, Moment, Ties};
 use headway_link::queue::{Arrival, Backlog, Discipline, Hosts, LinkFacts, Verdict};
@@ -17,7 +20,6 @@ use headway_record::Measured;
 use headway_units::{Bytes, Dscp, Duration, Ecn, Instant, Random, Rate, Registry, SchemaRegistry};
 use std::collections::VecDeque;
 
-/// If none is given.
 const SEED: u64 = 1;
 
 struct Packet {
@@ -48,7 +50,7 @@ impl Item for Packet {
     fn flow(&self) -> u64 {
         self.flow
     }
-    fn way(&self) -> (usize, bool) {
+    fn host_pair(&self) -> (usize, bool) {
         (self.flow as usize, true)
     }
 }
@@ -101,7 +103,7 @@ fn print(at: Instant, what: char, packet: &Packet) {
     println!("{} {what} {}", at.as_nanos(), packet.number);
 }
 
-/// Prints the decisions of the queue, and keeps the start of a transmission, to be printed after them.
+/// Prints the decisions of the queue, and keeps the start of a transmission, which is printed after them.
 #[derive(Default)]
 struct Printer {
     begun: Option<(Instant, usize)>,
@@ -121,7 +123,7 @@ impl Handler<Packet> for Printer {
         packet.marked = false;
     }
     fn dropped(&mut self, drop: DroppedPacket<'_, Packet>) {
-        // Marked, and then there was no room for it.
+        // Marked, and then dropped by a full queue.
         if drop.packet.marked {
             print(drop.now, 'm', drop.packet);
         }
@@ -142,7 +144,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     });
     let mut arrivals = arrivals.peekable();
     loop {
-        // Before all other events of that time.
+        // Before other events of that time.
         let end = arrivals.peek().map_or(Moment::after_all(Instant::FAR_FUTURE), |(at, _)| Moment::before_all(*at));
         if let Some((now, actor)) = link.events.pop_before(end) {
             if actor.class() == Class::Departure {
@@ -152,7 +154,7 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
             }
         } else if let Some((at, packet)) = arrivals.next() {
             let packet = link.packets.insert(packet);
-            // RED counts how long the link was idle.
+            // RED uses the idle time of the link.
             link.offer(Moment::new(at), 0, packet);
         } else {
             return;
@@ -163,12 +165,11 @@ fn on_link(queue: QueueOptions, rate: Rate, seed: u64, lines: Vec<Line>) {
     }
 }
 
-/// Of the first flows.
+/// Returns the hosts of the first flows.
 fn hosts() -> Hosts {
     (0..64).map(|flow| (flow / 2, 64)).collect()
 }
 
-/// CAKE has a stream of its own.
 fn draw_from(queue: &mut Discipline, drawn: Option<&Random>) {
     if let (Discipline::Cake(cake), Some(drawn)) = (queue, drawn) {
         cake.draw_from(drawn.clone());
@@ -188,12 +189,12 @@ fn decided(at: Instant, decision: Decision, pool: &mut Pool<Packet>) {
     }
 }
 
-/// The queue alone. Something is always in transmission, so that nothing is let in beyond the limit.
+/// Drives a queue without a link. A packet is always in transmission, so that no packet is admitted above the limit.
 fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
     let facts = LinkFacts { rate: Rate::from_bits_per_second(1), delay: Duration::ZERO };
     let (mut queue, mut random) = (Discipline::new(queue, facts), Random::new(seed, "queue"));
-    queue.know_hosts(&hosts());
-    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+    queue.set_hosts(&hosts());
+    let (mut pool, mut decisions) = (Pool::default(), VecDeque::new());
     for line in lines {
         let at = match line {
             Line::Comes(at, packet, mut drawn) => {
@@ -203,15 +204,15 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
                 let backlog = Backlog { packets, bytes, idle: false, idle_s: 0.0 };
                 let packet = pool.insert(packet);
                 match queue.admit(at, &backlog, arrival, drawn.as_mut().unwrap_or(&mut random)) {
-                    Verdict::Admit => queue.hold(at, packet, &mut pool, &mut told),
+                    Verdict::Admit => queue.enqueue(at, packet, &mut pool, &mut decisions),
                     Verdict::Mark => {
-                        told.push_back(Decision::Marked(packet));
-                        queue.hold(at, packet, &mut pool, &mut told);
+                        decisions.push_back(Decision::Marked(packet));
+                        queue.enqueue(at, packet, &mut pool, &mut decisions);
                     }
-                    Verdict::Drop(cause) => told.push_back(Decision::Dropped { packet, enqueued: at, cause }),
-                    other => panic!("{other:?}: this queue does not hold what waits"),
+                    Verdict::Drop(cause) => decisions.push_back(Decision::Dropped { packet, enqueued: at, cause }),
+                    other => panic!("{other:?}: this queue does not enqueue what waits"),
                 }
-                told.drain(..).for_each(|decision| decided(at, decision, &mut pool));
+                decisions.drain(..).for_each(|decision| decided(at, decision, &mut pool));
                 continue;
             }
             Line::Asked(at, drawn) => {
@@ -219,8 +220,8 @@ fn asked(queue: &QueueOptions, seed: u64, lines: Vec<Line>) {
                 at
             }
         };
-        let left = queue.dequeue(at, &mut pool, &mut told);
-        told.drain(..).for_each(|decision| decided(at, decision, &mut pool));
+        let left = queue.dequeue(at, &mut pool, &mut decisions);
+        decisions.drain(..).for_each(|decision| decided(at, decision, &mut pool));
         if let Some(packet) = left {
             print(at, '-', pool.get(packet));
             pool.remove(packet);

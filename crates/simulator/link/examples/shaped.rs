@@ -1,9 +1,11 @@
-//! When a link with a shaper has transmitted each of a list of packets, a line each: arrival in ns, bytes. Prints the ns at which the last bit of each packet has
-//! left, in order; a packet that is dropped has no line.
+//! Prints the ends of transmission of packets on a link with a shaper. Each input line has the arrival in ns and the
+//! bytes of a packet. Each output line is the time in ns of the last bit of a packet, in order, without dropped
+//! packets.
 //!
 //! usage: shaped RATE OVERHEAD SHAPER LIMIT < PACKETS
 //!
-//! SHAPER is a table in JSON, such as `{"rate": "1Mbps", "burst": "3kB"}`. `validation/token-bucket/run` compares the output with exact sums.
+//! SHAPER is a JSON object, such as `{"rate": "1Mbps", "burst": "3kB"}`. `validation/token-bucket/run` compares the
+//! output with exact sums.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a wrong call panics with a message")]
 
 use headway_engine::{Class, Moment, Ties};

@@ -1,59 +1,56 @@
-//! A token bucket: what a policer drops by and a shaper delays by.
+//! A token bucket, for policers and shapers.
 //!
-//! It holds `burst` bytes of tokens at most, at the start too, and fills at `rate` all the time. Tokens are counted in 1e-9 bit, of which a rate in whole
-//! bit/s gains whole ones each nanosecond: nothing is ever rounded.
+//! It holds at most `burst` bytes of tokens, is full at the start and fills at `rate`. Tokens are counted in 1e-9 bit:
+//! at a rate in whole bit/s the bucket gains a whole number of them per nanosecond, so that nothing is rounded.
 
 use headway_units::{Bytes, Instant, OptionError, Rate};
 use std::collections::VecDeque;
 
-/// Largest packet of a link without an MTU: that of Ethernet.
+/// Largest packet of a link without an MTU, as on Ethernet.
 pub const LARGEST_PACKET: Bytes = Bytes::new(1500);
 /// Largest burst: a full bucket has less than 2^64 tokens.
 pub const LARGEST_BURST: Bytes = Bytes::new(2_000_000_000);
 const TOKENS_A_BYTE: u64 = 8_000_000_000;
 
-/// Whether a bucket of these is of use on a link with that MTU; `what` has it.
+/// Checks rate and burst of `what`, for a link with this MTU.
 pub(crate) fn check(what: &str, rate: Rate, burst: Bytes, mtu: Option<Bytes>) -> Result<(), OptionError> {
     if rate.is_zero() {
-        let message = format!("a {what} of 0bps passes nothing for long: write a rate such as \"2Mbps\"");
+        let message =
+            format!("a {what} of 0bps passes nothing after its first burst; expected a rate such as \"2Mbps\"");
         return Err(OptionError::new("rate", message));
     }
     let least = mtu.unwrap_or(LARGEST_PACKET);
     if burst < least {
         let message = format!(
-            "a packet of {least} would never pass a burst of {burst}: write {least} at least, or a smaller mtu for the link"
+            "a packet of {least} never passes a burst of {burst}; expected {least} or more, or a smaller link mtu"
         );
         return Err(OptionError::new("burst", message));
     }
     if burst > LARGEST_BURST {
-        return Err(OptionError::new("burst", format!("{burst} is out of range: at most {LARGEST_BURST}")));
+        return Err(OptionError::new("burst", format!("{burst} is out of range; expected at most {LARGEST_BURST}")));
     }
     Ok(())
 }
 
-/// A token bucket, asked at instants that never go back.
+/// A token bucket. Times of calls must not decrease.
 #[derive(Debug)]
 pub(crate) struct Bucket {
-    /// Tokens a nanosecond.
+    /// Tokens per nanosecond.
     rate: u64,
-    /// Other rates, each from an instant on, in order of time. Those that are over are removed.
+    /// Future changes of the rate, in order of time.
     changes: VecDeque<(Instant, u64)>,
-    /// Tokens of a full bucket.
-    most: u64,
+    capacity: u64,
     tokens: u64,
-    /// When `tokens` was so.
     at: Instant,
 }
 
 impl Bucket {
-    /// Full, at time zero.
     pub(crate) fn new(rate: Rate, burst: Bytes, changes: impl Iterator<Item = (Instant, Rate)>) -> Self {
-        let most = burst.count().saturating_mul(TOKENS_A_BYTE);
+        let capacity = burst.count().saturating_mul(TOKENS_A_BYTE);
         let changes = changes.map(|(at, rate)| (at, rate.bits_per_second())).collect();
-        Self { rate: rate.bits_per_second(), changes, most, tokens: most, at: Instant::ZERO }
+        Self { rate: rate.bits_per_second(), changes, capacity, tokens: capacity, at: Instant::ZERO }
     }
 
-    /// Adds what the rates gain until `now`.
     fn fill(&mut self, now: Instant) {
         while let Some((at, rate)) = self.changes.front().copied().filter(|(at, _)| *at <= now) {
             self.gain(at);
@@ -64,13 +61,13 @@ impl Bucket {
     }
 
     fn gain(&mut self, now: Instant) {
-        // What saturates is more than a full bucket.
+        // A saturated value is more than a full bucket.
         let gained = self.rate.saturating_mul(now.since(self.at).as_nanos());
-        self.tokens = self.tokens.saturating_add(gained).min(self.most);
+        self.tokens = self.tokens.saturating_add(gained).min(self.capacity);
         self.at = now;
     }
 
-    /// Takes tokens for so many bytes, if there are as many at `now`.
+    /// Removes tokens for this many bytes, if there are enough at `now`. Returns whether there were.
     pub(crate) fn take(&mut self, bytes: u32, now: Instant) -> bool {
         self.fill(now);
         let Some(left) = self.tokens.checked_sub(cost(bytes)) else { return false };
@@ -78,8 +75,8 @@ impl Bucket {
         true
     }
 
-    /// Takes tokens for this many bytes at the first instant from `from` on at which the bucket holds enough of them, and returns that instant. `bytes` is
-    /// at most the burst: the link drops larger packets.
+    /// Removes tokens for this many bytes at the first time from `from` on at which the bucket has enough of them.
+    /// Returns that time. `bytes` is at most the burst: the link drops larger packets.
     pub(crate) fn take_from(&mut self, bytes: u32, from: Instant) -> Instant {
         self.fill(from);
         let cost = cost(bytes);
@@ -91,7 +88,8 @@ impl Bucket {
                 self.fill(at);
                 continue;
             }
-            // The packet begins within the last nanosecond, and the bucket gains until that is over: it is not full then, though the packet may have needed all of it.
+            // The packet begins within the last nanosecond, and the bucket fills until the end of it. It is not full
+            // then, even if the packet needed the whole burst.
             self.tokens = self.tokens.saturating_add(self.rate.saturating_mul(takes)).saturating_sub(cost);
             self.at = ready;
             return ready;

@@ -1,67 +1,68 @@
-//! A capacity that somebody has measured: when a link may transmit, as Mahimahi's traces have it (R. Netravali et al., "Mahimahi: Accurate
-//! Record-and-Replay for HTTP", USENIX ATC 2015).
+//! A measured capacity: the times at which a link may transmit, in the trace format of Mahimahi (R. Netravali et al.,
+//! "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015).
 //!
-//! A line is an instant in ms, and there the link takes 1504 B, of one packet or of several; a packet leaves with the opportunity that takes its last byte.
-//! As many lines as there are for one instant. An opportunity that finds nothing is gone, also for what comes at the same instant. Behind the
-//! last line the trace begins again, that instant being its zero.
+//! Each line is a time in ms at which the link can send 1504 B, of one packet or of several. A packet departs with the
+//! opportunity that sends its last byte. Lines with equal times are separate opportunities. An unused opportunity is
+//! lost, also for packets that arrive at the same time. After the last line the trace starts again.
 //!
-//! Of what waits, the first is in the transmitter until the opportunity comes, and not in the queue: Mahimahi has it in its queue, which so
-//! holds one packet more here.
+//! The first waiting packet is in the transmitter until its opportunity, and not in the queue. Mahimahi counts it in
+//! its queue, so that an equal limit admits one packet more here.
 
 use headway_units::{Bytes, Instant, Rate};
 use std::sync::Arc;
 
-/// A capacity trace, read.
+/// A parsed capacity trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityTrace {
-    /// Ns from the beginning of a round: rising or alike, never empty, the last of them above 0.
+    /// Times in ns from the beginning of a round: not decreasing, never empty, the last one above 0.
     opportunities: Vec<u64>,
 }
 
-/// Why a text is no capacity trace.
+/// The reason why a text is not a capacity trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityTraceError {
     /// Longer than [`CapacityTrace::LARGEST_TEXT`].
-    #[error("a capacity trace of {0} is too long: at most 64MiB are read")]
+    #[error("a capacity trace of {0} is too long; expected at most 64MiB")]
     TooLong(Bytes),
-    /// No opportunity in it.
-    #[error("there is nothing in it: expected lines of milliseconds, such as 12, the last of them above 0")]
+    /// It has no opportunity.
+    #[error("the trace is empty; expected lines of milliseconds, such as 12, the last of them above 0")]
     Empty,
-    /// None after its beginning: it would begin again at once, for ever.
-    #[error("its last line is 0: that line says how long the trace lasts, so write one above 0, such as 12")]
+    /// The last time is 0, so that the trace would repeat without end.
+    #[error("the last line is 0, but it is the duration of the trace; expected a time above 0, such as 12")]
     NoLength,
     /// Not a number of milliseconds.
-    #[error("line {line}: \"{text:.40}\" is no time: write whole milliseconds up to 1000000000, such as 12")]
+    #[error("line {line}: \"{text:.40}\" is not a time; expected whole milliseconds up to 1000000000, such as 12")]
     Time {
-        /// Where, counted from 1.
+        /// Line, from 1.
         line: u64,
-        /// What is there.
+        /// Text of the line.
         text: String,
     },
-    /// Before the line above it.
-    #[error("line {line}: {millis} comes before the line above it")]
+    /// The time is before that of the previous line.
+    #[error("line {line}: {millis} is before the previous time; expected increasing times")]
     Order {
-        /// Where, counted from 1.
+        /// Line, from 1.
         line: u64,
-        /// What is there.
+        /// Time in the line.
         millis: u64,
     },
 }
 
 impl CapacityTrace {
-    /// What one opportunity takes: Mahimahi's `PACKET_SIZE`, the largest packet that its TUN device hands over.
+    /// Size of an opportunity: Mahimahi's `PACKET_SIZE`, the largest packet of its TUN device.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
-    /// The header that a TUN device puts before each packet (`struct tun_pi`: flags and protocol). `mm-link` counts it.
+    /// Header that a TUN device adds to each packet (`struct tun_pi`: flags and protocol). `mm-link` counts it.
     pub const HEADER: Bytes = Bytes::new(4);
-    /// The longest text that is read, 64 MiB: a quarter of an hour of 100 Mb/s.
+    /// Maximum size of the text, 64 MiB: a quarter of an hour at 100 Mb/s.
     pub const LARGEST_TEXT: Bytes = Bytes::new(64 << 20);
     /// Eleven days.
     const LATEST_MILLIS: u64 = 1_000_000_000;
 
-    /// Reads a trace: a time in ms a line.
+    /// Parses a trace: one time in ms per line.
     ///
     /// # Errors
-    /// At the first line that is no time, or comes before the one above it; if there is nothing in it, or too much, or the last is 0.
+    /// Returns an error if the text is empty or too long, or if its last time is 0; else the first line that is not a
+    /// time or is before the previous one.
     pub fn parse(text: &str) -> Result<Self, CapacityTraceError> {
         let length = Bytes::new(text.len() as u64);
         if length > Self::LARGEST_TEXT {
@@ -90,7 +91,7 @@ impl CapacityTrace {
         }
     }
 
-    /// What it lets through in the mean.
+    /// Returns the mean rate.
     #[must_use]
     pub fn rate(&self) -> Rate {
         let bits = 8 * u128::from(Self::OPPORTUNITY.count()) * self.opportunities.len() as u128;
@@ -98,7 +99,7 @@ impl CapacityTrace {
         Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
     }
 
-    /// What it lets through in the mean from one instant to another, in bit/s; what comes at the first is not counted, what comes at the last is.
+    /// Returns the mean rate between two times, in bit/s. An opportunity at `from` does not count, one at `to` does.
     #[must_use]
     pub fn mean_rate(&self, from: Instant, to: Instant) -> f64 {
         let seconds = to.since(from).as_secs_f64();
@@ -109,32 +110,30 @@ impl CapacityTrace {
         8.0 * Self::OPPORTUNITY.count() as f64 * opportunities as f64 / seconds
     }
 
-    /// From one beginning to the next, in ns.
     fn round(&self) -> u64 {
         self.opportunities.last().copied().unwrap_or(1)
     }
 
-    /// When the opportunity with this number comes, counted from 0 over all rounds.
+    /// Returns the time of the opportunity with this number, from 0 over all rounds.
     fn at(&self, number: u64) -> Instant {
         let length = self.opportunities.len() as u64;
         let within = self.opportunities.get((number % length) as usize).copied().unwrap_or_default();
         Instant::from_nanos((number / length).saturating_mul(self.round()).saturating_add(within))
     }
 
-    /// The number of the first opportunity after this instant.
+    /// Returns the number of the first opportunity after this time.
     fn after(&self, instant: Instant) -> u64 {
         let (round, within) = (instant.as_nanos() / self.round(), instant.as_nanos() % self.round());
         round * self.opportunities.len() as u64 + self.opportunities.partition_point(|at| *at <= within) as u64
     }
 }
 
-/// A trace, played.
 #[derive(Debug)]
 pub(crate) struct Capacity {
     trace: Arc<CapacityTrace>,
-    /// The first opportunity of which nothing was used.
+    /// The first unused opportunity.
     next: u64,
-    /// Bytes that the one before that can still take.
+    /// Bytes that are left of the previous opportunity.
     left: u64,
 }
 
@@ -143,12 +142,13 @@ impl Capacity {
         Self { trace: Arc::clone(trace), next: 0, left: 0 }
     }
 
-    /// When a packet of so many bytes has left that is first from `start` on: at the instant of the last transmission's end if it `waited` for that.
+    /// Returns when the transmission of a packet ends that is next from `start` on. `waited` is whether it waited for
+    /// the end of the last transmission.
     pub(crate) fn transmit(&mut self, start: Instant, waited: bool, bytes: u64) -> Instant {
         if !waited {
             (self.next, self.left) = (self.next.max(self.trace.after(start)), 0);
         }
-        // Even nothing takes an opportunity.
+        // A packet of 0 bytes uses an opportunity, too.
         let beyond = bytes.max(1).saturating_sub(self.left);
         let more = beyond.div_ceil(CapacityTrace::OPPORTUNITY.count());
         self.left = self.left + more * CapacityTrace::OPPORTUNITY.count() - bytes.max(1);
@@ -166,31 +166,32 @@ mod tests {
         instant.as_secs_f64() * 1e3
     }
 
-    /// Worked by hand by the rules of Mahimahi's `LinkQueue::rationalize`: opportunities at 5, 5, 10, 20 ms, and again 20 ms later.
+    /// By the rules of Mahimahi's `LinkQueue::rationalize`: opportunities at 5, 5, 10, 20 ms, and again 20 ms later.
     #[test]
     fn packets_share_opportunities_and_need_several() {
         let trace = Arc::new(CapacityTrace::parse("5\n5\n10\n20\n").unwrap());
         let mut capacity = Capacity::new(&trace);
         let at = Instant::from_millis;
-        // Both opportunities at 5 take 3008 B: of 1000 B each three packets, of which the second has 504 B in the first and 496 B in the second.
+        // Both opportunities at 5 ms send 3008 B: three packets of 1000 B; the second one has 504 B in the first and
+        // 496 B in the second opportunity.
         assert_eq!(capacity.transmit(at(0), false, 1000), at(5));
         assert_eq!(capacity.transmit(at(5), true, 1000), at(5));
         assert_eq!(capacity.transmit(at(5), true, 1000), at(5));
-        // 8 B are left, 1496 B are the next one's; what comes then has 8 B of it left.
+        // 8 B are left, and 1496 B use the next one; a packet that waited can use the last 8 B of it.
         assert_eq!(capacity.transmit(at(5), true, 1504), at(10));
         assert_eq!(capacity.transmit(at(10), true, 8), at(10));
-        // One that comes at an opportunity's own instant is too late for it: the link was idle.
+        // A packet that arrives at an idle link at the time of an opportunity misses it.
         assert_eq!(capacity.transmit(at(10), false, 40), at(20));
-        // What has passed unused is gone, those at 25 and 30 and all of the next round.
+        // Unused opportunities are lost: those at 25 and 30 ms and the whole next round.
         assert_eq!(capacity.transmit(at(51), false, 1504), at(60));
         assert_eq!(capacity.transmit(at(60), true, 1504), at(65));
-        // The last of a round and none at the beginning of the next: 80, 85, 85, 90.
+        // The last one of a round, and none at the beginning of the next: 80, 85, 85, 90.
         assert_eq!(capacity.transmit(at(79), false, 4 * 1504), at(90));
     }
 
-    /// 12 Mb/s are 1504 B each ms, by the mean of any whole number of rounds.
+    /// 12.032 Mb/s are 1504 B per ms, on average over any whole number of rounds.
     #[test]
-    fn the_mean_is_what_a_busy_link_lets_through() {
+    fn the_mean_rate_is_that_of_a_busy_link() {
         let trace = CapacityTrace::parse("\u{feff}0\n1\n\n3\n4\r\n").unwrap();
         assert_eq!(trace.rate(), Rate::from_bits_per_second(12_032_000));
         let mut capacity = Capacity::new(&Arc::new(trace));
@@ -198,13 +199,13 @@ mod tests {
         for _ in 1..1000 {
             end = capacity.transmit(end, true, 1504);
         }
-        // What is at 0 of the first round was missed; a thousand later come the end of round 250 and what is at 0 of the next.
+        // The opportunity at 0 of the first round is missed; a thousand later is the one at 0 of round 251.
         assert_eq!(ms(end), 1000.0);
     }
 
-    /// One of 1504 B is 12.032 Mb/s for a ms.
+    /// One opportunity of 1504 B is 12.032 Mb/s for a ms.
     #[test]
-    fn the_rate_between_two_instants_counts_opportunities() {
+    fn the_mean_rate_counts_opportunities() {
         let trace = CapacityTrace::parse("5\n5\n10\n20\n").unwrap();
         let at = Instant::from_millis;
         for (from, to, opportunities) in
@@ -217,17 +218,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_told_by_its_line() {
+    fn errors_name_the_line() {
         for (text, why) in [
-            ("", "there is nothing in it"),
-            ("0\n0\n", "its last line is 0: that line says how long the trace lasts, so write one above 0"),
-            ("1\nx\n", "line 2: \"x\" is no time"),
-            ("1\n-2\n", "line 2: \"-2\" is no time"),
-            ("1\n+2\n", "line 2: \"+2\" is no time"),
-            ("1.5\n", "line 1: \"1.5\" is no time"),
-            ("99999999999999999999\n", "is no time"),
-            ("1000000001\n", "is no time"),
-            ("3\n\n2\n", "line 3: 2 comes before"),
+            ("", "the trace is empty"),
+            ("0\n0\n", "the last line is 0, but it is the duration of the trace; expected a time above 0"),
+            ("1\nx\n", "line 2: \"x\" is not a time"),
+            ("1\n-2\n", "line 2: \"-2\" is not a time"),
+            ("1\n+2\n", "line 2: \"+2\" is not a time"),
+            ("1.5\n", "line 1: \"1.5\" is not a time"),
+            ("99999999999999999999\n", "is not a time"),
+            ("1000000001\n", "is not a time"),
+            ("3\n\n2\n", "line 3: 2 is before"),
         ] {
             let error = CapacityTrace::parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
@@ -237,9 +238,9 @@ mod tests {
     }
 
     proptest! {
-        /// Beside Mahimahi's own loop, which walks from opportunity to opportunity: any trace, any packets.
+        /// Comparison with Mahimahi's own loop over opportunities, for any trace and any packets.
         #[test]
-        fn the_sum_is_the_walk(
+        fn departures_equal_those_of_mahimahi(
             steps in prop::collection::vec(0u64..5, 1..20),
             packets in prop::collection::vec((0u64..12, 1u64..5000), 1..60),
         ) {
@@ -247,7 +248,7 @@ mod tests {
             stamps.push(stamps.last().unwrap() + 1);
             let text: String = stamps.iter().map(|at| format!("{at}\n")).collect();
             let mut capacity = Capacity::new(&Arc::new(CapacityTrace::parse(&text).unwrap()));
-            // When each packet comes, in ms and in order.
+            // Arrival time of each packet in ms, in order, and its bytes.
             let packets: Vec<(u64, u64)> =
                 packets.iter().scan(0, |at, (wait, bytes)| { *at += wait; Some((*at, *bytes)) }).collect();
             let mut left: Vec<u64> = Vec::new();
@@ -255,7 +256,7 @@ mod tests {
             while left.len() < packets.len() {
                 let now = round + stamps[index];
                 let mut room = 1504;
-                // What comes at this instant is not there yet.
+                // Packets that arrive at this time are too late for it.
                 while room > 0 && first < packets.len() && packets[first].0 < now {
                     let taken = room.min(packets[first].1 - sent);
                     (room, sent) = (room - taken, sent + taken);
@@ -270,11 +271,11 @@ mod tests {
                 }
             }
             let mut free = Instant::ZERO;
-            for ((came, bytes), left) in packets.iter().zip(left) {
-                let came = Instant::from_millis(*came);
-                // What comes as the last ends finds the opportunity gone, as Mahimahi has it.
-                let waited = came < free;
-                free = capacity.transmit(if waited { free } else { came }, waited, *bytes);
+            for ((arrival, bytes), left) in packets.iter().zip(left) {
+                let arrival = Instant::from_millis(*arrival);
+                // As in Mahimahi, a packet that arrives as the last transmission ends misses the opportunity.
+                let waited = arrival < free;
+                free = capacity.transmit(if waited { free } else { arrival }, waited, *bytes);
                 prop_assert_eq!(free, Instant::from_millis(left));
             }
         }

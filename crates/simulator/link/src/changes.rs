@@ -1,23 +1,24 @@
-//! A link whose rate and delay change at instants that are known before it runs.
+//! A link whose rate and delay change at times that are known in advance.
 //!
-//! A packet in transmission when the rate changes goes on at the new one: what is left of it takes (what is left) / (the new rate). At a rate of
-//! zero nothing goes: an outage, behind which the packet in transmission goes on where it was. A packet has the delay of the instant at which its
-//! transmission ends, but none overtakes another: one that would arrive before its predecessor arrives with it.
+//! A packet in transmission when the rate changes continues at the new rate: the rest takes (remaining bits) / (new
+//! rate). A rate of zero is an outage, after which the transmission continues. A packet gets the delay at the end of
+//! its transmission, but packets do not overtake one another: a packet that would arrive before its predecessor
+//! arrives with it.
 
 use headway_units::{Bytes, Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What changes at an instant.
+/// A change of rate or delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
-    /// When, after the start of the run.
+    /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// The rate from then on; 0bps is an outage. As before if absent.
+    /// Rate from then on; 0bps is an outage. If absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The delay of packets whose transmission ends from then on. As before if absent.
+    /// Delay of packets whose transmission ends from then on. If absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
 }
@@ -26,35 +27,35 @@ pub struct LinkChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkChanges(Vec<LinkChange>);
 
-/// Why changes are none that a link can go through.
+/// The reason why a list of changes is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkChangesError {
-    /// This one does not come later than the one before.
-    #[error("each change must come later than the one before, and {at} is not later than {before}")]
+    /// The change is not later than the previous one.
+    #[error("each change must be later than the previous one; {at} is not later than {before}")]
     Order {
-        /// Which one, counted from 0.
+        /// Index of the change, from 0.
         index: usize,
-        /// When it comes.
+        /// Its time.
         at: Duration,
-        /// When the one before comes.
+        /// Time of the previous change.
         before: Duration,
     },
-    /// This one has neither rate nor delay.
-    #[error("a change without rate and delay changes nothing: write one of them, or leave it out")]
+    /// The change has neither rate nor delay.
+    #[error("a change without rate and delay has no effect; expected at least one of them")]
     Nothing {
-        /// Which one, counted from 0.
+        /// Index of the change, from 0.
         index: usize,
     },
-    /// The last rate, which this one has, is zero: what waits would wait for ever.
-    #[error("behind the last change nothing would ever pass: end an outage with another rate")]
+    /// The last rate is zero, so that waiting packets would never depart.
+    #[error("the last rate is 0bps; expected a rate above 0bps after an outage")]
     Outage {
-        /// Which one, counted from 0.
+        /// Index of the change, from 0.
         index: usize,
     },
 }
 
 impl LinkChangesError {
-    /// Which change is wrong, counted from 0.
+    /// Returns the index of the invalid change, from 0.
     #[must_use]
     pub const fn index(&self) -> usize {
         match *self {
@@ -64,11 +65,11 @@ impl LinkChangesError {
 }
 
 impl LinkChanges {
-    /// These changes.
+    /// Creates a list of changes.
     ///
     /// # Errors
-    /// The first one that is not later than the one before, or else that changes nothing; or the last rate is zero, so that what waits would wait
-    /// for ever.
+    /// Returns the first change that is not later than the previous one; else the first without rate and delay; else
+    /// the last change of the rate, if that is zero.
     pub fn new(changes: Vec<LinkChange>) -> Result<Self, LinkChangesError> {
         if let Some(before) = changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
             let index = before + 1;
@@ -85,7 +86,7 @@ impl LinkChanges {
         Ok(Self(changes))
     }
 
-    /// What a link has in the mean from one instant to another, in bit/s, whose rate begins with `first`.
+    /// Returns the mean rate between two times, in bit/s. `first` is the rate before the first change.
     #[must_use]
     pub fn mean_rate(&self, first: Rate, from: Instant, to: Instant) -> f64 {
         let of = |rate: Rate, from: Instant, to: Instant| rate.bits_per_second() as f64 * to.since(from).as_secs_f64();
@@ -99,14 +100,14 @@ impl LinkChanges {
         if seconds > 0.0 { (bits + of(rate, since, to)) / seconds } else { rate.bits_per_second() as f64 }
     }
 
-    /// The delay of what leaves at an instant, if it begins with `first`.
+    /// Returns the delay of packets that depart at this time. `first` is the delay before the first change.
     #[must_use]
     pub fn delay_at(&self, first: Duration, at: Instant) -> Duration {
         let known = self.0.iter().take_while(|change| Instant::ZERO + change.at <= at);
         known.filter_map(|change| change.delay).last().unwrap_or(first)
     }
 
-    /// From when until when the rate is zero.
+    /// Returns start and end of each outage.
     #[must_use]
     pub fn outages(&self) -> Vec<(Instant, Instant)> {
         let (mut outages, mut since) = (Vec::new(), None);
@@ -120,44 +121,41 @@ impl LinkChanges {
         outages
     }
 
-    /// The delays, since when, of a link that begins with `first`.
+    /// Returns the delays and the times from which they apply. `first` is the delay before the first change.
     pub(crate) fn delays(&self, first: Duration) -> Vec<(Instant, Duration)> {
         let later = self.0.iter().filter_map(|change| Some((Instant::ZERO + change.at, change.delay?)));
         [(Instant::ZERO, first)].into_iter().chain(later).collect()
     }
 
-    /// In order of time.
+    /// Returns the changes, in order of time.
     #[must_use]
     pub fn as_slice(&self) -> &[LinkChange] {
         &self.0
     }
 }
 
-/// Changes, played.
 #[derive(Debug)]
 pub(crate) struct Changing {
     changes: Arc<LinkChanges>,
-    /// How many of them the last transmission has seen.
+    /// Number of changes that have been applied.
     seen: usize,
     rate: Rate,
-    /// What the last nanosecond of the last transmission had room for and did not use, in bits times 1e9.
+    /// Unused capacity of the last nanosecond of the last transmission, in bits times 1e9.
     spare: u128,
 }
 
 impl Changing {
-    /// A rate with these changes; with none of them it is constant.
     pub(crate) fn new(rate: Rate, changes: Option<&Arc<LinkChanges>>) -> Self {
         let changes = changes.map_or_else(|| Arc::new(LinkChanges(Vec::new())), Arc::clone);
         Self { changes, seen: 0, rate, spare: 0 }
     }
 
-    /// When the next change of the rate comes, and what it is then.
     fn next(&self) -> Option<(Instant, Option<Rate>)> {
         self.changes.0.get(self.seen).map(|change| (Instant::ZERO + change.at, change.rate))
     }
 
-    /// When a packet of so many bytes has left that is first from `start` on: at the end of the last transmission if it `waited` for that. Times are
-    /// rounded up to a nanosecond, and the next packet has what was left of that.
+    /// Returns when the transmission of a packet ends that is next from `start` on. `waited` is whether it waited for
+    /// the end of the last transmission. Times are rounded up to a nanosecond, and the next packet uses the rest.
     pub(crate) fn transmit(&mut self, start: Instant, waited: bool, bytes: Bytes) -> Instant {
         let mut left = 8_000_000_000 * u128::from(bytes.count());
         if waited {
@@ -215,23 +213,23 @@ mod tests {
         Changing::new(mbps(rate), Some(&Arc::new(changes)))
     }
 
-    /// 1000 B are 8 ms at 1 Mb/s.
+    /// 1000 B take 8 ms at 1 Mb/s.
     #[test]
-    fn a_packet_in_transmission_goes_on_at_the_new_rate() {
+    fn a_packet_in_transmission_continues_at_the_new_rate() {
         let size = Bytes::new(1000);
         let mut link = changing(1, &[(4, Some(2), None), (20, Some(0), None), (30, Some(1), None)]);
-        // Half of it by 4 ms, the rest twice as fast.
+        // Half of it until 4 ms, the rest at twice the rate.
         assert_eq!(link.transmit(at(0), false, size), at(6));
         assert_eq!(link.transmit(at(6), true, size), at(10));
-        // 2 ms before the outage are half of it; the rest takes 4 ms behind it.
+        // Half of it in 2 ms before the outage; the rest takes 4 ms after it.
         assert_eq!(link.transmit(at(18), false, size), at(34));
-        // One that comes in an outage waits for its end.
+        // A packet that arrives in an outage waits for its end.
         let mut link = changing(1, &[(20, Some(0), None), (30, Some(4), None)]);
         assert_eq!(link.transmit(at(25), false, size), at(32));
     }
 
     #[test]
-    fn changes_come_in_order_and_end_with_a_rate() {
+    fn changes_are_in_order_and_end_with_a_rate() {
         let change = |at: u64, rate: Option<u64>, delay: Option<u64>| LinkChange {
             at: ms(at),
             rate: rate.map(mbps),
@@ -244,8 +242,8 @@ mod tests {
                 2,
             ),
             (vec![change(2, Some(1), None), change(2, Some(2), None)], "2ms is not later than 2ms", 1),
-            (vec![change(2, None, None)], "changes nothing", 0),
-            (vec![change(2, Some(0), None), change(3, None, Some(1))], "nothing would ever pass", 0),
+            (vec![change(2, None, None)], "has no effect", 0),
+            (vec![change(2, Some(0), None), change(3, None, Some(1))], "the last rate is 0bps", 0),
         ] {
             let error = LinkChanges::new(changes).unwrap_err();
             assert_eq!(error.index(), index, "{why}");
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_rate_is_that_of_the_time_between() {
+    fn the_mean_rate_is_the_integral_over_time() {
         let changes =
             changing(8, &[(1000, Some(2), None), (2000, Some(0), None), (2500, None, Some(1)), (3000, Some(4), None)])
                 .changes;
@@ -284,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_the_last_one_that_was_given() {
+    fn the_delay_is_that_of_the_last_change() {
         let changes = changing(8, &[(5, None, Some(30)), (6, Some(1), None), (8, None, Some(1))]).changes;
         for (now, delay) in [(0, 10), (4, 10), (5, 30), (7, 30), (8, 1), (99, 1)] {
             assert_eq!(changes.delay_at(ms(10), at(now)), ms(delay), "{now}");
@@ -292,7 +290,8 @@ mod tests {
     }
 
     proptest! {
-        /// Back to back, the bits that have left are those that the rates had room for, to a nanosecond and never more; in rational numbers.
+        /// The bits of back-to-back packets are equal to the integral of the rate, to a nanosecond and never more; in
+        /// rational numbers.
         #[test]
         fn a_busy_link_carries_the_integral_of_its_rate(
             rates in prop::collection::vec((1u64..50, 0u64..20), 0..12),
@@ -304,7 +303,7 @@ mod tests {
             let end = changes.last().map_or(1, |(at, ..)| at + 1);
             changes.push((end, Some(last), None));
             let mut link = changing(3, &changes);
-            // Bits times 1e9 that there was room for by an instant.
+            // Capacity until a time, in bits times 1e9.
             let room = |until: Instant| {
                 let mut segments = vec![(0, 3)];
                 segments.extend(changes.iter().map(|(at, rate, _)| (at * 1_000_000, rate.unwrap())));

@@ -1,4 +1,4 @@
-//! What links have that are alike, kept once for all of them: rate, delay, limits, and who decides about their packets.
+//! State that ports of equal links share: rate, delay, limits, queue discipline and impairments.
 
 use crate::config::{Config, Framing};
 use crate::duplicate::Duplicate;
@@ -13,69 +13,64 @@ use headway_engine::Ties;
 use headway_units::{Bytes, DropCause, Duration, Instant, Random, Rate, Step};
 use std::collections::VecDeque;
 
-/// What a packet of some size takes.
+/// Transmission time and delay for a packet size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     bytes: u32,
     pub(crate) step: Step,
     pub(crate) transmission_s: f64,
-    /// Transmission and propagation.
-    pub(crate) way_s: f64,
+    /// Transmission time and propagation delay, in s.
+    pub(crate) latency_s: f64,
 }
 
-/// The state that ports of equal links share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
     pub(crate) varying: Option<Box<Varying>>,
-    /// Largest packet.
     pub(crate) mtu: u32,
     framing: Framing,
     pub(crate) ties: Ties,
     pub(crate) two_events: bool,
-    /// Of the size that came first, and of the last other one: data and acknowledgements.
+    /// For the first packet size, and for the last other one: data and acknowledgements.
     paces: [Pace; 2],
     pub(crate) discipline: Discipline,
-    /// Whether that holds what waits.
     pub(crate) holds: bool,
-    /// Its decisions that are not carried out yet.
     pub(crate) decisions: VecDeque<Decision>,
     queue_random: Random,
-    /// The last refusal by an idle link, from which ns-2 counts the idle time anew. Who asks for that shares with no other link.
-    pub(crate) refused_s: f64,
-    takers: Option<Box<Takers>>,
-    /// The waiting packets in order, where the discipline may take any of them out: a list is slow to count along.
+    /// Last drop at an idle link, at which ns-2 restarts the idle time. Such links do not share this state.
+    pub(crate) idle_drop_s: f64,
+    impairments: Option<Box<Impairments>>,
+    /// Waiting packets in order, if the discipline may evict any of them; faster to index than the linked list.
     pub(crate) order: Option<VecDeque<Handle>>,
-    /// The most packets that may wait at a plain port; 0 if the port is not plain: see [`Port::make_plain`](crate::port::Port::make_plain).
-    pub(crate) plain_room: u32,
-    /// The waiting packets that the discipline may mark, where it may.
+    /// Capacity of the queue of a plain port, in packets; 0 if the port is not plain: see
+    /// [`Port::make_plain`](crate::port::Port::make_plain).
+    pub(crate) plain_capacity: u32,
     pub(crate) unmarked: Option<Box<Unmarked>>,
 }
 
-/// What takes packets apart from the queue. Most links have none of it.
+/// Losses, limits and duplication outside of the queue. Most links have none.
 #[derive(Debug)]
-struct Takers {
+struct Impairments {
     loss: Option<(Loss, Place, Random)>,
     policer: Option<Policer>,
     in_flight: Option<InFlight>,
     duplicate: Option<Duplicate>,
 }
 
-/// A link's random stream.
 pub(crate) fn random(seed: u64, name: &str, what: &str) -> Random {
     Random::new(seed, &["link ", name, " ", what].concat())
 }
 
 impl Common {
-    /// For links of this configuration at time zero. `name` and `seed` give the random streams of one that shares it with no other.
-    /// `two_events` forces an event at the end of each transmission.
+    /// Creates the state for links of this configuration at time zero. `name` and `seed` determine the random streams
+    /// if the state is not shared. `two_events` forces an event at the end of each transmission.
     pub(crate) fn new(config: &Config, ties: Ties, two_events: bool, seed: u64, name: &str) -> Self {
         let Config { rate, delay, mtu, queue, loss, policer, duplicate, .. } = config;
-        // Behind a shaper the queue is served no faster than it lets.
+        // A queue with a shaper is not served faster than the rate of the shaper.
         let served = config.shaper.as_ref().map_or(*rate, |shaper| shaper.rate.min(*rate));
         let facts = LinkFacts { rate: served, delay: *delay };
-        let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, way_s: 0.0 };
+        let nothing = Pace { bytes: 0, step: Step::default(), transmission_s: 0.0, latency_s: 0.0 };
         let loss = loss.as_ref().map(|loss| {
             let loss = Loss::new(loss);
             let place = loss.place();
@@ -100,15 +95,15 @@ impl Common {
             holds,
             decisions: VecDeque::new(),
             queue_random: random(seed, name, "queue"),
-            refused_s: 0.0,
-            takers: any.then(|| Box::new(Takers { loss, policer, in_flight, duplicate })),
+            idle_drop_s: 0.0,
+            impairments: any.then(|| Box::new(Impairments { loss, policer, in_flight, duplicate })),
             order: (!queue.decides_at_arrival() && !holds).then(VecDeque::new),
-            plain_room: 0,
+            plain_capacity: 0,
             unmarked: queue.unmarked().map(Box::new),
         };
-        let simple = !common.two_events && common.takers.is_none() && common.varying.is_none();
+        let simple = !common.two_events && common.impairments.is_none() && common.varying.is_none();
         if simple && common.mtu == u32::MAX {
-            common.plain_room = queue.room_of_tail_drop().unwrap_or(0);
+            common.plain_capacity = queue.tail_drop_capacity().unwrap_or(0);
         }
         common.paces = [common.new_pace(0); 2];
         common
@@ -116,31 +111,29 @@ impl Common {
 
     /// Sets the hosts of each flow for a queue that is fair to hosts. Without it each flow has its own hosts.
     pub(crate) fn set_hosts(&mut self, hosts: &Hosts) {
-        self.discipline.know_hosts(hosts);
+        self.discipline.set_hosts(hosts);
     }
 
-    /// Whether the queue has decided about packets that waited.
     #[inline]
     pub(crate) fn has_decided(&self) -> bool {
         !self.decisions.is_empty()
     }
 
-    /// Whether packets may overtake one another: the next arrival is then not that of the first that waits.
+    /// Returns whether packets may overtake one another, so that the next to arrive may be any.
     pub(crate) fn overtakes(&self) -> bool {
         self.varying.as_ref().is_some_and(|varying| varying.overtaking.is_some())
     }
 
     pub(crate) fn duplicates(&self) -> bool {
-        self.takers.as_ref().is_some_and(|takers| takers.duplicate.is_some())
+        self.impairments.as_ref().is_some_and(|impairments| impairments.duplicate.is_some())
     }
 
-    /// Whether the packet that is offered next is duplicated. To be called once for each packet, and not for copies.
+    /// Returns whether the packet that is offered next is duplicated. To be called once per packet, not for copies.
     pub(crate) fn copies(&mut self) -> bool {
-        let duplicate = self.takers.as_mut().and_then(|takers| takers.duplicate.as_mut());
+        let duplicate = self.impairments.as_mut().and_then(|impairments| impairments.duplicate.as_mut());
         duplicate.is_some_and(Duplicate::copies)
     }
 
-    /// What a packet of this size takes.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u32) -> &Pace {
         if self.paces[0].bytes == bytes { &self.paces[0] } else { self.other_pace(bytes) }
@@ -155,8 +148,8 @@ impl Common {
         &self.paces[which]
     }
 
-    /// Where the rate varies: when a packet has left that is first from `start` on, and when it arrives. `waited` is when it arrived if it found the
-    /// transmitter busy.
+    /// For a link whose rate or delay varies: returns when the transmission of a packet ends that is next from `start`
+    /// on, and when the packet arrives. `waited` is its arrival time if it found the transmitter busy.
     pub(crate) fn opportunity(
         &mut self,
         start: Instant,
@@ -168,21 +161,25 @@ impl Common {
 
     fn new_pace(&self, bytes: u32) -> Pace {
         let on_wire = self.framing.on_wire(bytes);
-        // Grouped as ns-2 does (link/delay.cc): the last bit counts.
+        // Evaluated in the order of ns-2 (link/delay.cc), since the last bit of the result matters.
         let transmission_s = 8.0 * on_wire as f64 / self.rate.bits_per_second() as f64;
         let delay_s = match self.ties {
             Ties::Drawn => self.delay.as_secs_f64(),
             // As ns-2 reads a delay in ms (tclcl, time_atof).
             Ties::Scheduled => 1e-3 * (self.delay.as_nanos() as f64 / 1e6),
         };
-        Pace { bytes, step: Step::new(Bytes::new(on_wire), self.rate), transmission_s, way_s: transmission_s + delay_s }
+        Pace {
+            bytes,
+            step: Step::new(Bytes::new(on_wire), self.rate),
+            transmission_s,
+            latency_s: transmission_s + delay_s,
+        }
     }
 
-    /// A packet that bears no mark waits, behind all others.
     #[inline]
-    pub(crate) fn waits(&mut self, packet: Handle, arrival: Arrival) {
+    pub(crate) fn add_unmarked(&mut self, packet: Handle, arrival: Arrival) {
         if let Some(unmarked) = &mut self.unmarked {
-            unmarked.waits(packet, arrival.dscp, arrival.ecn);
+            unmarked.push(packet, arrival.dscp, arrival.ecn);
         }
     }
 
@@ -191,33 +188,32 @@ impl Common {
         self.discipline.admit(now, backlog, arrival, &mut self.queue_random)
     }
 
-    /// Whether a packet is surely let in if at most so many packets and bytes wait.
+    /// Returns whether a packet is admitted in any case if at most `waiting` (packets, bytes) wait.
     #[inline]
     pub(crate) fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
         self.discipline.fits(waiting, arrival)
     }
 
-    /// What takes the packet that comes to the queue at `now`, if anything does.
+    /// Returns why a packet that arrives at `now` is dropped before the queue, if it is.
     #[inline]
-    pub(crate) fn takes_before_queue(&mut self, bytes: u32, now: Instant) -> Option<DropCause> {
-        self.takers.as_mut()?.before_queue(bytes, now)
+    pub(crate) fn drop_before_queue(&mut self, bytes: u32, now: Instant) -> Option<DropCause> {
+        self.impairments.as_mut()?.before_queue(bytes, now)
     }
 
-    /// Whether the channel loses the packet that has been transmitted and is at the far end at `now`.
+    /// Returns whether the channel loses the packet that has reached the far end at `now`.
     #[inline]
-    pub(crate) fn loses_behind(&mut self, now: Instant) -> bool {
-        self.takers.as_mut().is_some_and(|takers| takers.behind(now))
+    pub(crate) fn is_lost_after_transmission(&mut self, now: Instant) -> bool {
+        self.impairments.as_mut().is_some_and(|impairments| impairments.after_transmission(now))
     }
 
-    /// The average that the discipline keeps, as of the last arrival.
     #[inline]
     pub(crate) fn average(&self) -> Option<f64> {
         self.discipline.average()
     }
 }
 
-impl Takers {
-    /// The policer never sees what the channel has lost.
+impl Impairments {
+    /// The policer does not count packets that the channel lost.
     #[cold]
     fn before_queue(&mut self, bytes: u32, now: Instant) -> Option<DropCause> {
         if self.lose(Place::BeforeQueue, now) {
@@ -229,13 +225,13 @@ impl Takers {
             return Some(DropCause::Policer);
         }
         let in_flight = self.in_flight.as_mut()?;
-        (!in_flight.enters()).then_some(DropCause::QueueFull)
+        (!in_flight.admit()).then_some(DropCause::QueueFull)
     }
 
     #[cold]
-    fn behind(&mut self, now: Instant) -> bool {
+    fn after_transmission(&mut self, now: Instant) -> bool {
         if let Some(in_flight) = &mut self.in_flight {
-            in_flight.leaves();
+            in_flight.departed();
         }
         self.lose(Place::AfterTransmission, now)
     }

@@ -47,7 +47,6 @@ pub struct Config {
     pub two_events: bool,
 }
 
-/// The lower layer of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
     overhead: u64,
@@ -87,7 +86,7 @@ impl Config {
         }
     }
 
-    /// Returns whether links of this configuration may share their state: neither their queue nor their channel has any.
+    /// Returns whether links of this configuration may share their state: neither queue nor channel has any.
     #[must_use]
     pub fn may_be_shared(&self) -> bool {
         let bare = self.loss.is_none() && self.policer.is_none() && self.duplicate.is_none();

@@ -1,21 +1,18 @@
-//! Draws that may hang together: each normal draw is `correlation` of the one before and a fresh one, as much as keeps its variance (an autoregression of
-//! first order). What is uniform is made of that by the normal law, so that whatever is drawn has its own law, however correlated it is. (netem's
-//! `get_crandom` mixes the uniform draws themselves, which narrows them: with a correlation of 0.5 its deviations are 0.58 of what is written.)
+//! Correlated random numbers. Each normal number is the sum of `correlation` times the previous one and a new one,
+//! scaled so that the variance is constant (a first-order autoregression). Uniform numbers are computed from it with
+//! the normal distribution function. Every number therefore has the intended distribution, regardless of correlation.
+//! (netem's `get_crandom` mixes uniform numbers, which narrows them: with a correlation of 0.5, the standard deviation
+//! is 0.58 of the configured one.)
 
 use headway_units::{OptionError, Probability, Random};
 
-/// A correlation is below 1.
 pub(crate) fn check(correlation: Probability) -> Result<(), OptionError> {
     if correlation == Probability::ONE {
-        return Err(OptionError::new(
-            "correlation",
-            "with a correlation of 1 nothing would ever change: write one below 1",
-        ));
+        return Err(OptionError::new("correlation", "1 is out of range; expected a value below 1"));
     }
     Ok(())
 }
 
-/// A stream of draws.
 #[derive(Debug)]
 pub(crate) struct Correlated {
     random: Random,
@@ -28,9 +25,9 @@ impl Correlated {
         Self { random, correlation: correlation.value(), last: None }
     }
 
-    /// Normal with mean 0 and standard deviation 1.
+    /// Returns a normal number with mean 0 and standard deviation 1.
     pub(crate) fn normal(&mut self) -> f64 {
-        // Box and Muller 1958, the cosine alone.
+        // Box and Muller 1958, only the cosine.
         let (u, v) = (1.0 - self.random.uniform(), self.random.uniform());
         let fresh = (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v);
         let rho = self.correlation;
@@ -39,7 +36,7 @@ impl Correlated {
         next
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a uniform number in (0, 1].
     pub(crate) fn uniform(&mut self) -> f64 {
         if self.correlation == 0.0 {
             return 1.0 - self.random.uniform();
@@ -47,7 +44,6 @@ impl Correlated {
         0.5 * libm::erfc(self.normal() * core::f64::consts::FRAC_1_SQRT_2)
     }
 
-    /// Whether something with this probability happens.
     pub(crate) fn happens(&mut self, probability: Probability) -> bool {
         self.uniform() <= probability.value() && probability != Probability::ZERO
     }
@@ -57,10 +53,10 @@ impl Correlated {
 mod tests {
     use super::*;
 
-    /// Whatever the correlation, a tenth of the draws is in each tenth, and draws that follow each other have it. Of n draws with correlation r a mean has
-    /// the variance of n (1 - r) / (1 + r) independent ones.
+    /// For each correlation, a tenth of the numbers is in each tenth, and consecutive numbers have that correlation. A
+    /// mean of n numbers with correlation r has the variance of n (1 - r) / (1 + r) independent ones.
     #[test]
-    fn the_law_stays_whatever_the_correlation() {
+    fn correlation_keeps_the_distribution() {
         const N: usize = 200_000;
         for correlation in [0.0, 0.5, 0.9] {
             let mut draws = Correlated::new(Probability::new(correlation).unwrap(), Random::new(5, "correlated"));

@@ -1,19 +1,20 @@
-//! Duplication: some packets come to a link twice.
+//! Duplication: some packets are offered to a link twice.
 //!
-//! The copy comes right behind its packet, at the same instant, and meets what that met: MTU, loss, policer and queue, each for itself. So it takes the
-//! queue's room and the link's time, as netem's does, which enters the queue from the front; and it is not copied again by this link.
+//! The copy follows its packet at the same time. MTU, loss, policer and queue apply to both independently. The copy
+//! uses queue space and link time, as in netem, which enqueues it at the front of its queue, and is not duplicated
+//! again.
 
 use crate::correlated::{self, Correlated};
 use headway_units::{OptionError, Probability, Random};
 use serde::{Deserialize, Serialize};
 
-/// Which packets come twice.
+/// The duplication of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateOptions {
-    /// Probability that a packet does.
+    /// Probability that a packet is duplicated.
     pub probability: Probability,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(default)]
     pub correlation: Probability,
@@ -24,16 +25,15 @@ fn is_zero(correlation: &Probability) -> bool {
 }
 
 impl DuplicateOptions {
-    /// Ranges that the types do not already keep.
+    /// Checks the ranges.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it and what would be right.
+    /// Returns the first key that is out of range.
     pub fn check(&self) -> Result<(), OptionError> {
         correlated::check(self.correlation)
     }
 }
 
-/// A running duplication.
 #[derive(Debug)]
 pub(crate) struct Duplicate {
     probability: Probability,
@@ -45,7 +45,6 @@ impl Duplicate {
         Self { probability: options.probability, draws: Correlated::new(options.correlation, random) }
     }
 
-    /// Whether the next packet comes twice.
     pub(crate) fn copies(&mut self) -> bool {
         self.draws.happens(self.probability)
     }
@@ -55,9 +54,9 @@ impl Duplicate {
 mod tests {
     use super::*;
 
-    /// Three of a hundred of 100000 packets, within five standard deviations (270).
+    /// Three percent of 100000 packets, within five standard deviations (270).
     #[test]
-    fn as_many_come_twice_as_told() {
+    fn packets_are_duplicated_with_the_configured_probability() {
         let options = DuplicateOptions { probability: Probability::new(0.03).unwrap(), correlation: Probability::ZERO };
         options.check().unwrap();
         let mut duplicate = Duplicate::new(&options, Random::new(5, "duplicate"));
@@ -66,6 +65,6 @@ mod tests {
         let none = DuplicateOptions { probability: Probability::ZERO, ..options };
         none.check().unwrap();
         let mut none = Duplicate::new(&none, Random::new(5, "duplicate"));
-        assert!((0..1000).all(|_| !none.copies()), "a sweep may begin at none");
+        assert!((0..1000).all(|_| !none.copies()), "a sweep may begin at 0");
     }
 }

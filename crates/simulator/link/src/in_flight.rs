@@ -1,12 +1,11 @@
-//! A limit that counts every packet on the link: those that wait, are transmitted and propagate.
+//! A limit on all packets on the link: waiting, in transmission and propagating.
 //!
-//! Linux netem keeps a packet in its queue until its delay is over (`net/sched/sch_netem.c`, `netem_enqueue`: `sch->q.qlen >= sch->limit`), so its
-//! `limit` bounds the packets in flight too.
+//! Linux netem keeps a packet in its queue until its delay is over (`net/sched/sch_netem.c`, `netem_enqueue`:
+//! `sch->q.qlen >= sch->limit`), so that its `limit` includes packets in flight.
 
 use crate::queue::{QueueOptions, droptail};
 use headway_units::QueueSize;
 
-/// How many packets are on the link, and how many may be.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     packets: u64,
@@ -26,15 +25,14 @@ impl InFlight {
         }
     }
 
-    /// Counts a packet that is offered, unless the limit is reached.
-    pub(crate) fn enters(&mut self) -> bool {
+    /// Counts a packet that is offered. Returns whether it fits the limit.
+    pub(crate) fn admit(&mut self) -> bool {
         let fits = self.packets < self.limit;
         self.packets += u64::from(fits);
         fits
     }
 
-    /// Counts off a packet that has reached the far end.
-    pub(crate) fn leaves(&mut self) {
+    pub(crate) fn departed(&mut self) {
         self.packets = self.packets.saturating_sub(1);
     }
 }

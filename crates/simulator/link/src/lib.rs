@@ -1,9 +1,20 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # The parts of a link
 //!
-//! [`Ports`] are offered packets, schedule their events and return the packets at the far ends. Packets are values in a
-//! [`Pool`]. A [`Handler`] of the owner is notified of marks and drops. A [`Host`] needs CPU time to receive packets.
+//! - Configuration of a direction: [`Config`].
+//! - Losses of the channel, before the queue or after the transmission: [`loss`].
+//! - Policer, drops above a rate: [`PolicerOptions`].
+//! - Queue disciplines, drops and ECN marks: [`queue`].
+//! - Shaper, delays above a rate: [`ShaperOptions`].
+//! - Bandwidth: [`Config::rate`], its changes [`LinkChanges`], or a measured [`CapacityTrace`].
+//! - Propagation delay: [`Config::delay`], also changed by [`LinkChanges`].
+//! - Jitter, random additional delay: [`jitter`].
+//! - Reordering: [`reorder`].
+//! - Duplication: [`DuplicateOptions`].
+//! - Queue, transmitter and meter of a direction at run time: [`Port`]; all of a network: [`Ports`].
+//! - Packets on the links: [`Pool`]; drops, marks and other notifications: [`Handler`].
+//! - Receiving host with limited CPU time: [`Host`].
 #![forbid(unsafe_code)]
 
 mod bucket;

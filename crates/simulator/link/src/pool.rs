@@ -1,13 +1,13 @@
-//! Where packets are while they are on a link: in one block of memory for all links of a network.
+//! The packets on the links of a network, in one block of memory.
 //!
-//! A packet's slot is known by its [`Handle`]. It is on one link at a time, so each slot holds a link's notes about its
-//! packet beside it, and the number of the next packet on that link: queues are lists through the pool. A slot that was
-//! freed last is taken first, so what is used is what the processor has at hand.
+//! A [`Handle`] identifies the slot of a packet. A packet is on one link at a time, so that its slot also holds the
+//! state of that link for the packet and the handle of the next packet on it: queues are linked lists through the
+//! pool. The slot that was freed last is used first, because it is probably in the processor's cache.
 
 use headway_engine::Moment;
 use headway_units::{Dscp, Ecn, FlowId, Instant};
 
-/// What a link must know of a packet.
+/// The properties of a packet that links use.
 pub trait Item {
     /// IP bytes.
     fn size(&self) -> u32;
@@ -17,32 +17,34 @@ pub trait Item {
     fn mark(&mut self);
     /// The DSCP of the IP header.
     fn dscp(&self) -> Dscp;
-    /// A number that the packets of a flow share, as the five fields of their headers do by which networks tell flows apart. All are one flow if nothing is
-    /// said.
+    /// Returns a number that packets of one flow share, in place of the five-tuple of their headers. By default all
+    /// packets are one flow.
     fn flow(&self) -> u64 {
         0
     }
-    /// Its place in a table of [`Hosts`](crate::queue::Hosts), and whether it goes from the first of the two to the second. In no table if nothing is said.
-    fn way(&self) -> (usize, bool) {
+    /// Returns the index of its pair of [`Hosts`](crate::queue::Hosts), and whether it is sent from the first of the
+    /// two to the second. By default it has no entry.
+    fn host_pair(&self) -> (usize, bool) {
         (usize::MAX, true)
     }
-    /// Its flow, by which ports count that count by flow. All are one flow if nothing is said.
+    /// Returns its flow, for counts by flow. By default all packets are one flow.
     fn flow_id(&self) -> FlowId {
         FlowId(0)
     }
-    /// Frees the memory that it owns outside of its slot, such as a `Vec`. The pool calls this when the packet leaves, and overwrites the slot
-    /// later without dropping its contents: memory that this method does not free is lost. Empty for types without such memory.
+    /// Frees memory outside of its slot, such as a `Vec`. The pool calls this when the packet is removed, and later
+    /// overwrites the slot without dropping its contents: memory that this method does not free leaks. Empty for types
+    /// without such memory.
     fn release(&mut self);
 }
 
-/// Which slot of a [`Pool`].
+/// The slot of a packet in a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(pub(crate) u32);
 
 impl Handle {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
-    /// Its place in the pool, which no two packets have at once: what is noted of a packet elsewhere can be kept in a list.
+    /// Returns the index in the pool, which is unique among the packets in it: it can index a `Vec`.
     #[must_use]
     #[inline]
     pub const fn place(self) -> usize {
@@ -50,18 +52,18 @@ impl Handle {
     }
 }
 
-/// What a link notes of a packet, beside the packet. The notes and the first 16 bytes of the packet are one cache line.
+/// A packet and the state of a link for it. The state and the first 16 bytes of the packet are one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Slot<T> {
-    /// The next on the same link or, of a free slot, the next free one.
+    /// The next packet on the link or, for a free slot, the next free slot.
     pub(crate) next: Handle,
-    /// Start of transmission once that is known, till then the time of the offer.
+    /// Start of transmission; the time of the offer until the start is known.
     pub(crate) since: Instant,
-    /// The same as a sum: see [`Moment::sum_s`].
+    /// `since` as a sum: see [`Moment::sum_s`].
     pub(crate) since_s: f64,
-    /// When the next on the same link is at the far end; [`UNSETTLED`] till that is known. It stands here, so that who
-    /// takes this packet off need not reach for the next.
+    /// When the next packet on the link reaches the far end; [`UNSETTLED`] until that is known. It is stored here so
+    /// that removing this packet does not access the slot of the next.
     pub(crate) next_arrival: Moment,
     pub(crate) item: T,
 }
@@ -83,20 +85,20 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Takes a packet in. There may be up to 2^32 - 1.
+    /// Adds a packet. There may be up to 2^32 - 1.
     #[inline(always)]
     pub fn insert(&mut self, item: T) -> Handle {
         self.alive += 1;
         let handle = self.free;
         if let Some(slot) = self.slots.get_mut(handle.0 as usize) {
             self.free = slot.next;
-            // `remove` has released the old contents, so that nothing is left to drop.
+            // `remove` has released the old contents, so that nothing needs to be dropped.
             std::mem::forget(std::mem::replace(&mut slot.item, item));
             return handle;
         }
         let slot = Slot { next: Handle::NONE, since: Instant::ZERO, since_s: 0.0, next_arrival: UNSETTLED, item };
         if self.slots.len() == self.slots.capacity() {
-            // Not twice as many: a slot is two cache lines, and there may be millions.
+            // Not doubled: a slot is two cache lines, and there may be millions.
             self.slots.reserve_exact(self.slots.len() / 4 + 64);
         }
         self.slots.push(slot);
@@ -116,20 +118,20 @@ impl<T> Pool<T> {
         self.free = handle;
     }
 
-    /// The packet.
+    /// Returns the packet.
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> &T {
         &self.slots[handle.0 as usize].item
     }
 
-    /// The packet, to be changed.
+    /// Returns the packet, mutably.
     #[inline]
     pub fn get_mut(&mut self, handle: Handle) -> &mut T {
         &mut self.slots[handle.0 as usize].item
     }
 
-    /// How many packets there are.
+    /// Returns the number of packets.
     #[must_use]
     pub fn alive(&self) -> usize {
         self.alive
@@ -170,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Slots are overwritten without dropping their contents: a removed packet owns nothing by then.
+    /// Slots are overwritten without dropping their contents, so that a removed packet must own nothing.
     #[test]
     fn a_removed_packet_frees_its_memory() {
         let (memory, mut pool) = (Arc::new(()), Pool::default());

@@ -3,15 +3,16 @@
 //! An admitted packet waits while the transmitter is busy, is transmitted in (size + overhead) / rate, and arrives
 //! `delay` after that. Sums of transmission times carry the fraction below a nanosecond.
 //!
-//! Ties: the end of a transmission and the arrival of a packet are in the order of their [`Moment`]s. Where ties are drawn,
-//! the packet is first if these are equal: a transmitter busy until t is still busy for it. In the order of
-//! scheduling, the start of a transmission schedules first the arrival at the far end, then its own end, as ns-2's
-//! `LinkDelay::recv` does, and whichever was scheduled first is first.
+//! Ties: ends of transmissions and arrivals of packets are ordered by their [`Moment`]s. If ties are drawn, the packet
+//! is first if these are equal: a transmitter busy until t is still busy for a packet at t. In the order of
+//! scheduling, the start of a transmission first schedules the arrival at the far end, then its own end, as ns-2's
+//! `LinkDelay::recv` does; the event that was scheduled first is first.
 //!
-//! If the discipline decides at arrival and ties are drawn, the port computes the departure when it admits the packet. Then the
-//! only event is the arrival at the far end. Otherwise, or if `two_events` is set, the end of a transmission is
-//! an event, too, if packets wait for it. Both give equal transmissions, drops and deliveries. A discipline that decides
-//! at departure holds the waiting packets itself, and the list has only the packets whose transmission has begun.
+//! If the discipline decides at arrival and ties are drawn, the port computes the departure when it admits the packet
+//! (the transmission is *settled*). Then the only event is the arrival at the far end. Otherwise, or if `two_events`
+//! is set, the end of a transmission is an event, too, if packets wait for it. Both give equal transmissions, drops
+//! and deliveries. If the discipline decides at departure, it holds the waiting packets, and the list of the port has
+//! only packets whose transmission has begun.
 
 mod accounts;
 mod outcome;
@@ -26,7 +27,7 @@ use headway_engine::{Actor, Class, EventQueue, Moment, Ties};
 use headway_record::{LinkMeter, Measured};
 use headway_units::{Accumulator, Bytes, DropCause, Dscp, Ecn, Instant};
 
-/// The state that a port shares with other ports.
+/// State outside of a port that it uses.
 #[derive(Debug)]
 pub(crate) struct Ctx<'a, T> {
     pub(crate) common: &'a mut Common,
@@ -37,38 +38,37 @@ pub(crate) struct Ctx<'a, T> {
 
 /// One direction of a link: its queue, its transmitter and its meter. Its packets are in a [`Pool`].
 ///
-/// With thousands of ports the time is spent on memory, so the order of the fields matters: an arrival touches the first of the two cache lines, and
-/// an offer both.
+/// With thousands of ports, memory access dominates, so that the order of the fields matters: an arrival touches the
+/// first of the two cache lines, an offer both.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
-    /// Packets in order, a list: those that have begun transmission, then those that wait.
+    /// Linked list of packets: those whose transmission has begun, then those that wait.
     first: Handle,
     last: Handle,
-    /// The last that has begun and the first that waits.
+    /// The last packet whose transmission has begun, and the first that waits.
     last_begun: Handle,
     first_waiting: Handle,
     waiting: u32,
-    /// Sets its arrivals apart from those of other ports.
+    /// Orders simultaneous arrivals of different ports.
     salt: u32,
     waiting_bytes: u64,
-    /// When the first is at the far end; [`UNSETTLED`] if there is none.
+    /// Arrival of the first packet at the far end; [`UNSETTLED`] if there is none.
     first_arrival: Moment,
-    /// The number of its [`Common`].
     pub(crate) common: u32,
     departure: Departure,
-    /// Whether its next arrival is in the event queue. It is not, if a packet has overtaken the one that was next: then its arrival becomes another event.
+    /// Whether its next arrival is in the event queue. It is not if a packet has overtaken the next one, whose event
+    /// remains.
     arrival_pending: bool,
-    /// Whether anything has been transmitted yet.
     begun: bool,
     /// Whether the exact end of the last transmission is in the nanosecond before `free_at`.
     rounded_up: bool,
 
-    /// End of the last transmission that was begun (two events) or settled (one event).
+    /// End of the last transmission that has begun (two events) or is settled (one event).
     free_at: Instant,
     free_s: f64,
-    /// The rest of the exact end: its place in the order of scheduling or, where ties are drawn, the difference of the exact end from the
-    /// nanosecond, in units of 1 / rate ns.
+    /// The rest of the exact end. In the order of scheduling: its place in that order. If ties are drawn: the
+    /// difference of the exact end from the nanosecond, in units of 1 / rate ns.
     free_rest: u64,
     pub(crate) meter: LinkMeter,
 }
@@ -78,14 +78,14 @@ pub struct Port {
 enum Departure {
     /// Never: the port is [plain](Port::is_plain).
     Plain,
-    /// Not now.
+    /// No.
     Idle,
     /// Yes.
     Pending,
 }
 
 impl Port {
-    /// A port at time zero, idle. `name` and `seed` give its random stream; `common` is the number of its [`Common`].
+    /// Creates an idle port at time zero. `name` and `seed` determine its random stream.
     pub(crate) fn new(seed: u64, name: &str, common: u32, meter: LinkMeter) -> Self {
         Self {
             first: Handle::NONE,
@@ -108,7 +108,6 @@ impl Port {
         }
     }
 
-    /// The end of the last transmission.
     #[inline]
     fn free(&self, ties: Ties) -> Moment {
         match ties {
@@ -117,14 +116,13 @@ impl Port {
         }
     }
 
-    /// Whether the last transmission ended before `now`.
     #[inline]
     fn is_free(&self, ties: Ties, now: Moment) -> bool {
         self.free_at < now.at || !self.begun || self.free(ties) < now
     }
 
     /// Offers a packet. Returns the outcome, and the transmission that begins or is settled.
-    // As a call it costs 45 instructions more.
+    // Without inlining, this costs 45 more instructions.
     #[inline(always)]
     pub(crate) fn offer<T: Item>(
         &mut self,
@@ -137,34 +135,35 @@ impl Port {
             .slot(packet)
             .map_or((0, Ecn::NotEct, Dscp::CS0), |Slot { item, .. }| (item.size(), item.ecn(), item.dscp()));
         let common = &mut *ctx.common;
-        let taken = if bytes > common.mtu { Some(DropCause::TooBig) } else { common.takes_before_queue(bytes, now.at) };
-        if let Some(cause) = taken {
-            // It does not arrive at the queue; the length of the queue is still as of now.
+        let dropped =
+            if bytes > common.mtu { Some(DropCause::TooBig) } else { common.drop_before_queue(bytes, now.at) };
+        if let Some(cause) = dropped {
+            // The packet does not reach the queue. Settle transmissions, so that observers see the current queue.
             self.settle(ctx, now);
             return (Offer::Dropped(cause), None);
         }
         let arrival = Arrival { size: Bytes::new(u64::from(bytes)), ecn, dscp };
-        // While the queue is shorter than its peak, packets that have begun transmission may still count among those that wait: each that is
-        // counted off costs a cache miss.
+        // While the queue is shorter than its peak, `waiting` may include packets whose transmission has begun:
+        // removing each of them costs a cache miss.
         let surely_fits = self.waiting < self.meter.peak() && common.fits(self.waiting(), arrival);
         if !common.two_events && !surely_fits {
             self.advance(ctx.packets, now);
         }
-        // With one event, a transmission is settled for each packet that waits.
+        // With one event, a transmission is settled for each waiting packet.
         let idle = self.is_free(common.ties, now) && (self.waiting == 0 || !common.two_events);
         if idle {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
         }
-        let verdict = if surely_fits { Verdict::Admit } else { self.ask(common, now, arrival, idle) };
+        let verdict = if surely_fits { Verdict::Admit } else { self.queue_verdict(common, now, arrival, idle) };
         let marked = match verdict {
             Verdict::Admit => false,
             Verdict::Mark => true,
             Verdict::MarkHead { .. } | Verdict::AdmitAndEvict { .. } => {
-                return self.admit_at_a_cost(ctx, now, idle, (packet, arrival), verdict);
+                return self.admit_with_side_effect(ctx, now, idle, (packet, arrival), verdict);
             }
             Verdict::Drop(cause) => {
                 if idle {
-                    common.refused_s = now.sum_s;
+                    common.idle_drop_s = now.sum_s;
                 }
                 return (Offer::Dropped(cause), None);
             }
@@ -173,20 +172,20 @@ impl Port {
         // A discipline that may drop or mark waiting packets needs two events.
         if common.two_events {
             if common.holds {
-                return self.hold(ctx, now, idle, (packet, marked));
+                return self.enqueue_held(ctx, now, idle, (packet, marked));
             }
             if !marked {
-                common.waits(packet, arrival);
+                common.add_unmarked(packet, arrival);
             }
         }
         let begun = self.push(ctx, now, idle, (packet, bytes));
         (if marked { Offer::Marked } else { Offer::Accepted }, begun)
     }
 
-    /// Admits a packet and marks or drops another one in exchange.
+    /// Admits a packet, and marks or drops another one.
     #[cold]
     #[inline(never)]
-    fn admit_at_a_cost<T: Item>(
+    fn admit_with_side_effect<T: Item>(
         &mut self,
         ctx: &mut Ctx<'_, T>,
         now: Moment,
@@ -203,7 +202,7 @@ impl Port {
             _ => (false, None),
         };
         if !marked {
-            ctx.common.waits(packet, arrival);
+            ctx.common.add_unmarked(packet, arrival);
         }
         let begun = self.push(ctx, now, idle, (packet, arrival.size.count() as u32));
         if let Verdict::AdmitAndEvict { place, cause, .. } = verdict
@@ -219,10 +218,10 @@ impl Port {
         (offer, begun)
     }
 
-    /// Enqueues a packet at a discipline that holds the waiting packets. If the transmitter is idle, its transmission begins.
+    /// Enqueues a packet at a discipline that holds the waiting packets. If idle, a transmission begins.
     #[cold]
     #[inline(never)]
-    fn hold<T: Item>(
+    fn enqueue_held<T: Item>(
         &mut self,
         ctx: &mut Ctx<'_, T>,
         now: Moment,
@@ -234,14 +233,14 @@ impl Port {
         }
         let common = &mut *ctx.common;
         if idle {
-            // When the last transmission ended the queue was asked, and had nothing: it knows that it was empty then (RFC 8289 section 5.6, RFC 8290
-            // section 4.2). Nothing has happened since.
+            // At the end of the last transmission the discipline was asked for a packet and was empty, which it has
+            // recorded (RFC 8289 section 5.6, RFC 8290 section 4.2). Nothing has happened since.
             common.discipline.dequeue(now.at, ctx.packets, &mut common.decisions);
         }
         if marked {
             common.decisions.push_back(Decision::Marked(packet));
         }
-        common.discipline.hold(now.at, packet, ctx.packets, &mut common.decisions);
+        common.discipline.enqueue(now.at, packet, ctx.packets, &mut common.decisions);
         self.count_held(common);
         let begun = if idle { self.start_held(ctx, now, idle) } else { None };
         (if ctx.common.decisions.is_empty() { Offer::Accepted } else { Offer::Decided }, begun)
@@ -252,7 +251,7 @@ impl Port {
         (self.waiting, self.waiting_bytes) = (packets as u32, bytes);
     }
 
-    /// Begins the transmission of the packet that the discipline, which holds the waiting packets, releases.
+    /// Begins the transmission of the next packet of a discipline that holds the waiting packets.
     fn start_held<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment, idle: bool) -> Option<Transmission> {
         let packet = ctx.common.discipline.dequeue(now.at, ctx.packets, &mut ctx.common.decisions);
         self.count_held(ctx.common);
@@ -271,11 +270,10 @@ impl Port {
         Some(Transmission { packet, size, enqueued, start: start.at, end })
     }
 
-    /// Returns the verdict of the queue discipline.
     #[inline]
-    fn ask(&self, common: &mut Common, now: Moment, arrival: Arrival, idle: bool) -> Verdict {
+    fn queue_verdict(&self, common: &mut Common, now: Moment, arrival: Arrival, idle: bool) -> Verdict {
         let (packets, bytes) = self.waiting();
-        let since_s = if self.free_s > common.refused_s { self.free_s } else { common.refused_s };
+        let since_s = if self.free_s > common.idle_drop_s { self.free_s } else { common.idle_drop_s };
         common.admit(now.at, &Backlog { packets, bytes, idle, idle_s: now.sum_s - since_s }, arrival)
     }
 
@@ -318,7 +316,7 @@ impl Port {
         }
     }
 
-    /// Counts the packet that is last in the list from now on. Its transmission has begun, or it waits.
+    /// Counts the new last packet of the list. Its transmission has begun, or it waits.
     #[inline(always)]
     fn append(&mut self, packet: Handle, bytes: u32, begun: bool) {
         self.last = packet;
@@ -333,8 +331,8 @@ impl Port {
         self.waiting_bytes += u64::from(bytes);
     }
 
-    /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the one before: its start, its
-    /// end, and the arrival at the far end. The packet arrived at `since`.
+    /// Settles a transmission that begins `now` if the transmitter is idle, else at the end of the previous one.
+    /// Returns its start, its end and the arrival at the far end. The packet arrived at `since`.
     #[inline(always)]
     fn transmit(
         &mut self,
@@ -350,16 +348,16 @@ impl Port {
         if common.ties == Ties::Drawn {
             return self.transmit_drawn(common, now, idle, bytes);
         }
-        let Pace { transmission_s, way_s, .. } = *common.pace(bytes);
+        let Pace { transmission_s, latency_s, .. } = *common.pace(bytes);
         let start = if idle { now } else { self.free(Ties::Scheduled) };
         (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
-        let arrival = Moment::scheduled(start.sum_s + way_s, events.places.next());
+        let arrival = Moment::scheduled(start.sum_s + latency_s, events.places.next());
         let end = Moment::scheduled(self.free_s, events.places.next());
         (self.free_at, self.free_rest) = (end.at, end.turn);
         (start, end.at, arrival)
     }
 
-    /// The same at a constant rate where ties are drawn.
+    /// Is [`transmit`](Self::transmit) for a constant rate and drawn ties.
     #[inline(always)]
     fn transmit_drawn(
         &mut self,
@@ -368,7 +366,7 @@ impl Port {
         idle: bool,
         bytes: u32,
     ) -> (Moment, Instant, Moment) {
-        let Pace { step, transmission_s, way_s, .. } = *common.pace(bytes);
+        let Pace { step, transmission_s, latency_s, .. } = *common.pace(bytes);
         let rate = common.rate;
         let start = if idle { now } else { self.free(Ties::Drawn) };
         (self.free_s, self.begun) = (start.sum_s + transmission_s, true);
@@ -381,11 +379,11 @@ impl Port {
         exact.step(step, rate);
         let (at, fraction_ns) = exact.nearest(rate);
         (self.free_at, self.rounded_up, self.free_rest) = (at, at != exact.instant(), exact.remainder());
-        let arrival = Moment::drawn(at + common.delay, start.sum_s + way_s, fraction_ns, Class::Arrival, self.salt);
+        let arrival = Moment::drawn(at + common.delay, start.sum_s + latency_s, fraction_ns, Class::Arrival, self.salt);
         (start, at, arrival)
     }
 
-    /// The same where the rate varies.
+    /// Is [`transmit`](Self::transmit) for a link whose rate or delay varies.
     #[cold]
     #[inline(never)]
     fn transmit_varying(
@@ -399,7 +397,7 @@ impl Port {
         let start = if idle { now } else { self.free(common.ties) };
         let waited = (!idle).then_some(since);
         let (at, there) = common.opportunity(start.at, waited, bytes).unwrap_or((start.at, start.at + common.delay));
-        // Not before the start within the nanosecond.
+        // Rounding must not move the end before the start.
         (self.free_s, self.begun) = (at.as_secs_f64().max(start.sum_s), true);
         let arrival_s = self.free_s + there.since(at).as_secs_f64();
         let arrival = match common.ties {
@@ -417,7 +415,7 @@ impl Port {
         (start, self.free_at, arrival)
     }
 
-    /// Counts off the packet that waits first. Returns its slot.
+    /// Removes the first packet from those that wait. Returns its slot.
     #[inline]
     fn begin<'a, T: Item>(&mut self, pool: &'a mut Pool<T>) -> Option<&'a mut Slot<T>> {
         let slot = pool.slot_mut(self.first_waiting)?;
@@ -428,7 +426,7 @@ impl Port {
         Some(slot)
     }
 
-    /// One event: counts off the packets whose transmission has begun before `now`. Each begins when another ends.
+    /// One event: removes packets whose transmission has begun before `now` from those that wait.
     #[inline]
     fn advance<T: Item>(&mut self, pool: &mut Pool<T>, now: Moment) {
         while let Some(slot) = pool.slot(self.first_waiting)
@@ -438,7 +436,7 @@ impl Port {
         }
     }
 
-    /// Two events: begins the transmission of the packet that waits first.
+    /// Two events: begins the transmission of the first waiting packet.
     fn start_next<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment, idle: bool) -> Option<Transmission> {
         let (before, packet) = (self.last_begun, self.first_waiting);
         let slot = self.begin(ctx.packets)?;
@@ -447,7 +445,7 @@ impl Port {
             order.pop_front();
         }
         if let Some(unmarked) = &mut common.unmarked {
-            unmarked.leaves(packet, slot.item.dscp());
+            unmarked.departed(packet, slot.item.dscp());
         }
         let size = slot.item.size();
         let (start, end, arrival) = self.transmit(common, ctx.events, now, idle, (slot.since, size));
@@ -461,7 +459,8 @@ impl Port {
         Some(Transmission { packet, size, enqueued, start: start.at, end })
     }
 
-    /// Two events: where packets may overtake one another, one whose transmission begins leaves the list, which has only the waiting packets.
+    /// Two events: if packets may overtake one another, removes a packet whose transmission begins from the list,
+    /// which then has only waiting packets.
     #[inline]
     fn may_overtake(&mut self, common: &mut Common, packet: Handle, end: Instant, arrival: Moment) -> bool {
         common.varying.is_some() && self.leave_list(common, packet, end, arrival)
@@ -482,17 +481,17 @@ impl Port {
         true
     }
 
-    /// Two events: takes out the packet that has `ahead` waiting packets before it.
+    /// Two events: removes the packet at position `ahead` of the waiting packets.
     fn evict<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, ahead: usize) -> Option<Handle> {
         let (common, pool) = (&mut *ctx.common, &mut *ctx.packets);
         let order = common.order.as_mut()?;
         let before = ahead.checked_sub(1).and_then(|ahead| order.get(ahead).copied()).unwrap_or(self.last_begun);
-        // A newcomer that found the transmitter idle is no longer among the waiting.
+        // A packet that arrived at an idle transmitter does not wait any more.
         let victim = order.remove(ahead)?;
         let slot = pool.slot(victim)?;
         let (next, bytes) = (slot.next, slot.item.size());
         if let Some(unmarked) = &mut common.unmarked {
-            unmarked.evicted(victim, slot.item.dscp());
+            unmarked.remove(victim, slot.item.dscp());
         }
         match pool.slot_mut(before) {
             Some(before) => before.next = next,
@@ -509,22 +508,21 @@ impl Port {
         Some(victim)
     }
 
-    /// Two events: when the transmission in progress ends, if packets wait for that. One event: never.
+    /// Returns the end of the current transmission if packets wait for it (two events). One event: `None`.
     #[inline]
     pub(crate) fn next_departure(&self, common: &Common) -> Option<Moment> {
         (common.two_events && self.waiting > 0).then(|| self.free(common.ties))
     }
 
-    /// The end of a transmission that was scheduled: begins the next transmission, unless the end was put off since then.
+    /// Handles a scheduled end of a transmission: begins the next transmission, unless the end was postponed.
     pub(crate) fn depart<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Transmission> {
         self.departure = Departure::Idle;
         let end = self.next_departure(ctx.common).filter(|end| *end <= now)?;
         if ctx.common.holds { self.start_held(ctx, end, false) } else { self.start_next(ctx, end, false) }
     }
 
-    /// Meters a transmission that begins or is settled.
     #[inline(always)]
-    pub(crate) fn note<T: Item>(&mut self, ctx: &Ctx<'_, T>, begun: &Transmission) {
+    pub(crate) fn meter_transmission<T: Item>(&mut self, ctx: &Ctx<'_, T>, begun: &Transmission) {
         self.meter.waited(ctx.measured, begun.enqueued, begun.start, begun.size);
         self.meter.transmitted(ctx.measured, begun.start, begun.end, begun.size);
         if let Some(flows) = self.meter.by_flow_mut() {
@@ -533,7 +531,7 @@ impl Port {
         }
     }
 
-    /// Puts the next arrival at the far end into the event queue, unless it is there. `number` is that of the port.
+    /// Schedules the next arrival at the far end, unless it is scheduled already. `number` is the index of the port.
     #[inline(always)]
     pub(crate) fn schedule_arrival(&mut self, number: usize, events: &mut EventQueue) {
         if !self.arrival_pending && self.first_arrival.at != Instant::FAR_FUTURE {
@@ -542,7 +540,6 @@ impl Port {
         }
     }
 
-    /// Puts the end of the transmission into the event queue, if it is an event and not there yet.
     #[inline]
     pub(crate) fn schedule_departure<T>(&mut self, number: usize, ctx: &mut Ctx<'_, T>) {
         if self.departure == Departure::Idle
@@ -564,17 +561,17 @@ impl Port {
             return self.arrive_varying(ctx, now);
         }
         let packet = self.take_first(ctx.packets)?;
-        if ctx.common.loses_behind(now.at) {
+        if ctx.common.is_lost_after_transmission(now.at) {
             return Some(Delivery::Lost(packet));
         }
         Some(Delivery::Arrived(packet))
     }
 
-    /// The same where the delay varies.
+    /// Is [`arrive`](Self::arrive) for a link whose rate or delay varies.
     #[cold]
     #[inline(never)]
     fn arrive_varying<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) -> Option<Delivery> {
-        let lost = ctx.common.loses_behind(now.at);
+        let lost = ctx.common.is_lost_after_transmission(now.at);
         let varying = ctx.common.varying.as_mut()?;
         let Some(overtaking) = &mut varying.overtaking else {
             varying.propagation.arrived();
@@ -590,7 +587,6 @@ impl Port {
         })
     }
 
-    /// Takes the first packet off the list, which has arrived.
     #[inline(always)]
     fn take_first<T: Item>(&mut self, pool: &mut Pool<T>) -> Option<Handle> {
         let packet = self.first;
@@ -598,7 +594,7 @@ impl Port {
         self.first = slot.next;
         self.first_arrival = slot.next_arrival;
         if packet == self.first_waiting {
-            // One event: its transmission has begun since the packets were counted last.
+            // One event: its transmission has begun since the waiting packets were last counted.
             self.begin(pool);
         }
         if packet == self.last_begun {
@@ -610,7 +606,7 @@ impl Port {
         Some(packet)
     }
 
-    /// Lets the transmissions end that end before `now`.
+    /// Completes transmissions that end before `now`.
     pub(crate) fn settle<T: Item>(&mut self, ctx: &mut Ctx<'_, T>, now: Moment) {
         if !ctx.common.two_events {
             self.advance(ctx.packets, now);

@@ -1,8 +1,8 @@
 //! The ports of a network, and the packets on them.
 //!
-//! The life of a packet on a port: [`Ports::offer`] puts it into the queue; the end of a transmission and the arrival at the far end are
-//! events, which [`Ports::departed`] and [`Ports::arrived`] handle. A port meters its packets and schedules its events itself. The [`Handler`] of the
-//! owner is notified of marks, drops and, optionally, of other events.
+//! [`Ports::offer`] offers a packet to the queue of a port. The end of its transmission and its arrival at the far end
+//! are events, which [`Ports::departed`] and [`Ports::arrived`] handle. A port meters its packets and schedules its
+//! events itself. The [`Handler`] of the owner is notified of marks, drops and, optionally, of other events.
 
 use crate::common::Common;
 use crate::config::Config;
@@ -14,39 +14,39 @@ use headway_record::{LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{DropCause, FlowId, Instant};
 use std::sync::Arc;
 
-/// The number of newest configurations that are compared with that of a new port.
+/// Number of newest configurations that a new port may share its state with.
 const LATEST: usize = 8;
 
-/// A packet that a port has dropped. It is on no port, and its place in the pool is free after the call.
+/// A packet that a port has dropped. It is on no port, and its slot in the pool is freed after the call.
 #[derive(Debug)]
 pub struct DroppedPacket<'a, T> {
-    /// When.
+    /// Time of the drop.
     pub now: Instant,
-    /// The number of the port.
+    /// Index of the port.
     pub port: usize,
-    /// Its place in the pool.
+    /// Handle of the packet in the pool.
     pub handle: Handle,
     /// The packet.
     pub packet: &'a mut T,
-    /// Why.
+    /// Why it was dropped.
     pub cause: DropCause,
-    /// Whether the channel lost it before the queue, to which it was never offered.
+    /// Whether the channel lost it before the queue, so that the queue did not see it.
     pub before_queue: bool,
 }
 
 /// Callbacks of the owner of ports.
 pub trait Handler<T> {
-    /// Whether [`enqueued`](Self::enqueued), [`dequeued`](Self::dequeued) and [`received`](Self::received) are called. Then the end of every transmission
-    /// is an event, so that they are called when it happens.
+    /// Whether [`enqueued`](Self::enqueued), [`dequeued`](Self::dequeued) and [`received`](Self::received) are called.
+    /// Then the end of every transmission is an event, so that they are called at the right time.
     const WATCHES: bool = false;
-    /// Whether [`offered`](Self::offered) and [`transmitted`](Self::transmitted) are called. A port that settles a transmission when the packet is
-    /// offered calls them then.
+    /// Whether [`offered`](Self::offered) and [`transmitted`](Self::transmitted) are called. If a port settles
+    /// transmissions when packets are offered, it calls both then.
     const HOPS: bool = false;
 
-    /// A packet is offered to a port, where `waiting` packets wait.
+    /// A packet is offered to a port at which `waiting` packets wait.
     fn offered(&mut self, _now: Instant, _port: usize, _waiting: u64, _handle: Handle, _packet: &T) {}
 
-    /// The transmission of a packet lasts, or will last, from `start` to `end`.
+    /// The transmission of a packet takes place from `start` to `end`, which may be in the future.
     fn transmitted(&mut self, _handle: Handle, _packet: &T, _start: Instant, _end: Instant) {}
 
     /// A packet was offered to the queue of a port.
@@ -61,11 +61,11 @@ pub trait Handler<T> {
     /// A packet that reaches the far end was reordered (RFC 4737 section 3.3).
     fn reordered(&mut self, _port: usize) {}
 
-    /// The average that the queue of a port keeps, in packets or bytes as the queue counts, changed.
+    /// The average queue of a port changed, in packets or bytes as the queue counts.
     fn average(&mut self, _now: Instant, _port: usize, _average: f64) {}
 
-    /// A port duplicates a packet, which is offered to it next. `alive` is the number of packets in the pool. Returns the copy, which is offered after
-    /// the packet, unless there is no room.
+    /// A port duplicates a packet that is offered to it next. `alive` is the number of packets in the pool. Returns
+    /// the copy, which is offered after the packet; `None` if there is no space for it.
     fn duplicate(&mut self, now: Instant, port: usize, packet: &T, alive: usize) -> Option<T>;
 
     /// A port marks a packet Congestion Experienced.
@@ -75,12 +75,12 @@ pub trait Handler<T> {
     fn dropped(&mut self, dropped: DroppedPacket<'_, T>);
 }
 
-/// The state of a port for a series.
+/// The state of a port at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortSample {
-    /// Packets that wait, without the one in transmission.
+    /// Waiting packets, without the one in transmission.
     pub queue_packets: u64,
-    /// The average that its queue keeps, in packets or bytes as the queue counts.
+    /// Average queue of its discipline, in packets or bytes as the queue counts.
     pub average: Option<f64>,
     /// Packets offered since time zero.
     pub arrived_packets: u64,
@@ -95,23 +95,22 @@ pub struct PortSample {
 pub struct Ports<T, H> {
     ports: Vec<Port>,
     commons: Vec<Common>,
-    /// The newest configurations, with the numbers of their [`Common`]s.
+    /// The newest configurations, with the indices of their [`Common`]s.
     latest: Vec<(Arc<Config>, u32)>,
-    /// Whether any port has ends of transmissions as events.
+    /// Whether ends of transmissions are events at any port.
     departures: bool,
-    /// Whether any port duplicates packets.
     duplicates: bool,
     measured: Arc<Measured>,
-    /// The packets on the ports, and those that the owner keeps there.
+    /// The packets on the ports, and packets that the owner adds.
     pub packets: Pool<T>,
-    /// The events of the ports, and those of the owner.
+    /// The events of the ports, and events that the owner adds.
     pub events: EventQueue,
     /// The callbacks of the owner.
     pub handler: H,
 }
 
 impl<T: Item, H: Handler<T>> Ports<T, H> {
-    /// No ports, at time zero. `measured` is the time that the meters measure.
+    /// Creates an empty network at time zero. `measured` is the time that the meters measure.
     #[must_use]
     pub fn new(ties: Ties, measured: &Arc<Measured>, handler: H) -> Self {
         Self {
@@ -127,9 +126,10 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Adds an idle port; its number is how many there were. `name` and `seed` give its random streams. `by_flow` counts packets by flow.
+    /// Adds an idle port. Its index is the previous number of ports. `name` and `seed` determine its random streams.
+    /// `by_flow` counts packets by flow.
     pub fn add(&mut self, config: &Arc<Config>, seed: u64, name: &str, by_flow: bool) {
-        // Replicas follow one another.
+        // Equal links are usually added one after the other.
         let equal =
             self.latest.iter().rev().take(LATEST).find(|(other, _)| Arc::ptr_eq(other, config) || other == config);
         let number = equal.map_or(self.commons.len() as u32, |(_, number)| *number);
@@ -150,12 +150,13 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         self.ports.push(port);
     }
 
-    /// Sets the time that the meters measure. To be called before the first packet.
+    /// Sets the time that the meters measure. Must be called before the first packet.
     pub fn measure(&mut self, measured: &Arc<Measured>) {
         self.measured = Arc::clone(measured);
     }
 
-    /// Sets the hosts of each flow for queues that are fair to hosts. To be called before the first packet. Without it each flow has its own hosts.
+    /// Sets the hosts of each flow, for queues that are fair to hosts. Must be called before the first packet. By
+    /// default each flow has its own hosts.
     pub fn set_hosts(&mut self, hosts: &Hosts) {
         self.commons.iter_mut().for_each(|common| common.set_hosts(hosts));
     }
@@ -170,7 +171,6 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Offers a packet to a plain port.
     #[inline(always)]
     fn offer_plain(&mut self, now: Moment, number: usize, handle: Handle) {
         let port = &mut self.ports[number];
@@ -182,7 +182,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Offers a packet to a port of any kind, and after it a copy if the port duplicates it.
+    /// Offers a packet to a port that is not plain, and after it a copy if the port duplicates it.
     #[inline(never)]
     fn offer_any(&mut self, now: Moment, number: usize, handle: Handle) {
         let port = &mut self.ports[number];
@@ -198,7 +198,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// A copy of the packet as it is, before the queue marks it, if the port duplicates it.
+    /// Returns a copy of the packet, before the queue can mark it, if the port duplicates it.
     #[cold]
     #[inline(never)]
     fn copy(&mut self, now: Moment, number: usize, handle: Handle) -> Option<T> {
@@ -215,13 +215,12 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         Some(copy)
     }
 
-    /// Puts a packet, or a copy of it, on a port.
     fn put(&mut self, now: Moment, number: usize, handle: Handle) {
         let Self { ports, commons, packets, events, measured, handler, .. } = self;
         let port = &mut ports[number];
         let ctx = &mut Ctx { common: &mut commons[port.common as usize], packets, events, measured };
         if H::HOPS {
-            // The length of the queue is to be that of now.
+            // Observers see the current length of the queue.
             port.settle(ctx, now);
             handler.offered(now.at, number, port.waiting().0, handle, ctx.packets.get(handle));
         }
@@ -231,11 +230,12 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
             handler.enqueued(now.at, number, ctx.packets.get(handle));
         }
         if let Some(begun) = &begun {
-            port.note(ctx, begun);
+            port.meter_transmission(ctx, begun);
             if H::HOPS {
                 handler.transmitted(begun.packet, ctx.packets.get(begun.packet), begun.start, begun.end);
             }
-            // A watched port has events for all other transmissions: this is the packet's own, which the queue may have marked since.
+            // A watched port has events for all other transmissions. This one is the packet's own, unless the queue
+            // may have marked it meanwhile.
             if H::WATCHES && offer != Offer::Decided {
                 handler.dequeued(now.at, number, ctx.packets.get(begun.packet));
             }
@@ -287,7 +287,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         let port = &mut ports[number];
         let ctx = &mut Ctx { common: &mut commons[port.common as usize], packets, events, measured };
         if let Some(begun) = &begun {
-            port.note(ctx, begun);
+            port.meter_transmission(ctx, begun);
             if H::HOPS {
                 handler.transmitted(begun.packet, ctx.packets.get(begun.packet), begun.start, begun.end);
             }
@@ -299,8 +299,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         port.schedule_arrival(number, ctx.events);
     }
 
-    /// Handles the event of an arrival at the far end. Returns the packet, which is on no port then; none if the packet was lost on the way, or if
-    /// the event belongs to a packet that was overtaken.
+    /// Handles the event of an arrival at the far end. Returns the packet, which is then on no port; `None` if the
+    /// packet was lost after its transmission, or if the event belongs to a packet that was overtaken.
     #[inline(always)]
     pub fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let port = &mut self.ports[number];
@@ -312,7 +312,7 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         Some(handle)
     }
 
-    /// Handles the event of an arrival at the far end of a port of any kind.
+    /// Handles the event of an arrival at the far end of a port that is not plain.
     #[inline(never)]
     fn arrived_any(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let Self { ports, commons, packets, events, measured, .. } = self;
@@ -338,8 +338,8 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         Some(handle)
     }
 
-    /// Handles the events of ports that are before `until`, up to the next packet that reaches a far end. Returns when and at which port that is. For owners
-    /// that have no other events.
+    /// Handles events before `until`, up to the next arrival of a packet at a far end. Returns its time, its port and
+    /// the packet. For owners that add no events.
     pub fn next_arrival(&mut self, until: Moment) -> Option<(Moment, usize, Handle)> {
         while let Some((now, actor)) = self.events.pop_before(until) {
             let number = actor.number();
@@ -352,19 +352,19 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         None
     }
 
-    /// When the next packet reaches a far end, or an earlier time: where packets overtake one another, also that of other events.
+    /// Returns when the next packet reaches a far end, or an earlier time: with overtaking, that of other events.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = |port: &Port| {
             let common = &self.commons[port.common as usize];
-            // Which packet arrives next is not known before the others are transmitted.
+            // Which packet arrives next is unknown until other packets are transmitted.
             let departure = if common.overtakes() { port.next_departure(common) } else { None };
             port.next_arrival().into_iter().chain(departure).map(|at| at.at).min()
         };
         self.ports.iter().filter_map(next).min()
     }
 
-    /// Marks and drops packets as the queue of a port has decided about those that waited.
+    /// Carries out the decisions of a port's queue about waiting packets.
     #[cold]
     #[inline(never)]
     fn decided(&mut self, now: Instant, number: usize) {
@@ -379,7 +379,6 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
         }
     }
 
-    /// Drops a packet that has waited since `enqueued`.
     #[cold]
     fn discard_waiting(&mut self, now: Instant, number: usize, handle: Handle, enqueued: Instant, cause: DropCause) {
         let bytes = self.packets.get(handle).size();
@@ -415,27 +414,27 @@ impl<T: Item, H: Handler<T>> Ports<T, H> {
 }
 
 impl<T: Item, H> Ports<T, H> {
-    /// The number of ports.
+    /// Returns the number of ports.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.ports.len()
     }
 
-    /// Whether there are no ports.
+    /// Returns whether there are no ports.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ports.is_empty()
     }
 
-    /// The port with this number.
+    /// Returns the port with this index.
     #[must_use]
     #[inline]
     pub fn get(&self, number: usize) -> Option<&Port> {
         self.ports.get(number)
     }
 
-    /// The state of a port.
+    /// Returns the state of a port.
     pub fn sample(&mut self, now: Moment, number: usize) -> PortSample {
         let Self { ports, commons, packets, events, measured, .. } = self;
         let port = &mut ports[number];
@@ -450,7 +449,8 @@ impl<T: Item, H> Ports<T, H> {
         }
     }
 
-    /// Returns the meter of a port, closed at `end`. `cut` is whether the run was to continue after that. `names` returns the name of a flow.
+    /// Returns the summary of a port, closed at `end`. `cut` is whether the run would have continued after that.
+    /// `names` returns the name of a flow.
     pub fn summary(
         &self,
         number: usize,
@@ -479,7 +479,7 @@ impl<T: Item, H> Ports<T, H> {
         LinkSummary { flows, ..meter.summary(&self.measured, label, end) }
     }
 
-    /// The packets on a port: waiting, in transmission, propagating.
+    /// Returns the packets on a port: waiting, in transmission, propagating.
     pub fn on_port(&self, number: usize) -> impl Iterator<Item = Handle> + '_ {
         let port = &self.ports[number];
         port.on_port(&self.commons[port.common as usize], &self.packets)
@@ -490,7 +490,7 @@ impl<T: Item, H> Ports<T, H> {
 mod tests {
     use super::*;
 
-    /// With thousands of ports, the time is spent on memory.
+    /// With thousands of ports, memory access dominates.
     #[test]
     fn a_port_is_two_cache_lines() {
         assert_eq!(size_of::<Port>(), 128);

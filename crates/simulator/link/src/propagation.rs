@@ -1,4 +1,4 @@
-//! When packets arrive whose delay is not always the same: it changes, has a jitter, or is another for some of them.
+//! Arrivals of packets whose delay varies: it changes, has jitter, or is different for some of them.
 
 use crate::changes::LinkChanges;
 use crate::common::random;
@@ -9,16 +9,16 @@ use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// From the end of a transmission to the far end of the link.
+/// The state of the propagation from the end of a transmission to the far end.
 #[derive(Debug)]
 pub(crate) struct Propagation {
-    /// Delays, since when.
+    /// Delays, and the times from which they apply.
     delays: Vec<(Instant, Duration)>,
     jitter: Option<Jitter>,
     keeps_order: bool,
     last_arrival: Instant,
     reorder: Option<Reorder>,
-    /// When the packets that have been transmitted and have not arrived had left; not of those that may overtake.
+    /// Ends of transmission of the packets that are propagating; `None` if packets may overtake one another.
     ends: Option<VecDeque<Instant>>,
 }
 
@@ -36,8 +36,8 @@ impl Propagation {
         }
     }
 
-    /// When the packet arrives that leaves next, at `end`: where order is kept, not before the one that left before it. What is held back then is
-    /// so on top of that.
+    /// Returns the arrival of the packet whose transmission ends next, at `end`. If order is kept, it is not before
+    /// that of the previous packet. Additional delay by `reorder` is added after that.
     pub(crate) fn arrival(&mut self, end: Instant) -> Instant {
         let known = self.delays.partition_point(|(since, _)| *since <= end);
         let delay = self.delays.get(known.saturating_sub(1)).map_or(Duration::ZERO, |(_, delay)| *delay);
@@ -52,14 +52,12 @@ impl Propagation {
         arrival + self.reorder.as_mut().map_or(Duration::ZERO, Reorder::draw)
     }
 
-    /// The first packet of those that have left has arrived.
     pub(crate) fn arrived(&mut self) {
         if let Some(ends) = &mut self.ends {
             ends.pop_front();
         }
     }
 
-    /// When those have left that have not arrived, in order.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Instant> + '_ {
         self.ends.iter().flatten().copied()
     }
@@ -95,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_delay_overtakes_nothing() {
+    fn a_shorter_delay_does_not_reorder() {
         let mut link = propagation(&[(5, 30), (8, 1)]);
         for (end, arrives) in [(4, 14), (5, 35), (7, 37), (8, 37), (9, 37), (36, 37), (37, 38)] {
             assert_eq!(link.arrival(at(end)), at(arrives), "{end}");
         }
     }
 
-    /// Packets each 2 ms with up to 20 ms more than 10: the draws of a stream of its own, and where order is kept the latest of all so far.
+    /// A packet every 2 ms with up to 20 ms more than 10: equal to separate draws; if order is kept, to their maximum.
     #[test]
     fn a_packet_that_would_overtake_arrives_with_its_predecessor() {
         let uniform = uniform::Options { most: ms(20), ..uniform::Options::preset(Dialect::Rfc) };
@@ -120,9 +118,8 @@ mod tests {
         assert!(overtakes > 500, "{overtakes}");
     }
 
-    /// Every third packet takes 5 ms more, and the others are not held up by it.
     #[test]
-    fn what_is_held_back_holds_nothing_up() {
+    fn a_delayed_packet_does_not_delay_others() {
         let third = held_back::Options {
             probability: Some(Probability::ONE),
             by: ms(5),

@@ -1,9 +1,9 @@
-//! Waiting packets in order, of which a queue may have several.
+//! A list of waiting packets; a queue may have several.
 
 use crate::pool::{Handle, Item, Pool};
 use headway_units::Instant;
 
-/// A list through the pool of packets that wait, and their sum.
+/// A linked list of waiting packets through the pool, with their numbers of packets and bytes.
 #[derive(Debug)]
 pub(crate) struct Sublist {
     first: Handle,
@@ -19,7 +19,6 @@ impl Default for Sublist {
 }
 
 impl Sublist {
-    /// A packet waits behind all others here.
     pub(crate) fn push<T: Item>(&mut self, packet: Handle, pool: &mut Pool<T>) {
         let Some(slot) = pool.slot_mut(packet) else { return };
         slot.next = Handle::NONE;
@@ -32,7 +31,6 @@ impl Sublist {
         self.last = packet;
     }
 
-    /// Takes the packet that has waited longest.
     pub(crate) fn pop<T: Item>(&mut self, pool: &mut Pool<T>) -> Option<Handle> {
         let packet = self.first;
         let slot = pool.slot_mut(packet)?;
@@ -45,12 +43,10 @@ impl Sublist {
         Some(packet)
     }
 
-    /// The packet that has waited longest: since when, and its IP bytes.
     pub(crate) fn head<T: Item>(&self, pool: &Pool<T>) -> Option<(Instant, u32)> {
         pool.slot(self.first).map(|slot| (slot.since, slot.item.size()))
     }
 
-    /// Where the list begins.
     pub(crate) const fn first(&self) -> Handle {
         self.first
     }
@@ -59,12 +55,10 @@ impl Sublist {
         self.packets
     }
 
-    /// IP bytes.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Packets and bytes.
     pub(crate) const fn waiting(&self) -> (u64, u64) {
         (self.packets, self.bytes)
     }

@@ -1,16 +1,14 @@
-//! The waiting packets that a queue may yet mark, where it marks the one of a class that leaves next.
+//! The waiting packets that a queue may mark, if it marks the packet of a class that departs next.
 
 use crate::pool::Handle;
 use crate::queue::red::{Class, Classes, OnCongestion};
 use headway_units::{Dscp, Ecn};
 use std::collections::VecDeque;
 
-/// Of each class that is marked at the head, the waiting packets that bear no mark, in order. What was marked, or waits no more, is not
-/// among them.
+/// The waiting unmarked packets of each class that is marked at the head, in order.
 #[derive(Debug)]
 pub(crate) struct Unmarked {
     classes: Classes,
-    /// By the number of their class.
     waiting: Vec<VecDeque<Handle>>,
 }
 
@@ -24,10 +22,9 @@ impl Unmarked {
         if on_congestion == OnCongestion::MarkHead { self.waiting.get_mut(usize::from(class)) } else { None }
     }
 
-    /// A packet waits, behind all others.
     #[cold]
     #[inline(never)]
-    pub(crate) fn waits(&mut self, packet: Handle, dscp: Dscp, ecn: Ecn) {
+    pub(crate) fn push(&mut self, packet: Handle, dscp: Dscp, ecn: Ecn) {
         if ecn != Ecn::Ce
             && let Some(waiting) = self.of(dscp)
         {
@@ -35,10 +32,9 @@ impl Unmarked {
         }
     }
 
-    /// The packet that has waited longest waits no more.
     #[cold]
     #[inline(never)]
-    pub(crate) fn leaves(&mut self, packet: Handle, dscp: Dscp) {
+    pub(crate) fn departed(&mut self, packet: Handle, dscp: Dscp) {
         if let Some(waiting) = self.of(dscp)
             && waiting.front() == Some(&packet)
         {
@@ -46,10 +42,9 @@ impl Unmarked {
         }
     }
 
-    /// A packet was taken out from anywhere.
     #[cold]
     #[inline(never)]
-    pub(crate) fn evicted(&mut self, packet: Handle, dscp: Dscp) {
+    pub(crate) fn remove(&mut self, packet: Handle, dscp: Dscp) {
         if let Some(waiting) = self.of(dscp)
             && let Some(place) = waiting.iter().position(|other| *other == packet)
         {
@@ -57,7 +52,7 @@ impl Unmarked {
         }
     }
 
-    /// The one of its class that leaves next is marked.
+    /// Returns the packet of the class that departs next, which is to be marked.
     #[cold]
     #[inline(never)]
     pub(crate) fn mark(&mut self, class: u8) -> Option<Handle> {

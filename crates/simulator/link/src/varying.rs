@@ -1,4 +1,4 @@
-//! A link whose transmissions do not all take size / rate, or whose packets do not all take its delay.
+//! A link whose rate or delay varies.
 
 use crate::capacity::Capacity;
 use crate::changes::Changing;
@@ -8,25 +8,25 @@ use crate::propagation::Propagation;
 use crate::shaper::Shaper;
 use headway_units::{Bytes, Instant};
 
-/// How its transmissions end instead, and when packets arrive.
+/// The ends of transmissions and the arrivals of such a link.
 #[derive(Debug)]
 pub(crate) struct Varying {
     shaper: Option<Shaper>,
     speed: Speed,
     pub(crate) propagation: Propagation,
-    /// The packets on their way, where they may overtake one another; else they are in the link's list.
+    /// Packets in transmission and propagation, if they may overtake one another; otherwise the port lists them.
     pub(crate) overtaking: Option<Overtaking>,
 }
 
 #[derive(Debug)]
 enum Speed {
-    /// Opportunities that were measured.
+    /// Measured transmission opportunities.
     Measured(Capacity),
     Changing(Changing),
 }
 
 impl Varying {
-    /// What a link of this configuration has; most have none.
+    /// Returns the state for a link of this configuration; `None` if its rate and delay are constant.
     pub(crate) fn new(config: &Config, seed: u64, name: &str) -> Option<Self> {
         let Config { capacity, changes, shaper, jitter, reorder, .. } = config;
         if capacity.is_none() && changes.is_none() && shaper.is_none() && jitter.is_none() && reorder.is_none() {
@@ -44,8 +44,8 @@ impl Varying {
         })
     }
 
-    /// When a packet has left and arrives that is first from `start` on: at the instant of the last transmission's end if it `waited` for that, since
-    /// when it arrived.
+    /// Returns when the transmission of a packet ends and when the packet arrives. The packet is next from `start` on.
+    /// If it waited for the end of the last transmission, `waited` is the time of its arrival.
     pub(crate) fn transmit(
         &mut self,
         start: Instant,
@@ -57,7 +57,7 @@ impl Varying {
         let waited = waited.filter(|_| begin == start);
         let on_wire = framing.on_wire(bytes);
         let end = match &mut self.speed {
-            // What is left of an opportunity is gone for a packet that arrives at its time.
+            // A packet that arrives at the time of an opportunity cannot use the rest of it.
             Speed::Measured(capacity) => capacity.transmit(begin, waited.is_some_and(|since| since < begin), on_wire),
             Speed::Changing(changing) => changing.transmit(begin, waited.is_some(), Bytes::new(on_wire)),
         };

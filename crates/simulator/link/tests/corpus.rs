@@ -25,7 +25,6 @@ fn queues() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1000))]
 
-    /// Any bytes, as the fuzzer would.
     #[test]
     fn queues_fed_anything(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 40..600)) {
         check_queues::check(&bytes);

@@ -1,4 +1,4 @@
-//! A link as its users see it: times to the nanosecond, ties, and two ways to the same record.
+//! A link in use: times to the nanosecond, ties, and equal results of one and two events.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_engine::{Class, Moment, Ties};
@@ -29,12 +29,10 @@ fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// When something of this class happens.
 fn when(at: Instant, class: Class) -> Moment {
     Moment::in_class(at, at.as_secs_f64(), class)
 }
 
-/// A packet, known by its number.
 struct Numbered {
     id: u32,
     size: u32,
@@ -45,16 +43,16 @@ impl Item for Numbered {
     fn size(&self) -> u32 {
         self.size
     }
-    /// Of its flow: two of five are L4S.
+    /// By flow: two of five are L4S.
     fn ecn(&self) -> Ecn {
         [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect0][flow(self.id) as usize]
     }
     fn mark(&mut self) {}
-    /// Of five flows.
+    /// One of five flows.
     fn flow(&self) -> u64 {
         u64::from(flow(self.id))
     }
-    /// One in three is AF41, one EF.
+    /// One in three is AF41, one EF, one has no class.
     fn dscp(&self) -> Dscp {
         [AF41, EF, Dscp::CS0][self.id as usize % 3]
     }
@@ -71,7 +69,6 @@ fn classes(dscp: &[Dscp], on_congestion: red::OnCongestion) -> Vec<red::Class> {
     vec![red::Class { dscp: dscp.to_vec(), on_congestion }]
 }
 
-/// A packet on its way through queue and transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Transmission {
     enqueued: Instant,
@@ -80,7 +77,6 @@ struct Transmission {
     bytes: u64,
 }
 
-/// The record of a port, in order of time and then of packets.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     transmissions: Vec<(u32, Transmission)>,
@@ -90,17 +86,15 @@ struct Seen {
     lost: Vec<u32>,
     reordered: Vec<u32>,
     waiting: Vec<(u64, u64)>,
-    /// The metered sums.
     summary: Option<LinkSummary>,
 }
 
-/// Collects the callbacks of a port. Without hops, the port counts packets off only when it must.
+/// Collects the callbacks of a port. Without hops, the port removes packets from its count only when necessary.
 #[derive(Debug, Default)]
 struct Notes<const HOPS: bool> {
     seen: Seen,
     offered: Vec<Instant>,
     sizes: Vec<u32>,
-    /// When packets were dropped.
     dropped: Vec<(u32, Instant)>,
     reorders: bool,
 }
@@ -151,7 +145,7 @@ fn label() -> LinkLabel {
     LinkLabel::default()
 }
 
-/// Offers the packets (time, size) in order and runs the link dry, ends of transmissions after arrivals.
+/// Offers the packets (time, size) in order and runs the link until it is empty, with departures after arrivals.
 fn drive(config: &Config, packets: &[(Instant, u64)]) -> Seen {
     let packets: Vec<_> = packets.iter().map(|&(at, size)| (when(at, Class::Source), size)).collect();
     drive_moments(config, &packets)
@@ -161,7 +155,7 @@ fn drive_moments(config: &Config, packets: &[(Moment, u64)]) -> Seen {
     drive_after(Ties::Drawn, config, 0, packets)
 }
 
-/// So many places in the order of scheduling have been taken before.
+/// `places` places in the order of scheduling are used before.
 fn drive_after(ties: Ties, config: &Config, places: u64, packets: &[(Moment, u64)]) -> Seen {
     drive_link(start::<true>(ties, config, false), places, packets)
 }
@@ -189,13 +183,13 @@ fn drive_link<const HOPS: bool>(mut link: Link<HOPS>, places: u64, packets: &[(M
             break;
         };
         end = now.at;
-        // With many packets this would be slow.
+        // Too slow with many packets.
         if packets.len() < 1000 {
             let seen = &link.handler.seen;
             let ended = seen.drops.len() + seen.delivered.len() + seen.lost.len();
-            assert_eq!(link.on_port(0).count() + ended, seen.waiting.len(), "no packet is forgotten");
+            assert_eq!(link.on_port(0).count() + ended, seen.waiting.len(), "all packets are accounted for");
             if HOPS {
-                meters_what_it_did(&mut link, now.at);
+                check_meter(&mut link, now.at);
             }
         }
     }
@@ -217,9 +211,8 @@ fn arrived<const HOPS: bool>(link: &mut Link<HOPS>, now: Moment) {
     }
 }
 
-/// The meter, closed now, has the sums of all transmissions, and of the waiting times of all packets until their transmission begins or they are
-/// dropped.
-fn meters_what_it_did<const HOPS: bool>(link: &mut Link<HOPS>, now: Instant) {
+/// The meter, closed now, has the sums of all transmissions, and of all waiting times until transmissions or drops.
+fn check_meter<const HOPS: bool>(link: &mut Link<HOPS>, now: Instant) {
     let Notes { seen, offered, dropped, .. } = &link.handler;
     let (mut busy, mut packets, mut bytes) = (0, 0, 0);
     let shared = |from: Instant, until: Instant| u128::from(until.min(now).since(from.min(now)).as_nanos());
@@ -251,7 +244,6 @@ fn meters_what_it_did<const HOPS: bool>(link: &mut Link<HOPS>, now: Instant) {
     assert!((before..=by_now).contains(&sent), "{sent} of {before} to {by_now} at {now}");
 }
 
-/// Four packets of this size at time zero.
 fn offer_four(config: &Config, bytes: u32) -> Link<false> {
     let mut link = start(Ties::Drawn, config, true);
     for id in 0..4 {
@@ -261,7 +253,8 @@ fn offer_four(config: &Config, bytes: u32) -> Link<false> {
     link
 }
 
-/// A sample has the bytes of the transmissions that have begun, whether a transmission is settled in advance (one event) or not (two events). 4 ms each.
+/// A sample has the bytes of the transmissions that have begun, whether transmissions are settled in advance (one
+/// event) or not (two events). Each takes 4 ms.
 #[test]
 fn a_sample_has_the_bytes_that_were_sent() {
     for two_events in [false, true] {
@@ -281,9 +274,8 @@ fn a_sample_has_the_bytes_that_were_sent() {
     }
 }
 
-/// A slot that was freed is taken again; the packets that are there are counted.
 #[test]
-fn slots_are_used_again() {
+fn freed_slots_are_reused() {
     let mut pool: Pool<Numbered> = Pool::default();
     let [first, second] = [7, 8].map(|id| pool.insert(Numbered { id, size: 1 }));
     pool.remove(first);
@@ -296,7 +288,6 @@ fn slots_are_used_again() {
     assert_ne!(pool.insert(Numbered { id: 11, size: 1 }), second);
 }
 
-/// A sample has RED's average, in packets.
 #[test]
 fn the_average_of_red() {
     for in_bytes in [false, true] {
@@ -321,16 +312,16 @@ fn lower_layer_bytes_take_time() {
 }
 
 #[test]
-fn packets_above_the_mtu_go_no_further() {
+fn packets_above_the_mtu_are_dropped() {
     let mut narrow = config("2Mbps", droptail(50));
     narrow.mtu = Some(Bytes::new(999));
     assert_eq!(drive(&narrow, &[(ms(0), 1000), (ms(0), 999)]).drops, [(0, DropCause::TooBig)]);
 }
 
-/// A transmitter busy until t is still busy for what arrives at t: it waits, be it for no time; and the queue of one, in
-/// which another waits for that end, is full. What comes after the ends of transmissions finds an idle transmitter.
+/// A transmitter busy until t is still busy for a packet that arrives at t: the packet waits for a time of zero, and a
+/// queue of one that holds another packet is full. After the end of the transmission it is idle.
 #[test]
-fn drawn_a_transmitter_is_busy_to_the_end() {
+fn with_drawn_ties_a_transmitter_is_busy_to_the_end() {
     for two_events in [false, true] {
         let config = |limit| Config { two_events, ..config("2Mbps", droptail(limit)) };
         let at = |millis, class| (when(ms(millis), class), 1000);
@@ -346,8 +337,8 @@ fn drawn_a_transmitter_is_busy_to_the_end() {
     }
 }
 
-/// ns-2's `LinkDelay::recv` schedules the arrival at the far end, then the end of the transmission: the first packet's
-/// take the places 2 and 3 after its own. A packet that was scheduled before that end finds the transmitter busy and the
+/// ns-2's `LinkDelay::recv` schedules the arrival at the far end, then the end of the transmission: those of the first
+/// packet have the places 2 and 3. A packet that was scheduled before that end finds the transmitter busy and the
 /// queue of one full; one that was scheduled after it does not.
 #[test]
 fn scheduled_first_is_served_first() {
@@ -371,10 +362,10 @@ fn scheduled_first_is_served_first() {
     }
 }
 
-/// Packets that have begun transmission count among those that wait while the queue is shorter than its peak, unless somebody observes
-/// it. Nothing else is different.
+/// Packets that have begun transmission may count as waiting while the queue is shorter than its peak, unless they are
+/// observed. Nothing else differs.
 #[test]
-fn packets_are_counted_off_when_they_must_be() {
+fn waiting_packets_are_counted_lazily() {
     let packets: Vec<_> = (0..400)
         .map(|n| (when(Instant::from_micros(n * 2900 + n * n % 7 * 4100), Class::Source), 400 + n % 5 * 350))
         .collect();
@@ -402,7 +393,7 @@ fn a_busy_period_does_not_drift() {
 }
 
 #[test]
-fn front_drop_gives_up_the_packet_that_waited_longest() {
+fn front_drop_drops_the_packet_that_waited_longest() {
     let queue = QueueOptions::DropTail(droptail::Options {
         limit: QueueSize::Packets(2),
         drop: droptail::Victim::Front,
@@ -431,10 +422,10 @@ fn channel_loss_takes_time_only_after_the_transmission() {
     assert_eq!((after.lost, after.transmissions.len()), (vec![0, 1], 2));
 }
 
-/// 1 Mb/s and a burst of 2000 B: of five packets of 1000 B at once the channel takes the first, which takes no tokens, and what is too large takes none
-/// either; two pass, and 8 ms later one more does.
+/// 1 Mb/s and a burst of 2000 B: of five packets of 1000 B at once the channel loses the first, which uses no tokens;
+/// nor does a packet that is too large. Two pass, and 8 ms later one more does.
 #[test]
-fn the_policer_stands_between_the_channel_and_the_queue() {
+fn the_policer_is_between_the_channel_and_the_queue() {
     let mut config = config("2Mbps", droptail(1));
     config.mtu = Some(Bytes::new(1000));
     let list = loss::list::Options { packets: vec![0], ..loss::list::Options::preset(Dialect::Rfc) };
@@ -445,17 +436,18 @@ fn the_policer_stands_between_the_channel_and_the_queue() {
     let policed = [4, 5, 7].map(|id| (id, DropCause::Policer));
     assert_eq!(seen.drops, [&[(0, DropCause::Channel), (1, DropCause::TooBig)], &policed[..]].concat());
     assert_eq!(seen.transmissions.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [2, 3, 6]);
-    // What passes may still find the queue full.
+    // The queue may be full for packets that pass.
     config.policer = Some(PolicerOptions { rate: "1Mbps".parse().unwrap(), burst: Bytes::new(4000) });
     let seen = drive(&config, &[0; 6].map(|at| (ms(at), 1000)));
     let full = [3, 4].map(|id| (id, DropCause::QueueFull));
     assert_eq!(seen.drops, [&[(0, DropCause::Channel)], &full[..], &[(5, DropCause::Policer)]].concat());
 }
 
-/// RFC 2475 section 2.3.3.3. 1 Mb/s and 2000 B on a link of 8 Mb/s and 10 ms: packets of 1000 B take 1 ms, and tokens for one 8 ms. Two go at once; the third
-/// has 1 of 8 ms of tokens when it leaves the queue at 2 ms, which it does at once: it is in the transmitter. What is above the burst would never go.
+/// RFC 2475 section 2.3.3.3. 1 Mb/s and 2000 B on a link of 8 Mb/s and 10 ms: packets of 1000 B take 1 ms, and tokens
+/// for one 8 ms. Two pass at once; the third has 1 of 8 ms of tokens when it leaves the queue for the idle transmitter
+/// at 2 ms. Packets above the burst are dropped.
 #[test]
-fn a_shaper_delays_what_is_above_its_rate() {
+fn a_shaper_delays_packets_above_its_rate() {
     for two_events in [false, true] {
         let mut config = Config { two_events, ..config("8Mbps", droptail(2)) };
         config.shaper =
@@ -470,8 +462,8 @@ fn a_shaper_delays_what_is_above_its_rate() {
     }
 }
 
-/// Exact times in rational numbers (`tests/data/token-bucket.csv`): each packet begins and leaves less than 2 ns later, with rates that change, stall, and are above or
-/// below the link's.
+/// Exact times in rational numbers (`tests/data/token-bucket.csv`): each packet begins and ends less than 2 ns later,
+/// with rates that change, are zero, and are above or below that of the link.
 #[test]
 fn a_shaper_begins_at_the_exact_times() {
     let text = include_str!("data/token-bucket.csv");
@@ -509,10 +501,10 @@ fn a_shaper_begins_at_the_exact_times() {
     }
 }
 
-/// The rate of the tokens is 1 Mb/s, nothing from 4 ms, and 2 Mb/s from 10 ms on. After the burst of 1500 B a packet of 1000 B needs 8000 bits: 4000 by 4 ms, and
-/// 4000 in 2 ms from 10 ms on. The next one needs 4 ms more.
+/// The token rate is 1 Mb/s, 0 from 4 ms, and 2 Mb/s from 10 ms on. After the burst of 1500 B a packet of 1000 B needs
+/// 8000 bits: 4000 until 4 ms, and 4000 in 2 ms from 10 ms on. The next one needs 4 ms more.
 #[test]
-fn a_packet_that_waits_gets_the_rest_of_its_tokens_at_the_new_rate() {
+fn a_waiting_packet_gets_tokens_at_the_new_rate() {
     let change = |at, rate: u64| ShaperChange {
         at: Duration::from_millis(at),
         rate: Rate::from_bits_per_second(rate * 1_000_000),
@@ -535,16 +527,14 @@ fn a_packet_that_waits_gets_the_rest_of_its_tokens_at_the_new_rate() {
     let error = check(vec![change(4, 1), change(4, 2)]);
     assert_eq!(
         (error.key, error.message),
-        (
-            "changes",
-            "change 1: each change must come later than the one before, and 4ms is not later than 4ms".to_owned()
-        )
+        ("changes", "change 1: each change must be later than the previous one; 4ms is not later than 4ms".to_owned())
     );
-    assert!(check(vec![change(4, 0)]).message.contains("nothing would ever pass"));
+    assert!(check(vec![change(4, 0)]).message.contains("the last rate is 0bps"));
 }
 
-/// Linux netem, `netem_enqueue`: `sch->q.qlen >= sch->limit` drops, and a packet leaves the queue when its delay is over. Three packets within 10 ms and the 1 ms that
-/// each is transmitted: those at 0, 1 and 2 ms arrive at 11, 12 and 13 ms, so one at 10 ms is dropped and those at 11.5 and 12.5 ms pass.
+/// Linux netem, `netem_enqueue`: `sch->q.qlen >= sch->limit` drops, and a packet leaves the queue when its delay is
+/// over. Three packets within 10 ms and the 1 ms of each transmission: those at 0, 1 and 2 ms arrive at 11, 12 and 13
+/// ms, so that one at 10 ms is dropped and those at 11.5 and 12.5 ms pass.
 #[test]
 fn netem_counts_packets_in_flight() {
     let netem = droptail::Options {
@@ -575,8 +565,9 @@ fn netem_counts_packets_in_flight() {
     assert_eq!(refused(|options| options.drop = droptail::Victim::Front), "drop");
 }
 
-/// Mahimahi's `LinkQueue::read_packet` uses up the opportunities of the present ms before it enqueues: what a packet leaves of one is for packets that waited, not for one
-/// that arrives at its time. With the 4 B of the TUN header a packet of 1500 B takes a whole opportunity.
+/// Mahimahi's `LinkQueue::read_packet` uses up the opportunities of the current ms before it enqueues a packet: the
+/// rest of an opportunity is for packets that waited, not for one that arrives at its time. With the 4 B of the TUN
+/// header a packet of 1500 B uses a whole opportunity.
 #[test]
 fn mahimahi_gives_the_rest_of_an_opportunity_to_waiting_packets() {
     let trace = std::sync::Arc::new(CapacityTrace::parse("5\n10\n").unwrap());
@@ -593,9 +584,8 @@ fn mahimahi_gives_the_rest_of_an_opportunity_to_waiting_packets() {
     }
 }
 
-/// What jitter or hold draw does not hang on the others: each has a stream of its own.
 #[test]
-fn each_impairment_has_its_own_draws() {
+fn each_impairment_has_its_own_random_stream() {
     let packets: Vec<_> = (0..400).map(|n| (ms(n * 5), 1000)).collect();
     let delays = |config: &Config| {
         let mut delivered = drive(config, &packets).delivered;
@@ -663,9 +653,9 @@ fn overtaking_strategy() -> impl Strategy<Value = (Option<JitterOptions>, Option
     ]
 }
 
-/// 4 ms of packets at 2 Mb/s, each second of which is held back by 9 ms: RFC 4737 section 3.3, by what has arrived before.
+/// 4 ms of packets at 2 Mb/s, every second of which is delayed by 9 ms: RFC 4737 section 3.3, by earlier arrivals.
 #[test]
-fn the_reordered_are_those_that_arrive_behind_a_later_one() {
+fn packets_that_arrive_after_a_later_one_are_reordered() {
     let ReorderOptions::HeldBack(every) = held_back(1.0, 9) else { unreachable!() };
     let reorder = Some(ReorderOptions::HeldBack(reorder::held_back::Options { gap: 2, ..every }));
     let config = Config { reorder, ..config("2Mbps", droptail(50)) };
@@ -682,7 +672,7 @@ fn class_strategy() -> impl Strategy<Value = Vec<red::Class>> {
     prop_oneof![Just(Vec::new()), class(&[AF41]), class(&[AF41, EF]), class(&[EF, Dscp::CS0])]
 }
 
-/// RED for what [`Numbered`] packets there are.
+/// RED for the classes of [`Numbered`] packets.
 fn marking(classes: Vec<red::Class>) -> QueueOptions {
     QueueOptions::Red(red::Options {
         limit: QueueSize::Packets(100_000),
@@ -695,8 +685,8 @@ fn marking(classes: Vec<red::Class>) -> QueueOptions {
     })
 }
 
-/// Where all classes are marked, RED decides alike at the head and at the tail. Each time the head's mark is delivered sooner, or, if no other
-/// waits that bears no mark, on the same packet. No packet is marked twice.
+/// If all classes are marked, RED makes equal decisions at the head and at the tail. Each mark at the head is
+/// delivered earlier or, if no other unmarked packet waits, on the same packet. No packet is marked twice.
 #[test]
 fn a_mark_at_the_head_arrives_sooner() {
     let packets: Vec<_> = (0..600).map(|n| (Instant::from_micros(3_000 * n), 1000)).collect();
@@ -715,13 +705,15 @@ fn a_mark_at_the_head_arrives_sooner() {
     assert!(sooner.into_iter().filter(|sooner| *sooner >= Duration::from_millis(12)).count() > 5);
 }
 
-/// A queue whose average is what waits. From 3 waiting packets on p_b is max_p = 1, at 6 the queue is certain to drop: twice the upper threshold.
-/// The packets 0 to 13 come at once, where 1, 4, 7, 10 and 13 are EF; 0 is transmitted, 3 is the first above the lower threshold. Then 4 finds three
-/// waiting and 1 is the first of its class; 7 marks 4, and 10 marks 7. What is of no class is dropped early, and 13 for sure.
+/// The average is equal to the queue. From 3 waiting packets on p_b is max_p = 1; at 6, twice the upper threshold,
+/// drops are certain. Packets 0 to 13 arrive at once, and 1, 4, 7, 10 and 13 are EF; 0 is transmitted, 3 is the first
+/// above the lower threshold. Then 4 finds three waiting, and 1 is the first of its class; 7 marks 4, and 10 marks 7.
+/// Packets without a class are dropped early, and 13 is a forced drop.
 ///
-/// Where 1 and 4 are too large for the link, no EF waits: 7 and 10 are marked themselves, and 13 finds 2, 3, 5, 7 and 10 and is, too.
+/// If 1 and 4 are too large for the link, no EF waits: 7 and 10 are marked themselves, and 13, which finds 2, 3, 5, 7
+/// and 10, is, too.
 #[test]
-fn the_first_of_the_class_that_waits_is_marked() {
+fn the_first_waiting_packet_of_the_class_is_marked() {
     let red = red::Options {
         limit: QueueSize::Packets(100),
         min_threshold: Some(Threshold::Packets(2.0)),
@@ -733,10 +725,10 @@ fn the_first_of_the_class_that_waits_is_marked() {
         ..red::Options::preset(Dialect::Rfc)
     };
     let config = Config { mtu: Some(Bytes::new(1000)), ..config("2Mbps", QueueOptions::Red(red)) };
-    let come =
+    let all_except =
         |large: &[u64]| (0..14).map(|id| (ms(0), if large.contains(&id) { 1001 } else { 1000 })).collect::<Vec<_>>();
     let early = |ids: &[u32]| ids.iter().map(|id| (*id, DropCause::Early)).collect::<Vec<_>>();
-    let seen = drive(&config, &come(&[]));
+    let seen = drive(&config, &all_except(&[]));
     assert_eq!(seen.marks, [1, 4, 7]);
     assert_eq!(
         seen.drops,
@@ -746,12 +738,12 @@ fn the_first_of_the_class_that_waits_is_marked() {
         ]
         .concat()
     );
-    let seen = drive(&config, &come(&[1, 4]));
+    let seen = drive(&config, &all_except(&[1, 4]));
     assert_eq!(seen.marks, [7, 10, 13]);
     assert_eq!(seen.drops, [vec![(1, DropCause::TooBig), (4, DropCause::TooBig)], early(&[6, 8, 9, 11, 12])].concat());
 }
 
-/// A limit of packets in flight: what it drops depends on the delay too.
+/// A limit of packets in flight: drops depend on the delay, too.
 fn in_flight_strategy() -> impl Strategy<Value = QueueOptions> {
     (1u64..20).prop_map(|limit| {
         QueueOptions::DropTail(droptail::Options {
@@ -807,7 +799,7 @@ fn queue_strategy() -> impl Strategy<Value = QueueOptions> {
     ]
 }
 
-/// Small limits and short times, so that queues decide often.
+/// Small limits and short times, for frequent decisions of the queue.
 fn held_strategy() -> impl Strategy<Value = QueueOptions> {
     prop_oneof![
         codel_strategy(),
@@ -960,7 +952,7 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
         QueueOptions::FqCodel(options) => options.limit,
         QueueOptions::DualPi2(options) => options.limit.unwrap(),
         QueueOptions::Cake(options) => options.limit,
-        // Of each of three classes.
+        // For each of three classes.
         QueueOptions::Drr(drr::Options { limit, .. }) | QueueOptions::Priority(priority::Options { limit, .. }) => {
             match limit {
                 QueueSize::Packets(packets) => QueueSize::Packets(3 * packets),
@@ -971,9 +963,9 @@ fn limit_of(queue: &QueueOptions) -> QueueSize {
     }
 }
 
-/// What a link sends in 250 ms is what its shaper lets through in that time (RFC 9332 appendix A: the limit of DualPI2 that is none).
+/// The buffer of 250 ms is computed from the rate of the shaper (RFC 9332 appendix A: DualPI2 without a limit).
 #[test]
-fn a_limit_in_time_goes_by_the_shaper() {
+fn a_limit_in_time_uses_the_rate_of_the_shaper() {
     let queue = || QueueOptions::DualPi2(dualpi2::Options::preset(Dialect::Rfc));
     let shaper = ShaperOptions { rate: "2Mbps".parse().unwrap(), burst: Bytes::new(1500), changes: Vec::new() };
     let packets = vec![(ms(0), 1000); 300];
@@ -983,10 +975,11 @@ fn a_limit_in_time_goes_by_the_shaper() {
     assert!(shaped.drops.len().abs_diff(slow.drops.len()) <= 2, "{} {}", shaped.drops.len(), slow.drops.len());
 }
 
-/// RFC 8290 section 4.2: a transmitter that falls idle has asked the queue and got nothing, so that flow 0, whose packet left long ago, is new again at 101 ms, and
-/// goes before flow 4, which comes at 102 ms. What is larger than the MTU does not come.
+/// RFC 8290 section 4.2: a transmitter that becomes idle has asked the queue and got nothing, so that flow 0, whose
+/// packet departed long ago, is new again at 101 ms, and is served before flow 4, whose packet arrives at 102 ms.
+/// Packets above the MTU do not reach the queue.
 #[test]
-fn an_idle_transmitter_has_asked() {
+fn an_idle_transmitter_has_polled_the_queue() {
     let queue = QueueOptions::FqCodel(fq_codel::Options { flows: 65_536, ..fq_codel::Options::preset(Dialect::Rfc) });
     let config = Config { mtu: Some(Bytes::new(1000)), ..config("2Mbps", queue) };
     let times = [0, 100, 100, 100, 100, 101, 101, 101, 101, 102];
@@ -996,9 +989,9 @@ fn an_idle_transmitter_has_asked() {
     assert_eq!(delivered.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [0, 1, 2, 3, 5, 9]);
 }
 
-/// A queue of 50000 gives up a packet from anywhere in it, 50000 times: no walk through the queue, or this takes minutes.
+/// A queue of 50000 evicts a packet from any position, 50000 times: without constant-time access this takes minutes.
 #[test]
-fn a_victim_anywhere_in_a_long_queue_is_at_hand() {
+fn eviction_takes_constant_time() {
     let red = red::Options {
         limit: QueueSize::Packets(50_000),
         min_threshold: Some(Threshold::Packets(1e6)),
@@ -1011,7 +1004,7 @@ fn a_victim_anywhere_in_a_long_queue_is_at_hand() {
     assert_eq!((seen.drops.len(), seen.delivered.len()), (50_000, 50_001));
 }
 
-/// A link of tail-drop queues whose packets may take the plain path.
+/// A link with a tail-drop queue whose packets may use the plain path.
 fn plain_strategy() -> impl Strategy<Value = Config> {
     use droptail::Counts::{BelowLimit, Waiting, WithTransmission};
     let counts = prop::sample::select(vec![Waiting, WithTransmission, BelowLimit]);
@@ -1024,7 +1017,7 @@ fn plain_strategy() -> impl Strategy<Value = Config> {
     })
 }
 
-/// Packets in order, some of them at one instant or as far apart as a transmission takes, with fractions of a nanosecond.
+/// Packets in order, some of them at equal times or a transmission time apart, with fractions of a nanosecond.
 fn moments_strategy() -> impl Strategy<Value = Vec<(Moment, u64)>> {
     let gap = prop_oneof![Just(0u64), Just(1_200_000), Just(400_000), 0u64..3_000_000, Just(12_000)];
     let packet = (gap, prop::sample::select(vec![40u64, 500, 1500]), 0u8..4, any::<u32>());
@@ -1047,9 +1040,8 @@ fn moments_strategy() -> impl Strategy<Value = Vec<(Moment, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The plain path gives the drops, the arrivals and the metered sums of the general one.
     #[test]
-    fn a_plain_link_does_what_any_link_does(config in plain_strategy(), packets in moments_strategy()) {
+    fn plain_and_general_paths_agree(config in plain_strategy(), packets in moments_strategy()) {
         let (plain, general) = (start::<false>(Ties::Drawn, &config, false), start::<false>(Ties::Drawn, &config, true));
         prop_assert!(plain.get(0).unwrap().is_plain() && !general.get(0).unwrap().is_plain());
         let plain = drive_link(plain, 0, &packets);
@@ -1058,8 +1050,8 @@ proptest! {
         prop_assert_eq!((&plain.drops, &plain.delivered, &plain.summary), (&observed.drops, &observed.delivered, &observed.summary));
     }
 
-    /// One event or two a packet: the same transmissions, drops, marks, deliveries and waiting packets. Gaps of whole
-    /// milliseconds against transmissions of whole milliseconds make ties the rule.
+    /// One event or two per packet: equal transmissions, drops, marks, deliveries and waiting packets. With whole
+    /// milliseconds for gaps and transmissions, ties are frequent.
     #[test]
     fn one_event_and_two_events_agree(
         queue in prop_oneof![8 => queue_strategy(), 1 => in_flight_strategy()],
@@ -1098,7 +1090,7 @@ proptest! {
         prop_assert_eq!(one, two);
     }
 
-    /// Queues that give up a packet that waits: the others go in order, and as many wait as the limit says, the newcomer too.
+    /// Queues that evict waiting packets: the others depart in order, and at most `limit` wait.
     #[test]
     fn queues_that_evict(
         limit in 1u64..6,
@@ -1132,7 +1124,8 @@ proptest! {
         }
     }
 
-    /// Queues that hold what waits: as many as the limit says, each flow in order, and each packet comes out or is told of.
+    /// Queues that hold the waiting packets: at most `limit` wait, each flow is in order, and each packet departs or
+    /// is reported as dropped.
     #[test]
     fn queues_that_decide_at_departure(
         queue in held_strategy(),
@@ -1154,7 +1147,7 @@ proptest! {
         }
         prop_assert!(seen.delivered.is_sorted_by_key(|(at, _)| *at));
         for one in 0..5 {
-            // Of one class, in queues that tell classes apart: one in three has the same.
+            // Of one class, if the queue has classes: one in three has the same.
             for class in 0..3 {
                 let ids = seen.delivered.iter().map(|(_, id)| *id).filter(|id| flow(*id) == one && id % 3 == class);
                 prop_assert!(ids.is_sorted_by(|a, b| a < b), "a flow stays in order");
@@ -1167,8 +1160,8 @@ proptest! {
         prop_assert!(seen.marks.iter().all(|mark| seen.delivered.iter().any(|(_, id)| id == mark)));
     }
 
-    /// Packets that overtake: the queue, the transmissions and who is lost are those of a link without; each packet that is not dropped arrives once, and the
-    /// reordered are those that arrive behind a later one.
+    /// Packets that overtake: queue, transmissions and losses are equal to those of a link without reordering; each
+    /// packet that is not dropped arrives once, and the reordered packets are those that arrive after a later one.
     #[test]
     fn packets_that_overtake_are_conserved(
         queue in prop_oneof![queue_strategy(), held_strategy()],
@@ -1187,7 +1180,7 @@ proptest! {
         let mut config = Config { two_events: true, ..config("1Mbps", queue) };
         let ties = if scheduled { Ties::Scheduled } else { Ties::Drawn };
         config.shaper = shaped.then(|| ShaperOptions { rate: "900kbps".parse().unwrap(), burst: Bytes::new(2000), changes: Vec::new() });
-        // Whole nanoseconds there too.
+        // Whole nanoseconds in both.
         let last = LinkChange { at: Duration::from_secs(1000), rate: Some("1Mbps".parse().unwrap()), delay: None };
         config.changes = Some(std::sync::Arc::new(LinkChanges::new(vec![last]).unwrap()));
         config.loss = lossy.then(|| LossOptions::Bernoulli(loss::bernoulli::Options {
@@ -1212,10 +1205,9 @@ proptest! {
         prop_assert_eq!(seen.reordered, reordered);
     }
 
-    /// Classes of which no packet is change nothing, and where all packets are marked none is dropped early: whatever is lost, the queue was full
-    /// or certain to drop.
+    /// Classes without packets change nothing. If all packets are marked, none is dropped early: drops are forced.
     #[test]
-    fn classes_and_what_is_dropped_early(
+    fn classes_determine_early_drops(
         limit in 3u64..30,
         gaps in prop::collection::vec((0u64..5, prop_oneof![Just(500u64), Just(1000)]), 1..200),
     ) {
@@ -1246,7 +1238,6 @@ proptest! {
         }
     }
 
-    /// Packets are conserved, leave in order, and never overlap on the wire.
     #[test]
     fn packets_are_conserved_and_in_order(
         queue in queue_strategy(),

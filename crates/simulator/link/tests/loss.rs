@@ -1,11 +1,11 @@
-//! How often the channel loses: binomial, within five standard deviations.
+//! Frequency of channel losses: binomial, within five standard deviations.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_link::LossOptions;
 use headway_link::loss::Loss;
 use headway_units::{Dialect, Instant, Probability, Random, Registry};
 
-/// Of a million packets, p million are lost, give or take sqrt(p (1 - p) million): 1000 +- 32, 10 000 +- 99, 100 000 +- 300.
+/// Of a million packets, p million are lost, within sqrt(p (1 - p) million): 32 of 1000, 99 of 10 000, 300 of 100 000.
 #[test]
 fn as_many_are_lost_as_the_probability_says() {
     for (probability, expected, deviation) in [(0.001, 1_000, 32), (0.01, 10_000, 99), (0.1, 100_000, 300)] {

@@ -122,12 +122,12 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "{ kind = \"red\", classes = [{ dscp = [], on_congestion = \"drop\" }] }",
-            "link[0].queue.classes: class 0 has no DSCP: write some, such as dscp = [\"af41\", \"ef\"]",
+            "link[0].queue.classes: class 0 has no DSCP; expected one, such as dscp = [\"af41\", \"ef\"]",
         ),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "{ kind = \"red\", classes = [{ dscp = [\"ef\", 46], on_congestion = \"drop\" }] }",
-            "link[0].queue.classes: the DSCP ef stands twice: write it in one class, once",
+            "link[0].queue.classes: the DSCP ef is listed twice; expected each DSCP in one class, once",
         ),
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
@@ -1030,7 +1030,7 @@ fn keys_that_no_preset_has_are_missing() {
         ),
         (
             "jitter = { kind = \"exponential\", mean = \"0s\" }",
-            r#"link[0].jitter.mean: a jitter of 0s is none: leave jitter out, or write one such as "10ms""#,
+            r#"link[0].jitter.mean: a jitter of 0s has no effect; expected no jitter, or a value such as "10ms""#,
         ),
         (
             "jitter = { kind = \"uniform\", least = \"30ms\" }",
@@ -1038,7 +1038,7 @@ fn keys_that_no_preset_has_are_missing() {
         ),
         (
             "jitter = { kind = \"uniform\", least = \"30ms\", most = \"20ms\" }",
-            r#"link[0].jitter.most: 20ms is not more than the least, 30ms: write one such as "40ms""#,
+            r#"link[0].jitter.most: 20ms is not above least, 30ms; expected a value such as "40ms""#,
         ),
         (
             "reorder = { kind = \"held-back\", by = \"5ms\" }",
@@ -1071,7 +1071,7 @@ fn a_key_whose_preset_is_a_placeholder_is_missing() {
     // Written, it is meant.
     loss("{ kind = \"bernoulli\", probability = 0 }").unwrap();
     let error = loss("{ kind = \"periodic\", every = 0 }").unwrap_err();
-    assert!(error.contains("link[0].loss.every: 0 loses no packet: write 1 or more, or changes"), "{error}");
+    assert!(error.contains("link[0].loss.every: 0 loses no packet; expected 1 or more, or a change"), "{error}");
 }
 
 /// Who writes a kind without its table is shown one that is right as it stands.

@@ -77,9 +77,9 @@ fn what_is_wrong_is_told_with_its_place() {
         ("arrival = \"15us\", ", "", "node[1].host: the key \"arrival\" is missing; write it like arrival = \"15us\""),
         ("delivery = \"180us\", ", "", "the key \"delivery\" is missing; write it like delivery = \"180us\""),
         ("\"15us\"", "\"15\"", "node[1].host.arrival: \"15\" has no unit"),
-        ("180us", "0s", "host.toml:7:39: node[1].host.delivery: a delivery takes more than 0s"),
-        ("40packets", "0packets", "node[1].host.queue: 0packets is out of range: a host counts packets"),
-        ("40packets", "40kB", "node[1].host.queue: 40kB is out of range: a host counts packets"),
+        ("180us", "0s", "host.toml:7:39: node[1].host.delivery: must be above 0s"),
+        ("40packets", "0packets", "node[1].host.queue: 0packets is out of range"),
+        ("40packets", "40kB", "node[1].host.queue: 40kB is out of range"),
         ("queue = \"40", "ring = \"0", "node[1].host.ring: 0packets is out of range"),
         (
             HOST,

@@ -59,7 +59,7 @@ impl headway_link::Item for Packet {
         };
         (u64::from(self.flow.0) << 15) | (u64::from(session) << 1) | u64::from(self.forward)
     }
-    fn way(&self) -> (usize, bool) {
+    fn host_pair(&self) -> (usize, bool) {
         (self.flow.0 as usize, self.forward)
     }
     fn flow_id(&self) -> FlowId {

@@ -14,12 +14,12 @@ fn options(arrival: u64, delivery: u64, queue: u64, ring: u64) -> HostOptions {
     }
 }
 
-/// Mogul and Ramakrishnan's kind of host: 15 us to take a packet, 180 us to hand it over.
+/// A host as in Mogul and Ramakrishnan: 15 us for an arrival, 180 us for a delivery.
 fn host(queue: u64, ring: u64) -> Host<u64> {
     Host::new(&options(15_000, 180_000, queue, ring))
 }
 
-/// What became of packets that arrive at these instants, in this order: deliveries, and drops with the packet's number.
+/// Outcome of packets that arrive at these times: deliveries in order, and drops with the number of the packet.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     delivered: Vec<(Instant, u64)>,
@@ -27,7 +27,6 @@ struct Seen {
     waiting: usize,
 }
 
-/// As a driver does it, until `end`.
 fn drive(mut host: Host<u64>, arrivals: &[Instant], end: Instant) -> Seen {
     let mut seen = Seen::default();
     let deliver = |host: &mut Host<u64>, until: Instant| {
@@ -52,23 +51,23 @@ fn an_idle_host_takes_arrival_and_delivery() {
     assert_eq!(seen.delivered, [(us(295), 0), (us(1195), 1)]);
 }
 
-/// Of the first packet 85 us are delivered when the second comes; then 95 us are left.
+/// 85 us of the first delivery are done when the second packet arrives; then 95 us are left.
 #[test]
-fn an_arrival_preempts_a_delivery_which_goes_on_where_it_was() {
+fn an_arrival_preempts_a_delivery_which_resumes() {
     let seen = drive(host(9, 9), &[us(0), us(100)], us(9999));
     assert_eq!(seen.delivered, [(us(15 + 180 + 15), 0), (us(210 + 180), 1)]);
 }
 
-/// Three at once: 45 us of arrival work before the first delivery begins. What arrives as a delivery ends does not put it off.
+/// Three packets at once: 45 us of arrival work before the first delivery, which a later arrival does not postpone.
 #[test]
-fn all_arrival_work_goes_before_all_deliveries() {
+fn arrival_work_has_priority_over_deliveries() {
     let seen = drive(host(9, 9), &[us(0), us(0), us(0), us(225)], us(9999));
     assert_eq!(seen.delivered, [(us(225), 0), (us(420), 1), (us(600), 2), (us(780), 3)]);
 }
 
-/// The one that is being delivered is not in the queue; one whose delivery has not begun is. Dropped packets cost their arrival.
+/// The packet that is being delivered is not in the queue; one whose delivery has not begun is. Drops cost an arrival.
 #[test]
-fn a_full_queue_drops_the_newcomer_at_the_cost_of_its_arrival() {
+fn a_full_queue_drops_at_the_cost_of_an_arrival() {
     let at_once = drive(host(2, 9), &[us(0); 4], us(9999));
     assert_eq!(at_once.dropped, [(2, HostDrop::Queue), (3, HostDrop::Queue)]);
     assert_eq!(at_once.delivered, [(us(240), 0), (us(420), 1)]);
@@ -77,7 +76,7 @@ fn a_full_queue_drops_the_newcomer_at_the_cost_of_its_arrival() {
     assert_eq!(later.delivered, [(us(240), 0), (us(420), 1), (us(600), 2)]);
 }
 
-/// Two lie on the ring, the one that is being taken among them; at 15 us there is room again.
+/// Two packets are on the ring, including the one that is being processed; at 15 us there is space again.
 #[test]
 fn a_full_ring_drops_at_no_cost() {
     let seen = drive(host(9, 2), &[us(0), us(0), us(0), us(14), us(15)], us(9999));
@@ -85,9 +84,9 @@ fn a_full_ring_drops_at_no_cost() {
     assert_eq!(seen.delivered, [(us(225), 0), (us(405), 1), (us(585), 4)]);
 }
 
-/// The equations at the head of the file. 1 / 195 us is 5128 packets a second, 1 / 15 us is 66667.
+/// The equations of the module. 1 / 195 us is 5128 packets per second, 1 / 15 us is 66667.
 #[test]
-fn throughput_rises_with_the_load_and_falls_behind_its_peak_to_nothing() {
+fn throughput_falls_to_zero_above_its_peak() {
     for (gap_ns, delivered) in [
         (400_000, 25_000), // 2500/s
         (195_000, 51_282),
@@ -103,13 +102,13 @@ fn throughput_rises_with_the_load_and_falls_behind_its_peak_to_nothing() {
             (0..end.as_nanos() / gap_ns).map(|number| Instant::from_nanos(number * gap_ns)).collect();
         let seen = drive(host(50, 256), &arrivals, end);
         let off = (seen.delivered.len() as i64 - delivered).unsigned_abs();
-        // What waits at the end, and half a packet by which the sums above are rounded.
+        // Packets that wait at the end, and half a packet of rounding in the sums above.
         assert!(off <= 3, "every {gap_ns} ns: {} and not {delivered}", seen.delivered.len());
     }
 }
 
 #[test]
-fn sizes_in_bytes_and_deliveries_in_no_time_are_refused() {
+fn sizes_in_bytes_and_zero_delivery_times_are_rejected() {
     assert_eq!(HostOptions::new(Duration::ZERO, Duration::from_nanos(1)).check(), Ok(()));
     let wrong = |options: HostOptions| options.check().unwrap_err().key;
     assert_eq!(wrong(options(1, 0, 1, 1)), "delivery");
@@ -118,10 +117,10 @@ fn sizes_in_bytes_and_deliveries_in_no_time_are_refused() {
     assert_eq!(wrong(HostOptions { ring: "9kB".parse().unwrap(), ..options(1, 1, 1, 1) }), "ring");
 }
 
-/// The CPU nanosecond by nanosecond, as the head of the file tells it.
+/// A nanosecond-by-nanosecond model of the CPU as the module describes it.
 struct Cpu {
     options: HostOptions,
-    /// Each with the work that is left.
+    /// Each with its remaining work.
     ring: VecDeque<(u64, u64)>,
     queue: VecDeque<u64>,
     delivering: Option<(u64, u64)>,
@@ -156,7 +155,6 @@ impl Cpu {
         }
     }
 
-    /// Whatever has no work left moves on.
     fn finish(&mut self, nanos: u64) {
         if let Some((number, _)) = self.delivering.take_if(|(_, left)| *left == 0) {
             self.seen.delivered.push((Instant::from_nanos(nanos), number));
@@ -175,10 +173,10 @@ impl Cpu {
 }
 
 proptest! {
-    /// Nanosecond by nanosecond the same: who is delivered when, and who is dropped where. So packets are delivered in the order in which they
-    /// arrive, none sooner than arrival and delivery take, and each is delivered, dropped or waits.
+    /// The host is equal to the model: deliveries, their times and drops. Packets are delivered in order of arrival,
+    /// not before arrival and delivery are done, and each is delivered, dropped or waits.
     #[test]
-    fn it_does_what_a_cpu_does_step_by_step(
+    fn a_host_equals_a_cpu_simulated_in_nanoseconds(
         (arrival, delivery) in (0u64..6, 1u64..12),
         (queue, ring) in (1u64..5, 1u64..5),
         gaps in prop::collection::vec(0u64..12, 0..60),
@@ -186,11 +184,11 @@ proptest! {
         let options = options(arrival, delivery, queue, ring);
         let mut at = 0;
         let arrivals: Vec<_> = gaps.iter().map(|gap| { at += gap; Instant::from_nanos(at) }).collect();
-        // Dry by then.
+        // Idle by then.
         let end = at + 5 * arrival + 6 * delivery;
         let seen = drive(Host::new(&options), &arrivals, Instant::from_nanos(end));
         let mut literal = Cpu::run(options, &arrivals, end);
-        // The CPU drops when the arrival work is done; the host knows at once.
+        // The model drops when the arrival work is done; the host at once.
         literal.dropped.sort_by_key(|(number, _)| *number);
         prop_assert_eq!(&seen, &literal);
         prop_assert_eq!(seen.delivered.len() + seen.dropped.len(), arrivals.len());
@@ -199,9 +197,9 @@ proptest! {
         prop_assert!(seen.delivered.iter().all(|(at, number)| *at >= soonest(*number)));
     }
 
-    /// Cut anywhere: arrived = delivered + dropped + waiting, and never more than the queue and one.
+    /// Cut at any time: arrived = delivered + dropped + waiting, and at most the queue and one.
     #[test]
-    fn no_packet_is_lost_sight_of(gaps in prop::collection::vec(0u64..12, 0..60), left_out in 0u64..100) {
+    fn packets_are_conserved(gaps in prop::collection::vec(0u64..12, 0..60), left_out in 0u64..100) {
         let options = options(2, 5, 3, 2);
         let mut at = 0;
         let arrivals: Vec<_> = gaps.iter().map(|gap| { at += gap; Instant::from_nanos(at) }).collect();
@@ -212,9 +210,9 @@ proptest! {
         prop_assert_eq!(seen.delivered.len() + seen.dropped.len() + seen.waiting, arrivals.len());
     }
 
-    /// Whatever it is driven with, in whatever order: no panic, no time that wraps, no queue beyond its limit.
+    /// Any calls in any order: no panic, no overflow of times, no queue above its limit.
     #[test]
-    fn nothing_upsets_it(
+    fn any_sequence_of_calls_is_safe(
         arrival: u64, delivery in 1u64.., (queue, ring) in (1u64..5, 1u64..5),
         deeds in prop::collection::vec((any::<bool>(), any::<u64>()), 0..60),
     ) {

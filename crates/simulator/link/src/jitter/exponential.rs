@@ -1,4 +1,4 @@
-//! Exponential jitter: the wait in a queue far away that is hardly filled.
+//! Exponential jitter: the waiting time of a lightly loaded queue elsewhere on the path.
 
 use super::{check_positive, nanos};
 use crate::correlated::{self, Correlated};
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The mean.
+    /// Mean additional delay.
     pub mean: Duration,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
-    /// Whether a packet that would overtake another arrives with it. If not, it overtakes.
+    /// Whether a packet that would overtake another one arrives with it; if not, it overtakes.
     pub keeps_order: bool,
 }
 
@@ -41,7 +41,6 @@ impl Exponential {
         (self.0.correlation, self.0.keeps_order)
     }
 
-    /// In ns.
     pub(super) fn draw(&self, draws: &mut Correlated) -> f64 {
         nanos(self.0.mean) * -libm::log(draws.uniform())
     }

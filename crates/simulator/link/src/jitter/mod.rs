@@ -1,4 +1,4 @@
-//! Jitter: an extra delay for each packet behind its transmission, by one law or another.
+//! Jitter: an additional random delay for each packet after its transmission.
 
 pub mod exponential;
 pub mod normal;
@@ -8,13 +8,13 @@ pub mod uniform;
 
 use crate::correlated::Correlated;
 use headway_units::{Duration, Probability, Random, registry};
-use range::{MOST, check_positive, nanos};
+use range::{MAX_DELAY, check_positive, nanos};
 
 registry! {
-    /// How much longer than its delay a link takes.
+    /// The distribution of the additional delay of packets, and its options.
     options JitterOptions;
-    /// A running law.
-    machine Law;
+    /// A running distribution.
+    machine Distribution;
     what "jitter"; dispatch each;
     "exponential" => Exponential(exponential::Options, exponential::Exponential),
     "normal" => Normal(normal::Options, normal::Normal),
@@ -22,7 +22,7 @@ registry! {
     "uniform" => Uniform(uniform::Options, uniform::Uniform),
 }
 
-impl Law {
+impl Distribution {
     fn new(options: &JitterOptions) -> Self {
         match options {
             JitterOptions::Exponential(options) => Self::Exponential(exponential::Exponential::new(options)),
@@ -33,38 +33,37 @@ impl Law {
     }
 
     fn options(&self) -> (Probability, bool) {
-        each!(self, law => law.options())
+        each!(self, distribution => distribution.options())
     }
 }
 
 impl JitterOptions {
-    /// Whether a packet that would overtake another arrives with it.
+    /// Returns whether a packet that would overtake another one arrives with it.
     #[must_use]
     pub fn keeps_order(&self) -> bool {
-        Law::new(self).options().1
+        Distribution::new(self).options().1
     }
 }
 
-/// A running jitter.
 #[derive(Debug)]
 pub(crate) struct Jitter {
-    law: Law,
+    distribution: Distribution,
     draws: Correlated,
 }
 
 impl Jitter {
     pub(crate) fn new(options: &JitterOptions, random: Random) -> Self {
-        let law = Law::new(options);
-        let draws = Correlated::new(law.options().0, random);
-        Self { law, draws }
+        let distribution = Distribution::new(options);
+        let draws = Correlated::new(distribution.options().0, random);
+        Self { distribution, draws }
     }
 
-    /// The extra delay of the next packet, to a nanosecond; never less than none.
+    /// Returns the additional delay of the next packet, to a nanosecond; 0 or more.
     pub(crate) fn draw(&mut self) -> Duration {
-        let Self { law, draws } = self;
-        let nanos = each!(law, law => law.draw(draws));
+        let Self { distribution, draws } = self;
+        let nanos = each!(distribution, distribution => distribution.draw(draws));
         // `as` saturates.
-        Duration::from_nanos(libm::round(nanos) as u64).min(MOST)
+        Duration::from_nanos(libm::round(nanos) as u64).min(MAX_DELAY)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Normal jitter, cut at zero: what would be less than no extra delay is none.
+//! Normal jitter; negative values become zero.
 
 use super::{check_positive, nanos};
 use crate::correlated::{self, Correlated};
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The mean, before the cut.
+    /// Mean additional delay, before negative values become zero.
     pub mean: Duration,
-    /// The standard deviation, before the cut.
+    /// Standard deviation, before negative values become zero.
     pub deviation: Duration,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
-    /// Whether a packet that would overtake another arrives with it. If not, it overtakes.
+    /// Whether a packet that would overtake another one arrives with it; if not, it overtakes.
     pub keeps_order: bool,
 }
 
@@ -25,7 +25,7 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.mean > super::MOST {
+        if self.mean > super::MAX_DELAY {
             check_positive("mean", self.mean)?;
         }
         check_positive("deviation", self.deviation)?;
@@ -46,7 +46,6 @@ impl Normal {
         (self.0.correlation, self.0.keeps_order)
     }
 
-    /// In ns.
     pub(super) fn draw(&self, draws: &mut Correlated) -> f64 {
         nanos(self.0.mean) + nanos(self.0.deviation) * draws.normal()
     }

@@ -1,4 +1,4 @@
-//! Pareto jitter: mostly little, now and then much. P(X > x) = (least / x)^shape from least = mean (shape - 1) / shape on.
+//! Pareto jitter: rare large values. P(X > x) = (m / x)^shape for x >= m = mean (shape - 1) / shape.
 
 use super::{check_positive, nanos};
 use crate::correlated::{self, Correlated};
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The mean.
+    /// Mean additional delay.
     pub mean: Duration,
-    /// How fast large ones become rare, more than 1: from 2 down the variance is infinite.
+    /// Shape of the distribution, above 1: the larger, the rarer large values. Up to 2 the variance is infinite.
     pub shape: f64,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
-    /// Whether a packet that would overtake another arrives with it. If not, it overtakes.
+    /// Whether a packet that would overtake another one arrives with it; if not, it overtakes.
     pub keeps_order: bool,
 }
 
@@ -27,7 +27,8 @@ impl headway_units::Options for Options {
     fn check(&self) -> Result<(), OptionError> {
         check_positive("mean", self.mean)?;
         if !self.shape.is_finite() || self.shape <= 1.0 {
-            let message = format!("{} is out of range: a Pareto law has a mean if its shape is above 1", self.shape);
+            let message =
+                format!("{} is out of range; expected a shape above 1, with which the mean is finite", self.shape);
             return Err(OptionError::new("shape", message));
         }
         correlated::check(self.correlation)
@@ -47,7 +48,6 @@ impl Pareto {
         (self.0.correlation, self.0.keeps_order)
     }
 
-    /// In ns.
     pub(super) fn draw(&self, draws: &mut Correlated) -> f64 {
         let Options { mean, shape, .. } = self.0;
         nanos(mean) * (shape - 1.0) / shape / libm::pow(draws.uniform(), 1.0 / shape)

@@ -2,16 +2,16 @@
 
 use headway_units::{Duration, OptionError};
 
-/// The most of any extra delay, written or drawn: as long as the longest run.
-pub(super) const MOST: Duration = Duration::from_secs(1_000_000);
+/// Maximum of any additional delay, configured or drawn: the duration of the longest run.
+pub(super) const MAX_DELAY: Duration = Duration::from_secs(1_000_000);
 
 pub(super) fn check_positive(key: &'static str, value: Duration) -> Result<(), OptionError> {
     if value.is_zero() {
-        let message = "a jitter of 0s is none: leave jitter out, or write one";
+        let message = "a jitter of 0s has no effect; expected no jitter, or a value";
         return Err(OptionError::new(key, message).such_as("\"10ms\""));
     }
-    if value > MOST {
-        return Err(OptionError::new(key, format!("{value} is out of range: at most {MOST}")));
+    if value > MAX_DELAY {
+        return Err(OptionError::new(key, format!("{value} is out of range; expected at most {MAX_DELAY}")));
     }
     Ok(())
 }

@@ -22,10 +22,10 @@ fn draws(options: &JitterOptions) -> Vec<f64> {
     (0..DRAWS).map(|_| jitter.draw().as_secs_f64() * 1e3).collect()
 }
 
-/// All have a mean of 10 ms, within five standard errors: deviations of 10/sqrt(12), 2, 10, and 10/sqrt(3) ms (shape 3: mean / sqrt(shape (shape - 2))).
-/// What part is above 15 ms: none, 0.62 %, e^-1.5, and (least/15)^3 with a least of 20/3.
+/// All have a mean of 10 ms, within five standard errors: standard deviations of 10/sqrt(12), 2, 10, and 10/sqrt(3) ms
+/// (shape 3: mean / sqrt(shape (shape - 2))). Fractions above 15 ms: none, 0.62 %, e^-1.5, and (m/15)^3 with m = 20/3.
 #[test]
-fn each_law_has_its_mean_and_its_tail() {
+fn each_distribution_has_its_mean_and_tail() {
     let expected = [
         (10.0 / 12f64.sqrt(), 0.0),
         (2.0, 0.006_21),
@@ -42,28 +42,26 @@ fn each_law_has_its_mean_and_its_tail() {
     }
 }
 
-/// Half of a normal law around zero is below it: no extra delay, and never less than none.
 #[test]
-fn a_normal_law_is_cut_at_zero() {
+fn negative_normal_values_become_zero() {
     let options = normal::Options { deviation: ms(2), ..normal::Options::preset(Dialect::Rfc) };
     let seen = draws(&JitterOptions::Normal(options));
     let none = seen.iter().filter(|extra| **extra == 0.0).count() as f64 / f64::from(DRAWS);
     assert!((none - 0.5).abs() < 5.0 * 0.5 / f64::from(DRAWS).sqrt(), "{none}");
 }
 
-/// Correlated draws have the same law.
 #[test]
-fn correlation_leaves_the_mean() {
+fn correlation_keeps_the_mean() {
     let correlation = Probability::new(0.5).unwrap();
     let options = exponential::Options { mean: ms(10), correlation, ..exponential::Options::preset(Dialect::Rfc) };
     let seen = draws(&JitterOptions::Exponential(options));
     let mean = seen.iter().sum::<f64>() / f64::from(DRAWS);
-    // Worth a third of independent ones.
+    // Equivalent to a third of independent ones.
     assert!((mean - 10.0).abs() < 5.0 * 10.0 * (3.0 / f64::from(DRAWS)).sqrt(), "{mean}");
 }
 
 #[test]
-fn what_is_no_jitter_is_told() {
+fn invalid_jitter_is_rejected() {
     let wrong = |options: JitterOptions| headway_units::Registry::check(&options).unwrap_err();
     for kind in <JitterOptions as headway_units::Registry>::KINDS {
         let preset = <JitterOptions as headway_units::Registry>::preset(kind, Dialect::Rfc).unwrap();
@@ -71,12 +69,12 @@ fn what_is_no_jitter_is_told() {
         let error = wrong(preset);
         assert!(error.message.contains("such as \"10ms\""), "{kind}: {error}");
     }
-    // The example is one that the least leaves room for.
+    // The example is above `least`.
     let uniform = |least, most| uniform::Options { least, most, ..uniform::Options::preset(Dialect::Rfc) };
     let error = wrong(JitterOptions::Uniform(uniform(ms(30), ms(20))));
-    assert_eq!(error.message, "20ms is not more than the least, 30ms: write one such as \"40ms\"");
+    assert_eq!(error.message, "20ms is not above least, 30ms; expected a value such as \"40ms\"");
     uniform(ms(30), ms(40)).check().unwrap();
-    assert_eq!(wrong(JitterOptions::Uniform(uniform(MOST, MOST))).key, "least");
+    assert_eq!(wrong(JitterOptions::Uniform(uniform(MAX_DELAY, MAX_DELAY))).key, "least");
     let pareto = pareto::Options { mean: ms(10), shape: 1.0, ..pareto::Options::preset(Dialect::Rfc) };
     assert_eq!(wrong(JitterOptions::Pareto(pareto)).key, "shape");
     let long = exponential::Options { mean: ms(2_000_000_000), ..exponential::Options::preset(Dialect::Rfc) };

@@ -1,6 +1,6 @@
-//! Uniform jitter: as likely any extra delay from the least to the most.
+//! Uniform jitter: all additional delays from `least` to `most` are equally likely.
 
-use super::{MOST, check_positive, nanos};
+use super::{MAX_DELAY, check_positive, nanos};
 use crate::correlated::{self, Correlated};
 use headway_units::{Dialect, Duration, OptionError, Probability};
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The least extra delay.
+    /// Minimum additional delay.
     pub least: Duration,
-    /// The most; more than the least.
+    /// Maximum additional delay; above `least`.
     pub most: Duration,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
-    /// Whether a packet that would overtake another arrives with it. If not, it overtakes.
+    /// Whether a packet that would overtake another one arrives with it; if not, it overtakes.
     pub keeps_order: bool,
 }
 
@@ -25,12 +25,15 @@ impl headway_units::Options for Options {
     }
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.least >= MOST {
-            return Err(OptionError::new("least", format!("{} is out of range: below {MOST}", self.least)));
+        if self.least >= MAX_DELAY {
+            return Err(OptionError::new(
+                "least",
+                format!("{} is out of range; expected less than {MAX_DELAY}", self.least),
+            ));
         }
         if !self.least.is_zero() && self.most <= self.least {
-            let more = MOST.min(self.least + Duration::from_millis(10));
-            let message = format!("{} is not more than the least, {}: write one", self.most, self.least);
+            let more = MAX_DELAY.min(self.least + Duration::from_millis(10));
+            let message = format!("{} is not above least, {}; expected a value", self.most, self.least);
             return Err(OptionError::new("most", message).such_as(format!("\"{more}\"")));
         }
         check_positive("most", self.most)?;
@@ -51,7 +54,6 @@ impl Uniform {
         (self.0.correlation, self.0.keeps_order)
     }
 
-    /// In ns.
     pub(super) fn draw(&self, draws: &mut Correlated) -> f64 {
         let (least, most) = (nanos(self.0.least), nanos(self.0.most));
         least + (1.0 - draws.uniform()) * (most - least)

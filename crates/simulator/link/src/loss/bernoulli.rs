@@ -1,4 +1,4 @@
-//! Bernoulli loss: each packet is lost with one probability, independently.
+//! Bernoulli loss: each packet is lost independently with a probability.
 
 use super::Place;
 use headway_units::{Dialect, Duration, Instant, OptionError, Probability, Random};
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is lost; it must be written, unless `changes` say when losses begin.
+    /// Loss probability of a packet. Required, unless `changes` set it later; 0 until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// Where it is lost.
+    /// Where packets are lost.
     pub place: Place,
-    /// From when on, counted from the start of the run, another probability holds. Rising.
+    /// Changes of the probability, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// Another probability from an instant on.
+/// A change of the loss probability.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When, after the start of the run.
+    /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// Probability that a packet is lost from then on.
+    /// Loss probability of a packet from then on.
     pub probability: Probability,
 }
 
@@ -35,13 +35,15 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.probability.is_none() && self.changes.is_empty() {
-            let message = "a bernoulli loss needs the probability that a packet is lost: write one";
+            let message = "a bernoulli loss needs the probability that a packet is lost; expected a value";
             return Err(OptionError::new("probability", message).such_as("\"1%\""));
         }
         if let Some(at) = self.changes.windows(2).position(|pair| pair[0].at >= pair[1].at) {
             let (before, this) = (self.changes[at].at, self.changes[at + 1].at);
-            let message =
-                format!("change {} is at {this}, and the one before at {before}: write a time after {before}", at + 1);
+            let message = format!(
+                "change {} is at {this}, but the previous one at {before}; expected a time after {before}",
+                at + 1
+            );
             return Err(OptionError::new("changes", message));
         }
         Ok(())
@@ -53,7 +55,7 @@ impl headway_units::Options for Options {
 pub struct Bernoulli {
     probability: f64,
     place: Place,
-    /// Those to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<Change>,
 }
 
@@ -80,10 +82,10 @@ mod tests {
     use super::*;
     use headway_units::Options as _;
 
-    /// Losses of 100000 packets at 1 % are binomial: within five standard deviations (157) of 1000, and their runs
-    /// are independent: pairs of losses within five (50) of 10.
+    /// Losses of 100000 packets at 1 % are binomial: within five standard deviations (157) of 1000. Runs are
+    /// independent: pairs of losses have mean 10 and are within a fixed bound of 30.
     #[test]
-    fn losses_are_independent_and_as_frequent_as_told() {
+    fn losses_are_independent_with_the_configured_probability() {
         let mut loss = Bernoulli { probability: 0.01, place: Place::BeforeQueue, changes: Vec::new() };
         let mut random = Random::new(5, "loss");
         let lost: Vec<bool> = (0..100_000).map(|_| loss.loses(Instant::ZERO, &mut random)).collect();
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_changes_when_told() {
+    fn the_probability_changes_at_the_configured_times() {
         let at = |seconds, probability| Change { at: Duration::from_secs(seconds), probability };
         let changes = vec![at(1, Probability::ONE), at(2, Probability::ZERO)];
         let options = Options { changes, ..Options::preset(Dialect::Rfc) };

@@ -1,53 +1,53 @@
-//! Losses in runs: a channel that is good or bad, and changes with the packets (E. N. Gilbert, "Capacity of a burst-noise channel", BSTJ 39, 1960;
-//! E. O. Elliott, "Estimates of error rates for codes on burst-noise channels", BSTJ 42, 1963).
+//! Bursty losses: a channel with a good and a bad state (E. N. Gilbert, "Capacity of a burst-noise channel", BSTJ 39,
+//! 1960; E. O. Elliott, "Estimates of error rates for codes on burst-noise channels", BSTJ 42, 1963).
 //!
-//! A packet is lost with the probability of the state that it finds; then the state may change, once a packet:
+//! A packet is lost with the loss probability of the current state. After each packet the state may change:
 //!
 //! ```text
-//! good -> bad  with to_bad      a share to_bad / (to_bad + to_good) of packets finds it bad
+//! good -> bad  with to_bad      a fraction to_bad / (to_bad + to_good) of packets is in the bad state
 //! bad -> good  with to_good     mean loss = loss_good + (loss_bad - loss_good) to_bad / (to_bad + to_good)
 //! ```
 //!
-//! Where all is lost in the bad state and nothing in the good one, losses come in runs of 1 / `to_good` packets in the mean, and `mean` and `run` say
-//! the same as the two transitions:
+//! If all packets are lost in the bad state and none in the good one, the mean length of a run of losses is 1 /
+//! `to_good` packets, and `mean` and `run` are equivalent to the two transitions:
 //!
 //! ```text
 //! to_good = 1 / run      to_bad = mean / (run (1 - mean))
 //! ```
 //!
-//! The first packet finds the state as any later one does: bad with that share.
+//! The initial state is bad with this fraction as its probability, so that the process is stationary.
 
 use super::Place;
 use headway_units::{Dialect, OptionError, Probability, Random};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "gilbert-elliott"`: `mean` and `run`, or `to_bad` and `to_good` with what is lost in each state.
+/// Options of `kind = "gilbert-elliott"`: `mean` and `run`, or `to_bad` and `to_good` with the losses of each state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Which part of all packets is lost; below 1. With `run`.
+    /// Fraction of all packets that is lost; below 1. Requires `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Probability>,
-    /// How many packets are lost in a row, in the mean; 1 at least. With `mean`.
+    /// Mean length of a run of losses, in packets; 1 or more. Requires `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<f64>,
-    /// Probability that the state becomes bad behind a packet that found it good (netem's `p`). With `to_good`.
+    /// Probability of a transition from good to bad after a packet (netem's `p`). Requires `to_good`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_bad: Option<Probability>,
-    /// Probability that the state becomes good behind a packet that found it bad (netem's `r`). With `to_bad`.
+    /// Probability of a transition from bad to good after a packet (netem's `r`). Requires `to_bad`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_good: Option<Probability>,
-    /// Probability that a packet is lost in the good state (netem's `1-k`); 0 if absent. With `to_bad` and `to_good`.
+    /// Loss probability of a packet in the good state (netem's `1-k`); 0 if absent. Requires `to_bad` and `to_good`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_good: Option<Probability>,
-    /// Probability that a packet is lost in the bad state (netem's `1-h`); 1 if absent. With `to_bad` and `to_good`.
+    /// Loss probability of a packet in the bad state (netem's `1-h`); 1 if absent. Requires `to_bad` and `to_good`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_bad: Option<Probability>,
     /// Where packets are lost.
     pub place: Place,
 }
 
-/// Above 1 by no more than this is 1: a mean of 0.9 in runs of 9 is, in doubles, a hair above.
+/// Tolerance for a probability above 1: for a mean of 0.9 and runs of 9, rounding yields slightly more than 1.
 const ROUNDING: f64 = 1e-9;
 
 impl headway_units::Options for Options {
@@ -69,7 +69,7 @@ impl headway_units::Options for Options {
         let state = of_states.iter().find(|(_, value)| value.is_some());
         if let (Some((key, _)), true) = (state, mean.is_some() || run.is_some()) {
             let message = format!(
-                "{key} says in another way what mean and run say: write mean and run alone, or to_bad and to_good without them"
+                "{key} conflicts with mean and run; expected mean and run alone, or to_bad and to_good without them"
             );
             return Err(OptionError::new(key, message));
         }
@@ -77,21 +77,22 @@ impl headway_units::Options for Options {
             (Some(mean), Some(run), ..) => check_run(mean.value(), *run),
             (Some(_), None, ..) => Err(OptionError::new(
                 "run",
-                "mean needs a run too: how many packets are lost in a row, such as run = 4",
+                "mean needs a run, the mean number of packets that are lost in a row, such as run = 4",
             )),
-            (None, Some(_), ..) => {
-                Err(OptionError::new("mean", "run needs a mean too: which part is lost, such as mean = \"2%\""))
-            }
+            (None, Some(_), ..) => Err(OptionError::new(
+                "mean",
+                "run needs a mean, the fraction of packets that is lost, such as mean = \"2%\"",
+            )),
             (None, None, Some(to_bad), Some(to_good)) => {
                 if *to_bad == Probability::ZERO && *to_good == Probability::ZERO {
-                    let message = "with both transitions 0 nobody knows in which state the channel is: write one above 0, \
-                                   or a bernoulli loss";
+                    let message = "with to_bad and to_good 0 the state of the channel is undefined; \
+                                   expected one above 0, or a bernoulli loss";
                     return Err(OptionError::new("to_bad", message));
                 }
                 Ok(())
             }
-            (None, None, Some(_), None) => Err(OptionError::new("to_good", "to_bad needs a to_good too, such as 0.25")),
-            (None, None, None, Some(_)) => Err(OptionError::new("to_bad", "to_good needs a to_bad too, such as 0.005")),
+            (None, None, Some(_), None) => Err(OptionError::new("to_good", "to_bad needs a to_good, such as 0.25")),
+            (None, None, None, Some(_)) => Err(OptionError::new("to_bad", "to_good needs a to_bad, such as 0.005")),
             (None, None, None, None) => {
                 let message =
                     "a gilbert-elliott loss needs mean and run, such as mean = \"2%\", run = 4, or to_bad and to_good";
@@ -103,15 +104,15 @@ impl headway_units::Options for Options {
 
 fn check_run(mean: f64, run: f64) -> Result<(), OptionError> {
     if mean >= 1.0 {
-        return Err(OptionError::new("mean", "a mean of 1 has no end of its runs: write one below 1"));
+        return Err(OptionError::new("mean", "1 is out of range; expected a mean below 1"));
     }
     if !run.is_finite() || run < 1.0 {
-        return Err(OptionError::new("run", format!("{run} is out of range: a run of losses has 1 packet at least")));
+        return Err(OptionError::new("run", format!("{run} is out of range; expected 1 or more packets")));
     }
     if to_bad(mean, run) > 1.0 + ROUNDING {
         let least = mean / (1.0 - mean);
         let message = format!(
-            "{run} is too short for a mean of {mean}: between two runs a packet comes through, so write {least:.3} at least"
+            "{run} is too short for a mean of {mean}, as a packet passes between two runs; expected {least:.3} or more"
         );
         return Err(OptionError::new("run", message));
     }
@@ -122,7 +123,7 @@ fn to_bad(mean: f64, run: f64) -> f64 {
     mean / (run * (1.0 - mean))
 }
 
-/// A running loss in runs.
+/// A running Gilbert-Elliott loss model.
 #[derive(Debug)]
 pub struct GilbertElliott {
     place: Place,
@@ -130,7 +131,7 @@ pub struct GilbertElliott {
     to_good: f64,
     loss_good: f64,
     loss_bad: f64,
-    /// Whether the next packet finds the bad state; `None` before the first.
+    /// Whether the channel is in the bad state; `None` before the first packet.
     bad: Option<bool>,
 }
 

@@ -1,5 +1,5 @@
-//! Listed loss: the packets that a list names are lost, counted as they come to the channel (ns-2's `ErrorModel/List` with
-//! `droplist`, in packets). No randomness.
+//! Listed losses: packets are lost by their position in the sequence of packets at the channel (ns-2's
+//! `ErrorModel/List` with `droplist`, in packets). There is no randomness.
 
 use super::Place;
 use headway_units::{Dialect, OptionError};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Which packets are lost, counted from 0 as they come; in any order, each once.
+    /// Positions of the lost packets, from 0; in any order, without duplicates.
     pub packets: Vec<u64>,
-    /// Where they are lost.
+    /// Where packets are lost.
     pub place: Place,
 }
 
@@ -33,17 +33,20 @@ impl headway_units::Options for Options {
             return Err(OptionError::new("packets", "a list loss needs packets,").such_as("[30, 31, 50]"));
         }
         if let Some(pair) = self.sorted().windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(OptionError::new("packets", format!("packet {} stands twice in the list: once", pair[0])));
+            return Err(OptionError::new(
+                "packets",
+                format!("packet {} is listed twice; expected each packet once", pair[0]),
+            ));
         }
         Ok(())
     }
 }
 
-/// A running loss by list.
+/// A running loss model with a list.
 #[derive(Debug)]
 pub struct List {
     place: Place,
-    /// Those to come, the next one last.
+    /// Remaining positions, the next one last.
     packets: Vec<u64>,
     passed: u64,
 }
@@ -72,7 +75,7 @@ mod tests {
     use headway_units::Options as _;
 
     #[test]
-    fn what_the_list_names_is_lost_and_nothing_else() {
+    fn only_listed_packets_are_lost() {
         let options = Options { packets: vec![7, 0, 3, 4], ..Options::preset(Dialect::Ns2) };
         options.check().unwrap();
         let mut loss = List::new(&options);
@@ -80,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_packets_each_once() {
-        for (packets, part) in [(vec![], "needs packets"), (vec![5, 1, 5], "packet 5 stands twice")] {
+    fn a_list_has_packets_without_duplicates() {
+        for (packets, part) in [(vec![], "needs packets"), (vec![5, 1, 5], "packet 5 is listed twice")] {
             let error = Options { packets, ..Options::preset(Dialect::Rfc) }.check().unwrap_err();
             assert_eq!(error.key, "packets");
             assert!(error.message.contains(part), "{error}");

@@ -1,4 +1,4 @@
-//! What the channel loses by itself, congestion apart.
+//! Losses of the channel, as opposed to drops by congestion.
 
 pub mod bernoulli;
 pub mod gilbert_elliott;
@@ -14,7 +14,7 @@ pub use recorded::{LossTrace, LossTraceError, LossTraceProblem};
 use headway_units::{Instant, Random, registry};
 
 registry! {
-    /// Which packets the channel loses.
+    /// The loss model of the channel and its options.
     options LossOptions;
     /// A running loss model.
     machine Loss;
@@ -39,13 +39,13 @@ impl Loss {
         }
     }
 
-    /// Where it takes packets.
+    /// Returns where the model drops packets.
     #[must_use]
     pub fn place(&self) -> Place {
         each!(self, loss => loss.place())
     }
 
-    /// Whether the packet that passes at `now` is lost.
+    /// Returns whether the packet that passes at `now` is lost.
     pub fn loses(&mut self, now: Instant, random: &mut Random) -> bool {
         match self {
             Self::Bernoulli(loss) => loss.loses(now, random),

@@ -1,5 +1,5 @@
-//! Periodic loss: every k-th packet is lost, or a burst that begins with it, counted as they come to the channel (ns-2's
-//! `ErrorModel/Periodic` in packets). No randomness.
+//! Periodic loss: every k-th packet at the channel is lost, or a burst that begins with it (ns-2's
+//! `ErrorModel/Periodic` in packets). There is no randomness.
 
 use super::Place;
 use headway_units::{Dialect, OptionError};
@@ -9,29 +9,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// One packet in this many is lost (ns-2 `period_`). It must be written, unless `changes` say when losses begin; until
-    /// then 0 loses none.
+    /// Period of losses, in packets (ns-2 `period_`); 0 loses none. Required, unless `changes` set it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u64>,
-    /// The first that is lost, counted from 0; absent: `every` (one less than ns-2's `offset_`, which counts from 1).
+    /// Position of the first lost packet, from 0. If absent: `every`. (ns-2's `offset_` counts from 1.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
-    /// How many are lost in a row each time, at most `every` (ns-2 `burstlen_`).
+    /// Number of consecutive packets that are lost each time, at most `every` (ns-2 `burstlen_`).
     pub burst: u64,
     /// Where packets are lost.
     pub place: Place,
-    /// From which packet on, counted from 0, another number holds. Rising.
+    /// Changes of the period, in order of packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// Another number from a packet on.
+/// A change of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The first packet that counts anew, from 0.
+    /// Position of the packet at which the count starts again, from 0.
     pub packet: u64,
-    /// One in so many from there on; 0 for none.
+    /// Period from then on, in packets; 0 loses none.
     pub every: u64,
 }
 
@@ -44,28 +43,28 @@ impl headway_units::Options for Options {
         let changes = self.changes.iter().any(|change| change.every > 0);
         match self.every {
             None if self.first.is_some() || !changes => {
-                let message = "a periodic loss loses one packet in every: write a number";
+                let message = "a periodic loss needs its period in packets; expected a number";
                 return Err(OptionError::new("every", message).such_as("100"));
             }
             Some(0) if self.first.is_some() => {
                 return Err(OptionError::new(
                     "first",
-                    "with every = 0 no packet is lost: write every from 1, or no first",
+                    "has no effect with every = 0; expected every from 1, or no first",
                 ));
             }
             Some(0) if !changes => {
-                let message = "0 loses no packet: write 1 or more, or changes of which one has every = 1 or more, or leave loss out";
+                let message = "0 loses no packet; expected 1 or more, or a change with every = 1 or more, or no loss";
                 return Err(OptionError::new("every", message));
             }
             _ => {}
         }
         if self.burst == 0 {
-            return Err(OptionError::new("burst", "a burst of 0 packets is no loss: burst is at least 1"));
+            return Err(OptionError::new("burst", "a burst of 0 packets loses nothing; expected 1 or more"));
         }
         let periods = self.every.into_iter().chain(self.changes.iter().map(|change| change.every));
         if let Some(every) = periods.filter(|every| *every > 0).min().filter(|every| self.burst > *every) {
             let message = format!(
-                "a burst of {} packets does not end before the next one begins, {every} packets later: write at most {every}",
+                "a burst of {} packets does not end before the next one, {every} packets later; expected at most {every}",
                 self.burst
             );
             return Err(OptionError::new("burst", message));
@@ -73,7 +72,7 @@ impl headway_units::Options for Options {
         if let Some(at) = self.changes.windows(2).position(|pair| pair[0].packet >= pair[1].packet) {
             let (before, packet) = (self.changes[at].packet, self.changes[at + 1].packet);
             let message = format!(
-                "change {} begins at packet {packet}, and the one before at packet {before}: write a packet from {}",
+                "change {} begins at packet {packet}, but the previous one at {before}; expected a packet from {}",
                 at + 1,
                 before.saturating_add(1)
             );
@@ -89,12 +88,10 @@ pub struct Periodic {
     place: Place,
     every: u64,
     burst: u64,
-    /// With which packet the next loss begins.
     next: Option<u64>,
-    /// What is left of a burst.
     left: u64,
     passed: u64,
-    /// Those to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<Change>,
 }
 
@@ -110,8 +107,8 @@ impl Periodic {
         self.place
     }
 
-    /// A loss begins with packet number n after a change (n = 0 is the change itself) where n is a multiple of `every`, but
-    /// never with packet 0: as in a list of k, 2k, 3k..
+    /// Returns whether the next packet is lost. After a change at packet 0, losses begin with packets k, 2k, 3k, ...,
+    /// where k is `every`; packet 0 is not lost.
     pub(super) fn loses(&mut self) -> bool {
         let passed = self.passed;
         let after = |every: u64| (every > 0).then(|| passed.saturating_add(every));
@@ -151,10 +148,10 @@ mod tests {
         assert_eq!(lost(&Options { every: Some(1), changes: Vec::new(), ..options }, 4), [1, 2, 3]);
     }
 
-    /// ns-2.35, 40 packets through `ErrorModel/Periodic` in packets: `period_`, `offset_`, `burstlen_`, and what was lost.
+    /// ns-2.35, 40 packets through `ErrorModel/Periodic` in packets: `period_`, `offset_`, `burstlen_`, and losses.
     #[test]
     fn bursts_from_the_first_on_are_those_of_ns2() {
-        for (period, offset, burstlen, theirs) in [
+        for (period, offset, burstlen, expected) in [
             (10, 0, 0, vec![0, 10, 20, 30]),
             (10, 1, 1, vec![0, 10, 20, 30]),
             (10, 11, 0, vec![10, 20, 30]),
@@ -191,19 +188,19 @@ mod tests {
         ] {
             let options = Options {
                 every: Some(period),
-                // There 0 and 1 are both the first packet, and bursts of 0 and 1 one packet.
+                // In ns-2, 0 and 1 both denote the first packet, and bursts of 0 and 1 are both one packet.
                 first: Some(u64::max(offset, 1) - 1),
                 burst: u64::max(burstlen, 1),
                 ..Options::preset(Dialect::Ns2)
             };
             // ns-2 accepts a burst that never ends.
             assert_eq!(options.check().is_ok(), burstlen <= period, "{period} {offset} {burstlen}");
-            assert_eq!(lost(&options, 40), theirs, "{period} {offset} {burstlen}");
+            assert_eq!(lost(&options, 40), expected, "{period} {offset} {burstlen}");
         }
     }
 
     #[test]
-    fn a_burst_and_a_first_need_something_to_lose() {
+    fn burst_and_first_require_losses() {
         let none = Options { burst: 0, every: Some(5), ..Options::preset(Dialect::Rfc) };
         assert_eq!(none.check().unwrap_err().key, "burst");
         let never = Options { first: Some(3), ..Options::preset(Dialect::Rfc) };
@@ -218,20 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn changes_must_rise() {
+    fn changes_must_be_in_order() {
         let changes = vec![Change { packet: 25, every: 5 }, Change { packet: 25, every: 0 }];
         let error = Options { changes, ..Options::preset(Dialect::Rfc) }.check().unwrap_err();
         assert_eq!((error.key, error.message.contains("change 1 begins at packet 25")), ("changes", true), "{error}");
     }
 
-    /// `every = 10, burst = 20` was accepted: the path then lost all further packets.
+    /// `every = 10, burst = 20` used to be accepted, and all further packets were lost.
     #[test]
     fn a_burst_ends_before_the_next_one() {
         let of =
             |every, burst, changes| Options { every: Some(every), burst, changes, ..Options::preset(Dialect::Rfc) };
         of(10, 10, Vec::new()).check().unwrap();
         let error = of(10, 11, Vec::new()).check().unwrap_err();
-        assert_eq!((error.key, error.message.ends_with("write at most 10")), ("burst", true), "{error}");
+        assert_eq!((error.key, error.message.ends_with("expected at most 10")), ("burst", true), "{error}");
         let change = |every| vec![Change { packet: 25, every }];
         assert_eq!(of(10, 6, change(5)).check().unwrap_err().key, "burst");
         of(10, 6, change(0)).check().unwrap();

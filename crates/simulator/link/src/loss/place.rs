@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Before the queue: the packet takes no room and no time (ns-2 `lossmodel`, Linux netem).
+    /// Before the queue: the packet uses no queue space and no link time (ns-2 `lossmodel`, Linux netem).
     BeforeQueue,
     /// After the transmission: the packet has used the link (a wireless channel).
     AfterTransmission,

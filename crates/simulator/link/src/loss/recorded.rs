@@ -1,73 +1,76 @@
-//! The text of a loss trace: what a channel that somebody has measured did.
+//! The text format of loss traces, measurements of the losses of a channel.
 //!
-//! Either a figure a packet, `0` for one that came and `1` for one that was lost, as many on a line as one likes, blanks between them or not:
+//! A trace is a sequence of packets, `0` for a delivered and `1` for a lost packet, with any number of packets per
+//! line and optional white space:
 //! ```text
 //! 0000 0110 0000
 //! 1
 //! ```
-//! or steps, a line each: from when on, in seconds since the start of the run, and with which probability packets are lost from then on:
+//! or a list of steps, one per line: a time in seconds since the start of the run, and the loss probability from then
+//! on:
 //! ```text
 //! 10,0.02
 //! 12.5,1
 //! 12.9,0.02
 //! ```
-//! Times rise. Blank lines and lines that start with `#` are comments.
+//! Times increase. Blank lines and lines that start with `#` are comments.
 
 use headway_units::{Bytes, Duration, Probability};
 
-/// A loss trace, read.
+/// A parsed loss trace.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LossTrace {
-    /// Of each packet, whether it is lost; never empty.
+    /// Whether each packet is lost; never empty.
     Packets(Vec<bool>),
-    /// The probability from an instant on, after the start of the run; rising, never empty.
+    /// Times from the start of the run and the loss probability from then on; in order of time, never empty.
     Steps(Vec<(Duration, Probability)>),
 }
 
-/// Why a text is no loss trace.
+/// The reason why a text is not a loss trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct LossTraceError {
-    /// Where, counted from 1; `None` if it is the text as a whole.
+    /// Line, from 1; `None` for an error of the whole text.
     pub line: Option<u64>,
-    /// What.
+    /// The problem.
     pub problem: LossTraceProblem,
 }
 
-/// What is wrong in a loss trace, and what would be right.
+/// A problem of a loss trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LossTraceProblem {
     /// Longer than [`LossTrace::LARGEST_TEXT`].
-    #[error("a loss trace of {0} is too long: at most 16MiB are read")]
+    #[error("a loss trace of {0} is too long; expected at most 16MiB")]
     TooLong(Bytes),
-    /// Neither a packet nor a step in it.
-    #[error("there is nothing in it: expected packets, such as 00100, or steps, such as 12.5,0.1")]
+    /// It has neither packets nor steps.
+    #[error("the trace is empty; expected packets, such as 00100, or steps, such as 12.5,0.1")]
     Empty,
-    /// Neither figures nor a step.
-    #[error("\"{0:.40}\" is neither packets, such as 00100, nor a step of seconds and probability, such as 12.5,0.1")]
+    /// A line is neither packets nor a step.
+    #[error("\"{0:.40}\" is invalid; expected packets, such as 00100, or seconds and probability, such as 12.5,0.1")]
     Unknown(String),
-    /// Figures among steps, or steps among figures.
-    #[error("packets and steps do not go together: a trace has the ones or the others")]
+    /// It has both packets and steps.
+    #[error("a trace cannot have both packets and steps")]
     Mixed,
-    /// No time.
-    #[error("\"{0:.40}\" is no time in seconds, such as 12.5")]
+    /// Not a time.
+    #[error("\"{0:.40}\" is not a time; expected seconds, such as 12.5")]
     Time(String),
-    /// No probability.
-    #[error("\"{0:.40}\" is no probability: write one from 0 to 1, such as 0.1")]
+    /// Not a probability.
+    #[error("\"{0:.40}\" is not a probability; expected 0 to 1, such as 0.1")]
     Probability(String),
-    /// A step before the one above it.
-    #[error("the step at {0} does not come later than the one before")]
+    /// A step is not later than the previous one.
+    #[error("the step at {0} is not later than the previous one")]
     Order(Duration),
 }
 
 impl LossTrace {
-    /// The longest text that is read, 16 MiB: more than an hour of 4000 packets a second.
+    /// Maximum size of the text, 16 MiB: more than an hour of 4000 packets per second.
     pub const LARGEST_TEXT: Bytes = Bytes::new(16 << 20);
 
-    /// Reads a loss trace.
+    /// Parses a loss trace.
     ///
     /// # Errors
-    /// At the first line that is neither a comment, packets nor a step that rises; if there is nothing in it, or too much.
+    /// Returns an error if the text is empty or too long; else the first line that is neither a comment nor packets
+    /// nor a step in order of time.
     pub fn parse(text: &str) -> Result<Self, LossTraceError> {
         let whole = |problem| LossTraceError { line: None, problem };
         let length = Bytes::new(text.len() as u64);
@@ -108,7 +111,7 @@ fn figures(line: &str, packets: &mut Vec<bool>) -> Result<(), LossTraceProblem> 
 }
 
 fn step(time: &str, probability: &str, steps: &mut Vec<(Duration, Probability)>) -> Result<(), LossTraceProblem> {
-    // Only figures: behind "1m" the "s" below would make a unit.
+    // Digits only: `1m` and the `s` added below would be a unit.
     let plain = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let at = plain.then(|| format!("{time}s").parse::<Duration>().ok()).flatten();
     let at = at.ok_or_else(|| LossTraceProblem::Time(quoted(time)))?;
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_a_packet() {
+    fn each_digit_is_a_packet() {
         let text = "\u{feff}# measured\n0010\r\n\n 1 1\t0\n";
         let packets = [false, false, true, false, true, true, false].to_vec();
         assert_eq!(LossTrace::parse(text).unwrap(), LossTrace::Packets(packets));
@@ -147,27 +150,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_the_line() {
         for (text, expected) in [
-            ("", "there is nothing in it: expected packets, such as 00100, or steps, such as 12.5,0.1"),
-            ("# no\n", "there is nothing in it: expected packets, such as 00100, or steps, such as 12.5,0.1"),
+            ("", "the trace is empty; expected packets, such as 00100, or steps, such as 12.5,0.1"),
+            ("# no\n", "the trace is empty; expected packets, such as 00100, or steps, such as 12.5,0.1"),
             (
                 "001\n0021\n",
-                "line 2: \"0021\" is neither packets, such as 00100, nor a step of seconds and probability, such as 12.5,0.1",
+                "line 2: \"0021\" is invalid; expected packets, such as 00100, or seconds and probability, such as 12.5,0.1",
             ),
-            ("0,0.5\n\n101\n", "line 3: packets and steps do not go together: a trace has the ones or the others"),
-            ("101\n1,0.5\n", "line 2: packets and steps do not go together: a trace has the ones or the others"),
-            ("1m,0.5\n", "line 1: \"1m\" is no time in seconds, such as 12.5"),
-            (",0.5\n", "line 1: \"\" is no time in seconds, such as 12.5"),
-            ("-1,0.5\n", "line 1: \"-1\" is no time in seconds, such as 12.5"),
-            ("1,1.5\n", "line 1: \"1.5\" is no probability: write one from 0 to 1, such as 0.1"),
-            ("1,NaN\n", "line 1: \"NaN\" is no probability: write one from 0 to 1, such as 0.1"),
-            ("1,0.5,2\n", "line 1: \"0.5,2\" is no probability: write one from 0 to 1, such as 0.1"),
-            ("1,0.5\n1.0,0.7\n", "line 2: the step at 1s does not come later than the one before"),
+            ("0,0.5\n\n101\n", "line 3: a trace cannot have both packets and steps"),
+            ("101\n1,0.5\n", "line 2: a trace cannot have both packets and steps"),
+            ("1m,0.5\n", "line 1: \"1m\" is not a time; expected seconds, such as 12.5"),
+            (",0.5\n", "line 1: \"\" is not a time; expected seconds, such as 12.5"),
+            ("-1,0.5\n", "line 1: \"-1\" is not a time; expected seconds, such as 12.5"),
+            ("1,1.5\n", "line 1: \"1.5\" is not a probability; expected 0 to 1, such as 0.1"),
+            ("1,NaN\n", "line 1: \"NaN\" is not a probability; expected 0 to 1, such as 0.1"),
+            ("1,0.5,2\n", "line 1: \"0.5,2\" is not a probability; expected 0 to 1, such as 0.1"),
+            ("1,0.5\n1.0,0.7\n", "line 2: the step at 1s is not later than the previous one"),
         ] {
             assert_eq!(LossTrace::parse(text).unwrap_err().to_string(), expected, "{text:?}");
         }
         let long = " ".repeat((16 << 20) + 1);
-        assert!(LossTrace::parse(&long).unwrap_err().to_string().contains("too long: at most 16MiB"));
+        assert!(LossTrace::parse(&long).unwrap_err().to_string().contains("too long; expected at most 16MiB"));
     }
 }

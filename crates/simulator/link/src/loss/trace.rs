@@ -1,4 +1,4 @@
-//! Losses as they were measured: a recorded sequence of packets, or a probability that changes with time.
+//! Recorded losses: a sequence of packets, or a loss probability that changes over time.
 
 use super::{LossTrace, Place};
 use headway_units::{Dialect, Instant, OptionError, Random};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The file with the trace's text: a figure a packet, 0 or 1, or lines of seconds and probability.
+    /// File with the trace: 0 (delivered) or 1 (lost) for each packet, or lines of seconds and loss probability.
     pub file: String,
     /// Where packets are lost.
     pub place: Place,
-    /// What the file holds, once whoever may read files has read it; without it nothing is lost.
+    /// Contents of the file, set by the caller after reading it; without it no packet is lost.
     #[serde(skip)]
     pub trace: Option<Arc<LossTrace>>,
 }
@@ -31,14 +31,13 @@ impl headway_units::Options for Options {
     }
 }
 
-/// A running loss by trace.
+/// A running loss model with a trace.
 #[derive(Debug)]
 pub struct Trace {
     place: Place,
     trace: Option<Arc<LossTrace>>,
-    /// Of packets, which comes next; of steps, which is not there yet.
+    /// Index of the next packet, or of the next step.
     next: usize,
-    /// With steps: what holds now.
     probability: f64,
 }
 
@@ -85,15 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn recorded_packets_are_lost_again_and_then_from_the_start() {
+    fn recorded_packets_repeat_from_the_start() {
         let (mut loss, mut random) = (playing("0010\n1\n"), Random::new(5, "loss"));
         let lost: Vec<_> = (0..15).filter(|_| loss.loses(Instant::ZERO, &mut random)).collect();
         assert_eq!(lost, [2, 4, 7, 9, 12, 14]);
     }
 
-    /// 100000 packets at 10 % are 10000 losses, deviation 95; before the first step there are none.
+    /// 100000 packets at 10 % have 10000 losses, standard deviation 95; there are none before the first step.
     #[test]
-    fn each_step_holds_until_the_next_and_the_last_for_ever() {
+    fn each_step_applies_until_the_next() {
         let (mut loss, mut random) = (playing("1,1\n2,0\n4,0.1\n"), Random::new(5, "loss"));
         let lost = [0, 999, 1000, 1999, 2000, 3999].map(|millis| loss.loses(Instant::from_millis(millis), &mut random));
         assert_eq!(lost, [false, false, true, true, false, false]);
@@ -101,9 +100,8 @@ mod tests {
         assert!(later.abs_diff(10_000) < 5 * 95, "{later}");
     }
 
-    /// A silence over several steps leaves the last of them.
     #[test]
-    fn steps_without_packets_are_passed_over() {
+    fn steps_without_packets_are_skipped() {
         let (mut loss, mut random) = (playing("1,0\n2,0.5\n3,1\n"), Random::new(5, "loss"));
         assert!(loss.loses(Instant::from_secs(3), &mut random));
     }

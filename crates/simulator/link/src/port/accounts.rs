@@ -10,45 +10,45 @@ use headway_units::Instant;
 use std::collections::VecDeque;
 
 impl Port {
-    /// The counts by flow, if it has any.
+    /// Returns the counts by flow, if they are enabled.
     #[must_use]
     pub fn by_flow(&self) -> Option<&ByFlow> {
         self.meter.by_flow()
     }
 
-    /// The packet that reaches the far end next.
+    /// Returns the packet that reaches the far end next.
     #[must_use]
     #[inline]
     pub fn first(&self) -> Option<Handle> {
         (self.first != Handle::NONE).then_some(self.first)
     }
 
-    /// The packet that a newcomer would be queued behind.
+    /// Returns the last packet of the list.
     #[must_use]
     #[inline]
     pub fn last(&self) -> Option<Handle> {
         (self.last != Handle::NONE).then_some(self.last)
     }
 
-    /// When the next packet reaches the far end, as far as that is settled.
+    /// Returns when the next packet reaches the far end, if that is settled.
     pub(crate) fn next_arrival(&self) -> Option<Moment> {
         (self.first_arrival.at != Instant::FAR_FUTURE).then_some(self.first_arrival)
     }
 
-    /// Packets and bytes that wait, without the one in transmission, as of the last call with a `now`.
+    /// Returns the waiting packets and bytes without the packet in transmission, as of the last call with a `now`.
     #[must_use]
     #[inline]
     pub fn waiting(&self) -> (u64, u64) {
         (u64::from(self.waiting), self.waiting_bytes)
     }
 
-    /// Bytes of the transmissions that are settled and have not begun, as of the last call with a `now`.
+    /// Returns the bytes of settled transmissions that have not begun, as of the last call with a `now`.
     pub(crate) fn bytes_settled_ahead(&self, common: &Common) -> u64 {
         if common.two_events { 0 } else { self.waiting_bytes }
     }
 
-    /// The packets that wait without a settled transmission (two events only): since when, and their bytes. In order, unless the queue has several
-    /// lists.
+    /// Returns arrival time and bytes of the packets that wait without a settled transmission (two events only). They
+    /// are in order, unless the queue has several lists.
     pub(crate) fn unsettled<'a, T: Item>(
         &self,
         common: &Common,
@@ -59,7 +59,8 @@ impl Port {
         lists.flat_map(move |from| list(packets, from)).map(|(_, slot)| (slot.since, slot.item.size()))
     }
 
-    /// The transmissions that are settled and end after `now`, with `enqueued` as `start`: when these packets arrived is not kept.
+    /// Returns the settled transmissions that end after `now`. `enqueued` is equal to `start`, as arrival times are
+    /// not kept.
     pub(crate) fn settled_after<'a, T: Item>(
         &self,
         common: &Common,
@@ -67,13 +68,13 @@ impl Port {
         now: Instant,
     ) -> impl Iterator<Item = Transmission> + use<'a, T> {
         let delay = common.delay;
-        // Where the delay varies, the end of a transmission does not follow from the arrival.
+        // If the delay varies, the end of a transmission cannot be computed from the arrival.
         let varying = common.varying.as_deref();
         let mut ends = varying.map(|varying| varying.propagation.ends().collect::<VecDeque<_>>());
         let mut arrival = self.first_arrival;
-        // Where packets may overtake one another, the list has none of these.
+        // If packets may overtake one another, the list has no settled transmissions.
         let (overtaking, first) = match overtaking(common) {
-            Some(overtaking) => (overtaking.on_way().collect(), Handle::NONE),
+            Some(overtaking) => (overtaking.in_transit().collect(), Handle::NONE),
             None => (Vec::new(), self.first),
         };
         let transmission = move |packet, slot: &Slot<T>, end| {
@@ -82,7 +83,7 @@ impl Port {
         };
         let overtaking = overtaking
             .into_iter()
-            .filter_map(move |on_way| transmission(on_way.packet, packets.slot(on_way.packet)?, on_way.end));
+            .filter_map(move |sent| transmission(sent.packet, packets.slot(sent.packet)?, sent.end));
         let in_order = list(packets, first)
             .map(move |(packet, slot)| (packet, std::mem::replace(&mut arrival, slot.next_arrival), slot))
             .filter(|(_, arrival, _)| *arrival != UNSETTLED)
@@ -96,16 +97,16 @@ impl Port {
         overtaking.chain(in_order)
     }
 
-    /// All packets on the port: waiting, in transmission, propagating.
+    /// Returns all packets on the port: waiting, in transmission, propagating.
     pub(crate) fn on_port<'a, T>(
         &self,
         common: &Common,
         packets: &'a Pool<T>,
     ) -> impl Iterator<Item = Handle> + use<'a, T> {
         let lists = common.discipline.heads().into_iter().chain([self.first]);
-        let on_way: Vec<_> =
-            overtaking(common).into_iter().flat_map(Overtaking::on_way).map(|on_way| on_way.packet).collect();
-        lists.flat_map(move |from| list(packets, from)).map(|(packet, _)| packet).chain(on_way)
+        let in_transit: Vec<_> =
+            overtaking(common).into_iter().flat_map(Overtaking::in_transit).map(|sent| sent.packet).collect();
+        lists.flat_map(move |from| list(packets, from)).map(|(packet, _)| packet).chain(in_transit)
     }
 }
 

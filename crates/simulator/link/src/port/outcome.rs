@@ -3,7 +3,6 @@
 use crate::pool::Handle;
 use headway_units::{DropCause, Instant};
 
-/// The outcome of an offered packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Accepted,
@@ -17,9 +16,8 @@ pub(crate) enum Offer {
     DroppedMarked(DropCause),
     /// Admitted; the queue has marked or dropped waiting packets: see [`Common::decisions`](crate::common::Common).
     Decided,
-    /// Admitted, and another packet is dropped in exchange.
+    /// Admitted, and another packet is dropped.
     Evicted {
-        /// Whether the newcomer is to be marked.
         marked: bool,
         /// The dropped packet; it is on no port.
         victim: Handle,
@@ -27,13 +25,12 @@ pub(crate) enum Offer {
     },
 }
 
-/// The way of a packet through queue and transmitter. With one event, it is known in advance.
+/// The times of a packet in queue and transmitter. With one event, they are known in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
     pub(crate) packet: Handle,
-    /// Its IP bytes.
     pub(crate) size: u32,
-    /// When it was offered.
+    /// Time of the offer.
     pub(crate) enqueued: Instant,
     /// When it left the queue.
     pub(crate) start: Instant,
@@ -45,8 +42,8 @@ pub(crate) struct Transmission {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Arrived(Handle),
-    /// It has arrived after a packet that was sent later: reordered by RFC 4737 section 3.3.
+    /// It arrived after a packet that was sent later: reordered by RFC 4737 section 3.3.
     Reordered(Handle),
-    /// The channel has lost it on the way.
+    /// The channel lost it after its transmission.
     Lost(Handle),
 }

@@ -1,8 +1,9 @@
-//! The short path of a packet over a plain port.
+//! The fast path of a packet over a plain port.
 //!
-//! A port is plain if its rate and its delay are constant, its queue is a DropTail that drops the packets that do not fit and counts in packets, ties
-//! are drawn, it has no MTU, loss, policer, duplication or forced second event, and nothing counts by flow or observes its packets. Then each transmission is settled when its packet is offered, and the only event is the
-//! arrival at the far end. The general path of [`Port`] gives the same results; a property test compares the two.
+//! A port is plain if its rate and its delay are constant, its queue is a DropTail that counts packets and drops
+//! arriving ones, ties are drawn, and it has no MTU, loss, policer, duplication, forced second event, counts by flow
+//! or observers. Then each transmission is settled when its packet is offered, and the only event is the arrival at
+//! the far end. The general path of [`Port`] gives equal results; a property test compares the two.
 
 use super::{Departure, Port};
 use crate::common::Common;
@@ -11,14 +12,14 @@ use headway_engine::{Moment, Ties};
 use headway_record::Measured;
 
 impl Port {
-    /// Sends all packets of this port along the plain path from now on, if its configuration is plain.
+    /// Uses the plain path for all packets from now on, if the configuration allows it.
     pub(crate) fn make_plain(&mut self, common: &Common) {
-        if common.plain_room > 0 {
+        if common.plain_capacity > 0 {
             self.departure = Departure::Plain;
         }
     }
 
-    /// Whether its packets take the plain path.
+    /// Returns whether packets use the plain path.
     #[must_use]
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
@@ -36,14 +37,14 @@ impl Port {
         packet: Handle,
     ) -> bool {
         self.meter.arrived(measured, now.at);
-        let room = common.plain_room;
-        if self.waiting >= self.meter.peak().min(room) {
+        let capacity = common.plain_capacity;
+        if self.waiting >= self.meter.peak().min(capacity) {
             self.advance(packets, now);
         }
         let idle = self.is_free(Ties::Drawn, now);
         if idle {
             (self.first_waiting, self.waiting, self.waiting_bytes) = (Handle::NONE, 0, 0);
-        } else if self.waiting >= room {
+        } else if self.waiting >= capacity {
             self.meter.queue_seen(measured, now.at, self.waiting);
             return false;
         }

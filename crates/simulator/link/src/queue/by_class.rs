@@ -1,40 +1,38 @@
-//! A queue for each class of traffic, told by the DSCP: what disciplines share that serve classes in turns.
+//! A queue for each traffic class (by DSCP), for disciplines that schedule classes.
 
 use super::{Arrival, Backlog, Verdict};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Dscp, OptionError, QueueSize};
 
-/// No class is without DSCPs, and none shares any.
 pub(super) fn check<'a>(classes: impl Iterator<Item = &'a [Dscp]>) -> Result<(), OptionError> {
     let wrong = |message: String| Err(OptionError::new("classes", message));
     let mut taken = [false; Dscp::COUNT];
     for (number, class) in classes.enumerate() {
         if class.is_empty() {
-            return wrong(format!("class {number} has no DSCP: write some, such as dscp = [\"af41\", \"ef\"]"));
+            return wrong(format!("class {number} has no DSCP; expected one, such as dscp = [\"af41\", \"ef\"]"));
         }
         for dscp in class {
             if std::mem::replace(&mut taken[usize::from(dscp.value())], true) {
-                return wrong(format!("the DSCP {dscp} stands twice: write it in one class, once"));
+                return wrong(format!("the DSCP {dscp} is listed twice; expected each DSCP in one class, once"));
             }
         }
     }
     Ok(())
 }
 
-/// The queues; the last is that of packets of no class.
+/// The queues; the last one is for packets without a class.
 #[derive(Debug)]
 pub(super) struct ByClass {
-    /// The class of each DSCP.
     of: [u8; Dscp::COUNT],
     queues: Vec<Sublist>,
     limits: Vec<QueueSize>,
 }
 
 impl ByClass {
-    /// Of classes with these DSCPs and limits, and of one more with a limit for the rest.
+    /// Creates queues for classes with these DSCPs and limits, and one with the limit `rest` for other packets.
     pub(super) fn new<'a>(classes: impl ExactSizeIterator<Item = (&'a [Dscp], QueueSize)>, rest: QueueSize) -> Self {
-        // A class has a DSCP that no other has: there are 64 at most.
+        // Each class has at least one DSCP that no other class has, so that there are at most 64.
         let mut of = [classes.len() as u8; Dscp::COUNT];
         let mut limits = Vec::new();
         for ((dscps, limit), class) in classes.zip(0..) {
@@ -49,26 +47,23 @@ impl ByClass {
         usize::from(self.of[usize::from(dscp.value())])
     }
 
-    /// Whether the packet's class has room.
     pub(super) fn admit(&self, backlog: &Backlog, arrival: Arrival) -> Verdict {
         let class = self.class_of(arrival.dscp);
         let (packets, bytes) = self.queues[class].waiting();
         Backlog { packets, bytes, ..*backlog }.within(self.limits[class], arrival.size)
     }
 
-    /// The packet waits behind all of its class, whose number is returned.
+    /// Appends the packet to the queue of its class. Returns the index of the class.
     pub(super) fn push<T: Item>(&mut self, packet: Handle, pool: &mut Pool<T>) -> usize {
         let class = pool.slot(packet).map_or(0, |slot| self.class_of(slot.item.dscp()));
         self.queues[class].push(packet, pool);
         class
     }
 
-    /// The queues, in the order of the classes.
     pub(super) fn queues(&mut self) -> &mut [Sublist] {
         &mut self.queues
     }
 
-    /// Packets and bytes in all of them.
     pub(super) fn waiting(&self) -> (u64, u64) {
         self.queues.iter().fold((0, 0), |all, queue| (all.0 + queue.packets(), all.1 + queue.bytes()))
     }

@@ -1,27 +1,27 @@
-//! CAKE's queues (T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways", IEEE LANMAN
-//! 2018; Linux `net/sched/sch_cake.c`): tins by DSCP, in each of them a queue for each flow, served so that hosts are treated alike and among them their flows,
-//! and COBALT in each queue.
+//! The queues of CAKE (T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A Comprehensive Queue Management
+//! Solution for Home Gateways", IEEE LANMAN 2018; Linux `net/sched/sch_cake.c`). Packets are assigned to tins by DSCP.
+//! Each tin has a queue for each flow, a scheduler that is fair to hosts and to their flows, and COBALT in each queue.
 //!
 //! ```text
-//! arrival    DSCP -> tin; hash -> queue, eight places a set. One without packets joins the new queues of the tin, with a turn's bytes.
-//!            If more than the limit wait, the queue with most bytes is dropped from its head, until no more do
+//! arrival    DSCP -> tin; hash -> queue, sets of eight. A queue without packets joins the new queues, with a quantum.
+//!            Above the limit, packets are dropped from the head of the queue with the most bytes
 //! departure  which tin   with a bandwidth: the last that is within its threshold, else the one that is so first
-//!                        without: by turns, with bytes by weight
+//!                        without: weighted round robin, in bytes
 //!            which queue one that decays, once; the first of the new queues; else of the old:
-//!                        bytes spent -> bytes += a turn's, behind the old queues, and anew
-//!                        what COBALT lets go leaves: bytes -= its size. The last packet of a queue is not dropped
-//!                        nothing -> it decays until COBALT is at rest, and then it is gone; and anew
-//! a turn     quantum / the flows of its host that have packets waiting, whichever of its two hosts has more
+//!                        bytes spent -> bytes += a quantum, move it to the end of the old queues, repeat
+//!                        a packet that COBALT releases departs: bytes -= its size. The last one is not dropped
+//!                        empty -> the queue decays until the state of COBALT is initial, then it is freed; repeat
+//! quantum    bytes per round / bulk flows of the host with more bulk flows (of the two hosts of the flow)
 //! ```
 //!
-//! Its shaper is the link: `bandwidth` says what the link has. What CAKE does beside this (filtering acknowledgements, washing DSCPs, `ingress`,
-//! `autorate-ingress`) is not here.
+//! The link is its shaper: `bandwidth` is the rate of the link. Other features of CAKE (ACK filtering, DSCP washing,
+//! `ingress`, `autorate-ingress`) are not implemented.
 
 mod tin;
 mod tins;
 mod ways;
 
-use super::{Arrival, Backlog, Decision, Holds, Hosts, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Hosts, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, QueueSize, Random, Rate};
 use serde::{Deserialize, Serialize};
@@ -30,48 +30,49 @@ use std::collections::VecDeque;
 use tin::Tin;
 pub use tins::Tins;
 
-/// Options of `kind = "cake"`. Names as in tc-cake(8) where it has one.
+/// Options of `kind = "cake"`. Names as in tc-cake(8) if it has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait in all queues together. (`memlimit` counts the kernel's buffers; this counts IP bytes, or packets.)
+    /// Capacity of all queues together. (`memlimit` counts kernel buffers; this counts IP bytes, or packets.)
     pub limit: QueueSize,
-    /// What the tins share, from 1kbps: the link's rate. Absent: they take turns by their weights (`unlimited`).
+    /// Rate that the tins share, 1kbps or more: the rate of the link. If absent: weighted round robin (`unlimited`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Rate>,
-    /// Into which tins packets go by their DSCPs (`besteffort`, `precedence`, `diffserv3`, `diffserv4`, `diffserv8`).
+    /// How DSCPs are mapped to tins (`besteffort`, `precedence`, `diffserv3`, `diffserv4`, `diffserv8`).
     pub tins: Tins,
-    /// Who has queues of his own, and who is treated alike.
+    /// Which flows have separate queues, and between which hosts the queue is fair.
     pub isolation: Isolation,
-    /// COBALT's: the wait that a queue may settle at; above 0s. 1.5 times what the largest packet takes, if that is more.
+    /// COBALT's target queueing delay; above 0s. At least 1.5 times the transmission time of the largest packet.
     pub target: Duration,
-    /// COBALT's: how long the first mark or drop waits (`rtt`); above 0s. Twice the target, if that is more.
+    /// COBALT's interval before the first mark or drop (`rtt`); above 0s. At least twice the target.
     pub interval: Duration,
-    /// Whether the first mark or drop of a queue waits for the interval, as later ones do, or is due at once (Linux).
+    /// Whether the very first mark or drop of a queue waits for the interval, as later ones do; if not, it is
+    /// immediate (Linux).
     pub first_waits: bool,
-    /// The largest packet, in IP bytes, from 256B to 1MiB.
+    /// Largest packet, in IP bytes, 256B to 1MiB.
     pub mtu: Bytes,
 }
 
-/// Whom CAKE tells apart (tc-cake(8), "FLOW ISOLATION PARAMETERS").
+/// Which flows CAKE separates (tc-cake(8), "FLOW ISOLATION PARAMETERS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Nobody: one queue.
+    /// None: one queue.
     Flowblind,
-    /// Where packets come from.
+    /// Source hosts.
     Srchost,
-    /// Where they go.
+    /// Destination hosts.
     Dsthost,
     /// Pairs of hosts.
     Hosts,
     /// Flows.
     Flows,
-    /// Flows, and fair to the hosts that they come from.
+    /// Flows, with fairness between source hosts.
     DualSrchost,
-    /// Flows, and fair to the hosts that they go to.
+    /// Flows, with fairness between destination hosts.
     DualDsthost,
-    /// Flows, and fair to the hosts at both ends.
+    /// Flows, with fairness between source and between destination hosts.
     TripleIsolate,
 }
 
@@ -88,7 +89,7 @@ impl Isolation {
 impl headway_units::Options for Options {
     fn preset(dialect: Dialect) -> Self {
         Self {
-            // sch->limit packets of an Ethernet's.
+            // sch->limit packets of an Ethernet frame each.
             limit: QueueSize::Bytes(Bytes::new(10_240 * 1514)),
             bandwidth: None,
             tins: Tins::Diffserv3,
@@ -112,7 +113,7 @@ impl headway_units::Options for Options {
         if self.bandwidth.is_some_and(|rate| rate.bits_per_second() < 1000) {
             return wrong("bandwidth", "must be at least 1kbps; without it the tins take turns by their weights");
         }
-        // A flow's turn: what takes many of them takes long to serve.
+        // The quantum of a flow: a larger one would need many rounds.
         if !(256..=1 << 20).contains(&self.mtu.count()) {
             return wrong("mtu", "must be from 256B to 1MiB");
         }
@@ -120,13 +121,13 @@ impl headway_units::Options for Options {
     }
 }
 
-/// A running CAKE.
+/// A running CAKE queue.
 #[derive(Debug)]
 pub struct Cake {
     options: Options,
     hosts: Option<Hosts>,
     salt: u64,
-    /// None before the first packet.
+    /// `None` before the first packet.
     random: Option<Random>,
     tins: Vec<Tin>,
     current: usize,
@@ -154,21 +155,21 @@ impl Cake {
         }
     }
 
-    /// Draws from this stream from now on: for what is to decide as another CAKE did whose draws are known.
+    /// Draws from this stream from now on, to reproduce decisions of another implementation.
     pub fn draw_from(&mut self, random: Random) {
         self.random = Some(random);
     }
 
-    pub(super) fn know_hosts(&mut self, hosts: &Hosts) {
+    pub(super) fn set_hosts(&mut self, hosts: &Hosts) {
         self.hosts = Some(Hosts::clone(hosts));
     }
 
-    /// The hashes of a packet's queue, of where it comes from and of where it goes.
+    /// Returns the hashes of a packet's queue, source host and destination host.
     fn hashes<T: Item>(&self, item: &T) -> (u64, u64, u64) {
         let flow = item.flow();
-        let (number, forward) = item.way();
+        let (number, forward) = item.host_pair();
         let known = self.hosts.as_ref().and_then(|hosts| hosts.get(number));
-        // Of whom no host is known is his own.
+        // A flow without known hosts is its own host.
         let (from, to) = known.map_or((flow, flow), |(from, to)| (u64::from(*from), u64::from(*to)));
         let (from, to) = if forward { (from, to) } else { (to, from) };
         let (source, destination) = (ways::hash(from, self.salt), ways::hash(to, !self.salt));
@@ -182,13 +183,13 @@ impl Cake {
         (queue, source, destination)
     }
 
-    /// Of the queue with most bytes, the first packet (`cake_drop`).
-    fn drop_of_longest<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    /// Drops the head of the queue with the most bytes (`cake_drop`).
+    fn drop_of_longest<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, decisions: &mut VecDeque<Decision>) {
         let lists = self.tins.iter().enumerate();
         let waiting =
             lists.flat_map(|(tin, of)| of.new.iter().chain(&of.old).map(move |flow| (tin, usize::from(*flow))));
         let bytes = |(tin, flow): (usize, usize)| self.tins[tin].flows[flow].queue.bytes();
-        // Of several any; the first is the same on every machine.
+        // The first of several, so that all machines have equal results.
         let Some((tin, flow)) = waiting.reduce(|most, next| if bytes(next) > bytes(most) { next } else { most }) else {
             return;
         };
@@ -196,18 +197,18 @@ impl Cake {
         let flow = &mut tin.flows[flow];
         let since = flow.queue.head(pool).map_or(now, |(since, _)| since);
         let Some((packet, size)) = flow.queue.pop(pool).map(|packet| (packet, size_of(packet, pool))) else { return };
-        flow.control.overflowed(&tin.law, now);
+        flow.control.overflowed(&tin.params, now);
         tin.bytes -= size;
         self.packets -= 1;
         self.bytes -= size;
-        told.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::QueueFull });
+        decisions.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::QueueFull });
     }
 
-    /// The tin whose turn it is; some packet waits in one of them.
+    /// Returns the tin that is served next; at least one packet waits.
     fn choose_tin(&mut self, now: Instant) -> usize {
         if self.options.bandwidth.is_some() {
             let waits = |tin: &Tin| tin.next.saturating_sub(now.as_nanos());
-            // Of several that are within their thresholds the last.
+            // The last of several that are within their thresholds.
             let active = self.tins.iter().enumerate().filter(|(_, tin)| tin.active > 0);
             let next = active.min_by_key(|(number, tin)| (waits(tin), Reverse(*number)));
             return next.map_or(0, |(number, _)| number);
@@ -236,17 +237,23 @@ fn size_of<T: Item>(packet: Handle, pool: &Pool<T>) -> u64 {
     pool.slot(packet).map_or(0, |slot| u64::from(slot.item.size()))
 }
 
-impl Holds for Cake {
+impl HoldingQueue for Cake {
     fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         if self.random.is_none() {
             self.salt = random.bits();
             self.random = Some(Random::new(random.bits(), "cake"));
         }
-        // What has room in an empty queue has it at the expense of others.
+        // A packet that fits into an empty queue is admitted; other packets are dropped for it.
         Backlog { packets: 0, bytes: 0, ..*backlog }.within(self.options.limit, arrival.size)
     }
 
-    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(
+        &mut self,
+        now: Instant,
+        packet: Handle,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) {
         let Some(item) = pool.slot(packet).map(|slot| &slot.item) else { return };
         let (hashes, size, isolation) = (self.hashes(item), u64::from(item.size()), self.options.isolation);
         let Some(random) = &mut self.random else { return };
@@ -262,13 +269,18 @@ impl Holds for Cake {
         tin.bytes += size;
         self.packets += 1;
         self.bytes += size;
-        tin.came(flow, isolation, random);
+        tin.on_arrival(flow, isolation, random);
         while self.over_limit() && self.packets > 1 {
-            self.drop_of_longest(now, pool, told);
+            self.drop_of_longest(now, pool, decisions);
         }
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
         let isolation = self.options.isolation;
         let mut may_decay = true;
         while self.packets > 0 {
@@ -278,11 +290,11 @@ impl Holds for Cake {
             let Some(flow) = tin.list(list).front().map(|flow| usize::from(*flow)) else { break };
             if tin.flows[flow].credits <= 0 {
                 tin.list(list).pop_front();
-                tin.go_behind(flow, isolation, random);
+                tin.move_to_old(flow, isolation, random);
                 continue;
             }
             let (packets, bytes) = tin.flows[flow].queue.waiting();
-            let packet = tin.serve(flow, now, pool, told, random);
+            let packet = tin.serve(flow, now, pool, decisions, random);
             let (left, left_bytes) = tin.flows[flow].queue.waiting();
             self.packets -= packets - left;
             self.bytes -= bytes - left_bytes;

@@ -1,40 +1,39 @@
-//! COBALT (T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE", IEEE LANMAN 2018, section III.A; Linux `net/sched/sch_cake.c`): CoDel whose state
-//! decays step by step, and BLUE beside it for flows that do not listen.
+//! COBALT (T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE", IEEE LANMAN 2018, section III.A; Linux
+//! `net/sched/sch_cake.c`): CoDel whose state decays step by step, plus BLUE for unresponsive flows.
 //!
 //! ```text
 //! over      wait > target, and wait > 4 packet times
-//! leaves    over: dropping, and if it was not, next = now + interval / sqrt(count); count at least 1
+//! departure over: dropping, and if it was not, next = now + interval / sqrt(count); count at least 1
 //!           due (count > 0 and next <= now) and over: mark or drop, count += 1, next += interval / sqrt(count)
 //!           due and not over: count -= 1, next += interval / sqrt(count), until it is not due
-//!           and dropped by chance p, whatever its ECN field says
-//! overflow  p += 1/256, at most once a target
-//! empty     p -= 1/4096, at most once a target; if due, count -= 1, next += interval / sqrt(count)
+//!           drop with probability p, regardless of the ECN field
+//! overflow  p += 1/256, at most once per target
+//! empty     p -= 1/4096, at most once per target; if due, count -= 1, next += interval / sqrt(count)
 //! ```
 
 use headway_units::{Duration, Instant, Random};
 
-/// What it adds to `p_drop` of 2^32 when the queue overflows, and takes from it when it is found empty.
+/// Increase of `p_drop`, in units of 2^-32, at an overflow, and its decrease when the queue is found empty.
 const P_UP: u32 = 1 << 24;
 const P_DOWN: u32 = 1 << 20;
 
-/// What the queues of a tin have in common. In ns.
+/// Parameters that the queues of a tin share. Times in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Law {
+pub(super) struct Params {
     pub(super) target: u64,
     pub(super) interval: u64,
-    /// What the largest packet takes; 0 if no rate is known.
+    /// Transmission time of the largest packet; 0 if no rate is known.
     pub(super) mtu_time: u64,
 }
 
-/// What becomes of a packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Passes,
-    Marked,
-    /// Marked, and to be dropped by BLUE, unless it is the last.
-    DroppedMarked,
-    /// To be dropped, unless it is the last.
-    Dropped,
+pub(super) enum Action {
+    Forward,
+    Mark,
+    /// Marked by CoDel and dropped by BLUE, unless it is the last packet of the queue.
+    MarkAndDrop,
+    /// Dropped, unless it is the last packet of the queue.
+    Drop,
 }
 
 /// The state of one queue. Times in ns.
@@ -45,28 +44,28 @@ pub(super) struct Control {
     inverse_sqrt: u32,
     dropping: bool,
     next: u64,
-    /// When BLUE last changed its mind, if ever.
+    /// When BLUE last changed its probability.
     blue_since: Option<u64>,
-    /// In units of 2^-32.
+    /// Drop probability of BLUE, in units of 2^-32.
     p_drop: u32,
 }
 
 impl Control {
-    /// At rest. `first_waits` tells whether the first mark or drop of all waits for the interval, as all later ones do.
+    /// Creates the initial state. `first_waits` is whether the very first mark or drop waits for the interval.
     pub(super) const fn new(first_waits: bool) -> Self {
         let inverse_sqrt = if first_waits { u32::MAX } else { 0 };
         Self { count: 0, inverse_sqrt, dropping: false, next: 0, blue_since: None, p_drop: 0 }
     }
 
-    /// Whether nothing of it would be lost if it were forgotten.
+    /// Returns whether the state is the initial one, so that it can be discarded.
     pub(super) const fn is_at_rest(&self, now: Instant) -> bool {
         self.p_drop == 0 && self.count == 0 && self.next <= now.as_nanos()
     }
 
-    /// A packet of this queue was dropped because there were too many.
-    pub(super) fn overflowed(&mut self, law: &Law, now: Instant) {
+    /// Reports that a packet of this queue was dropped because the limit was exceeded.
+    pub(super) fn overflowed(&mut self, params: &Params, now: Instant) {
         let now = now.as_nanos();
-        if self.may_blue(law, now) {
+        if self.may_blue(params, now) {
             self.p_drop = self.p_drop.saturating_add(P_UP);
             self.blue_since = Some(now);
         }
@@ -75,36 +74,35 @@ impl Control {
         self.count = self.count.max(1);
     }
 
-    /// The queue was to be served, and has nothing.
-    pub(super) fn found_empty(&mut self, law: &Law, now: Instant) {
+    pub(super) fn found_empty(&mut self, params: &Params, now: Instant) {
         let now = now.as_nanos();
-        if self.p_drop > 0 && self.may_blue(law, now) {
+        if self.p_drop > 0 && self.may_blue(params, now) {
             self.p_drop = self.p_drop.saturating_sub(P_DOWN);
             self.blue_since = Some(now);
         }
         self.dropping = false;
         if self.is_due(now) {
-            self.step_down(law);
+            self.step_down(params);
         }
     }
 
-    /// Decides about the packet that leaves `now` and has waited for so long.
+    /// Decides about the packet that departs `now` after it has waited for `waited`.
     pub(super) fn decide(
         &mut self,
-        law: &Law,
+        params: &Params,
         now: Instant,
         waited: Duration,
         is_ecn: bool,
         random: &mut Random,
-    ) -> Fate {
+    ) -> Action {
         let (now, waited) = (now.as_nanos(), waited.as_nanos());
         let is_due = self.is_due(now);
-        // By when the next was planned as the packet left: a plan that is made here does not count.
+        // When the next one was due when the packet departed; a time that is set here does not count.
         let mut planned = self.next;
-        if waited > law.target && waited > law.mtu_time.saturating_mul(4) {
+        if waited > params.target && waited > params.mtu_time.saturating_mul(4) {
             if !self.dropping {
                 self.dropping = true;
-                self.next = self.after(law, now);
+                self.next = self.after(params, now);
             }
             self.count = self.count.max(1);
         } else {
@@ -115,48 +113,48 @@ impl Control {
             (marked, dropped) = (is_ecn, !is_ecn);
             self.count = self.count.saturating_add(1);
             self.set_inverse_sqrt();
-            self.next = self.after(law, self.next);
+            self.next = self.after(params, self.next);
             planned = self.next;
         } else if is_due {
             while self.is_due(now) {
-                self.step_down(law);
+                self.step_down(params);
                 planned = self.next;
             }
         }
         if self.p_drop > 0 && ((random.bits() >> 32) as u32) < self.p_drop {
             dropped = true;
         }
-        // While nothing is counted, until when the queue is kept in mind.
+        // While the count is zero, `next` is the time until which the state is kept.
         if self.count == 0 {
-            self.next = now.saturating_add(law.interval);
+            self.next = now.saturating_add(params.interval);
         } else if now > planned && !dropped {
             self.next = now;
         }
         match (marked, dropped) {
-            (false, false) => Fate::Passes,
-            (true, false) => Fate::Marked,
-            (true, true) => Fate::DroppedMarked,
-            (false, true) => Fate::Dropped,
+            (false, false) => Action::Forward,
+            (true, false) => Action::Mark,
+            (true, true) => Action::MarkAndDrop,
+            (false, true) => Action::Drop,
         }
     }
 
-    fn may_blue(&self, law: &Law, now: u64) -> bool {
-        self.blue_since.is_none_or(|since| now.saturating_sub(since) > law.target)
+    fn may_blue(&self, params: &Params, now: u64) -> bool {
+        self.blue_since.is_none_or(|since| now.saturating_sub(since) > params.target)
     }
 
     const fn is_due(&self, now: u64) -> bool {
         self.count > 0 && self.next <= now
     }
 
-    fn step_down(&mut self, law: &Law) {
+    fn step_down(&mut self, params: &Params) {
         self.count = self.count.saturating_sub(1);
         self.set_inverse_sqrt();
-        self.next = self.after(law, self.next);
+        self.next = self.after(params, self.next);
     }
 
-    /// When the next is due behind one at `from`.
-    fn after(&self, law: &Law, from: u64) -> u64 {
-        from.saturating_add(((u128::from(law.interval) * u128::from(self.inverse_sqrt)) >> 32) as u64)
+    /// Returns when the next mark or drop is due after one at `from`.
+    fn after(&self, params: &Params, from: u64) -> u64 {
+        from.saturating_add(((u128::from(params.interval) * u128::from(self.inverse_sqrt)) >> 32) as u64)
     }
 
     fn set_inverse_sqrt(&mut self) {
@@ -167,7 +165,7 @@ impl Control {
     }
 }
 
-/// Of counts so small that one step from the last count would be far off.
+/// Values for small counts, for which one Newton step from the previous count is too inaccurate.
 const SMALL: [u32; 16] = small();
 
 const fn small() -> [u32; 16] {
@@ -186,7 +184,7 @@ const fn small() -> [u32; 16] {
     known
 }
 
-/// x <- x (3 - count x^2) / 2 in units of 2^-32.
+/// Computes x <- x (3 - count x^2) / 2 in units of 2^-32.
 const fn newton_step(inverse_sqrt: u32, count: u32) -> u32 {
     let inverse = inverse_sqrt as u64;
     let squared = (inverse * inverse) >> 32;

@@ -1,20 +1,21 @@
-//! CoDel (RFC 8289): drops from the front as long as no packet of the last while has waited less than a target.
+//! CoDel (RFC 8289): drops from the head of the queue once all packets of an interval have waited at least a target.
 //!
-//! At each departure, with sojourn the time that the packet at the front has waited and bytes what waits behind it:
+//! At each departure, with sojourn the time that the departing packet has waited and bytes what still waits after it:
 //!
 //! ```text
 //! below       = sojourn < TARGET or bytes <= maxpacket
 //! ok_to_drop  = not below since INTERVAL at least
-//! not dropping: ok_to_drop -> drop one, dropping; count <- the drops of the last time if that ended less than
+//! not dropping: ok_to_drop -> drop one, dropping; count <- the drops of the last dropping state if it ended less than
 //!               16 INTERVAL after its last drop was due, else 1; drop_next <- now + INTERVAL / sqrt(count)
-//! dropping:     not ok_to_drop -> no longer;  now >= drop_next -> drop one, count += 1,
-//!               drop_next += INTERVAL / sqrt(count), and again
+//! dropping:     not ok_to_drop -> leave the state;  now >= drop_next -> drop one, count += 1,
+//!               drop_next += INTERVAL / sqrt(count), repeat
 //! ```
 //!
-//! What the RFC does not say is as Linux 6.1 has it (`include/net/codel_impl.h`): with ECN a mark stands for a drop and the packet leaves, so that
-//! there is at most one a departure; and a threshold for marks beside the rest.
+//! Details that the RFC leaves open follow Linux 6.1 (`include/net/codel_impl.h`): with ECN, a packet is marked
+//! instead of dropped and departs, so that there is at most one mark per departure; marks may have a separate
+//! threshold.
 
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random, unused_unless};
@@ -25,40 +26,41 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait; what comes beyond that is dropped, and CoDel does not count it (section 5.4).
+    /// Capacity of the queue; further packets are dropped, and CoDel does not count these drops (section 5.4).
     pub limit: QueueSize,
-    /// The least wait that a queue may settle at; above 0s. (TARGET, section 4.3.)
+    /// Minimum standing queue delay that is accepted; above 0s. (TARGET, section 4.3.)
     pub target: Duration,
-    /// For how long no packet may have waited less before one is dropped: about the longest round trip; above 0s. (INTERVAL, section 4.2.)
+    /// How long all packets must have waited at least `target` before one is dropped: about the longest round-trip
+    /// time; above 0s. (INTERVAL, section 4.2.)
     pub interval: Duration,
-    /// Whether so long is enough.
+    /// Whether a time of exactly `interval` above `target` is enough for a drop.
     pub above_for: AboveFor,
-    /// A queue that holds no more than this behind the packet that leaves is left alone (section 5.6).
+    /// Nothing is dropped while at most this many bytes wait after the departing packet (section 5.6).
     pub maxpacket: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer are marked, whatever the rest decides; absent: none is.
+    /// ECN-capable packets that have waited longer than this are marked, too. If absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
-    /// Which of them.
+    /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// From when the next mark or drop is counted behind a mark.
+    /// Start of the interval to the next mark or drop after a mark.
     pub after_mark: AfterMark,
-    /// Whether a queue that is found empty forgets since when its packets waited too long.
+    /// Whether the time since when packets have waited too long is reset when the queue is empty.
     pub empty_resets: bool,
     /// How 1 / sqrt(count) is computed.
     pub inverse_sqrt: InverseSqrt,
-    /// Times are counted in whole ones of this, from 1ns to 1ms.
+    /// Resolution of times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
 }
 
-/// For how long every packet must have waited as long as the target before one is dropped.
+/// How long all packets must have waited at least the target before one is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveFor {
-    /// For the interval (section 5.6: `now >= first_above_time`).
+    /// The interval or longer (section 5.6: `now >= first_above_time`).
     Interval,
-    /// For longer (Linux, ns-3: `now > first_above_time`).
+    /// Longer than the interval (Linux, ns-3: `now > first_above_time`).
     Longer,
 }
 
@@ -66,21 +68,21 @@ pub enum AboveFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeThresholdMarks {
-    /// All that are ECN-capable.
+    /// All ECN-capable packets.
     Ect,
-    /// Those of L4S senders, ECT(1) (RFC 9331 section 4.1; Linux, `ce_threshold_selector 0x1/0x3`).
+    /// Packets of L4S senders, ECT(1) (RFC 9331 section 4.1; Linux, `ce_threshold_selector 0x1/0x3`).
     Ect1,
-    /// Those of L4S senders and those that are CE, for whom that is all: they are no business of the rest, but behind a packet that it drops (ns-3, `UseL4s`).
+    /// Packets with ECT(1) or CE. CoDel itself ignores these packets, except just after a drop (ns-3, `UseL4s`).
     L4s,
 }
 
-/// From when the next mark or drop is counted behind a mark.
+/// Start of the interval to the next mark or drop after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterMark {
-    /// From when the mark was due, as behind a drop (section 5.5, Linux).
+    /// The time when the mark was due, as after a drop (section 5.5, Linux).
     Due,
-    /// From when it was set (ns-3).
+    /// The time when the packet was marked (ns-3).
     Set,
 }
 
@@ -88,9 +90,9 @@ pub enum AfterMark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InverseSqrt {
-    /// To the tick.
+    /// Exactly, rounded to the tick.
     Exact,
-    /// In 16 bits, by a step of Newton's at each drop (Linux, `codel_Newton_step`).
+    /// In 16 bits, by one Newton step per drop (Linux, `codel_Newton_step`).
     Newton,
 }
 
@@ -104,7 +106,7 @@ impl headway_units::Options for Options {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             above_for: if linux { AboveFor::Longer } else { AboveFor::Interval },
-            // ns-3 spares a queue with less than 1500 B.
+            // ns-3 drops nothing while less than 1500 B wait.
             maxpacket: Bytes::new(if ns3 { 1499 } else { 1500 }),
             ecn: false,
             ce_threshold: None,
@@ -135,10 +137,11 @@ pub(super) fn unused_of_marks(ecn: bool, threshold: Option<Duration>) -> Vec<Opt
     after_mark.into_iter().chain(chosen).collect()
 }
 
-/// What `l4s` takes out of CoDel the threshold has to mark: there must be one.
+/// Checks that `l4s`, which exempts packets from CoDel, has a threshold for them.
 pub(super) fn check_threshold(threshold: Option<Duration>, marks: CeThresholdMarks) -> Result<(), OptionError> {
     if marks == CeThresholdMarks::L4s && threshold.is_none() {
-        let message = "\"l4s\" takes what is ECT(1) or CE from CoDel, and leaves it to ce_threshold: write that, too, such as \"1ms\"";
+        let message =
+            "\"l4s\" exempts packets with ECT(1) or CE from CoDel; expected a ce_threshold for them, such as \"1ms\"";
         return Err(OptionError::new("ce_threshold_marks", message));
     }
     Ok(())
@@ -157,9 +160,9 @@ pub(super) fn check_times(target: Duration, interval: Duration, tick: Duration) 
     Ok(())
 }
 
-/// What queues by CoDel have in common that are alike: times in ticks.
+/// The parameters that all CoDel queues of a discipline share. Times in ticks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(super) struct Params {
     tick: u64,
     target: u64,
     interval: u64,
@@ -173,7 +176,7 @@ pub(super) struct Law {
     inverse_sqrt: InverseSqrt,
 }
 
-impl Law {
+impl Params {
     pub(super) fn new(options: &Options) -> Self {
         let tick = options.tick.as_nanos().max(1);
         let ticks = |time: Duration| time.as_nanos() / tick;
@@ -196,17 +199,16 @@ impl Law {
         at.as_nanos() / self.tick
     }
 
-    /// Whether a packet that would be dropped is marked instead.
     fn marks(&self, ecn: Ecn) -> bool {
         self.ecn && ecn.is_capable()
     }
 
-    /// Whether the threshold is all that a packet has to fear.
+    /// Returns whether only the threshold applies to a packet.
     fn passes(&self, ecn: Ecn) -> bool {
         self.ce_threshold_marks == CeThresholdMarks::L4s && matches!(ecn, Ecn::Ect1 | Ecn::Ce)
     }
 
-    /// Whether a packet that leaves after so long is marked for that.
+    /// Returns whether a packet is marked because its sojourn time is above the threshold.
     fn marks_at_threshold(&self, sojourn: u64, ecn: Ecn, passed: bool) -> bool {
         let chosen = match self.ce_threshold_marks {
             CeThresholdMarks::Ect => ecn.is_capable(),
@@ -220,13 +222,13 @@ impl Law {
 /// The state of one queue (RFC 8289 section 5.2). Times in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Control {
-    /// When the wait will have been above TARGET for INTERVAL; `None`: it was below.
+    /// When the sojourn time will have been above TARGET for INTERVAL; `None` if it was below.
     first_above_time: Option<u64>,
     drop_next: u64,
     count: u32,
     lastcount: u32,
     dropping: bool,
-    /// 1 / sqrt(count) in units of 2^-16, where Newton computes it.
+    /// 1 / sqrt(count) in units of 2^-16, for Newton's method.
     rec_inv_sqrt: u16,
 }
 
@@ -236,7 +238,7 @@ impl Default for Control {
     }
 }
 
-/// What `dodequeue` of RFC 8289 section 5.6 returns.
+/// The result of `dodequeue` of RFC 8289 section 5.6.
 #[derive(Clone, Copy)]
 struct Next {
     packet: Option<Handle>,
@@ -248,26 +250,26 @@ struct Next {
 }
 
 impl Control {
-    /// Takes the packet that leaves `now` (RFC 8289 section 5.5), and tells of those that it drops before it, and of a mark. `others` are the bytes that
-    /// wait elsewhere and count beside those of this queue.
+    /// Returns the packet that departs `now` (RFC 8289 section 5.5). Appends the packets that are dropped before it,
+    /// and its mark, to `decisions`. `others` are bytes in other queues that count toward `maxpacket`.
     pub(super) fn dequeue<T: Item>(
         &mut self,
-        law: &Law,
+        params: &Params,
         now: Instant,
         queue: &mut Sublist,
         others: u64,
         pool: &mut Pool<T>,
-        told: &mut VecDeque<Decision>,
+        decisions: &mut VecDeque<Decision>,
     ) -> Option<Handle> {
-        let now = law.ticks(now);
+        let now = params.ticks(now);
         let head = pool.slot(queue.first()).map(|slot| slot.item.ecn());
-        if head.is_none() && !law.empty_resets {
+        if head.is_none() && !params.empty_resets {
             self.dropping = false;
             return None;
         }
-        let passes = head.is_some_and(|ecn| law.passes(ecn));
+        let passes = head.is_some_and(|ecn| params.passes(ecn));
         let first_above_time = self.first_above_time;
-        let mut next = self.dodequeue(law, now, queue, others, pool);
+        let mut next = self.dodequeue(params, now, queue, others, pool);
         let mut marked = false;
         if passes {
             self.first_above_time = first_above_time;
@@ -277,51 +279,51 @@ impl Control {
             }
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                self.newton_step(law);
-                if law.marks(next.ecn) {
+                self.newton_step(params);
+                if params.marks(next.ecn) {
                     marked = true;
-                    let from = if law.after_mark == AfterMark::Due { self.drop_next } else { now };
-                    self.drop_next = self.control_law(law, from);
+                    let from = if params.after_mark == AfterMark::Due { self.drop_next } else { now };
+                    self.drop_next = self.control_law(params, from);
                     break;
                 }
-                next.drop(told);
-                next = self.dodequeue(law, now, queue, others, pool);
+                next.drop(decisions);
+                next = self.dodequeue(params, now, queue, others, pool);
                 if next.ok_to_drop {
-                    self.drop_next = self.control_law(law, self.drop_next);
+                    self.drop_next = self.control_law(params, self.drop_next);
                 } else {
                     self.dropping = false;
                 }
             }
         } else if next.ok_to_drop {
-            if law.marks(next.ecn) {
+            if params.marks(next.ecn) {
                 marked = true;
             } else {
-                next.drop(told);
-                next = self.dodequeue(law, now, queue, others, pool);
+                next.drop(decisions);
+                next = self.dodequeue(params, now, queue, others, pool);
             }
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.lastcount);
-            if delta > 1 && now.saturating_sub(self.drop_next) < law.interval.saturating_mul(16) {
+            if delta > 1 && now.saturating_sub(self.drop_next) < params.interval.saturating_mul(16) {
                 self.count = delta;
-                self.newton_step(law);
+                self.newton_step(params);
             } else {
                 self.count = 1;
                 self.rec_inv_sqrt = u16::MAX;
             }
-            self.drop_next = self.control_law(law, now);
+            self.drop_next = self.control_law(params, now);
             self.lastcount = self.count;
         }
         let packet = next.packet?;
-        if marked || law.marks_at_threshold(next.sojourn, next.ecn, passes) {
-            told.push_back(Decision::Marked(packet));
+        if marked || params.marks_at_threshold(next.sojourn, next.ecn, passes) {
+            decisions.push_back(Decision::Marked(packet));
         }
         Some(packet)
     }
 
-    /// RFC 8289 section 5.6.
+    /// Removes the head of the queue and checks its sojourn time (RFC 8289 section 5.6).
     fn dodequeue<T: Item>(
         &mut self,
-        law: &Law,
+        params: &Params,
         now: u64,
         queue: &mut Sublist,
         others: u64,
@@ -333,13 +335,13 @@ impl Control {
             self.first_above_time = None;
             return Next { packet: None, ecn: Ecn::NotEct, since: Instant::ZERO, sojourn: 0, ok_to_drop: false };
         };
-        let sojourn = now.saturating_sub(law.ticks(slot.since));
+        let sojourn = now.saturating_sub(params.ticks(slot.since));
         let mut ok_to_drop = false;
-        if sojourn < law.target || queue.bytes().saturating_add(others) <= law.maxpacket {
+        if sojourn < params.target || queue.bytes().saturating_add(others) <= params.maxpacket {
             self.first_above_time = None;
         } else {
-            let from = *self.first_above_time.get_or_insert(now.saturating_add(law.interval));
-            ok_to_drop = match law.above_for {
+            let from = *self.first_above_time.get_or_insert(now.saturating_add(params.interval));
+            ok_to_drop = match params.above_for {
                 AboveFor::Interval => now >= from,
                 AboveFor::Longer => now > from,
             };
@@ -347,28 +349,28 @@ impl Control {
         Next { packet, ecn: slot.item.ecn(), since: slot.since, sojourn, ok_to_drop }
     }
 
-    /// When the next drop is due after one at `from`.
-    fn control_law(&self, law: &Law, from: u64) -> u64 {
-        let wait = match law.inverse_sqrt {
-            InverseSqrt::Exact => (law.interval as f64 / f64::from(self.count.max(1)).sqrt() + 0.5) as u64,
-            InverseSqrt::Newton => ((u128::from(law.interval) * u128::from(self.rec_inv_sqrt)) >> 16) as u64,
+    /// Returns when the next drop is due after one at `from`.
+    fn control_law(&self, params: &Params, from: u64) -> u64 {
+        let wait = match params.inverse_sqrt {
+            InverseSqrt::Exact => (params.interval as f64 / f64::from(self.count.max(1)).sqrt() + 0.5) as u64,
+            InverseSqrt::Newton => ((u128::from(params.interval) * u128::from(self.rec_inv_sqrt)) >> 16) as u64,
         };
         from.saturating_add(wait)
     }
 
-    /// Packets of the queue were dropped for another reason; it is as if CoDel had.
+    /// Counts packets of the queue that were dropped for another reason as drops of CoDel.
     pub(super) fn count_as_dropped(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// x <- x (3 - count x^2) / 2, in the widths of Linux.
-    fn newton_step(&mut self, law: &Law) {
-        if law.inverse_sqrt == InverseSqrt::Exact {
+    /// Computes x <- x (3 - count x^2) / 2, in the integer widths of Linux.
+    fn newton_step(&mut self, params: &Params) {
+        if params.inverse_sqrt == InverseSqrt::Exact {
             return;
         }
         let inverse = u64::from(self.rec_inv_sqrt) << 16;
         let squared = (inverse * inverse) >> 32;
-        // Where count has jumped the difference may be negative; Linux takes what is left of it, and so do we.
+        // After a jump of count the difference may be negative; the result wraps, as in Linux.
         let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(squared)) >> 2;
         self.rec_inv_sqrt = ((value.wrapping_mul(inverse) >> 31) as u32 >> 16) as u16;
     }
@@ -382,9 +384,9 @@ impl Control {
 }
 
 impl Next {
-    fn drop(&self, told: &mut VecDeque<Decision>) {
+    fn drop(&self, decisions: &mut VecDeque<Decision>) {
         if let Some(packet) = self.packet {
-            told.push_back(Decision::Dropped { packet, enqueued: self.since, cause: DropCause::Early });
+            decisions.push_back(Decision::Dropped { packet, enqueued: self.since, cause: DropCause::Early });
         }
     }
 }
@@ -393,28 +395,38 @@ impl Next {
 #[derive(Debug)]
 pub struct Codel {
     limit: QueueSize,
-    law: Law,
+    params: Params,
     control: Control,
     queue: Sublist,
 }
 
 impl Codel {
     pub(super) fn new(options: &Options) -> Self {
-        Self { limit: options.limit, law: Law::new(options), control: Control::default(), queue: Sublist::default() }
+        Self {
+            limit: options.limit,
+            params: Params::new(options),
+            control: Control::default(),
+            queue: Sublist::default(),
+        }
     }
 }
 
-impl Holds for Codel {
+impl HoldingQueue for Codel {
     fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
         backlog.within(self.limit, arrival.size)
     }
 
-    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         self.queue.push(packet, pool);
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
-        self.control.dequeue(&self.law, now, &mut self.queue, 0, pool, told)
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
+        self.control.dequeue(&self.params, now, &mut self.queue, 0, pool, decisions)
     }
 
     fn waiting(&self) -> (u64, u64) {

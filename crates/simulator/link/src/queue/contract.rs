@@ -1,37 +1,37 @@
-//! What a queue discipline is given, and what it answers.
+//! The interface of queue disciplines.
 
 use crate::pool::{Handle, Item, Pool};
 use headway_units::{Bytes, DropCause, Dscp, Ecn, Instant, OptionError, QueueSize, Random, Rate};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Of each flow the host that it comes from and the one that it goes to, by the number that an item's [`way`](Item::way) says.
+/// The source and the destination host of each flow, by the index that [`Item::host_pair`] returns.
 pub type Hosts = Arc<[(u32, u32)]>;
 
-/// What the discipline must know of its link.
+/// Properties of the link that a discipline uses.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkFacts {
-    /// At which its packets leave: the shaper's, if it has one that is slower.
+    /// Rate at which packets depart: the smaller of the rates of link and shaper.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: headway_units::Duration,
 }
 
-/// What waits when a packet arrives: without that packet, and without the one in transmission.
+/// The waiting packets when a packet arrives, without that packet and without the one in transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
     /// Waiting packets.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Whether nothing is in transmission.
+    /// Whether the transmitter is idle.
     pub idle: bool,
-    /// If so, for how long, in s. Where this is a whole number of packet times, what RED makes of it hangs on its last bit,
-    /// which is ns-2's: see [`Moment`](headway_engine::Moment).
+    /// How long it has been idle, in seconds. If this is a whole number of packet times, RED's result depends on the
+    /// last bit, which is equal to that of ns-2: see [`Moment`](headway_engine::Moment).
     pub idle_s: f64,
 }
 
-/// A packet that asks to be let in.
+/// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// IP bytes.
@@ -42,71 +42,83 @@ pub struct Arrival {
     pub dscp: Dscp,
 }
 
-/// What becomes of the arriving packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It waits its turn.
+    /// Enqueue it.
     Admit,
-    /// It waits its turn, marked Congestion Experienced.
+    /// Enqueue it, marked Congestion Experienced.
     Mark,
-    /// It waits its turn, and of its class the packet that leaves next and was not marked yet is marked Congestion Experienced: it itself,
-    /// if no other waits.
+    /// Enqueue it, and mark the unmarked packet of its class that departs next. If no other packet of the class waits,
+    /// this is the arriving packet itself.
     MarkHead {
-        /// The number of its class.
+        /// Index of the class.
         class: u8,
     },
-    /// It goes no further.
+    /// Drop it.
     Drop(DropCause),
-    /// It was marked, and then there was no room for it.
+    /// Mark it, then drop it because the queue is full.
     DropMarked(DropCause),
-    /// It waits its turn (marked if `mark`), and another is dropped instead.
+    /// Enqueue it (marked if `mark`), and drop another packet.
     AdmitAndEvict {
-        /// Whether the newcomer is marked.
+        /// Whether the arriving packet is marked.
         mark: bool,
-        /// Who goes: 0 is the next to leave, the newcomer is the last.
+        /// Position of the packet to drop: 0 is the next to depart, the arriving packet is the last.
         place: usize,
-        /// Why.
+        /// Why it is dropped.
         cause: DropCause,
     },
 }
 
-/// What a queue has decided about a packet that waited, as it left or as another came.
+/// A decision of a queue about a waiting packet, at a departure or an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// To be marked Congestion Experienced.
+    /// The packet is to be marked Congestion Experienced.
     Marked(Handle),
-    /// Dropped; it is on no link.
+    /// The packet is dropped; it is on no link.
     Dropped {
-        /// Which.
+        /// The packet.
         packet: Handle,
-        /// Since when it waited.
+        /// Time of its arrival.
         enqueued: Instant,
-        /// Why.
+        /// Why it is dropped.
         cause: DropCause,
     },
 }
 
-/// A discipline that holds what waits, and decides at each departure what goes. Whoever drives it tells of each arrival and each departure at its own
-/// instant; what must happen at certain instants in between is made up for then, before anything else: nothing changes a queue meanwhile.
-pub(crate) trait Holds {
-    /// Decides about a packet that arrives at `now`: it is admitted, admitted and marked, or dropped.
+/// A discipline that holds the waiting packets and chooses the next one at each departure. The caller reports each
+/// arrival and each departure at its time. Timed updates in between are caught up on first, which is exact because the
+/// queue does not change meanwhile.
+pub(crate) trait HoldingQueue {
+    /// Decides about a packet that arrives at `now`: enqueue, enqueue and mark, or drop.
     fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict;
 
-    /// Takes a packet that was admitted, and whose slot tells since when it waits. Others, or itself, may be dropped for it.
-    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>);
+    /// Enqueues a packet that was admitted. Its slot has its arrival time. This packet or others may be dropped.
+    fn enqueue<T: Item>(
+        &mut self,
+        now: Instant,
+        packet: Handle,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    );
 
-    /// The packet that leaves at `now`; `None` only if none waits, or none waits any more.
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle>;
+    /// Returns the packet that departs at `now`; `None` if no packet waits or all were dropped.
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle>;
 
-    /// Packets and bytes that wait.
+    /// Returns the packets and bytes that wait.
     fn waiting(&self) -> (u64, u64);
 
-    /// Where the lists of its packets begin.
+    /// Returns the heads of the lists of packets.
     fn heads(&self) -> Vec<Handle>;
 }
 
 impl Backlog {
-    /// What a queue does that refuses what would bring more than `limit` to wait. What finds the transmitter idle does not wait.
+    /// Returns `Drop` if more than `limit` would wait. A packet that finds the transmitter idle does not wait.
     pub(super) fn within(&self, limit: QueueSize, size: Bytes) -> Verdict {
         let fits = match limit {
             QueueSize::Packets(limit) => self.packets < limit,
@@ -116,19 +128,18 @@ impl Backlog {
     }
 }
 
-/// Spreads the numbers of flows over 64 bits, the highest most, by a salt that nobody knows: by it they are told apart.
+/// Hashes the number of a flow to 64 bits, of which the highest are mixed best. The salt makes the hash unpredictable.
 pub(super) fn mixed(number: u64, salt: u64) -> u64 {
     let mixed = (number ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// A queue has room for something.
 pub(super) fn check_limit(limit: QueueSize) -> Result<(), OptionError> {
     let wrong = |message| Err(OptionError::new("limit", message));
     match limit {
-        QueueSize::Packets(0) => wrong("a queue of 0 packets passes nothing: write at least \"1packets\""),
+        QueueSize::Packets(0) => wrong("a queue of 0 packets passes nothing; expected \"1packets\" or more"),
         QueueSize::Bytes(bytes) if bytes.count() == 0 => {
-            wrong("a queue of 0 bytes passes nothing: write at least \"1B\"")
+            wrong("a queue of 0 bytes passes nothing; expected \"1B\" or more")
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! DropTail: first in, first out, refuse what does not fit.
+//! DropTail: first in, first out; packets that do not fit are dropped.
 
 use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, QueueSize, Random};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much the queue holds.
+    /// Capacity of the queue.
     pub limit: QueueSize,
     /// What the limit counts.
     pub counts: Counts,
-    /// Which packet goes when the queue is full.
+    /// Which packet is dropped when the queue is full.
     pub drop: Victim,
 }
 
@@ -26,16 +26,15 @@ pub enum Counts {
     WithTransmission,
     /// All packets on the link: those that wait, are transmitted and propagate (Linux netem).
     InFlight,
-    /// A packet is refused if it would bring the waiting to the limit, so that `limit - 1` may wait (ns-2.35
-    /// queue/drop-tail.cc: `length + 1 >= limit_`).
+    /// Waiting packets, but only `limit - 1` may wait (ns-2.35 queue/drop-tail.cc: `length + 1 >= limit_`).
     BelowLimit,
 }
 
-/// Which packet a full DropTail queue gives up.
+/// The packet that a full DropTail queue drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The newcomer.
+    /// The arriving packet.
     Tail,
     /// The packet that has waited longest (ns-2 `drop_front_`).
     Front,
@@ -55,11 +54,11 @@ impl headway_units::Options for Options {
         check_limit(self.limit)?;
         if self.counts == Counts::InFlight {
             if matches!(self.limit, QueueSize::Bytes(_)) {
-                let message = "is counted in packets where counts = \"in-flight\": write it like \"1000packets\"";
+                let message = "counts packets with counts = \"in-flight\"; expected a value such as \"1000packets\"";
                 return Err(OptionError::new("limit", message));
             }
             if self.drop == Victim::Front {
-                let message = "the arriving packet is dropped where counts = \"in-flight\": leave drop out";
+                let message = "has no effect with counts = \"in-flight\", which drops the arriving packet; remove drop";
                 return Err(OptionError::new("drop", message));
             }
         }
@@ -68,15 +67,15 @@ impl headway_units::Options for Options {
 }
 
 impl Options {
-    /// How many packets may wait, if newcomers are dropped and packets are counted.
-    pub(crate) fn room_of_tail_drop(&self) -> Option<u32> {
+    /// Returns how many packets may wait, if arriving packets are dropped and packets are counted.
+    pub(crate) fn tail_drop_capacity(&self) -> Option<u32> {
         let QueueSize::Packets(limit) = self.limit else { return None };
-        let room = match self.counts {
+        let capacity = match self.counts {
             Counts::Waiting => limit,
             Counts::WithTransmission | Counts::BelowLimit => limit.saturating_sub(1),
             Counts::InFlight => return None,
         };
-        (self.drop == Victim::Tail).then_some(u32::try_from(room).unwrap_or(u32::MAX))
+        (self.drop == Victim::Tail).then_some(u32::try_from(capacity).unwrap_or(u32::MAX))
     }
 }
 
@@ -95,7 +94,7 @@ impl DropTail {
 
     #[inline]
     pub(super) fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
-        // A packet that finds the transmitter idle never waits, so no limit on waiting can refuse it.
+        // A packet that finds the transmitter idle never waits, so that no limit applies to it.
         if backlog.idle && self.counts != Counts::BelowLimit
             || self.fits((backlog.packets, backlog.bytes), arrival.size)
         {
@@ -116,10 +115,10 @@ impl DropTail {
         let with_it = waiting.saturating_add(more);
         match self.counts {
             Counts::Waiting => with_it <= limit,
-            // In bytes the packet in transmission is not known here: only its place is counted.
+            // In bytes, the size of the packet in transmission is not known here: one byte is counted for it.
             Counts::WithTransmission => with_it < limit,
             Counts::BelowLimit => with_it < limit,
-            // The link refuses a packet before it is offered to the queue.
+            // The link drops a packet before it is offered to the queue.
             Counts::InFlight => true,
         }
     }
@@ -154,7 +153,6 @@ mod tests {
         assert!(!fits(Counts::Waiting, "5kB", 5, 4001, true));
     }
 
-    /// netem: a limit of 50 packets includes the one that is being sent.
     #[test]
     fn netem_counts_the_packet_in_transmission() {
         assert!(fits(Counts::WithTransmission, "50packets", 48, 48_000, true));
@@ -162,7 +160,6 @@ mod tests {
         assert!(fits(Counts::WithTransmission, "1packets", 0, 0, false));
     }
 
-    /// The last value that each bound accepts and the first that it refuses, as the options are documented.
     #[test]
     fn each_bound_of_the_options_holds_on_both_sides() {
         check_bounds::<Options>(

@@ -1,13 +1,14 @@
-//! Deficit round robin over classes (M. Shreedhar and G. Varghese, SIGCOMM 1995): in each round a class that has something to send may send its quantum of bytes,
-//! and what it did not use of it in the next one.
+//! Deficit round robin over classes (M. Shreedhar and G. Varghese, SIGCOMM 1995). In each round a class with waiting
+//! packets may send its quantum of bytes, plus the unused rest of its last rounds.
 //!
 //! ```text
-//! a class's turn:  deficit += quantum; while the packet at its head is not larger than deficit, it leaves: deficit -= its size
-//!                  if some wait, it goes behind the others; if none does, deficit = 0
+//! turn of a class: deficit += quantum
+//!                  while the packet at its head is not larger than deficit, it departs: deficit -= its size
+//!                  if packets wait, the class goes to the end of the round; otherwise deficit = 0
 //! ```
 
 use super::by_class::{self, ByClass};
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use headway_units::{Bytes, Dialect, Dscp, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
@@ -17,24 +18,25 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait of a class that names no limit, and of all packets of none; what comes beyond that is dropped.
+    /// Limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
     pub limit: QueueSize,
-    /// The bytes in a round of a class that names no quantum, and of packets of none; from 64B to 1GB.
+    /// Bytes per round of each class without its own `quantum`, and of packets without a class; 64B to 1GB.
     pub quantum: Bytes,
-    /// Classes of traffic, by DSCP. Packets of none are one class more.
+    /// Traffic classes, by DSCP. Packets without a class form one more class.
     pub classes: Vec<Class>,
 }
 
-/// A class of traffic.
+/// A traffic class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// The DSCPs of its packets, none of them in another class.
+    /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// The bytes that it may send in a round, from 64B to 1GB: classes share the link as their quanta are; absent: as many as the queue says.
+    /// Bytes per round, 64B to 1GB: classes share in proportion to their quanta. If absent: the `quantum` of the
+    /// queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Bytes>,
-    /// How much of it may wait; absent: as much as the queue says.
+    /// Limit of the class. If absent: the `limit` of the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueSize>,
 }
@@ -62,15 +64,15 @@ fn check_quantum(quantum: Bytes) -> Result<(), OptionError> {
     Err(OptionError::new("quantum", "must be from 64B to 1GB"))
 }
 
-/// A running queue by deficit round robin.
+/// A running deficit round robin queue.
 #[derive(Debug)]
 pub struct Drr {
     classes: ByClass,
     quanta: Vec<u64>,
     deficits: Vec<u64>,
-    /// Classes of which something waits, in the order of their turns.
+    /// Classes with waiting packets, in the order of their turns.
     active: VecDeque<usize>,
-    /// Whether the first of them has its quantum of this turn.
+    /// Whether the first of them has received its quantum for this turn.
     has_begun: bool,
 }
 
@@ -89,12 +91,12 @@ impl Drr {
     }
 }
 
-impl Holds for Drr {
+impl HoldingQueue for Drr {
     fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
         self.classes.admit(backlog, arrival)
     }
 
-    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         let class = self.classes.push(packet, pool);
         if self.classes.queues()[class].packets() == 1 {
             self.active.push_back(class);

@@ -1,24 +1,29 @@
-//! DualPI2 (RFC 9332 appendix A): two queues that share a link, one for L4S traffic and one for Classic, and one PI controller for both.
+//! DualPI2 (RFC 9332 appendix A): a queue for L4S and one for Classic traffic, with a common PI controller.
 //!
 //! ```text
-//! every Tupdate:  curq = the longer wait of the two heads; p' += alpha (curq - target) + beta (curq - prevq), from 0 to 1
+//! every Tupdate:  curq = the longer sojourn time of the two heads
+//!                 p' += alpha (curq - target) + beta (curq - prevq), from 0 to 1
 //!                 p_C = p'^2;  p_CL = k p'
-//! from L:         p_L = max(ramp of its wait, p_CL): mark;  if p_CL has reached 1, drop by p_C, and mark the rest
+//! from L:         p_L = max(ramp of its sojourn time, p_CL): mark;  if p_CL is 1, drop by p_C, and mark the others
 //! from C:         p_C: mark ECT(0), drop Not-ECT; once it has reached 1 / k^2, drop all
 //! ```
 //!
-//! Probabilities are spread evenly, not drawn: `recur` adds them up, and each whole is a mark or drop. Packets with ECT(1) or CE go to the L queue. Updates are due
-//! at each multiple of Tupdate since time zero, before whatever else happens at that instant, and made up for when a packet comes or goes.
+//! Probabilities are spread evenly instead of drawn: `recur` sums them up, and marks or drops a packet at each whole
+//! number. Packets with ECT(1) or CE are in the L queue. Updates are due at each multiple of Tupdate since time zero,
+//! before other events of the same time. They are caught up on at arrivals and departures.
 //!
-//! The RFC leaves the scheduler open. `wrr` is that of the authors' Linux code: L goes first, and each of its bytes that goes while C waits gains C a credit of its weight; once that is
-//! above zero C goes, which costs the rest of one for each byte. The credit is reset in favor of L when the link becomes idle (appendix A.1, the list of what the Linux code
-//! adds): when a transmission ends and no packet waits. A queue that is empty only while its last packet is transmitted keeps its credit. The appendix counts a
-//! packet that leaves as one of its queue: Th_len spares the last of L, and no more. What it says of a check at arrival is not modelled.
+//! The RFC leaves the scheduler open. `wrr` is that of the authors' Linux code. L is served first. Each byte that L
+//! sends while C waits adds the weight of C to a credit. While the credit is above zero, C is served, and each byte of
+//! C subtracts one minus the weight. When the link becomes idle (a transmission ends and no packet waits), the credit
+//! is reset in favor of L (appendix A.1, the list of additions of the Linux code). A queue that is empty only during
+//! the transmission of its last packet keeps its credit. In the appendix a departing packet counts as part of its
+//! queue, so that Th_len exempts only the last packet of L. The optional check at arrival is not modelled.
 //!
-//! **p_CL is bounded by 1.** Appendix A.1 bounds p' only, so that figure 6 line 4 gives up to k. p_CL is a probability (section 2.1), and line 21 of figure 2 sets the
-//! maximum L4S marking probability p_Lmax to 1. An unbounded p_CL would make `recur` add up k - 1 for each packet of an overload, and L would be marked long after it.
+//! **p_CL is bounded by 1.** Appendix A.1 bounds p' only, so that figure 6 line 4 yields up to k. But p_CL is a
+//! probability (section 2.1), and line 21 of figure 2 sets the maximum L4S marking probability p_Lmax to 1. With an
+//! unbounded p_CL, `recur` would accumulate k - 1 for each packet of an overload, and L would be marked long after it.
 
-use super::{Arrival, Backlog, Decision, Holds, LinkFacts, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, LinkFacts, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Bytes, Dialect, DropCause, Duration, Ecn, Instant, OptionError, QueueSize, Random, unused_unless};
@@ -29,47 +34,49 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait in both queues together; absent: what the link sends in 250 ms, of bytes.
+    /// Capacity of both queues together. If absent: the bytes that the link sends in 250 ms, at least 3000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueSize>,
-    /// The wait aimed at in the Classic queue; above 0s.
+    /// Target queueing delay of the Classic queue; above 0s.
     pub target: Duration,
-    /// The longest round trip that the controller is to be stable for; above 0s.
+    /// Longest round-trip time for which the controller is stable; above 0s.
     pub rtt_max: Duration,
-    /// The time between updates, from 100us to 10s; absent: the shorter of `target` and `rtt_max` / 3.
+    /// Time between updates, 100us to 10s. If absent: the smaller of `target` and `rtt_max` / 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Duration>,
-    /// What a second of wait beyond the target adds to p' at each update, above 0 to 1000 Hz; absent: 0.1 Tupdate / RTT_max^2.
+    /// Change of p' per update and second of delay above the target, above 0 to 1000 Hz. If absent: 0.1 Tupdate /
+    /// RTT_max^2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// What a second of wait more than at the last update adds to p', from 0 to 1000 Hz; absent: 0.3 / RTT_max.
+    /// Change of p' per update and second of delay increase, 0 to 1000 Hz. If absent: 0.3 / RTT_max.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// The coupling factor, from 0.1 to 100: p_CL = k p'.
+    /// Coupling factor, 0.1 to 100: p_CL = k p'.
     pub k: f64,
-    /// Up to this wait nothing is marked in the L queue for its own wait. (minTh.)
+    /// Queueing delay up to which the native AQM of the L queue marks nothing. (minTh.)
     pub min_th: Duration,
-    /// So much longer everything is; above 0s.
+    /// Width of the ramp above `min_th`, at the end of which it marks everything; above 0s.
     pub range: Duration,
-    /// Nor is anything while no more packets than this are in the L queue, that which leaves included. (Th_len.)
+    /// It marks nothing while at most this many packets are in the L queue, with the departing one. (Th_len.)
     pub th_len: u32,
-    /// Which queue goes.
+    /// Which queue is served next.
     pub scheduler: Scheduler,
-    /// The Classic queue's share while both wait, above 0 and below 1, with `scheduler = "wrr"`.
+    /// Share of the Classic queue while both queues have packets, above 0 and below 1, with `scheduler = "wrr"`.
     pub classic_weight: f64,
-    /// How much longer a Classic packet must have waited to go first, with `scheduler = "ts-fifo"`.
+    /// How much longer a Classic packet must have waited to be served first, with `scheduler = "ts-fifo"`.
     pub tshift: Duration,
-    /// While less than this waits, in both queues and before a packet leaves, nothing is marked or dropped by p_C or p_CL (Linux: two MTU).
+    /// Bytes in both queues, with the departing packet, below which p_C and p_CL mark and drop nothing (Linux: two
+    /// MTU).
     pub min_backlog: Bytes,
 }
 
-/// Which of the two queues goes.
+/// Which of the two queues is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// Weighted round robin.
     Wrr,
-    /// The one whose head has waited longest, where that of the Classic queue counts `tshift` less.
+    /// The queue whose head has waited longest, with `tshift` subtracted for the Classic queue.
     TsFifo,
 }
 
@@ -80,7 +87,7 @@ impl headway_units::Options for Options {
             limit: None,
             target: Duration::from_millis(15),
             rtt_max: Duration::from_millis(100),
-            // In the kernel a multiple of 4 ms (appendix A.1).
+            // In Linux, a multiple of 4 ms (appendix A.1).
             t_update: linux.then_some(Duration::from_millis(16)),
             alpha: None,
             beta: None,
@@ -106,7 +113,7 @@ impl headway_units::Options for Options {
         }
         let t_update = self.update_interval();
         if t_update < Duration::from_micros(100) || t_update > Duration::from_secs(10) {
-            return wrong("t_update", "must be from 100us to 10s, also where it follows from target and rtt_max");
+            return wrong("t_update", "must be from 100us to 10s, also if target and rtt_max determine it");
         }
         if self.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha <= 1000.0)) {
             return wrong("alpha", "must be above 0 and at most 1000");
@@ -118,7 +125,7 @@ impl headway_units::Options for Options {
             return wrong("k", "must be from 0.1 to 100; the RFC has 2");
         }
         if self.range.is_zero() {
-            return wrong("range", "must be above 0s; a step is \"1ns\"");
+            return wrong("range", "must be above 0s; \"1ns\" gives a step");
         }
         if !(self.classic_weight > 0.0 && self.classic_weight < 1.0) {
             return wrong("classic_weight", "must be above 0 and below 1; the RFC has 1/16, 0.0625");
@@ -143,18 +150,18 @@ impl Options {
     }
 }
 
-/// What has room below the limit or nothing has, so that large packets are not worse off (figure 3); and what Linux and the scheduler count in.
+/// Size that a queue in bytes must have space for at each arrival, so that large packets have no disadvantage (figure
+/// 3); unit of the Linux defaults and of the scheduler.
 const MTU: u64 = 1500;
 
 #[derive(Debug, Default)]
 struct Queue {
     list: Sublist,
-    /// What `recur` has added up.
     count: f64,
 }
 
 impl Queue {
-    /// Whether it is this packet's turn, of those that come with this likelihood (figure 4).
+    /// Returns whether the next packet is chosen, for events of this likelihood (figure 4).
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         if self.count > 1.0 {
@@ -164,7 +171,7 @@ impl Queue {
         false
     }
 
-    /// How long its head has waited; 0 if it is empty.
+    /// Returns the sojourn time of the head; 0 if the queue is empty.
     fn time<T: Item>(&self, now: Instant, pool: &Pool<T>) -> Duration {
         self.list.head(pool).map_or(Duration::ZERO, |(since, _)| now.since(since))
     }
@@ -176,7 +183,7 @@ struct Base {
     alpha: f64,
     beta: f64,
     k: f64,
-    /// In s, as all times here.
+    /// In s, as all times in this struct.
     target: f64,
     prevq: f64,
     /// p'.
@@ -190,17 +197,15 @@ impl Base {
         self.prevq = curq;
     }
 
-    /// Returns the probability of marks that L is coupled with, bounded by p_Lmax (figure 2 line 21).
+    /// Returns the coupled probability of marks of L, bounded by p_Lmax (figure 2 line 21).
     fn p_cl(&self) -> f64 {
         (self.k * self.p).min(1.0)
     }
 
-    /// That of Classic drops or marks.
     fn p_c(&self) -> f64 {
         self.p * self.p
     }
 
-    /// From this p_C on it is an overload.
     fn p_c_max(&self) -> f64 {
         (1.0 / (self.k * self.k)).min(1.0)
     }
@@ -214,7 +219,7 @@ pub struct DualPi2 {
     base: Base,
     l: Queue,
     c: Queue,
-    /// Bytes that C may send, weighted; above zero it goes.
+    /// Weighted bytes that C may send; C is served while it is above zero.
     credit: f64,
     t_update: Duration,
     next_update: Instant,
@@ -247,19 +252,18 @@ impl DualPi2 {
         queue
     }
 
-    /// Resets the credit in favor of L.
     fn reset_credit(&mut self) {
         self.credit = MTU as f64 * (2.0 * self.options.classic_weight - 1.0);
     }
 
-    /// Makes up for the updates that were due until now: of the queues as they are, since nothing came or went.
+    /// Catches up on the updates that were due until now. The queues have not changed since then.
     fn update_until<T: Item>(&mut self, now: Instant, pool: &Pool<T>) {
         while self.next_update <= now {
             let before = self.base;
             let curq = self.l.time(self.next_update, pool).max(self.c.time(self.next_update, pool));
             self.base.update(curq.as_secs_f64());
             self.next_update += self.t_update;
-            // While both are empty, what one update does not change the next will not.
+            // While both queues are empty, if an update changes nothing, the next ones do not either.
             if self.base == before && self.waiting().0 == 0 {
                 let missed = now.since(self.next_update).as_nanos() / self.t_update.as_nanos();
                 self.next_update += self.t_update * missed;
@@ -270,14 +274,14 @@ impl DualPi2 {
         }
     }
 
-    /// The native AQM of L, after a wait (figure 5).
+    /// Returns the probability of the native AQM of L at this sojourn time (figure 5).
     fn laqm(&self, wait: Duration) -> f64 {
         let beyond = wait.saturating_sub(self.options.min_th).as_secs_f64();
         (beyond / self.options.range.as_secs_f64()).min(1.0)
     }
 
-    /// Whether L goes, of two of which one at least holds a packet.
-    fn l_goes<T: Item>(&self, now: Instant, pool: &Pool<T>) -> bool {
+    /// Returns whether L is served. At least one of the queues has a packet.
+    fn serves_l<T: Item>(&self, now: Instant, pool: &Pool<T>) -> bool {
         if self.l.list.packets() == 0 || self.c.list.packets() == 0 {
             return self.c.list.packets() == 0;
         }
@@ -288,21 +292,26 @@ impl DualPi2 {
     }
 }
 
-impl Holds for DualPi2 {
+impl HoldingQueue for DualPi2 {
     fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
-        // In bytes, there is room for a packet if one of an MTU has room (figure 3 line 2).
+        // In bytes, a packet is admitted if a packet of one MTU would fit (figure 3 line 2).
         backlog.within(self.limit, arrival.size.max(Bytes::new(MTU)))
     }
 
-    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         self.update_until(now, pool);
         let is_l4s = pool.slot(packet).is_some_and(|slot| matches!(slot.item.ecn(), Ecn::Ect1 | Ecn::Ce));
         let queue = if is_l4s { &mut self.l } else { &mut self.c };
         queue.list.push(packet, pool);
     }
 
-    /// Figure 7.
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
+    /// Returns the next packet (figure 7).
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
         self.update_until(now, pool);
         let (p_cl, p_c) = (self.base.p_cl(), self.base.p_c());
         loop {
@@ -313,7 +322,7 @@ impl Holds for DualPi2 {
             }
             let is_spared = bytes < self.options.min_backlog.count();
             let (p_cl, p_c) = if is_spared { (0.0, 0.0) } else { (p_cl, p_c) };
-            let is_l = self.l_goes(now, pool);
+            let is_l = self.serves_l(now, pool);
             let other_waits = if is_l { self.c.list.packets() > 0 } else { self.l.list.packets() > 0 };
             let native = if is_l && self.l.list.packets() > u64::from(self.options.th_len) {
                 self.laqm(self.l.time(now, pool))
@@ -328,7 +337,8 @@ impl Holds for DualPi2 {
                 (false, queue.recur(f64::max(native, p_cl)))
             } else if is_l {
                 let dropped = queue.recur(p_c);
-                // The recursion of p_CL = 1 adds 1 to a count above 0, marks and takes 1 back: every packet that is not dropped is marked.
+                // With p_CL = 1 the recursion adds and subtracts 1 per packet: all packets that are not dropped are
+                // marked.
                 (dropped, !dropped)
             } else {
                 let chosen = queue.recur(p_c);
@@ -336,11 +346,11 @@ impl Holds for DualPi2 {
                 (dropped, chosen && !dropped)
             };
             if dropped {
-                told.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::Early });
+                decisions.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::Early });
                 continue;
             }
             if marked {
-                told.push_back(Decision::Marked(packet));
+                decisions.push_back(Decision::Marked(packet));
             }
             if other_waits {
                 let weight = self.options.classic_weight;

@@ -1,11 +1,11 @@
-//! Early Random Drop (Hashem 1989, as described in Floyd and Jacobson 1993, section 2), the predecessor of RED. It watches the queue
-//! itself, where RED watches its average.
+//! Early Random Drop (Hashem 1989, as described in Floyd and Jacobson 1993, section 2), the predecessor of RED. It
+//! uses the instantaneous queue, where RED uses an average.
 //!
 //! ```text
 //! q >= limit    the arriving packet is dropped
 //! q >  level    the arriving packet is dropped with probability p
 //! ```
-//! q is what waits, without the arriving packet. `level` and p are constants.
+//! q is the waiting packets or bytes, without the arriving packet. `level` and p are constants.
 
 use super::{Arrival, Backlog, Verdict, check_limit};
 use headway_units::{Bytes, Dialect, DropCause, Instant, OptionError, Probability, QueueSize, Random};
@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much the queue holds.
+    /// Capacity of the queue.
     pub limit: QueueSize,
-    /// Drop level: packets are dropped at random while more than this waits. Below `limit`, in packets or bytes as `limit`; `None`: half of it.
+    /// Drop level: packets are dropped at random while more than this waits. Below `limit` and in the same unit
+    /// (packets or bytes). If absent: half of `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_level: Option<QueueSize>,
     /// Probability with which an arriving packet is dropped above the level; above 0, at most 1.
@@ -25,7 +26,8 @@ pub struct Options {
 }
 
 impl headway_units::Options for Options {
-    /// Half of the limit, and the `max_probability` that Floyd and Jacobson 1993 use for RED. The sources name no values.
+    /// Returns half of the limit as level, and the `max_probability` that Floyd and Jacobson 1993 use for RED. Sources
+    /// give none.
     fn preset(_: Dialect) -> Self {
         Self {
             limit: QueueSize::Packets(50),
@@ -98,7 +100,8 @@ mod tests {
     use crate::queue::testing::check_bounds;
     use headway_units::{Dscp, Ecn, Options as _};
 
-    /// Early drops of 100,000 arrivals of 1000 B that find this many packets waiting, and whether all of the others are refused.
+    /// Returns the early drops of 100,000 arrivals of 1000 B at this many waiting packets, and whether all were
+    /// dropped.
     fn early_drops(options: &Options, waiting: u64) -> (u32, bool) {
         options.check().unwrap();
         let mut queue = EarlyRandomDrop::new(options);
@@ -117,8 +120,9 @@ mod tests {
         (early, admitted == 0)
     }
 
-    /// "The Early Random Drop gateway drops arriving packets with a fixed drop probability if the queue length exceeds a certain drop
-    /// level" (the paper of `papers/lan-queues`, section I.B). 100,000 packets at 0.02: 2000, with a standard deviation of 44.
+    /// "The Early Random Drop gateway drops arriving packets with a fixed drop probability if the queue length exceeds
+    /// a certain drop level" (the paper of `papers/lan-queues`, section I.B). 100,000 packets at 0.02: 2000, with a
+    /// standard deviation of 44.
     #[test]
     fn the_instantaneous_queue_decides() {
         let packets = Options::preset(Dialect::Rfc);
@@ -140,7 +144,6 @@ mod tests {
         assert_eq!([25, 26].map(|waiting| early_drops(&options, waiting)), [(0, false), (100_000, true)]);
     }
 
-    /// The last value that each bound accepts and the first that it refuses, as the options are documented.
     #[test]
     fn each_bound_of_the_options_holds_on_both_sides() {
         check_bounds::<Options>(

@@ -1,93 +1,94 @@
-//! FQ-CoDel (RFC 8290): a queue for each flow, as far as a hash tells them apart, served in turns, and CoDel in each.
+//! FQ-CoDel (RFC 8290): a queue for each flow by a hash, a round robin over the queues, and CoDel in each.
 //!
 //! ```text
-//! arrival:    hash -> queue; one that was not active joins the new queues with credits = quantum. If more than the limit wait,
-//!             half of the queue with most bytes is dropped from its head, at most drop_batch packets
+//! arrival:    hash -> queue; an inactive one is appended to the new queues with credits = quantum. Above the limit,
+//!             half of the queue with the most bytes is dropped from its head, at most drop_batch packets
 //! departure:  the first of the new queues, else of the old:
-//!             credits spent -> credits += quantum, behind the old queues, and anew
-//!             what CoDel lets go leaves: credits -= its size
-//!             nothing -> a new queue goes behind the old ones, an old one is no longer active, and anew
+//!             credits spent -> credits += quantum, move the queue to the end of the old queues, repeat
+//!             a packet that CoDel releases departs: credits -= its size
+//!             empty -> a new queue moves to the end of the old ones, an old one becomes inactive, repeat
 //! ```
 //!
-//! Section 3 says that a queue has spent its credits at zero, section 4.2 that it has below zero; Linux 6.1 and ns-3.37 take the first, and so do we unless told.
-//! A flow is what an [`Item`] says it is, in place of the five fields of its headers; the hash is salted with a draw, and is not Jenkins's.
+//! Credits are spent at zero by section 3, and below zero by section 4.2. The default is zero, as in Linux 6.1 and
+//! ns-3.37. A flow is identified by [`Item::flow`] instead of the five-tuple. The hash is salted, and is not
+//! Jenkins's.
 
-use super::codel::{self, AboveFor, AfterMark, CeThresholdMarks, Control, InverseSqrt, Law};
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit, mixed};
+use super::codel::{self, AboveFor, AfterMark, CeThresholdMarks, Control, InverseSqrt, Params};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Verdict, check_limit, mixed};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use headway_units::{Bytes, Dialect, DropCause, Duration, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Options of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2, and for CoDel's as in `kind = "codel"`.
+/// Options of `kind = "fq-codel"`. Names as in RFC 8290 section 5.2; those of CoDel as in `kind = "codel"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How many packets may wait in all queues together (section 5.2.3).
+    /// Capacity of all queues together, in packets (section 5.2.3).
     pub limit: QueueSize,
-    /// How many queues there are, from 1 to 65536 (section 5.2.5).
+    /// Number of queues, 1 to 65536 (section 5.2.5).
     pub flows: u32,
-    /// The bytes that a queue may send before it is another's turn, from 256B to 1MiB (section 5.2.4).
+    /// Bytes per round of a queue, 256B to 1MiB (section 5.2.4).
     pub quantum: Bytes,
-    /// CoDel's, of each queue; above 0s.
+    /// CoDel's minimum standing queue delay that is accepted, in each queue; above 0s.
     pub target: Duration,
-    /// CoDel's; above 0s.
+    /// How long all packets of a queue must have waited at least `target` before one is dropped; above 0s.
     pub interval: Duration,
-    /// CoDel's: whether so long is enough.
+    /// Whether a time of exactly `interval` above `target` is enough for a drop.
     pub above_for: AboveFor,
-    /// CoDel's: with no more behind the packet that leaves nothing is dropped.
+    /// Nothing is dropped while at most this many bytes wait after the departing packet.
     pub maxpacket: Bytes,
-    /// What is compared with `maxpacket`.
+    /// Which bytes are compared with `maxpacket`.
     pub maxpacket_of: MaxpacketOf,
     /// Whether ECN-capable packets are marked instead of dropped (section 5.2.6).
     pub ecn: bool,
-    /// ECN-capable packets that have waited longer are marked; absent: none is (section 5.2.7).
+    /// ECN-capable packets that have waited longer than this are marked (section 5.2.7). If absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
-    /// Which of them.
+    /// Which packets `ce_threshold` marks.
     pub ce_threshold_marks: CeThresholdMarks,
-    /// CoDel's: from when the next mark or drop is counted behind a mark.
+    /// Start of the interval to the next mark or drop after a mark.
     pub after_mark: AfterMark,
-    /// CoDel's: whether a queue that is found empty forgets since when its packets waited too long.
+    /// Whether the time since when packets have waited too long is reset when a queue is empty.
     pub empty_resets: bool,
-    /// CoDel's: how 1 / sqrt(count) is computed.
+    /// How CoDel computes 1 / sqrt(count).
     pub inverse_sqrt: InverseSqrt,
-    /// CoDel's: times are counted in whole ones of this, from 1ns to 1ms.
+    /// Resolution of CoDel's times, 1ns to 1ms; times are rounded down to a multiple of it.
     pub tick: Duration,
-    /// How many packets are dropped at most at once when there are too many, from 1 to 65536 (section 4.1).
+    /// Maximum number of packets that are dropped at once above the limit, 1 to 65536 (section 4.1).
     pub drop_batch: u32,
-    /// Half of what of the queue with most bytes is dropped then.
+    /// Unit of the half of the longest queue that is dropped above the limit.
     pub drop_half_of: HalfOf,
     /// Which of several queues with the most bytes loses packets.
     pub drop_tie: DropTie,
-    /// Whether CoDel counts these drops among its own (Linux).
+    /// Whether CoDel counts these drops as its own (Linux).
     pub drop_counts: bool,
-    /// Whether a queue that alone holds as many packets as the limit drops what comes to it, and nothing from its head (ns-3).
+    /// Whether a queue that alone holds `limit` packets drops arriving packets instead of its head (ns-3).
     pub limit_each: bool,
-    /// When a queue has spent its credits.
+    /// When the credits of a queue are spent.
     pub spent_at: SpentAt,
-    /// What becomes of a new queue that is found empty.
+    /// Transition of a new queue that is found empty.
     pub retire: Retire,
 }
 
-/// What CoDel compares with `maxpacket` in a queue of several.
+/// Bytes that CoDel compares with `maxpacket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaxpacketOf {
-    /// What waits in the queue (section 4.2: CoDel runs on that queue).
+    /// Bytes in the queue (section 4.2: CoDel runs on that queue).
     Queue,
-    /// What waits in all queues (Linux).
+    /// Bytes in all queues (Linux).
     All,
 }
 
-/// What is halved.
+/// Unit of the half of a queue that is dropped above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalfOf {
-    /// Its packets (section 4.1).
+    /// Packets (section 4.1).
     Packets,
-    /// Its bytes (Linux, ns-3).
+    /// Bytes (Linux, ns-3).
     Bytes,
 }
 
@@ -95,29 +96,29 @@ pub enum HalfOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropTie {
-    /// The one with the lowest number, which the hash draws (Linux).
+    /// The one with the lowest index, which depends on the hash (Linux).
     LowestNumber,
-    /// The one whose first packet arrived before those of the others (ns-3).
+    /// The one whose first packet ever arrived first (ns-3).
     Oldest,
 }
 
-/// When a queue has spent its credits.
+/// When the credits of a queue are spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpentAt {
-    /// When none are left.
+    /// At zero or below.
     Zero,
-    /// When there are less than none.
+    /// Below zero.
     BelowZero,
 }
 
-/// What becomes of a new queue that is found empty.
+/// Transition of a new queue that is found empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retire {
-    /// It goes behind the old ones, and is no longer active when it is found there (section 4.2).
+    /// It moves to the end of the old queues, and becomes inactive when it is found empty there (section 4.2).
     BehindOld,
-    /// The same, but if there are no old ones it is no longer active at once (Linux).
+    /// The same, except that it becomes inactive immediately if there are no old queues (Linux).
     AtOnceIfAlone,
 }
 
@@ -140,7 +141,7 @@ impl headway_units::Options for Options {
         Self {
             limit: QueueSize::Packets(10_240),
             flows: 1024,
-            // ns-3 takes the MTU of the device, which is 1500 B unless told.
+            // ns-3 uses the MTU of the device, by default 1500 B.
             quantum: Bytes::new(if ns3 { 1500 } else { 1514 }),
             target,
             interval,
@@ -168,7 +169,7 @@ impl headway_units::Options for Options {
         let wrong = |key, message| Err(OptionError::new(key, message));
         check_limit(self.limit)?;
         if matches!(self.limit, QueueSize::Bytes(_)) {
-            return wrong("limit", "is counted in packets: write it like \"10240packets\"");
+            return wrong("limit", "counts packets; expected a value such as \"10240packets\"");
         }
         if !(1..=1 << 16).contains(&self.flows) {
             return wrong("flows", "must be from 1 to 65536");
@@ -211,11 +212,10 @@ impl Options {
 struct Flow {
     queue: Sublist,
     control: Control,
-    /// Bytes.
     credits: i64,
-    /// Whether it is among the new or the old.
+    /// Whether it is one of the new or old queues.
     active: bool,
-    /// How many queues had received a packet before this one received its first.
+    /// Number of queues that had received a packet before this one received its first.
     age: Option<u32>,
 }
 
@@ -223,13 +223,11 @@ struct Flow {
 #[derive(Debug)]
 pub struct FqCodel {
     options: Options,
-    law: Law,
+    params: Params,
     limit: u64,
     quantum: i64,
     salt: Option<u64>,
-    /// None as long as nothing has come.
     flows: Vec<Flow>,
-    /// How many of them have ever received a packet.
     used: u32,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -240,10 +238,10 @@ pub struct FqCodel {
 impl FqCodel {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            law: Law::new(&options.codel()),
+            params: Params::new(&options.codel()),
             limit: match options.limit {
                 QueueSize::Packets(packets) => packets,
-                // Is refused.
+                // Rejected by `check`.
                 QueueSize::Bytes(bytes) => bytes.count(),
             },
             quantum: options.quantum.count() as i64,
@@ -258,19 +256,18 @@ impl FqCodel {
         }
     }
 
-    /// The queue of a flow.
     fn number(&self, flow: u64) -> u32 {
         let mixed = mixed(flow, self.salt.unwrap_or_default());
         ((u128::from(mixed) * u128::from(self.options.flows)) >> 64) as u32
     }
 
-    /// Makes room at the expense of the queue with most bytes (section 4.1).
-    fn drop_batch<T: Item>(&mut self, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    /// Drops packets of the queue with the most bytes (section 4.1).
+    fn drop_batch<T: Item>(&mut self, pool: &mut Pool<T>, decisions: &mut VecDeque<Decision>) {
         let most = self.flows.iter().map(|flow| flow.queue.bytes()).max().unwrap_or_default();
-        let mut fattest = self.flows.iter_mut().filter(|flow| flow.queue.bytes() == most);
+        let mut longest = self.flows.iter_mut().filter(|flow| flow.queue.bytes() == most);
         let flow = match self.options.drop_tie {
-            DropTie::LowestNumber => fattest.next(),
-            DropTie::Oldest => fattest.min_by_key(|flow| flow.age),
+            DropTie::LowestNumber => longest.next(),
+            DropTie::Oldest => longest.min_by_key(|flow| flow.age),
         };
         let Some(flow) = flow else { return };
         let (packets, bytes) = flow.queue.waiting();
@@ -278,7 +275,7 @@ impl FqCodel {
         loop {
             let since = flow.queue.head(pool).map_or(Instant::ZERO, |(since, _)| since);
             let Some(packet) = flow.queue.pop(pool) else { break };
-            told.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::QueueFull });
+            decisions.push_back(Decision::Dropped { packet, enqueued: since, cause: DropCause::QueueFull });
             dropped += 1;
             let is_half = match self.options.drop_half_of {
                 HalfOf::Packets => u64::from(dropped) >= packets / 2,
@@ -297,13 +294,19 @@ impl FqCodel {
     }
 }
 
-impl Holds for FqCodel {
+impl HoldingQueue for FqCodel {
     fn admit(&mut self, _: Instant, _: &Backlog, _: Arrival, random: &mut Random) -> Verdict {
         self.salt.get_or_insert_with(|| random.bits());
         Verdict::Admit
     }
 
-    fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(
+        &mut self,
+        now: Instant,
+        packet: Handle,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) {
         if self.flows.is_empty() {
             self.flows.resize_with(self.options.flows as usize, Flow::default);
         }
@@ -311,7 +314,7 @@ impl Holds for FqCodel {
         let (number, size) = (self.number(item.flow()), item.size());
         let flow = &mut self.flows[number as usize];
         if self.options.limit_each && flow.queue.waiting().0 >= self.limit {
-            told.push_back(Decision::Dropped { packet, enqueued: now, cause: DropCause::QueueFull });
+            decisions.push_back(Decision::Dropped { packet, enqueued: now, cause: DropCause::QueueFull });
             return;
         }
         self.packets += 1;
@@ -326,11 +329,16 @@ impl Holds for FqCodel {
             self.new.push_back(number);
         }
         if self.packets > self.limit {
-            self.drop_batch(pool, told);
+            self.drop_batch(pool, decisions);
         }
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -348,7 +356,7 @@ impl Holds for FqCodel {
             }
             let (packets, bytes) = flow.queue.waiting();
             let others = if self.options.maxpacket_of == MaxpacketOf::All { self.bytes - bytes } else { 0 };
-            let packet = flow.control.dequeue(&self.law, now, &mut flow.queue, others, pool, told);
+            let packet = flow.control.dequeue(&self.params, now, &mut flow.queue, others, pool, decisions);
             let (left, left_bytes) = flow.queue.waiting();
             self.packets -= packets - left;
             self.bytes -= bytes - left_bytes;

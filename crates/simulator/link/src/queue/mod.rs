@@ -1,9 +1,10 @@
-//! Queue disciplines: those that decide about a packet when it arrives (DropTail, RED), and those that hold what waits and see it off
-//! (CoDel, PIE, FQ-CoDel, DualPI2, DRR, priority, CAKE).
+//! Queue disciplines. DropTail, RED and Early Random Drop decide about a packet when it arrives. CoDel, PIE, FQ-CoDel,
+//! DualPI2, DRR, priority and CAKE decide when a packet departs.
 //!
-//! Each sees what waits when a packet comes ([`Backlog`], which never counts the packet in transmission) and answers with a [`Verdict`]. What waits for
-//! one that decides at arrival stays in the [`Port`](crate::Port), in order. One that decides at departure holds its packets itself, in one list or
-//! several, and may drop or mark some of them each time that one leaves or comes ([`Decision`]).
+//! At each arrival a discipline gets the [`Backlog`], which never counts the packet in transmission, and returns a
+//! [`Verdict`]. If it decides at arrival, the waiting packets are in the [`Port`](crate::Port), in order. If it
+//! decides at departure, it holds the packets itself, in one or several lists. It may drop or mark some of them at
+//! each arrival and departure ([`Decision`]).
 
 mod by_class;
 pub mod cake;
@@ -24,12 +25,12 @@ mod testing;
 use crate::pool::{Handle, Item, Pool};
 use crate::unmarked::Unmarked;
 pub use contract::{Arrival, Backlog, Decision, Hosts, LinkFacts, Verdict};
-use contract::{Holds, check_limit, mixed};
+use contract::{HoldingQueue, check_limit, mixed};
 use headway_units::{Instant, Random, registry};
 use std::collections::VecDeque;
 
 registry! {
-    /// Which packets a queue takes.
+    /// The queue discipline and its options.
     options QueueOptions;
     /// A running queue discipline.
     machine Discipline;
@@ -46,7 +47,7 @@ registry! {
     "early-random-drop" => EarlyRandomDrop(early_random_drop::Options, early_random_drop::EarlyRandomDrop),
 }
 
-/// `each!` of those that hold their packets.
+/// `each!` for the disciplines that hold their packets.
 macro_rules! holding {
     ($value:expr, $queue:ident => $body:expr, others => $others:expr) => {
         match $value {
@@ -82,10 +83,10 @@ impl Discipline {
         }
     }
 
-    /// Tells who talks to whom, if the discipline is fair to hosts.
-    pub fn know_hosts(&mut self, hosts: &Hosts) {
+    /// Sets the hosts of each flow. Only CAKE uses them.
+    pub fn set_hosts(&mut self, hosts: &Hosts) {
         if let Self::Cake(cake) = self {
-            cake.know_hosts(hosts);
+            cake.set_hosts(hosts);
         }
     }
 
@@ -99,7 +100,7 @@ impl Discipline {
         }
     }
 
-    /// Out of the way of the others.
+    /// Separate, so that DropTail and RED are inlined.
     #[cold]
     #[inline(never)]
     fn admit_to_other(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
@@ -109,36 +110,44 @@ impl Discipline {
         holding!(self, queue => queue.admit(now, backlog, arrival, random), others => Verdict::Admit)
     }
 
-    /// Of one that decides at departure: takes a packet that was admitted, and that waits from `now` on. Others, or itself, may be dropped for it.
-    pub fn hold<T: Item>(&mut self, now: Instant, packet: Handle, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) {
+    /// Enqueues a packet that was admitted; it waits from `now` on. This packet or others may be dropped. For
+    /// disciplines that decide at departure.
+    pub fn enqueue<T: Item>(
+        &mut self,
+        now: Instant,
+        packet: Handle,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) {
         if let Some(slot) = pool.slot_mut(packet) {
             slot.since = now;
         }
-        holding!(self, queue => queue.hold(now, packet, pool, told), others => ());
+        holding!(self, queue => queue.enqueue(now, packet, pool, decisions), others => ());
     }
 
-    /// Of one that decides at departure: the packet that leaves at `now`. `None` only if none waits, or none waits any more.
+    /// Returns the packet that departs at `now`; `None` if no packet waits or all were dropped. For disciplines that
+    /// decide at departure.
     pub fn dequeue<T: Item>(
         &mut self,
         now: Instant,
         pool: &mut Pool<T>,
-        told: &mut VecDeque<Decision>,
+        decisions: &mut VecDeque<Decision>,
     ) -> Option<Handle> {
-        holding!(self, queue => queue.dequeue(now, pool, told), others => None)
+        holding!(self, queue => queue.dequeue(now, pool, decisions), others => None)
     }
 
-    /// Of one that decides at departure: packets and bytes that wait.
+    /// Returns the packets and bytes that wait. For disciplines that decide at departure.
     #[must_use]
     pub fn waiting(&self) -> (u64, u64) {
         holding!(self, queue => queue.waiting(), others => (0, 0))
     }
 
-    /// Of one that decides at departure: where the lists of its packets begin.
+    /// Returns the heads of the lists of packets. For disciplines that decide at departure.
     pub(crate) fn heads(&self) -> Vec<Handle> {
         holding!(self, queue => queue.heads(), others => Vec::new())
     }
 
-    /// Whether a packet is let in unmarked for sure if no more than so many packets and bytes wait.
+    /// Returns whether a packet is admitted unmarked in any case if at most `waiting` (packets, bytes) wait.
     #[must_use]
     #[inline]
     pub fn fits(&self, waiting: (u64, u64), arrival: Arrival) -> bool {
@@ -148,8 +157,7 @@ impl Discipline {
         }
     }
 
-    /// The average queue that the discipline keeps, if it keeps one, in packets (where it counts bytes, in packets of
-    /// its mean size).
+    /// Returns the average queue of the discipline, if it has one, in (mean-sized) packets.
     #[must_use]
     #[inline]
     pub fn average(&self) -> Option<f64> {
@@ -161,16 +169,16 @@ impl Discipline {
 }
 
 impl QueueOptions {
-    /// How many packets may wait, if the queue only drops the packets that do not fit and counts in packets.
-    pub(crate) fn room_of_tail_drop(&self) -> Option<u32> {
+    /// Returns how many packets may wait, if the queue only drops arriving packets that do not fit and counts packets.
+    pub(crate) fn tail_drop_capacity(&self) -> Option<u32> {
         match self {
-            Self::DropTail(options) => options.room_of_tail_drop(),
+            Self::DropTail(options) => options.tail_drop_capacity(),
             _ => None,
         }
     }
 
-    /// Whether every packet's fate is settled when it arrives: its departure, and its mark. If not, the link needs an event
-    /// at the end of each transmission.
+    /// Returns whether the departure and the mark of each packet are known when it arrives. If not, the link needs an
+    /// event at the end of each transmission.
     #[must_use]
     pub fn decides_at_arrival(&self) -> bool {
         match self {
@@ -181,12 +189,10 @@ impl QueueOptions {
         }
     }
 
-    /// Whether the queue holds its packets itself, and decides at each departure which goes.
     pub(crate) fn decides_at_departure(&self) -> bool {
         !matches!(self, Self::DropTail(_) | Self::Red(_) | Self::EarlyRandomDrop(_))
     }
 
-    /// The packets that may be marked while they wait, if any may be.
     pub(crate) fn unmarked(&self) -> Option<Unmarked> {
         match self {
             Self::Red(options) if red::mark_at_the_head(&options.classes) => Some(Unmarked::new(&options.classes)),

@@ -1,26 +1,29 @@
-//! PIE (RFC 8033): drops what arrives with a probability that a PI controller sets by the queueing delay.
+//! PIE (RFC 8033): drops arriving packets with a probability that a PI controller sets from the queueing delay.
 //!
-//! Every T_UPDATE, with the delay that is measured now and that of the last update (section 4.2):
+//! Every T_UPDATE, with the delay that is measured now and `old`, the delay of the last update (section 4.2):
 //!
 //! ```text
-//! p = alpha (delay - QDELAY_REF) + beta (delay - old), divided by 2048, 512, 128, 32, 8, 2 while drop_prob is below 1e-6, 1e-5, .. 0.1
+//! p = alpha (delay - QDELAY_REF) + beta (delay - old), divided by 2048, 512, 128, 32, 8, 2
+//!     while drop_prob is below 1e-6, 1e-5, .. 0.1
 //! drop_prob += p; times 0.98 if the queue is idle; not below 0, not above 1
 //! burst_allowance -= T_UPDATE; not below 0
 //! ```
 //!
-//! At an arrival (section 4.4, appendix A): MAX_BURST is allowed anew if drop_prob is 0 and both delays are below QDELAY_REF / 2. As long as
-//! something of it is left nothing is dropped, nor while the old delay is below QDELAY_REF / 2 and drop_prob below 0.2, nor while at most two
-//! mean packets wait; else the packet is dropped, or marked, with drop_prob.
+//! At an arrival (section 4.4, appendix A): MAX_BURST is allowed again if drop_prob is 0 and both delays are below
+//! QDELAY_REF / 2. Nothing is dropped while any allowance is left, while the old delay is below QDELAY_REF / 2 and
+//! drop_prob below 0.2, or while at most two mean packets wait. Otherwise the packet is dropped, or marked, with
+//! probability drop_prob.
 //!
-//! Updates are due at each multiple of T_UPDATE since time zero, before whatever else happens at that instant. A queue that changes only when a packet comes or goes
-//! need not be woken for them: they are made up for when one does. Where a wait is measured, an empty queue has none: appendix A leaves the last one
-//! standing, by which the probability of an idle link would rise; Linux 6.1 and ns-3.37 do as we do.
+//! Updates are due at each multiple of T_UPDATE since time zero, before other events of the same time. The queue
+//! changes only at arrivals and departures, so that missed updates are caught up on then. With timestamps, an empty
+//! queue has a delay of zero. Appendix A keeps the last delay, so that the probability of an idle link would rise;
+//! this implementation follows Linux 6.1 and ns-3.37.
 
 mod delay;
 
 pub use delay::Delay;
 
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use crate::sublist::Sublist;
 use delay::Gauge;
@@ -30,109 +33,111 @@ use headway_units::{
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// How long [`Burst::AfterRest`] rests (ns-3, `BURST_RESET_TIMEOUT`).
+/// How long [`Burst::AfterRest`] waits without congestion before the next burst (ns-3, `BURST_RESET_TIMEOUT`).
 const REST: Duration = Duration::from_millis(1500);
 
 /// Options of `kind = "pie"`. Names as in RFC 8033 appendices A and B, in lower case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait; what comes beyond that is dropped. (TAIL_DROP.)
+    /// Capacity of the queue; further packets are dropped. (TAIL_DROP.)
     pub limit: QueueSize,
-    /// The queueing delay aimed at; above 0s. (QDELAY_REF.)
+    /// Reference queueing delay; above 0s. (QDELAY_REF.)
     pub qdelay_ref: Duration,
-    /// The time between updates of the probability, from 100us to 10s. (T_UPDATE.)
+    /// Time between updates of the drop probability, 100us to 10s. (T_UPDATE.)
     pub t_update: Duration,
-    /// How long a burst is let through. (MAX_BURST.)
+    /// Duration of a burst during which nothing is dropped. (MAX_BURST.)
     pub max_burst: Duration,
-    /// When it is.
+    /// When a burst is allowed.
     pub burst: Burst,
-    /// What a second of delay beyond the reference adds to the probability at each update, above 0 to 1000 Hz.
+    /// Change of the drop probability at each update per second of delay above the reference, above 0 to 1000 Hz.
     pub alpha: f64,
-    /// What a second of delay more than at the last update adds to it, from 0 to 1000 Hz.
+    /// Change of the drop probability at each update per second of delay increase since the last update, 0 to 1000 Hz.
     pub beta: f64,
-    /// Size of a packet: as long as two of these or less wait nothing is dropped early. (MEAN_PKTSIZE, which the RFC gives no value.)
+    /// Mean packet size: nothing is dropped early while at most two of these wait. (MEAN_PKTSIZE, for which the RFC
+    /// gives no value.)
     pub mean_pktsize: Bytes,
-    /// What those two are counted in, and whether the size of the packet that comes plays a part.
+    /// Unit of these two packets, and whether the probability depends on the size of the arriving packet.
     pub unit: Unit,
     /// Whether ECN-capable packets are marked instead of dropped (section 5.1).
     pub ecn: bool,
-    /// From this probability on they are dropped too. (mark_ecnth, MAX_ECNTH.)
+    /// Drop probability from which on ECN-capable packets are dropped, too. (mark_ecnth, MAX_ECNTH.)
     pub mark_ecnth: Probability,
-    /// Packets of L4S senders, ECT(1), and those that are CE that have waited longer are marked as they leave; for the rest they are no business of PIE's
-    /// (ns-3, `UseL4s`). Absent: they are as others.
+    /// Packets with ECT(1) or CE that have waited longer than this are marked at departure, and PIE itself ignores
+    /// such packets (ns-3, `UseL4s`). If absent: they are treated like other packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// How the queueing delay is measured.
     pub delay: Delay,
-    /// Bytes that a measurement of the rate of departures takes, with `delay = "dequeue-rate"`; from 1B to 64KiB. (DQ_THRESHOLD.)
+    /// Bytes per measurement of the departure rate, with `delay = "dequeue-rate"`; 1B to 64KiB. (DQ_THRESHOLD.)
     pub dq_threshold: Bytes,
-    /// Whether drops keep a distance from one another (section 5.4, accu_prob).
+    /// Whether drops are spaced (section 5.4, accu_prob).
     pub derandomize: bool,
-    /// Whether that distance is kept from a mark, too (accu_prob).
+    /// Whether marks count as drops for the spacing (accu_prob).
     pub mark_resets: bool,
-    /// Whether the probability, once it is 0.1, rises by 0.02 at most at an update (section 5.5).
+    /// Whether the probability rises by at most 0.02 per update once it is 0.1 (section 5.5).
     pub cap_adjustment: bool,
-    /// When the probability decays.
+    /// When the drop probability decays.
     pub decay: Decay,
-    /// By what part of it.
+    /// Fraction of the drop probability that a decay removes at each update.
     pub decay_by: Probability,
-    /// While the delay is longer, an update adds 0.02 to the probability beside the rest; absent: never. (Linux.)
+    /// Queueing delay above which each update adds another 0.02 to the drop probability (Linux). If absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steep_above: Option<Duration>,
-    /// What the probability grows to at most, from 1 to 256. What is above 1 has to be undone before anything is let in. (Linux bounds its 64 bits, of which a
-    /// probability takes 56.)
+    /// Upper bound of the drop probability, 1 to 256. While it is above 1, every packet is dropped. (Linux bounds a
+    /// 64-bit variable, in which 1 is 2^56.)
     pub drop_prob_max: f64,
-    /// Which delay spares what arrives while it is below half of the reference.
+    /// Which delay, while it is below half of the reference, prevents early drops.
     pub spared_by: SparedBy,
-    /// Whether PIE is active only from when a third of the limit waits until the probability is 0 and the delays are below half of the reference
-    /// (section 5.3).
+    /// Whether PIE becomes active when a third of the limit waits, and inactive when the probability is 0 and both
+    /// delays are below half of the reference (section 5.3).
     pub inactive_below: bool,
 }
 
-/// When PIE's probability decays by 2 % at each update.
+/// When the drop probability of PIE decays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// While the delay is 0, and was (section 4.2, appendix A).
+    /// While the current and the last delay are 0 (section 4.2, appendix A).
     Zero,
-    /// While it is below half of the reference, and was (appendix B).
+    /// While the current and the last delay are below half of the reference (appendix B).
     Half,
-    /// While it is 0, and was, and nothing waits (Linux).
+    /// While the current and the last delay are 0 and no packet waits (Linux).
     Empty,
 }
 
-/// Which delay spares what arrives while it is below half of the reference.
+/// Which delay, while it is below half of the reference, prevents early drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SparedBy {
-    /// That of the last update (section 4.1).
+    /// The delay of the last update (section 4.1).
     Old,
-    /// The one that is measured now (Linux).
+    /// The delay that is measured now (Linux).
     Current,
 }
 
-/// When a burst is let through.
+/// When a burst is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Burst {
-    /// It begins when the queue leaves a state without congestion: drop_prob is 0, and both delays are below half of the reference (section 4.4).
+    /// When there is no congestion: drop_prob is 0, and both delays are below half of the reference (section 4.4).
     Uncongested,
-    /// It begins with the first packet, and anew with the first behind 1.5 s without congestion. While it lasts drop_prob is 0 (ns-3, `m_burstState`).
+    /// At the first packet, and at the first packet after each 1.5 s without congestion. During it drop_prob is 0
+    /// (ns-3, `m_burstState`).
     AfterRest,
-    /// As in section 4.4, but each departure takes the time since the one before of what is allowed, and an update without congestion brings a new allowance, with
-    /// which drops begin anew to keep their distance (Linux).
+    /// As in section 4.4, but each departure subtracts the time since the last departure from the allowance. An update
+    /// without congestion renews the allowance and restarts the spacing of drops (Linux).
     Departures,
 }
 
-/// What PIE counts beside delays.
+/// What the threshold for early drops counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Bytes, and all packets are alike (section 4.1).
+    /// Bytes; all packets have the same probability (section 4.1).
     Bytes,
-    /// What the limit counts: two packets of any size are spared. If it counts bytes two mean packets are, and the probability grows with the packet's size over the
-    /// mean (ns-3, `DropEarly`).
+    /// The unit of the limit: two packets of any size, if it counts packets. If it counts bytes, two mean packets, and
+    /// the probability is proportional to the size of the packet (ns-3, `DropEarly`).
     Limit,
 }
 
@@ -162,7 +167,7 @@ impl headway_units::Options for Options {
             mark_resets: !ns3,
             cap_adjustment: linux || ns3,
             decay: if linux { Decay::Empty } else { Decay::Zero },
-            // Linux takes a 64th of the probability, in whole numbers.
+            // Linux subtracts a 64th of the probability, in integers.
             decay_by: Probability::new(if linux { 1.0 / 64.0 } else { 0.02 }).unwrap_or(Probability::ZERO),
             steep_above: linux.then_some(Duration::from_millis(250)),
             drop_prob_max: if linux { 256.0 } else { 1.0 },
@@ -190,7 +195,7 @@ impl headway_units::Options for Options {
             return wrong("drop_prob_max", "must be from 1 to 256");
         }
         if self.unit == Unit::Limit && self.mean_pktsize.count() == 0 {
-            return wrong("mean_pktsize", "must be above 0B where unit = \"limit\" weighs packets by it");
+            return wrong("mean_pktsize", "must be above 0B with unit = \"limit\"");
         }
         if !(1..=1 << 16).contains(&self.dq_threshold.count()) {
             return wrong("dq_threshold", "must be from 1B to 64KiB; the RFC has \"16KiB\"");
@@ -210,25 +215,25 @@ impl headway_units::Options for Options {
     }
 }
 
-/// The control of the probability, apart from packets (section 4.2).
+/// The controller of the drop probability, without packets (section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Control {
     drop_prob: f64,
-    /// In s.
+    /// Delay of the last update, in s.
     qdelay_old: f64,
     /// In ns.
     burst_allowance: u64,
     phase: Phase,
 }
 
-/// Where [`Burst::AfterRest`] stands.
+/// State of [`Burst::AfterRest`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// The next packet begins a burst.
     Ready,
-    /// One is let through, or there was no update without congestion since.
+    /// A burst is allowed, or there was no update without congestion since then.
     Begun,
-    /// So many updates without congestion have followed one another since.
+    /// Number of consecutive updates without congestion since then.
     Resting(u64),
 }
 
@@ -241,7 +246,6 @@ impl Control {
         Self { drop_prob: 0.0, qdelay_old: 0.0, burst_allowance, phase: Phase::Ready }
     }
 
-    /// At a delay of so many s.
     fn is_uncongested(&self, delay: f64, qdelay_ref: f64) -> bool {
         let half = qdelay_ref / 2.0;
         self.drop_prob == 0.0 && delay < half && self.qdelay_old < half
@@ -252,14 +256,13 @@ impl Control {
 #[derive(Debug)]
 pub struct Pie {
     options: Options,
-    /// QDELAY_REF in s.
     qdelay_ref: f64,
     control: Control,
     gauge: Gauge,
     accu_prob: f64,
     active: bool,
     next_update: Instant,
-    /// When the last packet left since the allowance is new; where departures spend it.
+    /// Last departure since the allowance was renewed, for [`Burst::Departures`].
     last_departure: Option<Instant>,
     queue: Sublist,
 }
@@ -279,7 +282,6 @@ impl Pie {
         }
     }
 
-    /// Makes up for the updates that were due until now.
     fn update_until(&mut self, now: Instant) {
         while self.next_update <= now {
             let before = self.control;
@@ -287,7 +289,7 @@ impl Pie {
                 self.calculate_drop_prob();
             }
             self.next_update += self.options.t_update;
-            // What one update does not change the next will not: nothing comes or goes in between.
+            // If an update changes nothing, the next ones do not either: nothing arrives or departs in between.
             if self.control == before {
                 let missed = now.since(self.next_update).as_nanos() / self.options.t_update.as_nanos();
                 self.next_update += self.options.t_update * missed;
@@ -298,7 +300,7 @@ impl Pie {
         }
     }
 
-    /// An update (section 4.2, `calculate_drop_prob` of appendix A).
+    /// Updates the drop probability (section 4.2, `calculate_drop_prob` of appendix A).
     fn calculate_drop_prob(&mut self) {
         let Self { options, qdelay_ref, control, .. } = self;
         let (packets, bytes) = self.queue.waiting();
@@ -357,21 +359,21 @@ impl Pie {
         control.qdelay_old = delay;
     }
 
-    /// Whether a burst is let through, of which the packet is that comes (section 4.4).
-    fn lets_burst(&mut self, waiting: u64) -> bool {
+    /// Returns whether the arriving packet is part of an allowed burst (section 4.4).
+    fn allows_burst(&mut self, waiting: u64) -> bool {
         let Self { options, qdelay_ref, control, gauge, .. } = self;
         if options.burst == Burst::Uncongested && control.is_uncongested(gauge.delay(waiting), *qdelay_ref) {
             control.burst_allowance = options.max_burst.as_nanos();
         }
-        let lets = control.burst_allowance > 0;
-        // The packet with which it begins is no part of it.
-        if options.burst == Burst::AfterRest && !lets && control.phase == Phase::Ready {
+        let is_allowed = control.burst_allowance > 0;
+        // The packet that begins a burst is not part of it.
+        if options.burst == Burst::AfterRest && !is_allowed && control.phase == Phase::Ready {
             (control.burst_allowance, control.phase) = (options.max_burst.as_nanos(), Phase::Begun);
         }
-        lets
+        is_allowed
     }
 
-    /// Whether a packet of so many bytes is to be dropped (`drop_early` of appendices A and B).
+    /// Returns whether an arriving packet of this size is to be dropped (`drop_early` of appendices A and B).
     fn drop_early(&mut self, backlog: &Backlog, size: Bytes, random: &mut Random) -> bool {
         let Control { drop_prob, qdelay_old, .. } = self.control;
         let delay = match self.options.spared_by {
@@ -405,12 +407,12 @@ impl Pie {
         random.uniform() < drop_prob * weight
     }
 
-    /// How long a packet may wait unmarked that is no business of the rest.
+    /// Returns the threshold for a packet that only the threshold applies to.
     fn threshold(&self, ecn: Ecn) -> Option<Duration> {
         self.options.ce_threshold.filter(|_| matches!(ecn, Ecn::Ect1 | Ecn::Ce))
     }
 
-    /// Section 5.3, behind each arrival, when so many bytes wait.
+    /// Switches PIE on or off (section 5.3) after an arrival; `waiting` is in bytes.
     fn switch(&mut self, waiting: u64, packets: u64, now: Instant) {
         let is_third = match self.options.limit {
             QueueSize::Packets(limit) => packets >= limit / 3,
@@ -424,14 +426,14 @@ impl Pie {
             self.next_update = now + self.options.t_update;
         }
         let is_over = self.control.is_uncongested(self.gauge.delay(waiting), self.qdelay_ref);
-        // Else what was switched on for its length would be switched off at once.
+        // A queue that was switched on because of its length would otherwise be switched off at once.
         if is_over && !is_third {
             self.active = false;
         }
     }
 }
 
-impl Holds for Pie {
+impl HoldingQueue for Pie {
     fn admit(&mut self, now: Instant, backlog: &Backlog, arrival: Arrival, random: &mut Random) -> Verdict {
         self.update_until(now);
         let mut verdict = backlog.within(self.options.limit, arrival.size);
@@ -439,13 +441,13 @@ impl Holds for Pie {
             self.accu_prob = 0.0;
         } else if self.active
             && self.threshold(arrival.ecn).is_none()
-            && !self.lets_burst(backlog.bytes)
+            && !self.allows_burst(backlog.bytes)
             && self.drop_early(backlog, arrival.size, random)
         {
             let marks = self.options.ecn && self.control.drop_prob < self.options.mark_ecnth.value();
             let capable = marks && arrival.ecn.is_capable();
             verdict = if capable { Verdict::Mark } else { Verdict::Drop(DropCause::Early) };
-            // The RFC resets accu_prob with a drop (appendix B), here too where that was a mark.
+            // The RFC resets accu_prob at a drop (appendix B); by default a mark resets it, too.
             if !capable || self.options.mark_resets {
                 self.accu_prob = 0.0;
             }
@@ -457,18 +459,23 @@ impl Holds for Pie {
         verdict
     }
 
-    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         self.queue.push(packet, pool);
     }
 
-    fn dequeue<T: Item>(&mut self, now: Instant, pool: &mut Pool<T>, told: &mut VecDeque<Decision>) -> Option<Handle> {
+    fn dequeue<T: Item>(
+        &mut self,
+        now: Instant,
+        pool: &mut Pool<T>,
+        decisions: &mut VecDeque<Decision>,
+    ) -> Option<Handle> {
         self.update_until(now);
         let (since, size) = self.queue.head(pool)?;
         let packet = self.queue.pop(pool)?;
         match pool.slot(packet).and_then(|slot| self.threshold(slot.item.ecn())) {
-            Some(threshold) if now.since(since) > threshold => told.push_back(Decision::Marked(packet)),
+            Some(threshold) if now.since(since) > threshold => decisions.push_back(Decision::Marked(packet)),
             Some(_) => {}
-            None => self.gauge.leaves(now, since, size, self.queue.bytes()),
+            None => self.gauge.departed(now, since, size, self.queue.bytes()),
         }
         if self.options.burst == Burst::Departures {
             let before = self.last_departure.replace(now);

@@ -1,9 +1,9 @@
-//! Strict priority over classes: a packet leaves only if none of a class before its own waits.
+//! Strict priority over classes: a packet departs only if no packet of an earlier class waits.
 //!
-//! A class that never pauses starves those behind it: what it may take must be bounded elsewhere, as by a policer.
+//! A class that always has packets starves the later classes. Its rate has to be limited, for example by a policer.
 
 use super::by_class::{self, ByClass};
-use super::{Arrival, Backlog, Decision, Holds, Verdict, check_limit};
+use super::{Arrival, Backlog, Decision, HoldingQueue, Verdict, check_limit};
 use crate::pool::{Handle, Item, Pool};
 use headway_units::{Dialect, Dscp, Instant, OptionError, QueueSize, Random};
 use serde::{Deserialize, Serialize};
@@ -13,19 +13,19 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much may wait of a class that names no limit, and of all packets of none; what comes beyond that is dropped.
+    /// Limit of each class without its own `limit`, and of packets without a class; further packets are dropped.
     pub limit: QueueSize,
-    /// Classes of traffic, by DSCP, the first to be served first. Packets of none come last.
+    /// Traffic classes, by DSCP, the highest priority first. Packets without a class have the lowest priority.
     pub classes: Vec<Class>,
 }
 
-/// A class of traffic.
+/// A traffic class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// The DSCPs of its packets, none of them in another class.
+    /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// How much of it may wait; absent: as much as the queue says.
+    /// Limit of the class. If absent: the `limit` of the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueSize>,
 }
@@ -43,7 +43,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// A running queue with strict priority.
+/// A running strict priority queue.
 #[derive(Debug)]
 pub struct Priority {
     classes: ByClass,
@@ -56,12 +56,12 @@ impl Priority {
     }
 }
 
-impl Holds for Priority {
+impl HoldingQueue for Priority {
     fn admit(&mut self, _: Instant, backlog: &Backlog, arrival: Arrival, _: &mut Random) -> Verdict {
         self.classes.admit(backlog, arrival)
     }
 
-    fn hold<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
+    fn enqueue<T: Item>(&mut self, _: Instant, packet: Handle, pool: &mut Pool<T>, _: &mut VecDeque<Decision>) {
         self.classes.push(packet, pool);
     }
 

@@ -1,5 +1,5 @@
 //! Random Early Detection (Floyd and Jacobson 1993) as ns-2.35 computes it (queue/red.cc), with every option of that
-//! file that changes results. What it lacks is [`Options::classes`], for which a packet of a class that is marked counts as ECN-capable.
+//! file that changes results. [`Options::classes`] is not in ns-2; packets of marked classes count as ECN-capable.
 //!
 //! At each arrival, before the decision and without the arriving packet, with q the waiting packets (or bytes):
 //!
@@ -11,9 +11,9 @@
 //! p_a    = p_b / (2 - c p_b) once c p_b >= 1 (wait), or p_b / (1 - c p_b);  c counts arrivals since the last drop
 //! ```
 //!
-//! Departures of ns-2 from the 1993 paper that change results: m+1 instead of m after an idle time; `wait`; `gentle`;
-//! the first packet above `min_th` is never dropped; nothing is dropped early while at most one packet (in byte mode
-//! one *byte*) waits; a mark is refused, and the packet dropped, from `mark_limit` on.
+//! ns-2 differs from the 1993 paper in ways that change results: m+1 instead of m after an idle time; `wait`;
+//! `gentle`; the first packet above `min_th` is never dropped; nothing is dropped early while at most one packet (in
+//! byte mode one *byte*) waits; from `mark_limit` on packets are dropped instead of marked.
 
 mod classes;
 mod mark_limit;
@@ -27,7 +27,7 @@ pub use options::{Adaptive, AutomaticBottom, Options, Victim};
 use super::{Arrival, Backlog, LinkFacts, Verdict};
 use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
 
-/// A running RED queue. Names as in the module's equations.
+/// A running RED queue. Names as in the equations of the module.
 #[derive(Debug)]
 pub struct Red {
     options: Options,
@@ -42,7 +42,7 @@ pub struct Red {
     ptc: f64,
     bottom: f64,
     max_p: f64,
-    /// The gentle slope keeps the first `max_p` even where that adapts, as ns-2 does.
+    /// The gentle slope uses the initial `max_p`, even if that adapts, as in ns-2.
     gentle_slope: f64,
     gentle_offset: f64,
     avg: f64,
@@ -60,8 +60,8 @@ enum Region {
     Above,
 }
 
-/// Returns the probability with which RED chooses an arriving packet at this average, in packets or bytes as the options count: before
-/// drops are spaced, and 1 where every packet is dropped.
+/// Returns the probability of an early drop or mark at this average, before spacing; 1 where every packet is dropped.
+/// `average` is in packets or bytes, as the options count.
 #[must_use]
 pub fn early_drop_probability(options: &Options, facts: LinkFacts, average: f64) -> f64 {
     let red = Red { avg: average, ..Red::new(options, facts) };
@@ -150,7 +150,7 @@ impl Red {
                 self.count_bytes = 0;
             }
             let mark = matches!(early, Early::Mark | Early::MarkHead(_));
-            // The newcomer counts among the victims.
+            // The arriving packet is one of the candidates.
             let place = match self.options.drop {
                 Victim::Tail if mark => return Verdict::DropMarked(DropCause::QueueFull),
                 Victim::Tail => return Verdict::Drop(DropCause::QueueFull),
@@ -167,10 +167,10 @@ impl Red {
         }
     }
 
-    /// Mean packets that the idle time had room for, rounded down.
+    /// Returns the mean-sized packets that would have fitted into the idle time, rounded down.
     fn missed_arrivals(&self, idle_s: f64) -> u64 {
         let packet = if self.options.cautious == 3 { self.options.idle_packet } else { self.options.mean_packet };
-        // `as` takes a negative time, which rounding may leave, to zero.
+        // `as` turns a negative time, a possible rounding error, into zero.
         (self.rate as f64 / (8.0 * packet.count() as f64) * idle_s) as u64
     }
 
@@ -185,7 +185,7 @@ impl Red {
         }
     }
 
-    /// Keeps the average between the thresholds' inner fifth (Adaptive RED, 2001).
+    /// Moves the average toward the middle fifth between the thresholds (Adaptive RED, 2001).
     fn adapt_aimd(&mut self, now: Instant) {
         if now <= self.adapted_at + self.options.interval {
             return;
@@ -217,7 +217,7 @@ impl Red {
     fn decide_early(&mut self, q: u64, arrival: Arrival, random: &mut Random) -> Early {
         let p_b = self.p_b();
         let p_a = self.p_a(p_b, arrival.size.count());
-        // "Far below": the queue could have been empty for the last 50 ms.
+        // "Far below": less than the average would be after 50 ms with an empty queue.
         let far_below = match self.options.cautious {
             1 | 2 => libm::pow(1.0 - self.w_q, self.ptc * 0.05) * self.avg,
             _ => 0.0,
@@ -246,7 +246,7 @@ impl Red {
         }
     }
 
-    /// Drop probability before spacing, from the average alone.
+    /// Returns the drop probability before spacing, from the average alone.
     fn p_b(&self) -> f64 {
         let p = if self.avg >= self.max_th {
             if self.options.gentle { self.gentle_slope * self.avg + self.gentle_offset } else { 1.0 }
@@ -256,7 +256,7 @@ impl Red {
         p.min(1.0)
     }
 
-    /// Drop probability with even spacing, and in byte mode with the packet's size.
+    /// Returns the drop probability after spacing; in byte mode weighted by the packet's size.
     fn p_a(&self, p_b: f64, size: u64) -> f64 {
         let mean = self.options.mean_packet.count();
         let count = if self.options.weigh_size { self.count_bytes / mean } else { self.count };
@@ -278,7 +278,7 @@ enum Early {
     Drop,
 }
 
-/// The weight w_q, with ns-2's automatic values (red.cc `initialize_params`).
+/// Returns the weight w_q, with ns-2's automatic values (red.cc `initialize_params`).
 fn weight(queue_weight: f64, ptc: f64, delay: Duration) -> f64 {
     if queue_weight > 0.0 {
         return queue_weight;

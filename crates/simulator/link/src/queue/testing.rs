@@ -3,7 +3,6 @@
 use crate::pool::Item;
 use headway_units::{Dialect, Dscp, Ecn, Options};
 
-/// What a queue may look at, and a number to know it by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Packet {
     pub(super) size: u32,
@@ -14,7 +13,6 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// Of so many bytes, and of no other note.
     pub(super) const fn of(size: u32) -> Self {
         Self { size, ecn: Ecn::NotEct, dscp: Dscp::CS0, flow: 0, number: 0 }
     }
@@ -35,14 +33,14 @@ impl Item for Packet {
     fn flow(&self) -> u64 {
         self.flow
     }
-    fn way(&self) -> (usize, bool) {
+    fn host_pair(&self) -> (usize, bool) {
         (self.flow as usize, true)
     }
 }
 
 type Change<O> = fn(&mut O);
 
-/// Asserts that `check` accepts the preset with each change of the first list, and refuses each of the second by this key.
+/// Asserts that `check` accepts the preset with each change of `accepted`, and rejects each of `refused` by key.
 pub(super) fn check_bounds<O: Options>(accepted: &[Change<O>], refused: &[(&str, Change<O>)]) {
     let check = |change: &Change<O>| {
         let mut options = O::preset(Dialect::Rfc);

@@ -1,4 +1,4 @@
-//! Packets that are held back: some take longer, so that those behind overtake them.
+//! Reordering by additional delay: some packets take longer, so that later packets overtake them.
 
 use super::{Chosen, check};
 use crate::correlated::Correlated;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is held back; 0 holds back none.
+    /// Probability that a packet is delayed; 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// How much longer it takes; more than 0s.
+    /// Additional delay of these packets; above 0s.
     pub by: Duration,
-    /// At most one packet of so many in a row is held back; 1 at least.
+    /// Minimum distance between delayed packets, in packets; 1 or more.
     pub gap: u64,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
 }
 
@@ -27,14 +27,14 @@ impl headway_units::Options for Options {
 
     fn check(&self) -> Result<(), OptionError> {
         if self.probability.is_none() {
-            let message = "held-back needs the probability that a packet is held back: write one";
+            let message = "a held-back reorder needs the probability that a packet is held back; expected a value";
             return Err(OptionError::new("probability", message).such_as("\"1%\""));
         }
         check(self.by, self.gap, self.correlation)
     }
 }
 
-/// Holds packets back.
+/// The running rule.
 #[derive(Debug)]
 pub struct HeldBack {
     chosen: Chosen,
@@ -46,7 +46,6 @@ impl HeldBack {
         Self { chosen: Chosen::new(options.probability.unwrap_or(Probability::ZERO), options.gap), by: options.by }
     }
 
-    /// How much longer the next packet takes.
     pub(super) fn draw(&mut self, draws: &mut Correlated) -> Duration {
         if self.chosen.next(draws) { self.by } else { Duration::ZERO }
     }

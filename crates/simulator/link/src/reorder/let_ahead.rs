@@ -1,4 +1,5 @@
-//! Packets that are let ahead: all take longer but some, which overtake (netem's `reorder` and `gap`, with `by` for its delay).
+//! Reordering by lower delay: some packets are not delayed and overtake others (netem's `reorder` and `gap`; `by` is
+//! its delay).
 
 use super::{Chosen, check};
 use crate::correlated::Correlated;
@@ -9,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Probability that a packet is let ahead; with 0 all packets take longer.
+    /// Probability that a packet is not delayed; with 0 all packets are delayed.
     pub probability: Probability,
-    /// How much longer the others take; more than 0s.
+    /// Additional delay of the other packets; above 0s.
     pub by: Duration,
-    /// At most one packet of so many in a row is let ahead; 1 at least.
+    /// Minimum distance between packets that are not delayed, in packets; 1 or more.
     pub gap: u64,
-    /// How much of a packet's draw comes from that of the packet before; below 1.
+    /// Correlation between the draws of consecutive packets; below 1.
     pub correlation: Probability,
 }
 
@@ -29,7 +30,7 @@ impl headway_units::Options for Options {
     }
 }
 
-/// Lets packets ahead.
+/// The running rule.
 #[derive(Debug)]
 pub struct LetAhead {
     chosen: Chosen,
@@ -41,7 +42,6 @@ impl LetAhead {
         Self { chosen: Chosen::new(options.probability, options.gap), by: options.by }
     }
 
-    /// How much longer the next packet takes.
     pub(super) fn draw(&mut self, draws: &mut Correlated) -> Duration {
         if !self.chosen.next(draws) { self.by } else { Duration::ZERO }
     }

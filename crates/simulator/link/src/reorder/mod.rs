@@ -1,4 +1,4 @@
-//! Packets that overtake one another behind their transmission.
+//! Reordering: packets that overtake others after their transmission.
 
 pub mod held_back;
 pub mod let_ahead;
@@ -8,7 +8,7 @@ use crate::jitter::JitterOptions;
 use headway_units::{Duration, OptionError, Probability, Random, registry};
 
 registry! {
-    /// Which packets overtake others.
+    /// The reordering of packets and its options.
     options ReorderOptions;
     /// A running rule.
     machine Rule;
@@ -17,7 +17,7 @@ registry! {
     "let-ahead" => LetAhead(let_ahead::Options, let_ahead::LetAhead),
 }
 
-/// Whether packets of a link with these may overtake one another on their way.
+/// Returns whether packets of a link with these options may overtake one another.
 #[must_use]
 pub fn overtakes(jitter: Option<&JitterOptions>, reorder: Option<&ReorderOptions>) -> bool {
     reorder.is_some() || jitter.is_some_and(|jitter| !jitter.keeps_order())
@@ -25,28 +25,28 @@ pub fn overtakes(jitter: Option<&JitterOptions>, reorder: Option<&ReorderOptions
 
 fn check(by: Duration, gap: u64, correlation: Probability) -> Result<(), OptionError> {
     if by.is_zero() {
-        let message = "packets of which none takes longer stay in order: write one";
+        let message = "a delay of 0s reorders nothing; expected a value";
         return Err(OptionError::new("by", message).such_as("\"10ms\""));
     }
     if by > Duration::from_secs(1_000_000) {
         return Err(OptionError::new(
             "by",
-            format!("{by} is out of range: at most {}", Duration::from_secs(1_000_000)),
+            format!("{by} is out of range; expected at most {}", Duration::from_secs(1_000_000)),
         ));
     }
     if gap == 0 {
-        return Err(OptionError::new("gap", "of 0 packets in a row none can be one: write 1 at least"));
+        return Err(OptionError::new("gap", "0 is out of range; expected 1 or more"));
     }
     correlated::check(correlation)
 }
 
-/// Some of the packets: each with a probability, but one of `gap` in a row at most, as netem has it: `gap` - 1 others at least come before each, the first
-/// too.
+/// A choice of packets: each is chosen with a probability, but only if at least `gap` - 1 others are before it since
+/// the last chosen one or the start, as in netem.
 #[derive(Debug)]
 struct Chosen {
     probability: Probability,
     gap: u64,
-    /// How many were not chosen since one was.
+    /// Number of packets since the last chosen one.
     others: u64,
 }
 
@@ -62,7 +62,6 @@ impl Chosen {
     }
 }
 
-/// A running rule with its draws.
 #[derive(Debug)]
 pub(crate) struct Reorder {
     rule: Rule,
@@ -82,7 +81,6 @@ impl Reorder {
         Self { rule, draws: Correlated::new(correlation, random) }
     }
 
-    /// How much longer the next packet takes.
     pub(crate) fn draw(&mut self) -> Duration {
         let Self { rule, draws } = self;
         each!(rule, rule => rule.draw(draws))
@@ -121,22 +119,23 @@ mod tests {
 
     /// tc-netem(8): `reorder 100% gap 5` sends the 5th, 10th, 15th .. packet at once and delays all others.
     #[test]
-    fn of_a_gap_of_five_each_fifth_is_chosen() {
+    fn a_gap_of_five_chooses_every_fifth_packet() {
         let fifth: Vec<bool> = (1..=20).map(|number| number % 5 == 0).collect();
         assert_eq!(longer(&held_back(1.0, 5), 20), fifth);
         assert_eq!(longer(&let_ahead(1.0, 5), 20), fifth.iter().map(|fifth| !fifth).collect::<Vec<_>>());
     }
 
-    /// A quarter of 100000 packets, within five standard deviations (685); with a gap of 3 there are two others and then 1/p - 1 = 3 in the mean: one of six.
+    /// A quarter of 100000 packets, within five standard deviations (685). With a gap of 3 there are two others and
+    /// then 1/p - 1 = 3 on average: one in six.
     #[test]
-    fn as_many_are_chosen_as_told() {
+    fn packets_are_chosen_with_the_configured_probability() {
         let count = |options: &ReorderOptions| longer(options, 100_000).iter().filter(|longer| **longer).count();
         assert!(count(&held_back(0.25, 1)).abs_diff(25_000) < 685);
         assert!(count(&let_ahead(0.25, 1)).abs_diff(75_000) < 685);
         assert!(count(&held_back(0.25, 3)).abs_diff(100_000 / 6) < 685);
     }
 
-    /// `docs/src/links.md`: a probability of 0 is allowed, for sweeps, and switches the effect off.
+    /// `docs/src/links.md`: a probability of 0 is allowed, for sweeps, and turns the effect off.
     #[test]
     fn with_a_probability_of_0_no_packet_is_chosen() {
         held_back(0.0, 1).check().unwrap();
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reorders_nothing_is_told() {
+    fn options_without_effect_are_rejected() {
         for (options, key) in [
             (ReorderOptions::preset("held-back", Dialect::Rfc).unwrap(), "probability"),
             (held_back(0.1, 0), "gap"),

@@ -1,15 +1,15 @@
-//! A tin: the queues of a class of traffic, and whose turn it is (DRR++; Linux `cake_hash`, `cake_enqueue`, `cake_dequeue`).
+//! A tin: the queues of a class and their scheduler (DRR++; Linux `cake_hash`, `cake_enqueue`, `cake_dequeue`).
 
 use super::ways::{self, QUEUES};
 use super::{Isolation, Options};
 use crate::pool::{Handle, Item, Pool};
 use crate::queue::Decision;
-use crate::queue::cobalt::{self, Control, Fate};
+use crate::queue::cobalt::{self, Action, Control};
 use crate::sublist::Sublist;
 use headway_units::{DropCause, Instant, Random};
 use std::collections::VecDeque;
 
-/// What time a byte takes at a tin's rate: ns = bytes * `ns` >> `shift`. As Linux computes it.
+/// Transmission time per byte at the rate of a tin: ns = bytes * `ns` >> `shift`, as in Linux.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     ns: u64,
@@ -31,41 +31,37 @@ impl Pace {
     }
 }
 
-/// Where a queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
-    /// Nowhere: it has nothing, and nothing of it is kept in mind.
+    /// On no list: it has no packets and no state.
     None,
-    /// Among the new, or among the old with nothing in it.
+    /// On the list of new queues, or on that of old queues without packets.
     Sparse,
-    /// Among the old, with nothing in it, and still counted as sparse.
+    /// On the list of old queues, without packets, and still counted as sparse.
     SparseWait,
-    /// Among the old.
+    /// On the list of old queues.
     Bulk,
-    /// It has nothing, and COBALT is not at rest.
+    /// Without packets; the state of COBALT is not initial yet.
     Decaying,
 }
 
-/// One of the queues of a tin.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) queue: Sublist,
     pub(super) control: Control,
-    /// Bytes.
     pub(super) credits: i64,
     pub(super) set: Set,
     source: u16,
     destination: u16,
 }
 
-/// A place for two hosts, one that sends and one that receives. `bulk`: how many bulk flows they have.
+/// A slot for a source and a destination host, with their numbers of bulk flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Host {
     bulk_of_source: u16,
     bulk_of_destination: u16,
 }
 
-/// The lists of a tin.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum List {
     New,
@@ -73,20 +69,19 @@ pub(super) enum List {
     Decaying,
 }
 
-/// A class of traffic.
 #[derive(Debug)]
 pub(super) struct Tin {
-    pub(super) law: cobalt::Law,
-    /// Of its threshold, if there is a bandwidth.
+    pub(super) params: cobalt::Params,
+    /// Transmission time at the threshold rate, if there is a bandwidth.
     pace: Option<Pace>,
-    /// The bytes of a flow's turn.
+    /// Quantum of a flow, in bytes.
     flow_quantum: i64,
-    /// The bytes of its own.
+    /// Quantum of the tin, in bytes.
     pub(super) quantum: i64,
     pub(super) credits: i64,
     /// When it is within its threshold again, in ns.
     pub(super) next: u64,
-    /// Flows that have packets waiting, or had some lately.
+    /// Number of flows with packets, or with packets until recently.
     pub(super) active: u32,
     pub(super) new: VecDeque<u16>,
     pub(super) old: VecDeque<u16>,
@@ -100,7 +95,7 @@ pub(super) struct Tin {
 }
 
 impl Tin {
-    /// `rate` is its threshold in bytes a second.
+    /// Creates a tin; `rate` is its threshold in bytes per second.
     pub(super) fn new(options: &Options, rate: Option<u64>, quantum: i64) -> Self {
         let pace = rate.map(Pace::of);
         let mtu_time = pace.map_or(0, |pace| pace.time(options.mtu.count()));
@@ -109,7 +104,7 @@ impl Tin {
         let interval = (interval + (stretched - target)).max(stretched.saturating_mul(2));
         let mtu = options.mtu.count() as i64;
         Self {
-            law: cobalt::Law { target: stretched, interval, mtu_time },
+            params: cobalt::Params { target: stretched, interval, mtu_time },
             pace,
             flow_quantum: rate.map_or(mtu, |rate| ((rate >> 12) as i64).min(mtu).max(300)),
             quantum,
@@ -128,7 +123,7 @@ impl Tin {
         }
     }
 
-    /// Makes room for queues, at the first packet.
+    /// Allocates the queues, at the first packet.
     pub(super) fn begin(&mut self, first_waits: bool) {
         let flow = || Flow {
             queue: Sublist::default(),
@@ -145,13 +140,13 @@ impl Tin {
         }
     }
 
-    /// The queue of these hashes (`cake_hash`).
+    /// Returns the queue of these hashes (`cake_hash`).
     pub(super) fn queue_of(&mut self, (hash, source, destination): (u64, u64, u64), isolation: Isolation) -> usize {
-        let (place, anew) = ways::place(hash, &self.tags, |place| self.flows[place].set == Set::None);
-        if anew {
+        let (place, is_new) = ways::place(hash, &self.tags, |place| self.flows[place].set == Set::None);
+        if is_new {
             self.tags[place] = hash;
             let is_bulk = self.flows[place].set == Set::Bulk;
-            // It had another flow's, of other hosts, which has to share it now.
+            // The slot belonged to a flow of other hosts, and is shared from now on.
             if is_bulk {
                 self.count_bulk(place, isolation, -1);
             }
@@ -173,7 +168,7 @@ impl Tin {
         place
     }
 
-    /// The hosts of a flow have one bulk flow more, or less.
+    /// Adds `change` to the number of bulk flows of the hosts of a flow.
     fn count_bulk(&mut self, flow: usize, isolation: Isolation, change: i16) {
         let Flow { source, destination, .. } = self.flows[flow];
         if isolation.is_fair_to_sources() {
@@ -186,8 +181,9 @@ impl Tin {
         }
     }
 
-    /// The bytes of a flow's turn. What the division leaves is drawn, so that it is not lost for ever.
-    fn turn(&self, flow: usize, isolation: Isolation, random: &mut Random) -> i64 {
+    /// Returns the quantum of a flow for one round, in bytes. The remainder of the division is rounded at random, so
+    /// that no bytes are lost in the long run.
+    fn round_quantum(&self, flow: usize, isolation: Isolation, random: &mut Random) -> i64 {
         let Flow { source, destination, .. } = self.flows[flow];
         let mut load = 1;
         if isolation.is_fair_to_sources() {
@@ -200,7 +196,7 @@ impl Tin {
         (self.flow_quantum * i64::from(u16::MAX / load) + drawn) >> 16
     }
 
-    /// The list whose first flow is to be served next (`cake_dequeue`).
+    /// Returns the list whose first flow is served next (`cake_dequeue`).
     pub(super) fn next_list(&self, may_decay: bool) -> List {
         if may_decay && !self.decaying.is_empty() {
             List::Decaying
@@ -221,13 +217,13 @@ impl Tin {
         }
     }
 
-    /// The packet of a flow that leaves, if it has any.
+    /// Returns the next packet of a flow, if it has one.
     pub(super) fn serve<T: Item>(
         &mut self,
         flow: usize,
         now: Instant,
         pool: &mut Pool<T>,
-        told: &mut VecDeque<Decision>,
+        decisions: &mut VecDeque<Decision>,
         random: &mut Random,
     ) -> Option<Handle> {
         let Flow { queue, control, .. } = &mut self.flows[flow];
@@ -236,21 +232,21 @@ impl Tin {
             let slot = pool.slot(packet)?;
             let (enqueued, size, is_ecn) = (slot.since, u64::from(slot.item.size()), slot.item.ecn().is_capable());
             self.bytes -= size;
-            let fate = control.decide(&self.law, now, now.since(enqueued), is_ecn, random);
-            if matches!(fate, Fate::Dropped | Fate::DroppedMarked) && queue.packets() > 0 {
-                told.push_back(Decision::Dropped { packet, enqueued, cause: DropCause::Early });
+            let action = control.decide(&self.params, now, now.since(enqueued), is_ecn, random);
+            if matches!(action, Action::Drop | Action::MarkAndDrop) && queue.packets() > 0 {
+                decisions.push_back(Decision::Dropped { packet, enqueued, cause: DropCause::Early });
                 continue;
             }
-            if matches!(fate, Fate::Marked | Fate::DroppedMarked) {
-                told.push_back(Decision::Marked(packet));
+            if matches!(action, Action::Mark | Action::MarkAndDrop) {
+                decisions.push_back(Decision::Marked(packet));
             }
             self.charge(flow, size, now);
             return Some(packet);
         }
     }
 
-    /// A flow's credits are spent: it goes behind the old ones, with those of its next turn.
-    pub(super) fn go_behind(&mut self, flow: usize, isolation: Isolation, random: &mut Random) {
+    /// Moves a flow whose credits are spent to the end of the old list, with the credits of its next round.
+    pub(super) fn move_to_old(&mut self, flow: usize, isolation: Isolation, random: &mut Random) {
         if self.flows[flow].set == Set::Sparse {
             let has_packets = self.flows[flow].queue.packets() > 0;
             self.flows[flow].set = if has_packets { Set::Bulk } else { Set::SparseWait };
@@ -258,14 +254,14 @@ impl Tin {
                 self.count_bulk(flow, isolation, 1);
             }
         }
-        self.flows[flow].credits += self.turn(flow, isolation, random);
+        self.flows[flow].credits += self.round_quantum(flow, isolation, random);
         self.old.push_back(flow as u16);
     }
 
-    /// A flow was found without packets, and is on no list.
+    /// Updates a flow that was found empty and was removed from its list.
     pub(super) fn found_empty(&mut self, flow: usize, isolation: Isolation, now: Instant) {
         let Flow { control, set, .. } = &mut self.flows[flow];
-        control.found_empty(&self.law, now);
+        control.found_empty(&self.params, now);
         let next = if control.is_at_rest(now) { Set::None } else { Set::Decaying };
         let before = std::mem::replace(set, next);
         if next == Set::Decaying {
@@ -279,7 +275,6 @@ impl Tin {
         }
     }
 
-    /// A packet of so many bytes leaves.
     fn charge(&mut self, flow: usize, size: u64, now: Instant) {
         if let Some(pace) = self.pace {
             let (now, time) = (now.as_nanos(), pace.time(size));
@@ -293,8 +288,8 @@ impl Tin {
         self.credits -= size as i64;
     }
 
-    /// A flow has a packet again (`cake_enqueue`).
-    pub(super) fn came(&mut self, flow: usize, isolation: Isolation, random: &mut Random) {
+    /// Updates a flow that has received a packet (`cake_enqueue`).
+    pub(super) fn on_arrival(&mut self, flow: usize, isolation: Isolation, random: &mut Random) {
         match self.flows[flow].set {
             Set::None | Set::Decaying => {
                 if self.flows[flow].set == Set::Decaying {
@@ -303,7 +298,7 @@ impl Tin {
                 self.new.push_back(flow as u16);
                 self.active += 1;
                 self.flows[flow].set = Set::Sparse;
-                self.flows[flow].credits = self.turn(flow, isolation, random);
+                self.flows[flow].credits = self.round_quantum(flow, isolation, random);
             }
             Set::SparseWait => {
                 self.flows[flow].set = Set::Bulk;

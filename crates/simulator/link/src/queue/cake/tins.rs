@@ -1,36 +1,34 @@
-//! Into which tin a packet goes, and what the tins are worth (Linux `net/sched/sch_cake.c`; tc-cake(8), "PRIORITY QUEUE PARAMETERS").
+//! Tins of DSCPs, and their weights (Linux `net/sched/sch_cake.c`; tc-cake(8), "PRIORITY QUEUE PARAMETERS").
 
 use headway_units::Dscp;
 use serde::{Deserialize, Serialize};
 
-/// How packets are told apart by their DSCPs.
+/// How DSCPs are mapped to tins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tins {
-    /// Not at all.
+    /// One tin for all packets.
     Besteffort,
-    /// Eight, by the first three bits.
+    /// Eight tins, by the first three bits of the DSCP.
     Precedence,
     /// Bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, TOS4).
     Diffserv3,
     /// Bulk, best effort, video (AF2x, AF3x, AF4x, CS2, CS3, TOS4), voice (EF, VA, CS4 to CS7).
     Diffserv4,
-    /// Eight, from LE to network control.
+    /// Eight tins, from LE to network control.
     Diffserv8,
 }
 
-/// What a tin is worth beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Its threshold is `bandwidth` times 7, shifted right by 3, so often, and then shifted right by this.
+    /// The threshold rate is `bandwidth`, times 7/8 this many times, then shifted right by `shift`.
     pub(super) sevenths: u32,
     pub(super) shift: u32,
-    /// The bytes of a turn where no bandwidth is given.
+    /// Bytes per round if no bandwidth is given.
     pub(super) quantum: i64,
 }
 
 impl Tins {
-    /// What each tin is worth.
     pub(super) fn shares(self) -> Vec<Share> {
         let of_shifts = |shifts: &[u32]| {
             shifts.iter().map(|shift| Share { sevenths: 0, shift: *shift, quantum: 1024 >> shift }).collect()
@@ -50,16 +48,15 @@ impl Tins {
         }
     }
 
-    /// The tin of a DSCP.
     pub(super) fn of(self, dscp: Dscp) -> usize {
-        // LE, and the bits of the old Type of Service: TOS1 is LE's, 2 asks for throughput, 4 for a short delay.
+        // LE, and the bits of the old Type of Service: TOS1 is equal to LE, TOS2 is throughput, TOS4 is low delay.
         const LE: u8 = 1;
         const TOS2: u8 = 2;
         const TOS4: u8 = 4;
         const VA: u8 = 44;
         const EF: u8 = 46;
         let value = dscp.value();
-        // The class selector, if it is one, and AFxy's x, if that is what it is.
+        // The class selector, if it is one, and the x of AFxy.
         let (class, selector) = (value >> 3, value & 7 == 0);
         let assured = ((1..=4).contains(&class) && matches!(value & 7, 2 | 4 | 6)).then_some(class);
         match self {
@@ -95,7 +92,7 @@ impl Tins {
 mod tests {
     use super::*;
 
-    /// `sch_cake.c`, tables `diffserv3`, `diffserv4` and `diffserv8`: the DSCPs that are not in the tin of best effort.
+    /// `sch_cake.c`, tables `diffserv3`, `diffserv4` and `diffserv8`: the DSCPs that are not in the best-effort tin.
     #[test]
     fn each_dscp_has_the_tin_that_linux_gives_it() {
         let expected = |tins: &[(usize, &[u8])], rest| {

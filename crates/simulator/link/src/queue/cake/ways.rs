@@ -1,20 +1,21 @@
-//! Which of the queues of a tin a flow has: as in a processor's cache, eight places for those whose hashes fall into the same set, so that two flows share a
-//! queue only if more than eight do ("Piece of CAKE", section III.C; Linux `cake_hash`).
+//! The queue of a flow in a tin. The hash is set-associative, as in a processor's cache: eight queues form a set, so
+//! that flows share a queue only if more than eight flows are in one set ("Piece of CAKE", section III.C; Linux
+//! `cake_hash`).
 
 use crate::queue::mixed;
 
-/// Queues of a tin, and places for hosts.
+/// Number of queues of a tin, and of slots for hosts.
 pub(super) const QUEUES: usize = 1024;
 const WAYS: usize = 8;
 
-/// Of which the lowest bits choose the set.
+/// Hashes a number; the lowest bits of the hash select the set.
 pub(super) fn hash(number: u64, salt: u64) -> u64 {
     let mixed = mixed(number, salt);
     mixed ^ (mixed >> 29)
 }
 
-/// The place of a hash, given whose each place is and which are in use: its own, else a free one, else the first, which it shares.
-/// The second tells whether it has to be taken for this hash anew.
+/// Returns the slot of a hash: the slot with this tag, else a free one, else the first of the set, which is then
+/// shared. The second value is whether the slot has to be assigned to this hash.
 pub(super) fn place(hash: u64, tags: &[u64], is_free: impl Fn(usize) -> bool) -> (usize, bool) {
     let first = hash as usize % QUEUES;
     let set = first - first % WAYS;
@@ -29,15 +30,15 @@ pub(super) fn place(hash: u64, tags: &[u64], is_free: impl Fn(usize) -> bool) ->
 mod tests {
     use super::*;
 
-    /// Hashes of one set get eight places, the ninth shares its first; whoever is there keeps its place.
+    /// Hashes of one set get eight slots, and the ninth shares the first; a hash keeps its slot.
     #[test]
     fn eight_flows_of_a_set_do_not_meet() {
         let (mut tags, mut used) = (vec![0; QUEUES], vec![false; QUEUES]);
         let hashes: Vec<u64> = (1..=9).map(|n| n * QUEUES as u64 + 42).collect();
         let mut places = Vec::new();
         for hash in &hashes {
-            let (place, anew) = place(*hash, &tags, |place| !used[place]);
-            assert!(anew);
+            let (place, is_new) = place(*hash, &tags, |place| !used[place]);
+            assert!(is_new);
             (tags[place], used[place]) = (*hash, true);
             places.push(place);
         }

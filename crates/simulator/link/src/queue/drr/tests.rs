@@ -12,7 +12,7 @@ struct Run {
 }
 
 impl Run {
-    /// EF with a quantum of 500 B, AF41 and AF42 with 1000 B, the rest with 2000 B.
+    /// EF has a quantum of 500 B, AF41 and AF42 1000 B, other packets 2000 B.
     fn new() -> Self {
         let class = |names: &[&str], quantum: u64| Class {
             dscp: names.iter().map(|name| dscp(name)).collect(),
@@ -28,61 +28,61 @@ impl Run {
         Self { queue: Drr::new(&options), pool: Pool::default() }
     }
 
-    fn come(&mut self, name: &str, size: u32) {
+    fn arrive(&mut self, name: &str, size: u32) {
         let packet = self.pool.insert(Packet { dscp: dscp(name), ..Packet::of(size) });
-        self.queue.hold(Instant::ZERO, packet, &mut self.pool, &mut VecDeque::new());
+        self.queue.enqueue(Instant::ZERO, packet, &mut self.pool, &mut VecDeque::new());
     }
 
-    fn leave(&mut self) -> Option<(String, u32)> {
+    fn depart(&mut self) -> Option<(String, u32)> {
         let packet = self.queue.dequeue(Instant::ZERO, &mut self.pool, &mut VecDeque::new())?;
         let Packet { dscp, size, .. } = *self.pool.get(packet);
         Some((dscp.to_string(), size))
     }
 
-    fn leaves(&mut self, packets: usize) -> Vec<(String, u32)> {
-        std::iter::from_fn(|| self.leave()).take(packets).collect()
+    fn departures(&mut self, packets: usize) -> Vec<(String, u32)> {
+        std::iter::from_fn(|| self.depart()).take(packets).collect()
     }
 }
 
-/// Worked by hand: EF saves for two rounds before its 1000 B go; AF sends two of 500 B a round; the rest sends one of 1500 B and keeps 500 B.
+/// Computed by hand: EF saves for two rounds before its 1000 B depart; AF sends two of 500 B per round; other packets
+/// one of 1500 B, which leaves 500 B.
 #[test]
 fn deficits_are_carried_from_round_to_round() {
     let mut run = Run::new();
-    run.come("ef", 1000);
-    run.come("ef", 1000);
+    run.arrive("ef", 1000);
+    run.arrive("ef", 1000);
     for _ in 0..4 {
-        run.come("af41", 500);
-        run.come("cs0", 1500);
+        run.arrive("af41", 500);
+        run.arrive("cs0", 1500);
     }
     let expected = [
         // EF 500.
         ("af41", 500),
         ("af41", 500),
         ("cs0", 1500),
-        // EF 1000, the rest 2500.
+        // EF 1000, the others 2500.
         ("ef", 1000),
         ("af41", 500),
         ("af41", 500),
         ("cs0", 1500),
-        // EF 500, the rest 3000.
+        // EF 500, the others 3000.
         ("cs0", 1500),
         ("cs0", 1500),
         ("ef", 1000),
     ];
-    assert_eq!(run.leaves(20), expected.map(|(name, size)| (name.to_owned(), size)));
-    // Who has nothing to send saves nothing.
+    assert_eq!(run.departures(20), expected.map(|(name, size)| (name.to_owned(), size)));
+    // An empty class saves nothing.
     assert_eq!((run.queue.deficits.clone(), run.queue.waiting()), (vec![0; 3], (0, 0)));
 }
 
-/// Classes share as their quanta are, whatever the sizes of their packets.
 #[test]
 fn shares_are_those_of_the_quanta() {
     let mut run = Run::new();
     let mut bytes = std::collections::BTreeMap::new();
     let sizes = [("ef", 137), ("af41", 1500), ("af42", 700), ("cs0", 1250)];
-    sizes.iter().for_each(|(name, size)| (0..9000).for_each(|_| run.come(name, *size)));
+    sizes.iter().for_each(|(name, size)| (0..9000).for_each(|_| run.arrive(name, *size)));
     while bytes.values().sum::<u32>() < 1_000_000 {
-        let (name, size) = run.leave().unwrap();
+        let (name, size) = run.depart().unwrap();
         *bytes.entry(if name == "af42" { "af41".to_owned() } else { name }).or_default() += size;
     }
     for (name, part) in [("ef", 1.0 / 7.0), ("af41", 2.0 / 7.0), ("cs0", 4.0 / 7.0)] {
@@ -91,7 +91,6 @@ fn shares_are_those_of_the_quanta() {
     }
 }
 
-/// Each class has a limit of its own.
 #[test]
 fn a_full_class_drops_its_own() {
     let mut run = Run::new();
@@ -101,12 +100,12 @@ fn a_full_class_drops_its_own() {
         ..Options::preset(Dialect::Rfc)
     });
     let admits = |run: &mut Run, name, size| {
-        // What waits in all is not the class's.
+        // Packets of other classes do not count.
         let backlog = Backlog { packets: 99, bytes: 99_999, idle: false, idle_s: 0.0 };
         let arrival = Arrival { size: Bytes::new(u64::from(size)), ecn: Ecn::Ect0, dscp: dscp(name) };
         let verdict = run.queue.admit(Instant::ZERO, &backlog, arrival, &mut Random::new(1, ""));
         if verdict == Verdict::Admit {
-            run.come(name, size);
+            run.arrive(name, size);
         } else {
             assert_eq!(verdict, Verdict::Drop(DropCause::QueueFull));
         }
@@ -120,7 +119,6 @@ fn class_of(dscp: &[Dscp], quantum: Option<u64>, limit: Option<u64>) -> Class {
     Class { dscp: dscp.to_vec(), quantum: quantum.map(Bytes::new), limit: limit.map(QueueSize::Packets) }
 }
 
-/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
 fn each_bound_of_the_options_holds_on_both_sides() {
     check_bounds::<Options>(
@@ -147,7 +145,6 @@ fn each_bound_of_the_options_holds_on_both_sides() {
     );
 }
 
-/// An error in a class names its table, and an error in the options does not.
 #[test]
 fn an_error_in_a_class_names_its_table() {
     let tables = |quantum, of_class| {

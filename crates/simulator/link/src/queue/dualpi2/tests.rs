@@ -5,10 +5,10 @@ use headway_units::{Dscp, Options as _};
 struct Run {
     queue: DualPi2,
     pool: Pool<Packet>,
-    told: VecDeque<Decision>,
+    decisions: VecDeque<Decision>,
 }
 
-/// What a departure did: the packet, whether it was marked, how many were dropped before it.
+/// A departure: the packet, whether it was marked, and how many were dropped before it.
 type Left = (Option<Ecn>, bool, usize);
 
 impl Run {
@@ -17,10 +17,10 @@ impl Run {
         change(&mut options);
         options.check().unwrap();
         let facts = LinkFacts { rate: "10Mbps".parse().unwrap(), delay: Duration::ZERO };
-        Self { queue: DualPi2::new(&options, facts), pool: Pool::default(), told: VecDeque::new() }
+        Self { queue: DualPi2::new(&options, facts), pool: Pool::default(), decisions: VecDeque::new() }
     }
 
-    /// Its p' is this, and stays.
+    /// A queue whose p' is constant.
     fn held_at(p: f64, change: impl FnOnce(&mut Options)) -> Self {
         let mut run = Self::new(change);
         run.queue.base.p = p;
@@ -28,26 +28,26 @@ impl Run {
         run
     }
 
-    fn come(&mut self, now: Instant, ecn: Ecn) {
+    fn arrive(&mut self, now: Instant, ecn: Ecn) {
         let packet = self.pool.insert(Packet { ecn, ..Packet::of(1500) });
         self.pool.slot_mut(packet).unwrap().since = now;
-        self.queue.hold(now, packet, &mut self.pool, &mut self.told);
+        self.queue.enqueue(now, packet, &mut self.pool, &mut self.decisions);
     }
 
-    fn leave(&mut self, now: Instant) -> Left {
-        let packet = self.queue.dequeue(now, &mut self.pool, &mut self.told);
-        let marked = self.told.iter().any(|decision| matches!(decision, Decision::Marked(_)));
-        let dropped = self.told.len() - usize::from(marked);
-        self.told.clear();
+    fn depart(&mut self, now: Instant) -> Left {
+        let packet = self.queue.dequeue(now, &mut self.pool, &mut self.decisions);
+        let marked = self.decisions.iter().any(|decision| matches!(decision, Decision::Marked(_)));
+        let dropped = self.decisions.len() - usize::from(marked);
+        self.decisions.clear();
         (packet.map(|packet| self.pool.get(packet).ecn), marked, dropped)
     }
 
-    /// Of so many that wait not at all: how many marks, and how many drops.
+    /// Passes this many packets without waiting. Returns the numbers of marks and drops.
     fn shares(&mut self, ecn: Ecn, packets: usize) -> (usize, usize) {
-        (0..packets).for_each(|_| self.come(ms(0), ecn));
+        (0..packets).for_each(|_| self.arrive(ms(0), ecn));
         let mut all = (0, 0);
         loop {
-            let (left, marked, dropped) = self.leave(ms(0));
+            let (left, marked, dropped) = self.depart(ms(0));
             all = (all.0 + usize::from(marked), all.1 + dropped);
             if left.is_none() {
                 return all;
@@ -77,7 +77,7 @@ fn figure_6_the_base_controller() {
         close(base.p_cl(), row[2]);
         close(base.p_c(), row[3]);
     }
-    // Within 0 and 1, however long the wait.
+    // Within 0 and 1, for any wait.
     base.update(1e3);
     assert_eq!((base.p, base.p_cl(), base.p_c()), (1.0, 1.0, 1.0));
     base.update(0.0);
@@ -85,7 +85,6 @@ fn figure_6_the_base_controller() {
     close(base.p_c_max(), 0.25);
 }
 
-/// Figure 2: what follows from what is given.
 #[test]
 fn figure_2_defaults() {
     let queue = Run::new(|_| {}).queue;
@@ -104,7 +103,7 @@ fn figure_5_the_ramp() {
     assert!((at(1000) - 0.5).abs() < 1e-12 && (at(900) - 0.25).abs() < 1e-12);
 }
 
-/// Figure 4: marks are as far apart as their likelihood says.
+/// Figure 4: the distance of marks is the inverse of their likelihood.
 #[test]
 fn figure_4_recur() {
     let mut queue = Queue::default();
@@ -113,19 +112,19 @@ fn figure_4_recur() {
     assert!(!Queue::default().recur(1.0) && !Queue::default().recur(0.0));
 }
 
-/// Figure 3: ECT(1) and CE go to the L queue, before what came earlier in the other.
+/// Figure 3: ECT(1) and CE are in the L queue, and depart before earlier packets of the other queue.
 #[test]
 fn figure_3_the_classifier() {
     let mut run = Run::new(|_| {});
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
-        run.come(ms(0), ecn);
+        run.arrive(ms(0), ecn);
     }
-    let left: Vec<_> = (0..5).map(|_| run.leave(ms(0)).0).collect();
+    let left: Vec<_> = (0..5).map(|_| run.depart(ms(0)).0).collect();
     assert_eq!(left, [Some(Ecn::Ect1), Some(Ecn::Ce), Some(Ecn::NotEct), Some(Ecn::Ect0), None]);
     assert_eq!(run.queue.waiting(), (0, 0));
 }
 
-/// Figure 3: room for a packet is room for an MTU, of a limit of both queues together.
+/// Figure 3: a packet is admitted if one MTU fits, with a limit of both queues together.
 #[test]
 fn figure_3_the_limit() {
     let mut run = Run::new(|options| options.limit = Some(QueueSize::Bytes(Bytes::new(3_500))));
@@ -138,13 +137,13 @@ fn figure_3_the_limit() {
     assert!(!admits(2_000, 1_501, false) && admits(3_500, 9_000, true));
 }
 
-/// Figure 7 lines 5 and 6: the L queue's own ramp spares a queue of one, and the coupled marks do not.
+/// Figure 7 lines 5 and 6: the native ramp of the L queue does not mark a single packet, but coupled marks do.
 #[test]
 fn figure_7_marks_of_the_l_queue() {
     let mut run = Run::held_at(0.0, |_| {});
-    (0..5).for_each(|_| run.come(ms(0), Ecn::Ect1));
-    let marks: Vec<_> = (0..5).map(|_| run.leave(ms(2)).1).collect();
-    // The first adds up to 1, which is not above it.
+    (0..5).for_each(|_| run.arrive(ms(0), Ecn::Ect1));
+    let marks: Vec<_> = (0..5).map(|_| run.depart(ms(2)).1).collect();
+    // The first sum is 1, which is not above 1.
     assert_eq!(marks, [false, true, true, true, false]);
     // p' = 0.1: p_CL = 0.2.
     let mut coupled = Run::held_at(0.1, |_| {});
@@ -152,7 +151,8 @@ fn figure_7_marks_of_the_l_queue() {
     assert!(marks.abs_diff(200) <= 1 && drops == 0, "{marks}");
 }
 
-/// Figure 7 lines 10 to 17, and Persistent overload of lines 8 and 12b. p_C = p'^2, and p_CL reaches 1 at p' = 1/2, where p_C reaches 1/4.
+/// Figure 7 lines 10 to 17, and the persistent overload of lines 8 and 12b. p_C = p'^2, and p_CL reaches 1 at p' =
+/// 1/2, where p_C reaches 1/4.
 #[test]
 fn figure_7_classic_drops_and_overload() {
     for (ecn, p, marks, drops) in [
@@ -169,18 +169,18 @@ fn figure_7_classic_drops_and_overload() {
         let found = run.shares(ecn, 1000);
         assert!(found.0.abs_diff(marks) <= 2 && found.1.abs_diff(drops) <= 2, "{ecn:?} {p}: {found:?}");
     }
-    // Linux: two MTU are spared.
+    // Linux: below two MTU nothing is dropped.
     let mut spared = Run::held_at(1.0, |options| options.min_backlog = Bytes::new(3_000));
     assert_eq!(spared.shares(Ecn::NotEct, 1), (0, 0));
 }
 
-/// Figure 8: the longer wait drives the controller, at each multiple of Tupdate, whether somebody looks or not.
+/// Figure 8: the longer wait drives the controller at each multiple of Tupdate, regardless of calls in between.
 #[test]
-fn figure_8_updates_are_made_up_for() {
+fn figure_8_missed_updates_are_caught_up_on() {
     let [mut often, mut rarely] = [0; 2].map(|_| Run::new(|_| {}));
     for run in [&mut often, &mut rarely] {
-        run.come(ms(7), Ecn::Ect0);
-        run.come(ms(11), Ecn::Ect1);
+        run.arrive(ms(7), Ecn::Ect0);
+        run.arrive(ms(11), Ecn::Ect1);
     }
     for now in 11..=100 {
         often.queue.update_until(ms(now), &often.pool);
@@ -191,56 +191,58 @@ fn figure_8_updates_are_made_up_for() {
     let expected = (1..=5).map(|n| 0.15 * (0.015 * f64::from(n) - 0.007) + 3.0 * 0.015).sum::<f64>();
     let first = 0.15 * -0.007 + 3.0 * 0.008;
     assert!((rarely.queue.base.p - first - expected).abs() < 1e-12, "{}", rarely.queue.base.p);
-    // The L queue alone drives it too.
+    // The L queue alone drives it, too.
     let mut l = Run::new(|_| {});
-    l.come(ms(0), Ecn::Ect1);
+    l.arrive(ms(0), Ecn::Ect1);
     l.queue.update_until(ms(15), &l.pool);
     assert!((l.queue.base.p - 3.0 * 0.015).abs() < 1e-12);
-    // A year of silence takes no time.
+    // A year of idle time is fast.
     let mut idle = Run::new(|_| {});
     idle.queue.base.p = 1.0;
     idle.queue.update_until(Instant::from_secs(31_557_600), &idle.pool);
     assert!(idle.queue.base.p == 0.0 && idle.queue.next_update > Instant::from_secs(31_557_600));
 }
 
-/// Section 4.2.2: while both wait the Classic queue has its weight of the bytes, and alone it has all.
+/// Section 4.2.2: while both queues wait, the Classic queue gets its weight of the bytes; alone it gets everything.
 #[test]
 fn weighted_round_robin() {
     for weight in [1.0 / 16.0, 0.1, 0.5] {
         let mut run = Run::held_at(0.0, |options| options.classic_weight = weight);
         for _ in 0..2000 {
-            run.come(ms(0), Ecn::Ect1);
-            run.come(ms(0), Ecn::NotEct);
+            run.arrive(ms(0), Ecn::Ect1);
+            run.arrive(ms(0), Ecn::NotEct);
         }
-        let classic = (0..1600).filter(|_| run.leave(ms(0)).0 == Some(Ecn::NotEct)).count() as f64;
+        let classic = (0..1600).filter(|_| run.depart(ms(0)).0 == Some(Ecn::NotEct)).count() as f64;
         assert!((classic - 1600.0 * weight).abs() <= 2.0, "{weight}: {classic}");
     }
 }
 
-/// RFC 9332 appendix A.1: the WRR credit is reset in favor of L when the link is idle. A queue that is empty while its last packet is transmitted is not idle.
+/// RFC 9332 appendix A.1: the WRR credit is reset in favor of L when the link is idle. A queue that is empty while its
+/// last packet is transmitted is not idle.
 #[test]
 fn appendix_a1_the_credit_is_reset_when_the_link_is_idle() {
-    let goes_first = |is_idle: bool| {
+    let first_departure = |is_idle: bool| {
         let mut run = Run::held_at(0.0, |options| options.classic_weight = 0.9);
-        // The credit is 1500 B (2 x 0.9 - 1) = 1200 B at first. That is above zero, so C goes, which costs 150 B while L waits.
-        run.come(ms(0), Ecn::NotEct);
-        run.come(ms(0), Ecn::Ect1);
-        assert_eq!(run.leave(ms(0)).0, Some(Ecn::NotEct), "1200 B");
-        assert_eq!(run.leave(ms(1)).0, Some(Ecn::Ect1), "1050 B, and C does not wait");
+        // The first credit is 1500 B (2 x 0.9 - 1) = 1200 B. That is above zero, so that C is served, which costs 150
+        // B while L waits.
+        run.arrive(ms(0), Ecn::NotEct);
+        run.arrive(ms(0), Ecn::Ect1);
+        assert_eq!(run.depart(ms(0)).0, Some(Ecn::NotEct), "1200 B");
+        assert_eq!(run.depart(ms(1)).0, Some(Ecn::Ect1), "1050 B, and C does not wait");
         run.queue.credit = -1.0;
-        // Both queues are empty. When the transmission ends the link asks for a packet, unless one has come before.
+        // Both queues are empty. At the end of the transmission the link asks for a packet, unless one has arrived.
         if is_idle {
-            assert_eq!(run.leave(ms(2)).0, None);
+            assert_eq!(run.depart(ms(2)).0, None);
         }
-        run.come(ms(2), Ecn::NotEct);
-        run.come(ms(2), Ecn::Ect1);
-        run.leave(ms(2)).0
+        run.arrive(ms(2), Ecn::NotEct);
+        run.arrive(ms(2), Ecn::Ect1);
+        run.depart(ms(2)).0
     };
-    assert_eq!(goes_first(false), Some(Ecn::Ect1), "the credit of -1 B is kept");
-    assert_eq!(goes_first(true), Some(Ecn::NotEct), "reset to 1200 B");
+    assert_eq!(first_departure(false), Some(Ecn::Ect1), "the credit of -1 B is kept");
+    assert_eq!(first_departure(true), Some(Ecn::NotEct), "reset to 1200 B");
 }
 
-/// RFC 9332 section 2.1 and figure 2 line 21: p_CL is at most p_Lmax = 1, so that no marks are left over when an overload ends.
+/// RFC 9332 section 2.1 and figure 2 line 21: p_CL is at most p_Lmax = 1, so that marks end with an overload.
 #[test]
 fn figure_2_line_21_marks_end_with_the_overload() {
     let mut run = Run::held_at(1.0, |options| options.k = 4.0);
@@ -252,18 +254,17 @@ fn figure_2_line_21_marks_end_with_the_overload() {
     assert_eq!(run.shares(Ecn::Ect1, 1000), (0, 0));
 }
 
-/// Appendix A.2: the head that has waited longest, and the Classic one's wait counts 50 ms less.
+/// Appendix A.2: the head that has waited longest, with 50 ms less for the Classic one.
 #[test]
 fn time_shifted_fifo() {
-    for (came, classic_first) in [(49, false), (50, false), (51, true)] {
+    for (arrival, classic_first) in [(49, false), (50, false), (51, true)] {
         let mut run = Run::held_at(0.0, |options| options.scheduler = Scheduler::TsFifo);
-        run.come(ms(0), Ecn::Ect0);
-        run.come(ms(came), Ecn::Ect1);
-        assert_eq!(run.leave(ms(60)).0 == Some(Ecn::Ect0), classic_first, "{came}");
+        run.arrive(ms(0), Ecn::Ect0);
+        run.arrive(ms(arrival), Ecn::Ect1);
+        assert_eq!(run.depart(ms(60)).0 == Some(Ecn::Ect0), classic_first, "{arrival}");
     }
 }
 
-/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
 fn each_bound_of_the_options_holds_on_both_sides() {
     check_bounds::<Options>(

@@ -1,4 +1,4 @@
-//! How PIE knows the queueing delay (RFC 8033 sections 4.3 and 5.2).
+//! Measurement of the queueing delay for PIE (RFC 8033 sections 4.3 and 5.2).
 
 use headway_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
-    /// It is what the packet that left last has waited (section 4.3).
+    /// The time that the last departed packet has waited (section 4.3).
     Timestamp,
-    /// It is what waits over the rate at which packets leave, which is measured while much waits (section 5.2).
+    /// The waiting bytes over the departure rate, which is measured while enough bytes wait (section 5.2).
     DequeueRate,
 }
 
-/// A measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gauge {
     how: Delay,
     dq_threshold: u64,
-    /// Of the last that left, in s.
+    /// Waiting time of the last departed packet, in s.
     waited: f64,
-    /// Since when the bytes are counted that leave, if they are.
+    /// Start of the current measurement, and the bytes that have departed since then.
     measurement: Option<(Instant, u64)>,
-    /// How long so many bytes as the threshold took, smoothed, in s; 0: not measured yet.
+    /// Smoothed time in which `dq_threshold` bytes depart, in s; 0 before the first measurement.
     avg_dq_time: f64,
 }
 
@@ -31,7 +30,7 @@ impl Gauge {
         Self { how, dq_threshold, waited: 0.0, measurement: None, avg_dq_time: 0.0 }
     }
 
-    /// The delay in s, while so many bytes wait.
+    /// Returns the delay in s while this many bytes wait.
     pub(super) fn delay(&self, waiting: u64) -> f64 {
         match self.how {
             Delay::Timestamp => self.waited,
@@ -39,13 +38,13 @@ impl Gauge {
         }
     }
 
-    /// PIE becomes active (appendix B).
     pub(super) fn begin(&mut self, now: Instant) {
         (self.measurement, self.avg_dq_time) = (Some((now, 0)), 0.0);
     }
 
-    /// A packet of so many bytes leaves `now` that came at `since`, and leaves `waiting` bytes behind (`deque` of appendices A and B).
-    pub(super) fn leaves(&mut self, now: Instant, since: Instant, bytes: u32, waiting: u64) {
+    /// Records that a packet that arrived at `since` departs `now`; `waiting` bytes remain (appendices A and B,
+    /// `deque`).
+    pub(super) fn departed(&mut self, now: Instant, since: Instant, bytes: u32, waiting: u64) {
         self.waited = if waiting == 0 { 0.0 } else { now.since(since).as_secs_f64() };
         if let Some((start, count)) = &mut self.measurement {
             *count += u64::from(bytes);

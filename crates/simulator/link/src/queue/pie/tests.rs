@@ -16,19 +16,18 @@ fn ms(millis: u64) -> Instant {
 }
 
 fn measured(pie: &mut Pie, delay: f64) {
-    pie.gauge.leaves(Instant::ZERO + Duration::from_secs_f64(delay), Instant::ZERO, SIZE, 1);
+    pie.gauge.departed(Instant::ZERO + Duration::from_secs_f64(delay), Instant::ZERO, SIZE, 1);
 }
 
 fn backlog(bytes: u64) -> Backlog {
     Backlog { packets: bytes / u64::from(SIZE), bytes, idle: bytes == 0, idle_s: 0.0 }
 }
 
-/// A packet arrives when so many bytes wait.
 fn arrive(pie: &mut Pie, now: Instant, bytes: u64, ecn: Ecn, random: &mut Random) -> Verdict {
     pie.admit(now, &backlog(bytes), Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
 }
 
-/// One with this probability, whose bursts are over.
+/// A queue with this probability and no burst allowance.
 fn dropping(drop_prob: f64, change: impl FnOnce(&mut Options)) -> Pie {
     let mut pie = pie(change);
     measured(&mut pie, 0.02);
@@ -54,8 +53,8 @@ fn section_4_2_the_probability_follows_the_delay() {
     assert_eq!(count, 9);
 }
 
-/// Section 4.2: each step of the ladder divides by its own number, at its own edge. The delay stays 16 ms above the reference, so that a step is alpha times
-/// that over the divisor; section 5.5 bounds it from 0.1 on.
+/// Section 4.2: each step of the ladder has its own divisor and its own edge. The delay is constantly 16 ms above the
+/// reference, so that a step is alpha times that over the divisor; section 5.5 bounds it from 0.1 on.
 #[test]
 fn section_4_2_the_ladder_and_its_edges() {
     for (drop_prob, divisor) in [
@@ -102,7 +101,7 @@ fn section_4_2_decay() {
     }
 }
 
-/// Section 4.1: what is spared, whatever the probability.
+/// Section 4.1: packets that are not dropped, regardless of the probability.
 #[test]
 fn section_4_1_work_conserving() {
     let mut random = Random::new(1, "pie");
@@ -124,7 +123,7 @@ fn section_4_1_work_conserving() {
     }
 }
 
-/// Section 4.4: MAX_BURST is ten updates. It is allowed anew only if there is no congestion.
+/// Section 4.4: MAX_BURST is ten updates. It is allowed again only if there is no congestion.
 #[test]
 fn section_4_4_burst_tolerance() {
     let mut random = Random::new(1, "pie");
@@ -136,7 +135,7 @@ fn section_4_4_burst_tolerance() {
         let expected = if now < 150 { Verdict::Admit } else { Verdict::Drop(DropCause::Early) };
         assert_eq!(verdict, expected, "{now}");
     }
-    for (drop_prob, delay, old, anew) in [
+    for (drop_prob, delay, old, renewed) in [
         (0.0, 0.007, 0.007, true),
         (1e-9, 0.007, 0.007, false),
         (0.0, 0.0075, 0.007, false),
@@ -146,29 +145,29 @@ fn section_4_4_burst_tolerance() {
         pie.control.burst_allowance = 0;
         measured(&mut pie, delay);
         arrive(&mut pie, ms(299), 10_000, Ecn::NotEct, &mut random);
-        assert_eq!(pie.control.burst_allowance, if anew { 150_000_000 } else { 0 }, "{drop_prob} {delay} {old}");
+        assert_eq!(pie.control.burst_allowance, if renewed { 150_000_000 } else { 0 }, "{drop_prob} {delay} {old}");
     }
 }
 
-/// Linux, `pie_calculate_probability`: a 64th, and only of an empty queue.
+/// Linux, `pie_calculate_probability`: a 64th, and only for an empty queue.
 #[test]
 fn linux_decay() {
     let mut pie = dropping(0.5, |options| {
         *options = Options { alpha: 1e-9, beta: 0.0, ..Options::preset(Dialect::Linux) };
     });
-    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
-    pie.gauge.leaves(ms(0), ms(0), SIZE, 0);
+    let (mut pool, mut decisions) = (Pool::default(), VecDeque::new());
+    pie.gauge.departed(ms(0), ms(0), SIZE, 0);
     pie.control.qdelay_old = 0.0;
     let packet = pool.insert(Packet::of(SIZE));
-    pie.hold(ms(0), packet, &mut pool, &mut told);
+    pie.enqueue(ms(0), packet, &mut pool, &mut decisions);
     pie.calculate_drop_prob();
     assert!((pie.control.drop_prob - 0.5).abs() < 1e-9);
-    pie.dequeue(ms(0), &mut pool, &mut told);
+    pie.dequeue(ms(0), &mut pool, &mut decisions);
     pie.calculate_drop_prob();
     assert!((pie.control.drop_prob - 0.5 * 63.0 / 64.0).abs() < 1e-9);
 }
 
-/// Linux, `pie_calculate_probability`: above 250 ms an update adds 0.02, whatever else it adds and section 5.5 bounds.
+/// Linux, `pie_calculate_probability`: above 250 ms an update adds 0.02, even above the bound of section 5.5.
 #[test]
 fn linux_steep_above() {
     for (delay, step) in [(0.25, 0.02), (0.250_001, 0.04)] {
@@ -179,7 +178,7 @@ fn linux_steep_above() {
     }
 }
 
-/// Linux, `pie_calculate_probability`: the probability goes on above 1, and comes down from there.
+/// Linux, `pie_calculate_probability`: the probability increases above 1, and decreases from there.
 #[test]
 fn linux_above_certainty() {
     for (dialect, expected) in [(Dialect::Rfc, [1.0, 0.5]), (Dialect::Linux, [1.1, 0.6])] {
@@ -195,7 +194,7 @@ fn linux_above_certainty() {
     }
 }
 
-/// Linux, `pie_drop_early`: the delay that is measured now spares what comes, not that of the last update.
+/// Linux, `pie_drop_early`: the delay that is measured now prevents drops, not that of the last update.
 #[test]
 fn linux_spared_by_the_current_delay() {
     let mut random = Random::new(1, "pie");
@@ -213,38 +212,40 @@ fn linux_spared_by_the_current_delay() {
     }
 }
 
-/// Linux, `pie_process_dequeue` and `pie_vars_init`: departures spend the allowance, the first behind a new one does not; an update brings a new one, and only an update.
+/// Linux, `pie_process_dequeue` and `pie_vars_init`: departures use up the allowance, except for the first after a
+/// renewal by an update.
 #[test]
 fn linux_departures_spend_the_burst() {
-    let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+    let (mut pool, mut decisions) = (Pool::default(), VecDeque::new());
     let mut random = Random::new(1, "pie");
     let mut pie =
         pie(|options| *options = Options { t_update: Duration::from_secs(1), ..Options::preset(Dialect::Linux) });
     for at in [10, 60, 100] {
         for _ in 0..2 {
             let packet = pool.insert(Packet::of(SIZE));
-            pie.hold(ms(at), packet, &mut pool, &mut told);
+            pie.enqueue(ms(at), packet, &mut pool, &mut decisions);
         }
-        pie.dequeue(ms(at), &mut pool, &mut told);
+        pie.dequeue(ms(at), &mut pool, &mut decisions);
     }
     assert_eq!(pie.control.burst_allowance, 60_000_000);
     arrive(&mut pie, ms(100), 1_000, Ecn::NotEct, &mut random);
-    assert_eq!(pie.control.burst_allowance, 60_000_000, "no arrival brings one");
+    assert_eq!(pie.control.burst_allowance, 60_000_000, "an arrival does not renew it");
     pie.accu_prob = 0.5;
     measured(&mut pie, 0.0074);
     pie.control.qdelay_old = 0.0074;
     pie.update_until(ms(1_000));
     assert_eq!((pie.control.burst_allowance, pie.accu_prob), (150_000_000, 0.0));
-    pie.dequeue(ms(1_001), &mut pool, &mut told);
+    pie.dequeue(ms(1_001), &mut pool, &mut decisions);
     assert_eq!(pie.control.burst_allowance, 150_000_000);
-    pie.dequeue(ms(1_200), &mut pool, &mut told);
+    pie.dequeue(ms(1_200), &mut pool, &mut decisions);
     assert_eq!(pie.control.burst_allowance, 0);
     pie.control.drop_prob = 0.1;
     pie.update_until(ms(2_000));
-    assert_eq!(pie.control.burst_allowance, 0, "it is not calm");
+    assert_eq!(pie.control.burst_allowance, 0, "there is congestion");
 }
 
-/// ns-3 (`m_burstState`): 150 ms from the second packet on, in which the probability is 0; and anew with the first packet behind 1.5 s without congestion.
+/// ns-3 (`m_burstState`): 150 ms from the second packet on, in which the probability is 0; again from the first packet
+/// after 1.5 s without congestion.
 #[test]
 fn ns3_a_burst_after_rest() {
     let mut random = Random::new(1, "pie");
@@ -256,7 +257,7 @@ fn ns3_a_burst_after_rest() {
     assert_eq!(
         arrive(&mut pie, ms(1), 10_000, Ecn::NotEct, &mut random),
         drop,
-        "it begins the burst and is no part of it"
+        "it begins the burst and is not part of it"
     );
     assert_eq!(arrive(&mut pie, ms(2), 10_000, Ecn::NotEct, &mut random), Verdict::Admit);
     pie.update_until(ms(15));
@@ -272,7 +273,7 @@ fn ns3_a_burst_after_rest() {
         rests += Duration::from_millis(15);
         pie.update_until(rests);
     }
-    // An update with congestion in between counts from anew.
+    // An update with congestion in between restarts the count.
     pie.update_until(rests + Duration::from_millis(600));
     assert_eq!(pie.control.phase, Phase::Resting(40));
     measured(&mut pie, 0.01);
@@ -280,7 +281,7 @@ fn ns3_a_burst_after_rest() {
     pie.update_until(rests);
     assert_eq!(pie.control.phase, Phase::Resting(0));
     measured(&mut pie, 0.0);
-    // One more that finds the old delay, then 101 of 15 ms: more than 1.5 s.
+    // One more with the old delay, then 101 of 15 ms: more than 1.5 s.
     rests += Duration::from_millis(15 + 1500);
     arrive(&mut pie, rests, 10_000, Ecn::NotEct, &mut random);
     assert_eq!((pie.control.phase, pie.control.burst_allowance), (Phase::Resting(100), 0));
@@ -289,9 +290,10 @@ fn ns3_a_burst_after_rest() {
     assert_eq!((pie.control.phase, pie.control.burst_allowance), (Phase::Begun, 150_000_000));
 }
 
-/// ns-3 (`DropEarly`): two packets are spared however long they are, or with a limit in bytes two of the mean, and there a packet's size counts.
+/// ns-3 (`DropEarly`): two packets of any size prevent drops or, with a limit in bytes, two mean packets; then the
+/// size of a packet matters.
 #[test]
-fn ns3_what_is_counted_is_what_the_limit_counts() {
+fn ns3_counts_in_the_unit_of_the_limit() {
     let mut random = Random::new(1, "pie");
     for (unit, limit, waiting, size, expected) in [
         (Unit::Bytes, "100packets", 3_000, 500, 0.0),
@@ -310,7 +312,7 @@ fn ns3_what_is_counted_is_what_the_limit_counts() {
     }
 }
 
-/// Section 5.1: capable packets are marked below mark_ecnth.
+/// Section 5.1: ECN-capable packets are marked below mark_ecnth.
 #[test]
 fn section_5_1_ecn() {
     let mut random = Random::new(1, "pie");
@@ -329,9 +331,9 @@ fn section_5_1_ecn() {
     }
 }
 
-/// ns-3 (`UseL4s`): what is ECT(1) or CE is neither dropped nor measured, and marked if it waits longer than the threshold.
+/// ns-3 (`UseL4s`): packets with ECT(1) or CE are neither dropped nor measured, and marked above the threshold.
 #[test]
-fn ns3_l4s_packets_pass() {
+fn ns3_l4s_packets_are_exempt() {
     let mut random = Random::new(1, "pie");
     for (ecn, waits, passes, marked) in [
         (Ecn::Ect1, 4, true, false),
@@ -343,40 +345,41 @@ fn ns3_l4s_packets_pass() {
         let mut pie = dropping(1.0, |options| options.ce_threshold = Some(Duration::from_millis(4)));
         let verdict = arrive(&mut pie, ms(1), 10_000, ecn, &mut random);
         assert_eq!(verdict, if passes { Verdict::Admit } else { Verdict::Drop(DropCause::Early) }, "{ecn:?}");
-        let (mut pool, mut told) = (Pool::default(), VecDeque::new());
+        let (mut pool, mut decisions) = (Pool::default(), VecDeque::new());
         for ecn in [ecn, Ecn::NotEct] {
             let packet = pool.insert(Packet { ecn, ..Packet::of(SIZE) });
             pool.slot_mut(packet).unwrap().since = ms(1);
-            pie.hold(ms(1), packet, &mut pool, &mut told);
+            pie.enqueue(ms(1), packet, &mut pool, &mut decisions);
         }
-        let packet = pie.dequeue(ms(1 + waits), &mut pool, &mut told).unwrap();
-        assert_eq!(told, Vec::from_iter(marked.then_some(Decision::Marked(packet))), "{ecn:?} {waits}");
+        let packet = pie.dequeue(ms(1 + waits), &mut pool, &mut decisions).unwrap();
+        assert_eq!(decisions, Vec::from_iter(marked.then_some(Decision::Marked(packet))), "{ecn:?} {waits}");
         assert_eq!(pie.gauge.delay(0), if passes { 0.02 } else { 0.005 }, "{ecn:?} {waits}");
     }
 }
 
-/// Section 5.2, worked by hand: 16384 B are 17 packets of 1000 B. They leave one each ms, and the queue holds more: the first 17 behind the start of a
-/// measurement take 17 ms, in which the next begins. 20000 B are then 17 ms x 20000 / 16384.
+/// Section 5.2, computed by hand: 16384 B are 17 packets of 1000 B. One departs per ms, and the queue is longer: the
+/// first 17 after the start of a measurement take 17 ms, at the end of which the next one begins. 20000 B then have a
+/// delay of 17 ms x 20000 / 16384.
 #[test]
 fn section_5_2_dequeue_rate() {
     let mut gauge = Gauge::new(Delay::DequeueRate, 1 << 14);
     assert_eq!(gauge.delay(20_000), 0.0);
     for now in 0..=17 {
-        gauge.leaves(ms(now), ms(now), SIZE, 20_000);
+        gauge.departed(ms(now), ms(now), SIZE, 20_000);
     }
     assert!((gauge.delay(20_000) - 0.017 * 20_000.0 / 16_384.0).abs() < 1e-12);
-    // At half of the rate: a quarter of the new time, as 16384 is of 65536.
+    // At half of the rate: the new time has a weight of a quarter, 16384 / 65536.
     for now in (19..=51).step_by(2) {
-        gauge.leaves(ms(now), ms(now), SIZE, 20_000);
+        gauge.departed(ms(now), ms(now), SIZE, 20_000);
     }
     assert!((gauge.delay(16_384) - (0.25 * 0.034 + 0.75 * 0.017)).abs() < 1e-12, "{}", gauge.delay(16_384));
-    // While little waits nothing is measured.
+    // While few bytes wait, nothing is measured.
     let mut short = Gauge::new(Delay::DequeueRate, 1 << 14);
-    (0..100).for_each(|now| short.leaves(ms(now), ms(now), SIZE, 16_383));
+    (0..100).for_each(|now| short.departed(ms(now), ms(now), SIZE, 16_383));
     assert_eq!(short.delay(16_383), 0.0);
 }
 
-/// Section 5.4: no drop before accu_prob is 0.85, and one for sure at 8.5.
+/// Section 5.4: no drop while accu_prob is below 0.85, and a certain one from 8.5 on.
 #[test]
 fn section_5_4_derandomization() {
     let mut random = Random::new(1, "pie");
@@ -385,9 +388,9 @@ fn section_5_4_derandomization() {
         .filter(|_| matches!(arrive(&mut pie, ms(1), 10_000, Ecn::NotEct, &mut random), Verdict::Drop(_)))
         .collect();
     let gaps: Vec<_> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // 0.85 and 8.5 at 0.01 a packet, where the sums of hundredths are off by a last bit.
+    // 0.85 and 8.5 at 0.01 per packet, where the sums of hundredths are off by a last bit.
     assert!(gaps.iter().all(|gap| (85..=851).contains(gap)), "{:?}", (gaps.iter().min(), gaps.iter().max()));
-    // A mark is as a drop there, or not (ns-3).
+    // A mark counts like a drop, or not (ns-3).
     for (mark_resets, accu_prob) in [(true, 0.0), (false, 9.05)] {
         let mut pie = dropping(0.05, |options| {
             (options.derandomize, options.ecn, options.mark_resets) = (true, true, mark_resets);
@@ -400,7 +403,7 @@ fn section_5_4_derandomization() {
     assert!(!pie.drop_early(&backlog(10_000), Bytes::new(1000), &mut random) && pie.accu_prob == 0.0);
 }
 
-/// Section 5.3: it sleeps until a third of the limit waits.
+/// Section 5.3: it is inactive until a third of the limit waits.
 #[test]
 fn section_5_3_active_and_inactive() {
     let mut random = Random::new(1, "pie");
@@ -408,26 +411,26 @@ fn section_5_3_active_and_inactive() {
         let mut pie = pie(|options| {
             (options.inactive_below, options.limit) = (true, limit.parse().unwrap());
         });
-        let mut come = |pie: &mut Pie, now, bytes| _ = arrive(pie, ms(now), bytes, Ecn::NotEct, &mut random);
+        let mut arrive_at = |pie: &mut Pie, now, bytes| _ = arrive(pie, ms(now), bytes, Ecn::NotEct, &mut random);
         pie.control.drop_prob = 0.5;
-        come(&mut pie, 100, 8_000);
-        assert!(!pie.active && pie.control.drop_prob == 0.5, "nothing is updated");
-        come(&mut pie, 107, 9_000);
+        arrive_at(&mut pie, 100, 8_000);
+        assert!(!pie.active && pie.control.drop_prob == 0.5, "there are no updates");
+        arrive_at(&mut pie, 107, 9_000);
         assert!(pie.active && pie.control.drop_prob == 0.0);
         assert_eq!(pie.next_update, ms(122));
         measured(&mut pie, 0.1);
-        come(&mut pie, 140, 8_000);
+        arrive_at(&mut pie, 140, 8_000);
         assert!(pie.active && pie.control.drop_prob > 0.0);
         (pie.control.drop_prob, pie.control.qdelay_old) = (0.0, 0.0);
         measured(&mut pie, 0.0);
-        come(&mut pie, 141, 8_000);
+        arrive_at(&mut pie, 141, 8_000);
         assert!(!pie.active, "{limit}");
     }
 }
 
-/// Whoever asks rarely finds what he finds who asks each ms; and a link that was idle for a year, at once.
+/// Rare and frequent calls have equal results, and a link that was idle for a year is fast.
 #[test]
-fn updates_are_made_up_for() {
+fn missed_updates_are_caught_up_on() {
     for (delay, t_update) in [(0.0, 15), (0.003, 15), (0.031, 7), (0.015, 1)] {
         let start = |pie: &mut Pie| {
             pie.control.drop_prob = 0.3;
@@ -449,29 +452,27 @@ fn updates_are_made_up_for() {
     }
 }
 
-/// A queue measures what its packets wait, and an empty one has no delay.
 #[test]
-fn the_wait_of_the_last_that_left() {
+fn the_delay_is_that_of_the_last_departure() {
     let (mut pie, mut pool) = (pie(|_| {}), Pool::default());
-    let mut told = VecDeque::new();
+    let mut decisions = VecDeque::new();
     for at in [0, 10] {
         let packet = pool.insert(Packet::of(SIZE));
         pool.slot_mut(packet).unwrap().since = ms(at);
-        pie.hold(ms(at), packet, &mut pool, &mut told);
+        pie.enqueue(ms(at), packet, &mut pool, &mut decisions);
     }
-    assert!(pie.dequeue(ms(12), &mut pool, &mut told).is_some());
+    assert!(pie.dequeue(ms(12), &mut pool, &mut decisions).is_some());
     assert_eq!((pie.gauge.delay(0), pie.waiting()), (0.012, (1, 1000)));
-    assert!(pie.dequeue(ms(40), &mut pool, &mut told).is_some());
+    assert!(pie.dequeue(ms(40), &mut pool, &mut decisions).is_some());
     assert_eq!((pie.gauge.delay(0), pie.waiting()), (0.0, (0, 0)));
-    assert_eq!(pie.dequeue(ms(41), &mut pool, &mut told), None);
-    // The update at 15 ms found a wait of 12 ms, that at 30 too; those at 45 and 60 none.
+    assert_eq!(pie.dequeue(ms(41), &mut pool, &mut decisions), None);
+    // The updates at 15 and 30 ms saw a wait of 12 ms; those at 45 and 60 ms saw none.
     pie.update_until(ms(44));
     assert_eq!(pie.control.qdelay_old, 0.012);
     pie.update_until(ms(45));
     assert_eq!(pie.control.qdelay_old, 0.0);
 }
 
-/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
 fn each_bound_of_the_options_holds_on_both_sides() {
     check_bounds::<Options>(

@@ -6,22 +6,22 @@ fn class(names: &[&str]) -> Class {
     Class { dscp: names.iter().map(|name| name.parse().unwrap()).collect(), limit: None }
 }
 
-/// The first class first, in it who came first; packets of no class last.
+/// The highest class first, within a class in the order of arrival; packets without a class last.
 #[test]
 fn classes_leave_in_their_order() {
     let options = Options { classes: vec![class(&["ef", "va"]), class(&["af41"])], ..Options::preset(Dialect::Rfc) };
     options.check().unwrap();
-    let (mut queue, mut pool, mut told) = (Priority::new(&options), Pool::default(), VecDeque::new());
+    let (mut queue, mut pool, mut decisions) = (Priority::new(&options), Pool::default(), VecDeque::new());
     for name in ["cs0", "af41", "va", "cs7", "ef", "af41"] {
         let packet = pool.insert(Packet { dscp: name.parse().unwrap(), ..Packet::of(100) });
-        queue.hold(Instant::ZERO, packet, &mut pool, &mut told);
+        queue.enqueue(Instant::ZERO, packet, &mut pool, &mut decisions);
     }
     assert_eq!(queue.waiting(), (6, 600));
-    let mut leave =
-        || queue.dequeue(Instant::ZERO, &mut pool, &mut told).map(|packet| pool.get(packet).dscp.to_string());
-    let left: Vec<_> = std::iter::from_fn(&mut leave).collect();
+    let mut depart =
+        || queue.dequeue(Instant::ZERO, &mut pool, &mut decisions).map(|packet| pool.get(packet).dscp.to_string());
+    let left: Vec<_> = std::iter::from_fn(&mut depart).collect();
     assert_eq!(left, ["va", "ef", "af41", "af41", "cs0", "cs7"]);
-    assert!(told.is_empty());
+    assert!(decisions.is_empty());
 }
 
 #[test]
@@ -38,7 +38,6 @@ fn impossible_options_are_named() {
     assert_eq!(wrong(Options { classes: vec![class(&["ef"]), class(&["ef"])], ..preset() }), ("classes", vec![]));
 }
 
-/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
 fn each_bound_of_the_options_holds_on_both_sides() {
     let limited = |limit| Class { limit: Some(QueueSize::Packets(limit)), ..class(&["ef"]) };

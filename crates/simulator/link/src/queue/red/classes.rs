@@ -1,33 +1,32 @@
-//! Classes of traffic, told by the DSCP: what RED does with a packet of each that it would drop early.
+//! Traffic classes of RED, by DSCP, and the early action for each.
 
 use crate::queue::by_class;
 use headway_units::{Dscp, OptionError};
 use serde::{Deserialize, Serialize};
 
-/// A class of traffic.
+/// A traffic class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// The DSCPs of its packets, none of them in another class.
+    /// DSCPs of the class. A DSCP may be in one class only.
     pub dscp: Vec<Dscp>,
-    /// What becomes of a packet of it that would be dropped early.
+    /// What RED does with a packet of the class instead of an early drop.
     pub on_congestion: OnCongestion,
 }
 
-/// What becomes of a packet that would be dropped early.
+/// What RED does with a packet that it chooses for an early drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnCongestion {
-    /// It is dropped, whatever its ECN field.
+    /// Drop it, regardless of its ECN field.
     Drop,
-    /// It is let in and marked, whatever its ECN field.
+    /// Enqueue and mark it, regardless of its ECN field.
     MarkTail,
-    /// It is let in, and of its class the packet that leaves next and bears no mark of this queue is marked, whatever its ECN field: notice
-    /// comes a queueing delay sooner. If none waits, it is marked itself.
+    /// Enqueue it, and mark the packet of its class that departs next and was not marked by this queue, regardless of
+    /// its ECN field. The notification arrives a queueing delay earlier. If no other one waits, it is marked itself.
     MarkHead,
 }
 
-/// The class of each DSCP: its number and what becomes of its packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Classes([Option<(u8, OnCongestion)>; Dscp::COUNT]);
 
@@ -42,19 +41,16 @@ impl Classes {
         Self(of)
     }
 
-    /// The class of packets with this DSCP, if they have one.
     #[inline]
     pub(crate) fn of(&self, dscp: Dscp) -> Option<(u8, OnCongestion)> {
         self.0[usize::from(dscp.value())]
     }
 }
 
-/// Whether a queue with these marks packets that wait.
 pub(crate) fn mark_at_the_head(classes: &[Class]) -> bool {
     classes.iter().any(|class| class.on_congestion == OnCongestion::MarkHead)
 }
 
-/// No class is without DSCPs, and none shares any.
 pub(super) fn check(classes: &[Class]) -> Result<(), OptionError> {
     by_class::check(classes.iter().map(|class| &*class.dscp))
 }

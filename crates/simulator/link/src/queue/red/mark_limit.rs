@@ -1,4 +1,4 @@
-//! From which probability on RED drops what it would mark otherwise (ns-2's `mark_p_`).
+//! The drop probability from which on RED drops packets instead of marking them (ns-2's `mark_p_`).
 
 use headway_units::{Probability, number_and_unit};
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,14 @@ use std::fmt;
 pub struct MarkLimit(f64);
 
 impl MarkLimit {
-    const MOST: f64 = 100.0;
+    const MAX: f64 = 100.0;
 
     /// Returns this level if it is from 0 to 100.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        (0.0..=Self::MOST).contains(&value).then_some(Self(value))
+        (0.0..=Self::MAX).contains(&value).then_some(Self(value))
     }
 
-    /// Returns whether packets are dropped at this probability.
     pub(super) fn is_reached_by(self, p_b: f64) -> bool {
         p_b >= self.0
     }

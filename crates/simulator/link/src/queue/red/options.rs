@@ -1,4 +1,4 @@
-//! What a scenario says of RED.
+//! The options of RED.
 
 use super::super::check_limit;
 use super::classes::{self, Class};
@@ -6,89 +6,91 @@ use super::mark_limit::MarkLimit;
 use headway_units::{Bytes, Dialect, Duration, OptionError, Probability, QueueSize, Threshold, unused_unless};
 use serde::{Deserialize, Serialize};
 
-/// Options of `kind = "red"`. In brackets the variable of ns-2.
+/// Options of `kind = "red"`. The names in brackets are ns-2 variables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How much the queue holds. With `in_bytes`, packets are counted at `mean_packet` bytes each. \[limit_\]
+    /// Capacity of the queue. With `in_bytes`, packets are counted as `mean_packet` bytes each. \[limit_\]
     pub limit: QueueSize,
     /// Whether the queue and its average are measured in bytes. \[queue_in_bytes_\]
     pub in_bytes: bool,
-    /// Whether a packet's probability grows with its size. \[bytes_\]
+    /// Whether the drop probability grows with the size of the packet. \[bytes_\]
     pub weigh_size: bool,
-    /// Packet size that turns bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
+    /// Mean packet size, which converts bytes into packets, and idle time into missed arrivals. \[mean_pktsize_\]
     pub mean_packet: Bytes,
-    /// Average at which early drops begin; absent: half of `target_delay` at the link's rate, 5 packets at
-    /// least. \[thresh_\]
+    /// Average at which early drops begin. If absent: half of `target_delay` at the link rate, at least 5 packets.
+    /// \[thresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<Threshold>,
-    /// Average at which the drop probability reaches `max_probability`; absent: three times the
-    /// lower. \[maxthresh_\]
+    /// Average at which `max_probability` is reached. If absent: three times the lower threshold. \[maxthresh_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_threshold: Option<Threshold>,
-    /// Queueing delay aimed at by the automatic thresholds. \[targetdelay_\]
+    /// Queueing delay that the automatic thresholds aim at. \[targetdelay_\]
     pub target_delay: Duration,
-    /// Weight of an arrival in the average, from 0 to 1; or as in ns-2: 0 is 1 - exp(-1/C), -1 is
-    /// 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C), C in mean packets per second, RTT three times the link's delay
-    /// and 100 ms at least. \[q_weight_\]
+    /// Weight of an arrival in the average, above 0, at most 1; or an automatic value of ns-2: 0 is 1 - exp(-1/C), -1
+    /// is 1 - exp(-1/(10 C RTT)), -2 is 1 - exp(-10/C). C is in mean packets per second, RTT is three times the sum of
+    /// link delay and packet time, at least 100 ms. \[q_weight_\]
     pub queue_weight: f64,
     /// Drop probability at the upper threshold. \[1/linterm_\]
     pub max_probability: Probability,
     /// Whether the probability rises to 1 only at twice the upper threshold. \[gentle_\]
     pub gentle: bool,
-    /// Whether drops keep a distance from one another. \[wait_\]
+    /// Whether drops are spaced. \[wait_\]
     pub wait: bool,
     /// Whether ECN-capable packets are marked instead of dropped. \[setbit_\]
     pub ecn: bool,
-    /// Drop probability from which on even capable packets are dropped; above 1: they are always marked. Absent: they are
-    /// marked, but beyond the upper threshold (twice that if `gentle`) every packet is dropped. \[mark_p_, use_mark_p_\]
+    /// Drop probability from which on ECN-capable packets are dropped, too; above 1 they are always marked. If absent:
+    /// they are marked, but every packet is dropped above the upper threshold (with `gentle`, above twice that).
+    /// \[mark_p_, use_mark_p_\]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_limit: Option<MarkLimit>,
-    /// Which packet a full queue gives up. \[drop_tail_, drop_rand_, drop_front_\]
+    /// Which packet is dropped when the queue is full. \[drop_tail_, drop_rand_, drop_front_\]
     pub drop: Victim,
-    /// How `max_probability` follows the load. \[adaptive_, feng_adaptive_\]
+    /// How `max_probability` adapts to the load. \[adaptive_, feng_adaptive_\]
     pub adaptive: Adaptive,
-    /// Increase of the adapted probability: a step for `aimd`, a divisor for `feng`. \[alpha_\]
+    /// For `aimd`: additive increase of `max_probability`, at most a quarter of it. For `feng`: divisor of
+    /// `max_probability` when the average falls below the lower threshold; above 1 for a decrease. \[alpha_\]
     pub alpha: f64,
-    /// Decrease of the adapted probability: a factor for `aimd`; for `feng` the factor of the increase. \[beta_\]
+    /// For `aimd`: factor that decreases `max_probability`. For `feng`: factor of `max_probability` when the average
+    /// rises above the upper threshold; above 1 for an increase. \[beta_\]
     pub beta: f64,
-    /// Least time between two adaptations. \[interval_\]
+    /// Minimum time between two adaptations. \[interval_\]
     pub interval: Duration,
-    /// Highest adapted probability. \[top_\]
+    /// Upper bound of the adapted probability. \[top_\]
     pub top: Probability,
-    /// Lowest adapted probability; 0 is the smaller of 0.01 and what `automatic_bottom` names. \[bottom_\]
+    /// Lower bound of the adapted probability; 0 is the smaller of 0.01 and `automatic_bottom`. \[bottom_\]
     pub bottom: Probability,
-    /// The lowest adapted probability where `bottom` is 0.
+    /// Lower bound of the adapted probability if `bottom` is 0.
     pub automatic_bottom: AutomaticBottom,
-    /// ns-2's experiments: 1 spares packets while the queue is far below its average, 2 spares some, 3 counts idle
-    /// time in packets of `idle_packet`; 0 does none of it. \[cautious_\]
+    /// Experiments of ns-2: 0 is off; 1 drops nothing while the queue is far below its average; 2 drops less then; 3
+    /// counts idle time in packets of `idle_packet`. \[cautious_\]
     pub cautious: u8,
     /// Packet size for `cautious = 3`. \[idle_pktsize_\]
     pub idle_packet: Bytes,
-    /// Whether a forced drop leaves the count since the last drop alone. \[ns1_compat_\]
+    /// Whether a forced drop keeps the count since the last drop. \[ns1_compat_\]
     pub ns1_compat: bool,
-    /// Classes of traffic, by DSCP. Packets of none follow `ecn`.
+    /// Traffic classes, by DSCP. Packets without a class follow `ecn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
 }
 
-/// Which packet a full RED queue gives up.
+/// The packet that a full RED queue drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The newcomer.
+    /// The arriving packet.
     Tail,
-    /// Any of the waiting, the newcomer included.
+    /// A random one of the waiting packets and the arriving packet.
     Random,
-    /// The second to leave, as in ns-2.
+    /// The second packet to depart, as in ns-2.
     Front,
 }
 
-/// How RED's probability follows the load.
+/// How the drop probability of RED adapts to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adaptive {
-    /// It does not.
+    /// No adaptation.
     Off,
     /// Adaptive RED (Floyd, Gummadi and Shenker 2001).
     Aimd,
@@ -96,13 +98,13 @@ pub enum Adaptive {
     Feng,
 }
 
-/// The lowest adapted probability where a scenario writes none. It is 0.01 at most.
+/// The automatic lower bound of the adapted probability. It is at most 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AutomaticBottom {
-    /// One over the packets of 1000 B that the link sends in a round trip of 100 ms: 80 kb/s over its rate (ns-2).
+    /// The inverse of the number of packets of 1000 B that the link sends in 100 ms: 80 kb/s over its rate (ns-2).
     Window,
-    /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, which multiplies by the round trip of 100 ms).
+    /// The bits of `mean_packet` times 0.1, over the link's rate in bit/s (ns-3, by the round-trip time).
     MeanPacket,
 }
 
@@ -133,7 +135,7 @@ impl headway_units::Options for Options {
             automatic_bottom: if ns3 { AutomaticBottom::MeanPacket } else { AutomaticBottom::Window },
             cautious: 0,
             idle_packet: Bytes::new(100),
-            // ns-3 has this the other way round, and its `Ns1Compat` is false (`RedQueueDisc::DoEnqueue`).
+            // ns-3 uses the opposite meaning, and its `Ns1Compat` is false (`RedQueueDisc::DoEnqueue`).
             ns1_compat: ns3,
             classes: Vec::new(),
         }
@@ -166,7 +168,7 @@ impl headway_units::Options for Options {
         if let (Some(low), Some(high)) = (self.min_threshold, self.max_threshold)
             && self.units(low) > self.units(high)
         {
-            return wrong("max_threshold", "must not lie below min_threshold");
+            return wrong("max_threshold", "must be at least min_threshold");
         }
         if self.max_probability.value() == 0.0 {
             return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");
@@ -213,7 +215,7 @@ fn probability(value: f64) -> Probability {
 }
 
 impl Options {
-    /// A threshold in what the queue counts: packets, or bytes.
+    /// Returns a threshold in the unit of the queue: packets or bytes.
     pub(super) fn units(&self, threshold: Threshold) -> f64 {
         match threshold {
             Threshold::Packets(packets) if self.in_bytes => packets * self.mean_packet.count() as f64,

@@ -34,7 +34,7 @@ fn probability_follows_the_average() {
     }
 }
 
-/// p_a from p_b: with `wait` nothing before 1/p_b arrivals, without it the formula of 1993.
+/// p_a from p_b: with `wait` 0 before 1/p_b arrivals, without it the formula of 1993.
 #[test]
 fn spacing_makes_drops_uniform() {
     for (p_b, count, wait, plain) in [
@@ -68,7 +68,7 @@ fn spacing_makes_drops_uniform() {
     }
 }
 
-/// In byte mode the count is bytes over the mean packet in integers, and p grows with the packet's size.
+/// In byte mode the count is bytes over the mean packet in integers, and p grows with the size of the packet.
 #[test]
 fn byte_mode_weighs_the_packet() {
     let mut queue = red(|options| {
@@ -79,7 +79,7 @@ fn byte_mode_weighs_the_packet() {
     close(queue.p_a(0.01, 1000), 0.01 / (1.0 - 10.0 * 0.01) * 2.0, 1e-12);
 }
 
-/// The whole run of averages, idle decay included: `tests/data/red-average-run.csv`.
+/// A whole run of averages, with idle decay: `tests/data/red-average-run.csv`.
 #[test]
 fn average_agrees_with_ns2_over_a_run() {
     let mut queue = red(|options| {
@@ -133,7 +133,6 @@ fn arrive(queue: &mut Red, packets: u64, ecn: Ecn, random: &mut Random) -> Verdi
     queue.admit(Instant::from_secs(1), &backlog, Arrival { size: Bytes::new(1000), ecn, dscp: Dscp::CS0 }, random)
 }
 
-/// The first packet that finds the average above the lower threshold is spared.
 #[test]
 fn the_first_above_the_threshold_is_never_dropped() {
     let mut random = Random::new(1, "red");
@@ -147,9 +146,8 @@ fn the_first_above_the_threshold_is_never_dropped() {
     assert_eq!(arrive(&mut queue, 10, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::Early));
 }
 
-/// One waiting packet is never dropped early, whatever the average.
 #[test]
-fn a_single_waiting_packet_is_spared() {
+fn a_single_waiting_packet_prevents_early_drops() {
     let mut random = Random::new(1, "red");
     let mut queue = red(|options| options.gentle = false);
     queue.avg = 1000.0;
@@ -158,7 +156,7 @@ fn a_single_waiting_packet_is_spared() {
     }
 }
 
-/// RFC 3168: a capable packet is marked where another is dropped; from `mark_limit` on it is dropped too.
+/// RFC 3168: an ECN-capable packet is marked instead of dropped; from `mark_limit` on it is dropped, too.
 #[test]
 fn capable_packets_are_marked_below_the_mark_limit() {
     let mut random = Random::new(1, "red");
@@ -187,8 +185,8 @@ fn capable_packets_are_marked_below_the_mark_limit() {
     assert!(marked == 0 && dropped > 5, "p_b is above 0.1");
 }
 
-/// ns-2.35, red.cc `drop_early`: capable packets are dropped if `mark_p_` is not above p_b. With 2.0 they never are, and nothing is forced above the upper
-/// threshold. With 1.0 every packet is dropped there.
+/// ns-2.35, red.cc `drop_early`: ECN-capable packets are dropped if `mark_p_` is not above p_b. With 2.0 they never
+/// are, and there are no forced drops above the upper threshold. With 1.0 every packet is dropped there.
 #[test]
 fn ns2_mark_p_of_2_marks_always() {
     let mut random = Random::new(1, "red");
@@ -199,7 +197,7 @@ fn ns2_mark_p_of_2_marks_always() {
                 (Some(Threshold::Packets(20.0)), Some(Threshold::Packets(20.0)));
             options.mark_limit = MarkLimit::new(limit);
         });
-        assert_eq!(arrive(&mut queue, 25, Ecn::Ect0, &mut random), Verdict::Admit, "the first is spared");
+        assert_eq!(arrive(&mut queue, 25, Ecn::Ect0, &mut random), Verdict::Admit, "the first one is not dropped");
         for packets in 26..40 {
             assert_eq!(arrive(&mut queue, packets, Ecn::Ect0, &mut random), expected, "{limit}");
             assert_eq!(arrive(&mut queue, packets, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::Early));
@@ -208,8 +206,8 @@ fn ns2_mark_p_of_2_marks_always() {
     assert_eq!([-0.1, 100.1, f64::NAN].map(MarkLimit::new), [None; 3]);
 }
 
-/// ns-3.37, `RedQueueDisc::InitializeParams`: the bottom is min(0.01, 8 MeanPktSize Rtt / rate) with 500 B and 0.1 s. ns-2.35, red.cc
-/// `initialize_params`: min(0.01, 80000 / rate).
+/// ns-3.37, `RedQueueDisc::InitializeParams`: the bottom is min(0.01, 8 MeanPktSize Rtt / rate) with 500 B and 0.1 s.
+/// ns-2.35, red.cc `initialize_params`: min(0.01, 80000 / rate).
 #[test]
 fn the_automatic_bottom_is_that_of_the_dialect() {
     for (dialect, rate, bottom) in [
@@ -225,7 +223,6 @@ fn the_automatic_bottom_is_that_of_the_dialect() {
     }
 }
 
-/// ns-2 marks first, and then finds that there is no room.
 #[test]
 fn a_marked_packet_may_find_the_queue_full() {
     let mut random = Random::new(1, "red");
@@ -243,9 +240,9 @@ fn a_marked_packet_may_find_the_queue_full() {
     assert_eq!(verdict(20), Verdict::DropMarked(DropCause::QueueFull));
 }
 
-/// ns-2 in packets takes up to its limit; DropTail one less.
+/// ns-2's RED in packets accepts up to its limit, its DropTail one less.
 #[test]
-fn a_full_queue_refuses_at_the_limit() {
+fn a_full_queue_drops_at_the_limit() {
     let mut random = Random::new(1, "red");
     let mut queue = red(|options| {
         options.limit = QueueSize::Packets(20);
@@ -256,7 +253,7 @@ fn a_full_queue_refuses_at_the_limit() {
     assert_eq!(arrive(&mut queue, 20, Ecn::NotEct, &mut random), Verdict::Drop(DropCause::QueueFull));
 }
 
-/// Adaptive RED: multiplicative decrease below the target, additive increase above it, once an interval.
+/// Adaptive RED: multiplicative decrease below the target, additive increase above it, once per interval.
 #[test]
 fn adaptive_red_moves_max_p_once_an_interval() {
     let mut queue = red(|options| {
@@ -273,7 +270,6 @@ fn adaptive_red_moves_max_p_once_an_interval() {
     close(queue.max_p, 0.1, 1e-12);
 }
 
-/// The last value that each bound accepts and the first that it refuses, as the options are documented.
 #[test]
 fn each_bound_of_the_options_holds_on_both_sides() {
     check_bounds::<Options>(
@@ -329,7 +325,7 @@ fn each_bound_of_the_options_holds_on_both_sides() {
     );
 }
 
-/// A queue in bytes counts a threshold or limit in packets as so many mean packets.
+/// A queue in bytes converts a threshold or limit in packets with the mean packet size.
 #[test]
 fn packets_become_bytes() {
     let queue = red(|options| {
@@ -344,8 +340,8 @@ fn packets_become_bytes() {
     assert_eq!((queue.min_th, queue.max_th), (5.0, 15.0), "zero is automatic");
 }
 
-/// Self-configuring RED (Feng, Kandlur, Saha and Shin 1999): max_p falls by alpha when the average goes below the lower
-/// threshold, and grows by beta when it goes above the upper one; once for each crossing.
+/// Self-configuring RED (Feng, Kandlur, Saha and Shin 1999): max_p is divided by alpha when the average falls below
+/// the lower threshold, and multiplied by beta when it rises above the upper one; once per crossing.
 #[test]
 fn feng_moves_max_p_at_each_crossing() {
     let mut queue = red(|options| {
@@ -373,8 +369,8 @@ fn feng_moves_max_p_at_each_crossing() {
     }
 }
 
-/// Adaptive RED's target is the inner fifth, between 9 and 11 here; max_p stays between 0.01 and 0.5, and grows by 0.01 or a
-/// quarter.
+/// The target of Adaptive RED is the middle fifth, between 9 and 11 here; max_p stays between 0.01 and 0.5, and
+/// increases by 0.01 or a quarter.
 #[test]
 fn adaptive_red_at_its_bounds() {
     let after = |max_p: f64, q: u64| {
@@ -398,7 +394,7 @@ fn adaptive_red_at_its_bounds() {
     ] {
         close(after(max_p, q), wanted, 1e-12);
     }
-    // At 80 Mb/s the least is 0.001.
+    // At 80 Mb/s the lower bound is 0.001.
     let mut options = Options::preset(Dialect::Rfc);
     let facts = || LinkFacts { rate: "80Mbps".parse().unwrap(), delay: Duration::ZERO };
     close(Red::new(&options, facts()).bottom, 0.001, 1e-15);
@@ -418,22 +414,22 @@ fn beyond_the_upper_threshold() {
             let mut queue = red(|options| (options.gentle, options.queue_weight) = (gentle, 1.0));
             arrive(&mut queue, packets, Ecn::NotEct, &mut Random::new(1, "red"))
         };
-        assert_eq!(verdict(certain - 1), Verdict::Admit, "the first that finds it so");
+        assert_eq!(verdict(certain - 1), Verdict::Admit, "the first one above the lower threshold");
         assert_eq!(verdict(certain), Verdict::Drop(DropCause::QueueFull));
     }
 }
 
-/// A queue whose next packet is dropped early for sure, 12 packets on the average.
+/// A queue with an average of 12 packets that drops the next packet early with certainty.
 fn certain(cautious: u8) -> Red {
     let mut queue = red(|options| (options.cautious, options.wait) = (cautious, false));
     (queue.avg, queue.above_min, queue.count, queue.count_bytes) = (12.0, true, 1000, 0);
     queue
 }
 
-/// `cautious_` 1 and 2: "far below" is what the average falls to in 50 ms of idle time. At 1 Mb/s that is room for 12.5 packets
-/// of 500 B: 12 (0.998)^12.5 = 11.70.
+/// `cautious_` 1 and 2: "far below" is the average after 50 ms of idle time. At 1 Mb/s: 12.5 packets of 500 B, 12
+/// (0.998)^12.5 = 11.70.
 #[test]
-fn a_queue_far_below_its_average_is_spared() {
+fn a_queue_far_below_its_average_drops_less() {
     let arrival = Arrival { size: Bytes::new(500), ecn: Ecn::NotEct, dscp: Dscp::CS0 };
     let dropped = |cautious: u8, q: u64| {
         let mut random = Random::new(1, "red");
@@ -442,7 +438,7 @@ fn a_queue_far_below_its_average_is_spared() {
     };
     assert_eq!((dropped(0, 2), dropped(0, 12)), (4000, 4000));
     assert_eq!((dropped(1, 11), dropped(1, 12)), (0, 4000));
-    // 2 spares a share: 2 of 11.70 are dropped, 10 of 11.70.
+    // 2 drops a fraction: 2 of 11.70, 10 of 11.70.
     assert_eq!(dropped(2, 12), 4000);
     close(dropped(2, 2) as f64 / 4000.0, 0.171, 0.025);
     close(dropped(2, 10) as f64 / 4000.0, 0.855, 0.025);
@@ -454,16 +450,16 @@ fn a_queue_far_below_its_average_is_spared() {
     }
 }
 
-/// `cautious_` 3: idle time counts in packets of 100 B: at 1 Mb/s 1.25 a millisecond.
+/// `cautious_` 3: idle time counts in packets of 100 B: at 1 Mb/s 1.25 per millisecond.
 #[test]
 fn idle_time_in_small_packets() {
     let queue = red(|options| options.cautious = 3);
     assert_eq!(queue.missed_arrivals(0.008_01), 10);
 }
 
-/// A drop begins the count anew. With `ns1_compat_` one by a full queue does not.
+/// A drop restarts the count. With `ns1_compat_` a drop by a full queue does not.
 #[test]
-fn what_a_drop_does_to_the_count() {
+fn a_drop_restarts_the_count() {
     for (ns1_compat, left) in [(false, (0, 0)), (true, (8, 5000))] {
         let mut queue = red(|options| options.ns1_compat = ns1_compat);
         (queue.count, queue.count_bytes) = (7, 4000);
@@ -475,7 +471,7 @@ fn what_a_drop_does_to_the_count() {
     let mut queue = certain(0);
     assert!(matches!(queue.decide_early(12, arrival, &mut Random::new(1, "red")), Early::Drop));
     assert_eq!((queue.count, queue.count_bytes), (0, 0));
-    // Below the lower threshold the next crossing spares a packet again.
+    // Below the lower threshold, so that the next crossing drops nothing again.
     let mut queue = red(|options| options.queue_weight = 1.0);
     (queue.above_min, queue.count, queue.count_bytes) = (true, 7, 4000);
     let mut random = Random::new(1, "red");
@@ -485,7 +481,7 @@ fn what_a_drop_does_to_the_count() {
     assert_eq!((queue.above_min, queue.count, queue.count_bytes), (true, 1, 1000));
 }
 
-/// Whom a full queue gives up: any of those that wait and the newcomer, or the second to leave.
+/// Victims of a full queue: any waiting packet or the arriving one, or the second to depart.
 #[test]
 fn victims() {
     let place = |drop: Victim, packets: u64, random: &mut Random| {
@@ -502,7 +498,7 @@ fn victims() {
     assert!(seen.iter().all(|times| *times > 60), "{seen:?}");
 }
 
-/// Two classes, AF41 at the head and EF at the tail, and LE that is dropped; each would be dropped early for sure.
+/// Two classes, AF41 marked at the head and EF at the tail, and LE that is dropped; each would be dropped early.
 fn of_classes(change: impl FnOnce(&mut Options)) -> Red {
     let class = |name: &str, on_congestion| Class { dscp: vec![name.parse().unwrap()], on_congestion };
     let mut queue = red(|options| {
@@ -527,9 +523,9 @@ fn arrive_as(queue: &mut Red, packets: u64, name: &str, ecn: Ecn) -> Verdict {
     queue.admit(Instant::from_secs(1), &backlog, arrival, &mut Random::new(1, "red"))
 }
 
-/// At the upper threshold p_b is max_p = 1: every packet would be dropped. The ECN field counts only where there is no class.
+/// At the upper threshold p_b is max_p = 1: every packet would be dropped. ECN fields matter only without a class.
 #[test]
-fn a_class_says_what_becomes_of_its_packets() {
+fn a_class_determines_the_action() {
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce] {
         for capable in [false, true] {
             let verdict = |name| arrive_as(&mut of_classes(|options| options.ecn = capable), 10, name, ecn);
@@ -542,9 +538,9 @@ fn a_class_says_what_becomes_of_its_packets() {
     }
 }
 
-/// The first above the lower threshold, and one where at most one waits, are neither dropped nor marked.
+/// The first packet above the lower threshold, and one that finds at most one waiting, are not dropped or marked.
 #[test]
-fn a_class_changes_nothing_of_what_is_spared() {
+fn classes_do_not_add_drops_or_marks() {
     for name in ["af41", "ef", "le"] {
         let mut queue = of_classes(|_| ());
         queue.above_min = false;
@@ -553,10 +549,10 @@ fn a_class_changes_nothing_of_what_is_spared() {
     }
 }
 
-/// A full queue, and an average above twice the upper threshold, drop whatever the class: the latter as ns-2's forced drops. From `mark_limit` on a
-/// packet is dropped early.
+/// A full queue, and an average above twice the upper threshold, drop packets of any class; the latter are the forced
+/// drops of ns-2. From `mark_limit` on a packet is dropped early.
 #[test]
-fn marks_end_where_every_packet_is_dropped() {
+fn forced_drops_apply_to_all_classes() {
     let full = |options: &mut Options| options.limit = QueueSize::Packets(10);
     for name in ["af41", "ef"] {
         let verdict = arrive_as(&mut of_classes(full), 10, name, Ecn::NotEct);
@@ -570,7 +566,7 @@ fn marks_end_where_every_packet_is_dropped() {
         let limited = |options: &mut Options| options.mark_limit = MarkLimit::new(0.5);
         assert_eq!(arrive_as(&mut of_classes(limited), 10, name, Ecn::NotEct), Verdict::Drop(DropCause::Early));
     }
-    // A full queue that gives up another packet lets the newcomer in, which bears the mark.
+    // A full queue that evicts another packet admits the arriving one, which is marked.
     let front = |options: &mut Options| (options.limit, options.drop) = (QueueSize::Packets(10), Victim::Front);
     let evict = Verdict::AdmitAndEvict { mark: true, place: 1, cause: DropCause::QueueFull };
     assert_eq!(arrive_as(&mut of_classes(front), 10, "af41", Ecn::NotEct), evict);

@@ -1,4 +1,4 @@
-//! The bulk flows of each host, as Linux counts them.
+//! The numbers of bulk flows of each host, as Linux counts them.
 
 use super::*;
 use crate::queue::testing::Packet;
@@ -18,13 +18,13 @@ impl Run {
         Self { tin, pool: Pool::default(), random: Random::new(1, "tin"), isolation }
     }
 
-    /// A packet of 1000 B is enqueued; returns the place of its queue.
+    /// Enqueues a packet of 1000 B. Returns the slot of its queue.
     fn enqueue(&mut self, hashes: (u64, u64, u64)) -> usize {
         let place = self.tin.queue_of(hashes, self.isolation);
         let packet = self.pool.insert(Packet::of(1000));
         self.tin.flows[place].queue.push(packet, &mut self.pool);
         self.tin.bytes += 1000;
-        self.tin.came(place, self.isolation, &mut self.random);
+        self.tin.on_arrival(place, self.isolation, &mut self.random);
         place
     }
 
@@ -34,11 +34,11 @@ impl Run {
         let Some(flow) = self.tin.list(list).front().map(|flow| usize::from(*flow)) else { return };
         if self.tin.flows[flow].credits <= 0 {
             self.tin.list(list).pop_front();
-            self.tin.go_behind(flow, self.isolation, &mut self.random);
+            self.tin.move_to_old(flow, self.isolation, &mut self.random);
             return;
         }
-        let told = &mut VecDeque::new();
-        if let Some(packet) = self.tin.serve(flow, now, &mut self.pool, told, &mut self.random) {
+        let decisions = &mut VecDeque::new();
+        if let Some(packet) = self.tin.serve(flow, now, &mut self.pool, decisions, &mut self.random) {
             self.pool.remove(packet);
         } else {
             self.tin.list(list).pop_front();
@@ -46,7 +46,7 @@ impl Run {
         }
     }
 
-    /// The bulk flows of a source and of a destination, by their hashes.
+    /// Returns the bulk flows of a source and of a destination, by their hashes.
     fn bulk(&self, source: u64, destination: u64) -> [u16; 2] {
         let at = |tags: &[u64], hash| tags.iter().position(|tag| *tag == hash);
         let source = at(&self.tin.source_tags, source).map(|host| self.tin.hosts[host].bulk_of_source);
@@ -56,13 +56,13 @@ impl Run {
     }
 }
 
-/// Hash number `n` of those whose first place is that of set 0.
+/// Returns hash number `n` of those whose first slot is that of set 0.
 fn in_one_set(n: u64) -> u64 {
     n * QUEUES as u64
 }
 
-/// `cake_hash`: where a ninth flow of a set takes over the queue of a bulk flow, the hosts of that flow lose a bulk flow and those of the new one gain
-/// one (`srchost_bulk_flow_count--`, then `++` of the host that is found).
+/// `cake_hash`: if a ninth flow of a set takes over the queue of a bulk flow, the hosts of that flow lose a bulk flow
+/// and those of the new one gain one (`srchost_bulk_flow_count--`, then `++` of the host that is found).
 #[test]
 fn a_bulk_queue_that_is_taken_over_counts_for_the_new_hosts() {
     for (isolation, sources, destinations) in [
@@ -75,10 +75,10 @@ fn a_bulk_queue_that_is_taken_over_counts_for_the_new_hosts() {
             |source: u16, destination: u16| [source * u16::from(sources), destination * u16::from(destinations)];
         let mut run = Run::new(isolation);
         let places: Vec<_> = (1..=8).map(|n| run.enqueue((in_one_set(n), 100, 200))).collect();
-        assert_eq!(run.bulk(100, 200), [0, 0], "flows that are new are sparse");
+        assert_eq!(run.bulk(100, 200), [0, 0], "new flows are sparse");
         for place in &places {
             run.tin.new.pop_front();
-            run.tin.go_behind(*place, isolation, &mut run.random);
+            run.tin.move_to_old(*place, isolation, &mut run.random);
         }
         assert_eq!(run.bulk(100, 200), counts(8, 8), "{isolation:?}");
         assert_eq!(run.enqueue((in_one_set(9), 101, 201)), places[0]);
@@ -86,7 +86,6 @@ fn a_bulk_queue_that_is_taken_over_counts_for_the_new_hosts() {
     }
 }
 
-/// After each step of 6000 the count of a host is the number of the bulk flows that have it.
 #[test]
 fn a_host_counts_its_bulk_flows() {
     for isolation in [Isolation::TripleIsolate, Isolation::DualSrchost, Isolation::DualDsthost, Isolation::Flows] {
@@ -94,7 +93,7 @@ fn a_host_counts_its_bulk_flows() {
         let mut drawn = Random::new(7, "steps");
         let (mut taken_over, mut most) = (0, 0);
         for step in 0..6000_u64 {
-            // Twelve flows of eight places; busy and idle for a while in turn.
+            // Twelve flows in eight slots, alternately busy and idle.
             if drawn.bits() % 100 < if step / 500 % 2 == 0 { 60 } else { 20 } {
                 let n = 1 + drawn.bits() % 12;
                 let bulk_before = run.tin.flows.iter().map(|flow| flow.set == Set::Bulk).collect::<Vec<_>>();
