@@ -150,8 +150,8 @@ impl Options {
     }
 }
 
-/// Size that a queue in bytes must have space for at each arrival, so that large packets have no disadvantage (figure
-/// 3); unit of the Linux defaults and of the scheduler.
+/// Bytes that a queue in bytes must have space for at each arrival, so that large packets have no disadvantage; unit of
+/// the Linux defaults and of the scheduler (figure 3).
 const MTU: u64 = 1500;
 
 #[derive(Debug, Default)]

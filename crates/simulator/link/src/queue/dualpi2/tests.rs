@@ -85,6 +85,7 @@ fn figure_6_the_base_controller() {
     close(base.p_c_max(), 0.25);
 }
 
+/// Figure 2: derived values.
 #[test]
 fn figure_2_defaults() {
     let queue = Run::new(|_| {}).queue;

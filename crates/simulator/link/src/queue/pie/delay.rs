@@ -38,6 +38,7 @@ impl Gauge {
         }
     }
 
+    /// Starts a measurement when PIE becomes active (appendix B).
     pub(super) fn begin(&mut self, now: Instant) {
         (self.measurement, self.avg_dq_time) = (Some((now, 0)), 0.0);
     }
