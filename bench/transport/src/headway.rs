@@ -106,11 +106,11 @@ fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
         match job.kind {
             Kind::Rate => drop(connection.send(Media::new(&datagram)).unwrap()),
             Kind::Flood => {
-                connection.room(MOST_WAITING);
+                connection.writable(MOST_WAITING);
                 connection.send(Media::new(&datagram)).unwrap();
             }
             _ => {
-                connection.room(MOST_WAITING - 64);
+                connection.writable(MOST_WAITING - 64);
                 connection.send_all(&[Media::new(&datagram); 54]).unwrap();
                 sent += 53;
             }

@@ -676,7 +676,7 @@ fn errors_include_the_allowed_values() {
         (&["recv", ANY, "--controller", "cubic"], "there is no controller \"cubic\"; known are tcp-like, tfrc"),
         (
             &["recv", ANY, "--identity", &file],
-            "file: the certificate or its key cannot be used: there is no certificate in it",
+            "file: the certificate or its key cannot be used: the text contains no certificate",
         ),
         (&["recv", ANY, "--out", &nowhere], "cannot write no/such/file"),
         (&["recv", ANY, "--allow", "AB:CD"], "expected 32 bytes in hex"),
@@ -741,10 +741,13 @@ fn errors_include_the_allowed_values() {
         (&["send", &taken, "--insecure", "--stdin", "--method", "ring-3"], "its limit of 3 packets is the queue's"),
         (&["recv", "::1"], "expected [::1]:5004"),
         (&["recv", ANY, "--to", "127.0.0.1:0"], "has port 0; expected a port"),
-        (&["send", "127.0.0.1:0", "--insecure", "--file", &file], "cannot connect to 127.0.0.1:0: port 0 is nobody's"),
+        (
+            &["send", "127.0.0.1:0", "--insecure", "--file", &file],
+            "cannot connect to 127.0.0.1:0: port 0 cannot receive",
+        ),
         (
             &["send", "0.0.0.0:5004", "--insecure", "--file", &file],
-            "cannot connect to 0.0.0.0:5004: that is every address",
+            "cannot connect to 0.0.0.0:5004: the address is unspecified",
         ),
         (&["send", &taken, "--insecure", "--file", &file, "--chunk", "0"], "expected a number of bytes, 1 or more"),
         (

@@ -1,15 +1,16 @@
 //! A camera that follows the rate: `cargo run --package headway-net --example camera`
 //!
-//! Each 40 ms there is a frame, as large as the connection says that it may be, cut into datagrams; and twice 160 B of sound, which goes
-//! first. What would be older than 150 ms when it arrives is not sent. After two seconds the camera ends.
+//! Each 40 ms it sends one frame, as large as the encoder rate allows and split into datagrams, and two sound
+//! datagrams of 160 B, which have a higher priority. Datagrams that would arrive after 150 ms are not sent. The
+//! camera ends after two seconds.
 
 use headway_net::{Connection, Duration, Endpoint, Media, MediaKind, Options, Rate, Trust};
 use std::error::Error;
 
 const FRAMES_PER_SECOND: u64 = 25;
-/// What an encoder begins with, before the first report.
+/// Rate of the encoder before the first report.
 const FIRST: Rate = Rate::from_bits_per_second(300_000);
-/// Sound and a picture that is old are of no use in a call.
+/// In a call, late sound and pictures are useless.
 const EXPIRES: Option<Duration> = Some(Duration::from_millis(150));
 const SOUND: u8 = 0;
 const PICTURE: u8 = 1;
@@ -31,10 +32,10 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         send_sound(&connection)?;
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
-    println!("at last the encoder made {}", connection.rate().unwrap_or(FIRST));
+    println!("final encoder rate: {}", connection.rate().unwrap_or(FIRST));
     println!("over: {}", connection.close());
-    let (sounds, frames) = viewer.join().map_err(|_| "the viewer panicked")?.ok_or("nobody came")?;
-    println!("{sounds} of 100 sounds and {frames} of 50 frames came");
+    let (sounds, frames) = viewer.join().map_err(|_| "the viewer panicked")?.ok_or("no camera connected")?;
+    println!("{sounds} of 100 sounds and {frames} of 50 frames arrived");
     Ok(())
 }
 
@@ -44,9 +45,10 @@ fn send_sound(connection: &Connection) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An encoder would make the frame; here it is zeros. Before each part of it stand what it is, the frame's number, and how many parts there are.
+/// Sends a frame of zeros in place of an encoder's. Each part starts with its type, the frame number and the number
+/// of parts.
 fn send_frame(connection: &Connection, number: u8, rate: Rate) -> Result<(), Box<dyn Error>> {
-    // A frame is of no use without all of its parts: it had better not be hundreds.
+    // A frame without all parts is useless, so it should not have hundreds.
     let bytes = (rate.bits_per_second() / 8 / FRAMES_PER_SECOND).min(100_000) as usize;
     let parts = bytes.div_ceil(connection.largest() - 3).max(1);
     let mut part = vec![0; 3 + bytes / parts];
@@ -56,19 +58,19 @@ fn send_frame(connection: &Connection, number: u8, rate: Rate) -> Result<(), Box
     Ok(())
 }
 
-/// How many sounds came, and how many frames whole.
+/// Returns the number of sounds and of complete frames.
 fn view(connection: &Connection) -> (u32, u32) {
     let (mut sounds, mut frames) = (0, 0);
-    let (mut datagram, mut frame, mut came) = (Vec::new(), None, 0);
+    let (mut datagram, mut frame, mut received) = (Vec::new(), None, 0);
     while connection.recv(&mut datagram).is_ok() {
         match datagram[..] {
             [SOUND, ..] => sounds += 1,
             [PICTURE, number, parts, ..] => {
                 if frame.replace(number) != Some(number) {
-                    came = 0;
+                    received = 0;
                 }
-                came += 1;
-                frames += u32::from(came == parts);
+                received += 1;
+                frames += u32::from(received == parts);
             }
             _ => {}
         }

@@ -30,12 +30,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     })?;
 
     connection.connected()?;
-    let (mut gap, mut sent, mut heard) = (Duration::from_millis(40), Duration::ZERO, Vec::new());
+    let (mut gap, mut sent, mut announced) = (Duration::from_millis(40), Duration::ZERO, Vec::new());
     while sent < Duration::from_secs(1) {
         while let Some(event) = connection.event_timeout(Duration::ZERO) {
             if let Event::Scale(scale) = event {
                 gap = Duration::from_nanos(PACKET.len() as u64 * 8 * 1_000_000_000 / scale.rate.bits_per_second());
-                heard.push(scale.index);
+                announced.push(scale.index);
                 println!("scale {} of {}: {}", scale.index, scale.levels, ENCODINGS[usize::from(scale.index)]);
             }
         }
@@ -46,7 +46,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     println!("over: {}", connection.close());
     let packets = viewer.join().map_err(|_| "the viewer panicked")?.ok_or("there was no connection")?;
     println!("{packets} packets arrived");
-    if heard.first() != Some(&0) || packets == 0 {
+    if announced.first() != Some(&0) || packets == 0 {
         return Err("no scale was announced".into());
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! One end of calls, for tests of what goes wrong on real paths: it sends a numbered datagram at each interval and says in lines of JSON what comes.
+//! Test program of `validation/real-faults`: an endpoint that sends a numbered datagram at each interval and prints
+//! events as lines of JSON.
 //!
 //! ```text
 //! endpoint server ADDRESS [--plain]
@@ -6,8 +7,8 @@
 //! both: [--interval MILLISECONDS] [--size BYTES] [--patience SECONDS]
 //! ```
 //!
-//! `at` is the system's monotonic clock in seconds, the same for all programs of a machine. With `--churn` each call lasts a random while, and another
-//! follows it.
+//! `at` is the system's monotonic clock in seconds, the same for all programs of a machine. With `--churn`, each
+//! client makes calls of random lengths one after another.
 
 use headway_net::{Clock, Connection, Duration, Endpoint, Media, Options, Trust};
 use headway_units::{Instant, Random};
@@ -19,18 +20,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::Builder;
 
-/// What has come to all calls so far.
+/// Counters of all calls.
 #[derive(Debug, Default)]
 struct Counts {
     sent: AtomicU64,
-    came: AtomicU64,
+    received: AtomicU64,
     longest: AtomicUsize,
     largest: AtomicUsize,
     calls: AtomicU64,
     failed: AtomicU64,
 }
 
-/// How each call goes.
+/// Parameters of a call.
 #[derive(Clone, Debug)]
 struct Plan {
     interval: Duration,
@@ -40,7 +41,8 @@ struct Plan {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
-    let usage = "endpoint server|client ADDRESS [--trust FINGERPRINT | --plain] ..: see the head of this file";
+    let usage =
+        "usage: endpoint server|client ADDRESS [--trust FINGERPRINT | --plain] ..; the source file lists all options";
     let (role, address) = words.next().zip(words.next()).ok_or(usage)?;
     let address: SocketAddr = address.parse()?;
     let mut keys = BTreeMap::new();
@@ -55,16 +57,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         (Some(print), false, false) => Options::client(Trust::Fingerprints(vec![print.parse()?]))?,
         _ => return Err(usage.into()),
     };
-    let patience = Duration::from_secs(number("--patience", 45)?);
-    options.connection.idle_give_up = Some(patience);
-    options.connection.keep_alive = Some(patience / 3);
-    options.connection.expert.close_give_up = patience;
+    let timeout = Duration::from_secs(number("--patience", 45)?);
+    options.connection.idle_give_up = Some(timeout);
+    options.connection.keep_alive = Some(timeout / 3);
+    options.connection.expert.close_give_up = timeout;
     let size = usize::try_from(number("--size", 200)?)?;
     let plan = Plan { interval: Duration::from_millis(number("--interval", 10)?), size, counts: Arc::default() };
     if role == "server" {
         let server = Endpoint::server(address, &options)?;
         let print = options.fingerprint().map(|print| print.to_string()).unwrap_or_default();
-        say("listens", &[("address", &quoted(server.local_addr())), ("fingerprint", &quoted(print))]);
+        print_event("listens", &[("address", &quoted(server.local_addr())), ("fingerprint", &quoted(print))]);
         serve(&server, &plan)
     } else {
         let client = Arc::new(Endpoint::client(&options)?);
@@ -103,7 +105,7 @@ fn call(
         Builder::new().spawn(move || {
             let mut random = Random::new(churn.unwrap_or(0), &format!("caller {n}"));
             while clock.now() < until {
-                say("calls", &[]);
+                print_event("calls", &[]);
                 let Ok(connection) = client.connect(address) else { break };
                 let length = churn.map_or(until.since(clock.now()), |_| Duration::from_millis(random.below(5000)));
                 run(&connection, &plan, Instant::ZERO + length);
@@ -120,7 +122,7 @@ fn call(
         std::thread::park_timeout(std::time::Duration::from_millis(200));
         status(client, &plan.counts);
     }
-    // What is over is forgotten after TIMEWAIT.
+    // Ended connections are removed after TIMEWAIT.
     for _ in 0..100 {
         if client.connections() == 0 {
             break;
@@ -131,19 +133,19 @@ fn call(
     Ok(())
 }
 
-/// One call: numbered datagrams both ways, for so long, or until it is over.
-fn run(connection: &Connection, plan: &Plan, length: Instant) {
+/// One call: numbered datagrams in both directions until `until`, or until the connection is closed.
+fn run(connection: &Connection, plan: &Plan, until: Instant) {
     let (clock, counts) = (Clock::new(), &plan.counts);
     counts.calls.fetch_add(1, Ordering::Relaxed);
     let (mut next, mut number, mut datagram) = (clock.now(), 0u64, Vec::new());
     let mut last = None;
-    while clock.now() < length {
+    while clock.now() < until {
         while next <= clock.now() {
             let largest = connection.largest();
             counts.largest.store(largest, Ordering::Relaxed);
             let mut payload = vec![0; if largest == 0 { plan.size.min(1000) } else { plan.size.min(largest) }];
             payload.iter_mut().zip(number.to_be_bytes()).for_each(|(byte, part)| *byte = part);
-            // Whether it is over tells the next receive.
+            // The next receive reports a closed connection.
             if connection.send(Media { expires: Some(Duration::from_millis(400)), ..Media::new(&payload) }).is_ok() {
                 number += 1;
                 counts.sent.fetch_add(1, Ordering::Relaxed);
@@ -153,17 +155,17 @@ fn run(connection: &Connection, plan: &Plan, length: Instant) {
         match connection.recv_timeout(&mut datagram, next.since(clock.now())) {
             Some(Ok(())) => {
                 let now = clock.now();
-                counts.came.fetch_add(1, Ordering::Relaxed);
+                counts.received.fetch_add(1, Ordering::Relaxed);
                 counts.longest.fetch_max(datagram.len(), Ordering::Relaxed);
                 match last.replace(now).map(|last| now.since(last)) {
-                    None => say("first", &[]),
-                    Some(gap) if gap >= plan.interval * 2 => say("gap", &[("ms", &(gap.as_secs_f64() * 1e3))]),
+                    None => print_event("first", &[]),
+                    Some(gap) if gap >= plan.interval * 2 => print_event("gap", &[("ms", &(gap.as_secs_f64() * 1e3))]),
                     Some(_) => {}
                 }
             }
             Some(Err(why)) => {
                 counts.failed.fetch_add(1, Ordering::Relaxed);
-                say("closed", &[("why", &quoted(why))]);
+                print_event("closed", &[("why", &quoted(why))]);
                 return;
             }
             None => {}
@@ -173,7 +175,7 @@ fn run(connection: &Connection, plan: &Plan, length: Instant) {
 
 fn status(endpoint: &Endpoint, counts: &Counts) {
     let socket = endpoint.counters();
-    say(
+    print_event(
         "status",
         &[
             ("connections", &endpoint.connections()),
@@ -181,8 +183,8 @@ fn status(endpoint: &Endpoint, counts: &Counts) {
             ("calls", &counts.calls.load(Ordering::Relaxed)),
             ("failed", &counts.failed.load(Ordering::Relaxed)),
             ("sent", &counts.sent.load(Ordering::Relaxed)),
-            ("came", &counts.came.load(Ordering::Relaxed)),
-            // Since the last line.
+            ("came", &counts.received.load(Ordering::Relaxed)),
+            // Longest since the last status.
             ("longest", &counts.longest.swap(0, Ordering::Relaxed)),
             ("largest", &counts.largest.load(Ordering::Relaxed)),
             ("received_datagrams", &socket.received_datagrams),
@@ -191,12 +193,12 @@ fn status(endpoint: &Endpoint, counts: &Counts) {
     );
 }
 
-fn say(event: &str, pairs: &[(&str, &dyn Display)]) {
+fn print_event(event: &str, pairs: &[(&str, &dyn Display)]) {
     let pairs: String = pairs.iter().map(|(key, value)| format!(", \"{key}\": {value}")).collect();
     println!("{{\"event\": \"{event}\", \"at\": {:.6}{pairs}}}", at());
 }
 
-/// The system's monotonic clock.
+/// Reading of the system's monotonic clock, in seconds.
 fn at() -> f64 {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     now.map_or(0.0, |now| std::time::Duration::from(now).as_secs_f64())

@@ -6,7 +6,7 @@ use std::error::Error;
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::server()?;
     let server = Endpoint::server("127.0.0.1:0".parse()?, &options)?;
-    // What a client has to know of its server, and has from somewhere else.
+    // The client needs the fingerprint of the server, from another channel.
     let fingerprint = options.fingerprint().ok_or("no DTLS")?;
     let client = Endpoint::client(&Options::client(Trust::Fingerprints(vec![fingerprint]))?)?;
     let connection = client.connect(server.local_addr())?;

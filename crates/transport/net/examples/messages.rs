@@ -1,7 +1,8 @@
-//! Messages with their own priority, lifetime and queueing method: `cargo run --package headway-net --example messages`
+//! Messages with their own priority, lifetime and queueing method: `cargo run --package headway-net --example
+//! messages`
 //!
-//! It is the programming interface of the SFDPS paper (section 4.3): there the three travel as control data of `sendmsg`. The messages wait until the
-//! connection is established; the first one is part of the handshake.
+//! This is the programming interface of the SFDPS paper (section 4.3), which passes the three as control data of
+//! `sendmsg`. The messages wait until the connection is established; the first one is part of the handshake.
 
 use headway_net::{Duration, Endpoint, Event, Fate, Media, MediaKind, Options, QueueMethod, Trust};
 use std::error::Error;

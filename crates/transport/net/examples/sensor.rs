@@ -1,7 +1,8 @@
 //! A sensor: `cargo run --package headway-net --example sensor`
 //!
-//! A reading each second, and sleep between. A reading is of use for ten seconds, and goes again if it is lost. What became of each is told:
-//! a sensor that keeps its readings can forget those that have arrived.
+//! It sends a reading each second and sleeps in between. A reading expires after ten seconds and is retransmitted if
+//! lost. The outcome of each reading is reported, so a sensor that stores its readings can delete those that have
+//! arrived.
 
 use headway_net::{Clock, Duration, Endpoint, Event, Media, Options, Trust};
 use std::error::Error;
@@ -30,11 +31,11 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         let reading = format!("{}.{n} degrees", 20 + n);
         let media = Media { expires: Some(Duration::from_secs(10)), ..Media::new(reading.as_bytes()) };
         let number = connection.send(media)?;
-        // The sensor sleeps when it knows, or when the next reading is due; the socket's thread does what is left to do.
+        // The sensor waits for the outcome or the next reading; the socket's thread does the rest.
         due += Duration::from_secs(1);
         while due > clock.now() {
             match connection.event_timeout(due.since(clock.now())) {
-                Some(Event::Media(told, fate)) if told == number && fate.is_final() => {
+                Some(Event::Media(id, fate)) if id == number && fate.is_final() => {
                     println!("reading {n}: {fate:?}");
                 }
                 Some(Event::Closed(why)) => return Err(why.into()),

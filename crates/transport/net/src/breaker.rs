@@ -1,45 +1,52 @@
-//! The circuit breaker (RFC 8083, RFC 8084) ends a connection whose data harms the network or does not arrive, for any controller.
+//! Circuit breaker (RFC 8083, RFC 8084): ends a connection whose data harms the network or does not arrive, under
+//! any controller.
 //!
-//! A controller that works never meets it. It is there for faulty controllers, for `none`, and for those that programs write. RFC 8083 has
-//! four rules for RTP and its reports. Here they use what a DCCP connection knows:
+//! A correct controller never triggers it. It protects against faulty controllers, `none`, and controllers of
+//! programs. RFC 8083 has four rules for RTP and its reports. Here they use the state of a DCCP connection:
 //!
-//! - **No reports** (section 4.1): the sender sends data and receives nothing for 15 s (three of RTCP's 5 s) and 60 round trips.
-//! - **Not arriving** (section 4.2): the sender receives packets, but for the same time no acknowledgement has named a later packet.
-//! - **Congestion** (section 4.3): over five periods of a second, or four round trips if that is longer, the sender sends ten times what TCP
-//!   would send:
+//! - **No reports** (section 4.1): the sender sends data and receives nothing for 15 s (three RTCP intervals of 5 s)
+//!   and 60 round trips.
+//! - **Not arriving** (section 4.2): the sender receives packets, but no acknowledgement names a later packet for
+//!   the same time.
+//! - **Congestion** (section 4.3): over five periods of one second, or four round trips if that is longer, the
+//!   sender sends ten times the rate of TCP:
 //!   ```text
 //!                   s
 //!   X = ------------------------ , b = 1
 //!        R sqrt(2 b p / 3)
 //!   ```
-//!   with R the smoothed round trip and p the fraction lost. Each of the five periods must be congested as well: a controller needs some
-//!   round trips to adapt to a path that has become narrow, and one bad period shows a fault of the path only (RFC 8084 section 4,
-//!   requirements 4, 6 and 9). A sender that has halved its rate has adapted: its newest period has less than half of the mean rate.
-//! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half is lost, and the sender sends ten
-//!   times what the whole equation of RFC 5348 section 3.1 gives. The timeouts in that equation are what slows TCP on such a path.
+//!   with R the smoothed round-trip time and p the loss rate. Each of the five periods must be congested as well: a
+//!   controller needs some round trips to adapt to a narrower path, and one bad period shows only a fault of the
+//!   path (RFC 8084 section 4, requirements 4, 6 and 9). A sender that has halved its rate has adapted: the rate of
+//!   its newest period is less than half of the mean.
+//! - **Unusable** (section 4.4, which leaves the bounds open): in each of twenty such periods more than half of the
+//!   packets are lost, and the sender sends ten times the rate of the whole equation of RFC 5348 section 3.1. The
+//!   timeouts in that equation slow TCP on such a path.
 //!
-//! The first two rules are for senders that do not adapt. A sender has adapted if it sends a tenth of its rate from before the silence, or if
-//! its controller allows a tenth of the earlier rate; small packets may still fit into that. In 60 round trips a nofeedback timer (RFC 5348
-//! section 4.4) has halved a rate fifteen times. Dialect headway-1 probes a silent path for a minute, which does no harm at any rate of the
-//! media. A sender of less than one packet in each period does no harm:
-//! [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection whose peer is gone.
+//! The first two rules apply to senders that do not adapt. A sender has adapted if it sends a tenth of its rate
+//! before the silence, or if its controller allows a tenth of the earlier rate; small packets may still fit into
+//! that. In 60 round trips a nofeedback timer (RFC 5348 section 4.4) halves a rate fifteen times. Dialect headway-1
+//! probes a silent path for a minute, which is harmless at any media rate. A sender with less than one packet in
+//! each period is harmless too: [`idle_give_up`](headway_dccp::ConnectionOptions::idle_give_up) ends a connection
+//! whose peer is gone.
 //!
-//! A sender without control fills queues. This lengthens its round trips, and so the time of the rules. A further rule ends it: more packets
-//! are under way than the largest Sequence Window holds, 2^20, and no new one is acknowledged from one look to the next.
+//! A sender without congestion control fills queues, which lengthens its round trips and so the time of the rules. A
+//! further rule ends it: more packets are in flight than the largest Sequence Window, 2^20, and no new packet is
+//! acknowledged between two updates.
 //!
-//! A peer may send no acknowledgements without being asked, as the peer of `none` may. A Sync [asks](Step::Ask) it, and the SyncAck
-//! acknowledges (RFC 4340 section 7.5.4). Without loss reports the peer must at least answer.
+//! A peer may send no acknowledgements unasked, as the peer of `none` may. The sender [asks](Step::Ask) it with a
+//! Sync, and the SyncAck acknowledges (RFC 4340 section 7.5.4). Without loss reports the peer must at least answer.
 
 use headway_dccp::Status;
 use headway_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// The shortest time over which is measured.
+/// Shortest measuring period.
 const PERIOD: Duration = Duration::from_secs(1);
-/// And in round trips.
+/// Shortest measuring period, in round trips.
 const PERIOD_TRIPS: u64 = 4;
-/// CB_INTERVAL, in periods: 20 round trips at least, of which RFC 8083 wants ten.
+/// CB_INTERVAL, in periods: at least 20 round trips; RFC 8083 requires ten.
 const PERIODS: usize = 5;
 /// "Likely on the order of seconds, or tens of seconds" (RFC 8083 section 4.4).
 const UNUSABLE_PERIODS: u32 = 20;
@@ -47,30 +54,31 @@ const UNUSABLE_PERIODS: u32 = 20;
 const ORDER_OF_MAGNITUDE: f64 = 10.0;
 /// Three times Td, which is 5 s (RFC 8083 section 4.1).
 const SILENCE: Duration = Duration::from_secs(15);
-/// And in round trips.
+/// Longest silence, in round trips.
 const SILENCE_TRIPS: u64 = 60;
-/// The most probes of a silent path, in packets a second: one each 200 ms (RFC 8085 section 3.1.3), and the first.
+/// Maximum rate of probes of a silent path, in packets per second: one each 200 ms (RFC 8085 section 3.1.3), and the
+/// first.
 const PROBES: f64 = 6.0;
-/// Packets on the way, at most: the bound of our Sequence Windows.
-const MOST_ON_THE_WAY: u64 = 1 << 20;
+/// Maximum number of packets in flight: the bound of Sequence Windows.
+const MAX_IN_FLIGHT: u64 = 1 << 20;
 
-/// What a connection has counted so far.
+/// Counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// Packets with data that have gone.
+    /// Data packets sent.
     pub(crate) data: u64,
-    /// Packets of all types that have gone.
+    /// Packets of all types sent.
     pub(crate) sent: u64,
-    /// Their bytes.
+    /// Bytes sent.
     pub(crate) bytes: u64,
-    /// Those that the peer says are lost.
+    /// Packets reported lost by the peer.
     pub(crate) lost: u64,
-    /// The greatest that it has acknowledged.
+    /// Greatest acknowledged packet.
     pub(crate) acknowledged: u64,
-    /// Packets that have come.
+    /// Packets received.
     pub(crate) received: u64,
     pub(crate) rtt: Option<Duration>,
-    /// What the controller allows.
+    /// Rate that the controller allows.
     pub(crate) allowed: Option<Rate>,
 }
 
@@ -89,32 +97,32 @@ impl From<&Status> for Observed {
     }
 }
 
-/// Why the circuit breaker has ended a connection, with what it has measured.
+/// Reason why the circuit breaker ended a connection, with the measured values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tripped {
-    /// Data goes on, and for so long nothing has come from the peer (RFC 8083 section 4.1).
+    /// The sender sent data but received nothing from the peer for this long (RFC 8083 section 4.1).
     NoReports(Duration),
-    /// The peer is there, but for so long it has acknowledged no packet (RFC 8083 section 4.2).
+    /// The sender received packets, but the peer acknowledged no packet for this long (RFC 8083 section 4.2).
     NotArriving(Duration),
-    /// More than ten times what TCP would send (RFC 8083 section 4.3).
+    /// The rate was more than ten times that of TCP (RFC 8083 section 4.3).
     Congestion {
-        /// What has gone.
+        /// Rate sent.
         rate: Rate,
-        /// What TCP would send.
+        /// Rate of TCP on this path.
         tcp: Rate,
-        /// Packets lost of a thousand.
+        /// Loss rate, in packets of 1000.
         lost: u16,
-        /// Over so long.
+        /// Measuring time.
         over: Duration,
     },
-    /// So many packets have gone since the last one that the peer has acknowledged.
+    /// Number of packets sent since the last acknowledged packet.
     TooMany(u64),
-    /// More than half of the data has been lost for so long, and nothing was done about it (RFC 8083 section 4.4).
+    /// More than half of the packets were lost for a long time and the sender did not adapt (RFC 8083 section 4.4).
     Unusable {
-        /// Packets lost of a thousand, of late.
+        /// Loss rate of the last period, in packets of 1000.
         lost: u16,
-        /// For so long.
+        /// Time for which more than half were lost.
         over: Duration,
     },
 }
@@ -123,32 +131,35 @@ impl fmt::Display for Tripped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |lost: u16| f64::from(lost) / 10.0;
         match *self {
-            Self::NoReports(over) => write!(f, "data goes, and nothing has come from the peer for {over}"),
-            Self::NotArriving(over) => write!(f, "data goes, and the peer has acknowledged none for {over}"),
-            Self::TooMany(packets) => write!(f, "{packets} packets went, and the peer has acknowledged none of them"),
+            Self::NoReports(over) => {
+                write!(f, "the sender has sent data and received nothing from the peer for {over}")
+            }
+            Self::NotArriving(over) => {
+                write!(f, "the sender has sent data and the peer has acknowledged none for {over}")
+            }
+            Self::TooMany(packets) => write!(f, "the peer has acknowledged none of the last {packets} packets"),
             Self::Congestion { rate, tcp, lost, over } => write!(
                 f,
-                "over {over} {rate} went, where TCP would send {tcp}, and {} % of the packets were lost",
+                "the sender sent {rate} over {over}; TCP would send {tcp}, with {} % of the packets lost",
                 percent(lost)
             ),
             Self::Unusable { lost, over } => {
-                write!(f, "for {over} more than half of the packets were lost, of late {} %", percent(lost))
+                write!(f, "more than half of the packets were lost for {over}, {} % in the last period", percent(lost))
             }
         }
     }
 }
 
-/// What is to be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Nothing,
-    /// Data goes, and nobody has said that it comes: the peer is to be asked.
+    /// Data is sent but not acknowledged: ask the peer.
     Ask,
-    /// The connection is to end.
+    /// End the connection.
     Trip(Tripped),
 }
 
-/// What has gone in a period.
+/// Packets and bytes of one period.
 #[derive(Clone, Copy, Debug)]
 struct Period {
     time: Duration,
@@ -156,7 +167,7 @@ struct Period {
     sent: u64,
     bytes: u64,
     lost: u64,
-    /// In seconds, at its end: a path that has become longer was not so before.
+    /// Round-trip time at the end of the period, in seconds.
     rtt: f64,
 }
 
@@ -164,18 +175,18 @@ struct Period {
 pub(crate) struct Breaker {
     began: Instant,
     before: Observed,
-    /// The greatest packet that had been acknowledged at the last look.
+    /// Greatest packet acknowledged at the last update.
     acknowledged: u64,
     periods: VecDeque<Period>,
-    /// How long data has gone in each period without an acknowledgement.
+    /// Time of the periods with data but without an acknowledgement.
     silent: Duration,
-    /// The greatest rate in that time, in packets of data a second.
+    /// Greatest rate in that time, in data packets per second.
     peak: f64,
-    /// What the controller allowed before.
+    /// Rate that the controller allowed before.
     allowed: Option<Rate>,
-    /// Something has come in that time.
-    heard: bool,
-    /// Periods in a row of which most was lost, and how long they were.
+    /// Whether a packet was received in that time.
+    has_received: bool,
+    /// Number of consecutive unusable periods, and their length.
     unusable: (u32, Duration),
 }
 
@@ -189,28 +200,29 @@ impl Breaker {
             silent: Duration::ZERO,
             peak: 0.0,
             allowed: None,
-            heard: false,
+            has_received: false,
             unusable: (0, Duration::ZERO),
         }
     }
 
-    /// To be called every second or so while data goes. What is seen later than that counts as if it were not.
+    /// Updates the measurements; called about once a second while data is sent. Later observations count as if they
+    /// were made now.
     pub(crate) fn update(&mut self, now: Instant, seen: Observed) -> Step {
-        let on_the_way = seen.sent.saturating_sub(seen.acknowledged);
+        let in_flight = seen.sent.saturating_sub(seen.acknowledged);
         if std::mem::replace(&mut self.acknowledged, seen.acknowledged) == seen.acknowledged
-            && on_the_way > MOST_ON_THE_WAY
+            && in_flight > MAX_IN_FLIGHT
         {
-            return Step::Trip(Tripped::TooMany(on_the_way));
+            return Step::Trip(Tripped::TooMany(in_flight));
         }
-        let (least, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
-        if elapsed < least {
+        let (min_period, elapsed) = (PERIOD.max(seen.rtt.unwrap_or_default() * PERIOD_TRIPS), now.since(self.began));
+        if elapsed < min_period {
             return Step::Nothing;
         }
         let before = std::mem::replace(&mut self.before, seen);
         self.began = now;
         let period = Period {
-            // After a pause, during which nobody has looked, data goes again.
-            time: elapsed.min(least * 2),
+            // After a pause without updates, only the time of new data counts.
+            time: elapsed.min(min_period * 2),
             data: seen.data.saturating_sub(before.data),
             sent: seen.sent.saturating_sub(before.sent),
             bytes: seen.bytes.saturating_sub(before.bytes),
@@ -229,30 +241,30 @@ impl Breaker {
         }
     }
 
-    /// Whether data has gone in the present period.
+    /// Returns whether data was sent in the present period.
     pub(crate) const fn has_more(&self, seen: &Observed) -> bool {
         seen.data > self.before.data
     }
 
     fn silence(&mut self, before: &Observed, seen: &Observed, period: Period) -> Option<Tripped> {
         if seen.acknowledged > before.acknowledged || period.data == 0 {
-            (self.silent, self.peak, self.allowed, self.heard) = (Duration::ZERO, 0.0, seen.allowed, false);
+            (self.silent, self.peak, self.allowed, self.has_received) = (Duration::ZERO, 0.0, seen.allowed, false);
             return None;
         }
         let rate = total(&self.periods).packet_rate();
         self.silent += period.time;
         self.peak = self.peak.max(rate);
-        self.heard |= seen.received > before.received;
+        self.has_received |= seen.received > before.received;
         let longest = SILENCE.max(seen.rtt.unwrap_or_default() * SILENCE_TRIPS);
-        if self.silent < longest || self.has_answered(rate, seen.allowed) {
+        if self.silent < longest || self.has_backed_off(rate, seen.allowed) {
             return None;
         }
-        Some(if self.heard { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
+        Some(if self.has_received { Tripped::NotArriving(self.silent) } else { Tripped::NoReports(self.silent) })
     }
 
-    /// Returns whether the sender only probes the path or sends a tenth, or its controller allows a tenth: in bytes, which small packets
-    /// are few of.
-    fn has_answered(&self, rate: f64, allowed: Option<Rate>) -> bool {
+    /// Returns whether the sender only probes the path or sends a tenth, or its controller allows a tenth. The
+    /// allowed rate counts bytes, of which small packets have few.
+    fn has_backed_off(&self, rate: f64, allowed: Option<Rate>) -> bool {
         let tenth = |now: f64, before: f64| now * ORDER_OF_MAGNITUDE < before;
         let bits = |rate: Rate| rate.bits_per_second() as f64;
         rate <= PROBES
@@ -267,10 +279,10 @@ impl Breaker {
         } else {
             self.unusable = (0, Duration::ZERO);
         }
-        let each = self.periods.len() == PERIODS && self.periods.iter().all(Period::is_congested);
+        let all_congested = self.periods.len() == PERIODS && self.periods.iter().all(Period::is_congested);
         // The mean contains the rate from before the path changed.
         let has_halved = newest.packet_rate() * 2.0 < all.packet_rate();
-        if each && !has_halved && all.is_congested() {
+        if all_congested && !has_halved && all.is_congested() {
             let (rate, lost) = (all.rate(), all.per_mille());
             let tcp =
                 Rate::from_bits_per_second((rate.bits_per_second() as f64 * all.tcp() / all.packet_rate()) as u64);
@@ -289,13 +301,13 @@ fn total(periods: &VecDeque<Period>) -> Period {
         sent: all.sent + one.sent,
         bytes: all.bytes + one.bytes,
         lost: all.lost + one.lost,
-        // With the shortest TCP would send most.
+        // TCP is fastest with the shortest round trip.
         rtt: all.rtt.min(one.rtt),
     })
 }
 
 impl Period {
-    /// Packets of data a second. Sizes do not matter: `s` is the same in what goes and in what TCP would send.
+    /// Data packets per second. Sizes cancel: `s` is the same for this sender and TCP.
     fn packet_rate(&self) -> f64 {
         self.data as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -304,7 +316,7 @@ impl Period {
         Rate::from_bits_per_second((self.bytes as f64 * 8.0 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)) as u64)
     }
 
-    /// p. What is lost is known a round trip later, so that it may be more than went.
+    /// Loss rate p. Losses are reported a round trip later, so they may exceed the packets sent.
     fn lost(&self) -> f64 {
         (self.lost as f64 / self.sent.max(1) as f64).min(1.0)
     }
@@ -313,7 +325,7 @@ impl Period {
         (self.lost() * 1000.0) as u16
     }
 
-    /// What TCP would send, in packets a second: X / s.
+    /// Rate of TCP, X / s, in packets per second.
     fn tcp(&self) -> f64 {
         1.0 / (self.rtt * (2.0 * self.lost() / 3.0).sqrt()).max(f64::MIN_POSITIVE)
     }

@@ -1,9 +1,9 @@
-//! The system's monotonic clock, in the words of the core.
+//! The system's monotonic clock as an [`Instant`].
 
 use headway_units::Instant;
 use std::time::Duration;
 
-/// Counts from its own beginning: two clocks of one program do not agree, a copy does.
+/// Monotonic clock that counts from its creation. Two clocks of one program differ; a copy does not.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: std::time::Instant,
@@ -11,34 +11,36 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands at zero now.
+    /// Creates a clock that reads zero now.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub fn new() -> Self {
         Self { start: std::time::Instant::now(), own: None }
     }
-    /// The same, but it shows what a node's own clock shows, with its offset, skew, drift and granularity: for who measures what wrong clocks do.
+    /// Returns this clock as read through a node's clock with offset, skew, drift and granularity, for measurements
+    /// of clock errors.
     #[must_use]
     pub const fn shown_by(self, own: headway_units::Clock) -> Self {
         Self { own: Some(own), ..self }
     }
-    /// What it shows.
+    /// Returns the reading.
     #[must_use]
     pub fn now(&self) -> Instant {
         let elapsed = self.elapsed();
         self.own.map_or(elapsed, |own| own.read(elapsed))
     }
-    /// How long it has gone, whatever it shows.
+    /// Returns the true time since the creation.
     #[must_use]
     pub fn elapsed(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
-    /// How long it has gone when it shows `at`, or more, for the first time.
+    /// Returns the true time since the creation at which the clock first reads `at` or more.
     #[must_use]
     pub fn elapsed_at(&self, at: Instant) -> Instant {
         self.own.map_or(at, |own| own.when_read(at))
     }
-    /// The instant at which it shows `at` as the standard library has it; the last that it can hold, if it is beyond that.
+    /// Returns the time at which the clock reads `at` as a standard [`Instant`](std::time::Instant), or the creation
+    /// time if that is out of range.
     #[must_use]
     pub fn system(&self, at: Instant) -> std::time::Instant {
         self.start.checked_add(Duration::from_nanos(self.elapsed_at(at).as_nanos())).unwrap_or(self.start)
@@ -56,9 +58,9 @@ mod tests {
     use super::*;
     use headway_units::{Drift, Duration};
 
-    /// By a clock that is a tenth too fast a deadline in 1.1 s of its own is there after a second; before, it shows less.
+    /// A clock that is 10 % fast reads 1.1 s after one second.
     #[test]
-    fn a_wrong_clock_knows_when_it_will_show_what() {
+    fn the_true_time_of_a_reading_is_found() {
         let clock = Clock::new();
         let (offset, skew) = ("-3s".parse().unwrap(), "100000ppm".parse().unwrap());
         let fast = clock.shown_by(headway_units::Clock::new(offset, skew, Drift::default(), Duration::ZERO));

@@ -1,4 +1,4 @@
-//! A program's end of a connection.
+//! Connection handle of a program.
 
 use crate::driver::LINGER;
 use crate::endpoint::Shared;
@@ -12,10 +12,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// One connection: datagrams out, by their priority and as long as they are of use; datagrams in; and what became of them.
+/// Connection: sends and receives datagrams and reports the outcome of each sent datagram.
 ///
-/// All calls take `&self`: one thread may send and another receive. Those that wait block the thread, and have a twin that is a future, for any
-/// executor. A connection that is dropped is [closed](Self::close), and nobody waits for it.
+/// Datagrams are sent by priority until they expire. All methods take `&self`, so one thread may send while another
+/// receives. Methods that wait block the thread; each has an equivalent that returns a future, for any executor.
+/// Dropping a connection [closes](Self::close) it without waiting.
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -24,24 +25,26 @@ pub struct Connection {
     mailbox: Arc<Mailbox>,
 }
 
-/// Why a datagram is not sent.
+/// Reason why a datagram is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// It is longer than [`Connection::largest`].
-    #[error("the datagram has {len} bytes, and {largest} is the largest that goes in one packet on this path")]
+    /// The datagram is longer than [`Connection::largest`].
+    #[error("the datagram has {len} bytes; the largest datagram on this path has {largest} bytes")]
     TooLarge {
-        /// Its bytes.
+        /// Size of the datagram, in bytes.
         len: usize,
-        /// As many as may be.
+        /// Size of the largest datagram, in bytes.
         largest: usize,
     },
-    /// The message has its own queueing method, and the send queue compares all messages that wait: `sure-first`, or one whose decisions are the program's.
+    /// The message has its own queueing method, but the send queue compares all queued messages: `sure-first`, or a
+    /// queue whose decisions the program makes.
     #[error(
-        "a message cannot have its own method: the send queue compares all messages that wait; expected another kind in Options::queue"
+        "a message cannot have its own method: the send queue compares all queued messages; expected another kind in \
+         Options::queue"
     )]
     Method,
-    /// The connection is over.
+    /// The connection is closed.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -51,7 +54,7 @@ impl Connection {
         Self { shared, key, path, mailbox }
     }
 
-    /// Where the peer was when the connection began.
+    /// Returns the address of the peer when the connection began.
     #[must_use]
     pub const fn remote_addr(&self) -> Option<SocketAddr> {
         match self.path {
@@ -60,41 +63,42 @@ impl Connection {
         }
     }
 
-    /// Waits until both ends know that they are connected.
+    /// Waits until the connection is established at both ends.
     ///
     /// # Errors
     ///
-    /// Why they will not be.
+    /// The reason why the connection was not established.
     pub fn connected(&self) -> Result<(), Closed> {
         self.wait(&self.mailbox.incoming, None, |incoming| incoming.connected()).unwrap_or(Err(Closed::Socket))
     }
 
-    /// The same as a future.
+    /// Returns a future equivalent to [`connected`](Self::connected).
     ///
     /// # Errors
     ///
-    /// Why they will not be.
+    /// As [`connected`](Self::connected).
     pub async fn connected_async(&self) -> Result<(), Closed> {
         self.mailbox.incoming.until(|incoming| incoming.connected()).await
     }
 
-    /// Hands a datagram over. It goes when the controller and the send queue let it, at once perhaps; this call never waits. Returns the
-    /// number by which [events](Self::next_event) tell what became of it: 0, 1 and so on.
+    /// Queues a datagram and returns at once. The controller and the send queue decide when it is sent, possibly
+    /// immediately. Returns the number of the datagram in [events](Self::next_event), counted from 0.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]. A queue that is full is none: it throws something away, by its rules, and an event says what.
+    /// See [`SendError`]. A full queue is not an error: it discards a datagram by its rules and an event reports
+    /// which one.
     pub fn send(&self, media: Media<'_>) -> Result<u64, SendError> {
         self.check(&media)?;
         self.shared.with(|now, driver| driver.send(now, self.key, &media)).ok_or_else(|| self.send_error())
     }
 
-    /// Hands over several datagrams at once: those that may go together leave with one call of the system. Returns the number of the first
-    /// one; the next ones follow.
+    /// Queues several datagrams; those that can be sent together leave in one system call. Returns the number of the
+    /// first datagram; the others have the following numbers.
     ///
     /// # Errors
     ///
-    /// See [`SendError`]: then none of them goes.
+    /// See [`SendError`]. If any datagram is refused, none is queued.
     pub fn send_all(&self, all: &[Media<'_>]) -> Result<u64, SendError> {
         all.iter().try_for_each(|media| self.check(media))?;
         let first = self.shared.with(|now, driver| {
@@ -106,28 +110,29 @@ impl Connection {
         first.ok_or_else(|| self.send_error())
     }
 
-    /// Waits until less than `limit` datagrams wait in the send queue. Live media need not ask: what comes too late is better thrown away. What is
-    /// made faster than it goes, as a file is, should.
-    pub fn room(&self, limit: usize) {
-        self.wait(&self.mailbox.room, None, |room| room.has(limit));
+    /// Waits until fewer than `limit` datagrams are queued. For data that is produced faster than it is sent, such
+    /// as a file. Live media does not need it: the send queue discards late datagrams.
+    pub fn writable(&self, limit: usize) {
+        self.wait(&self.mailbox.backlog, None, |backlog| backlog.poll_below(limit));
     }
 
-    /// The same as a future.
-    pub async fn room_async(&self, limit: usize) {
-        self.mailbox.room.until(|room| room.has(limit)).await;
+    /// Returns a future equivalent to [`writable`](Self::writable).
+    pub async fn writable_async(&self, limit: usize) {
+        self.mailbox.backlog.until(|backlog| backlog.poll_below(limit)).await;
     }
 
-    /// Waits for a datagram, and puts it in place of what `datagram` holds.
+    /// Waits for a datagram and replaces the contents of `datagram` by it.
     ///
     /// # Errors
     ///
-    /// Why none will come any more, once all that have come are read.
+    /// The reason why the connection is closed, once all received datagrams are read.
     pub fn recv(&self, datagram: &mut Vec<u8>) -> Result<(), Closed> {
         self.wait(&self.mailbox.incoming, None, |incoming| incoming.receive(datagram)).unwrap_or(Err(Closed::Socket))
     }
 
-    /// Waits for a datagram as [`recv`](Self::recv) does, and returns its one-way delay from the packet's Timestamp to its arrival here. The delay is
-    /// `None` unless the endpoint [measures it](headway_dccp::ConnectionOptions::one_way_delays), and before the first round trip.
+    /// Waits for a datagram as [`recv`](Self::recv) does and returns its one-way delay, from the packet's Timestamp
+    /// to its arrival. The delay is `None` unless the endpoint [measures
+    /// it](headway_dccp::ConnectionOptions::one_way_delays), and before the first round trip.
     ///
     /// # Errors
     ///
@@ -137,7 +142,7 @@ impl Connection {
             .unwrap_or(Err(Closed::Socket))
     }
 
-    /// The same, for so long at most: `None` if nothing has come.
+    /// Waits for a datagram as [`recv`](Self::recv) does, for at most `timeout`. Returns `None` after the timeout.
     ///
     /// # Errors
     ///
@@ -146,7 +151,8 @@ impl Connection {
         self.wait(&self.mailbox.incoming, Some(timeout), |incoming| incoming.receive(datagram))
     }
 
-    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::recv_async).
+    /// Polls for a datagram. Only the task that polled last is woken; several tasks should await
+    /// [futures](Self::recv_async) instead.
     ///
     /// # Errors
     ///
@@ -155,7 +161,8 @@ impl Connection {
         self.mailbox.incoming.poll(context, |incoming| incoming.receive(datagram))
     }
 
-    /// The same as a future. One that is dropped before it is ready has taken nothing.
+    /// Returns a future equivalent to [`recv`](Self::recv). It is cancel safe: a future that is dropped before it is
+    /// ready has removed no datagram.
     ///
     /// # Errors
     ///
@@ -164,78 +171,83 @@ impl Connection {
         self.mailbox.incoming.until(|incoming| incoming.receive(datagram)).await
     }
 
-    /// Waits for the next thing that happens; `None` once it is over. Of events that nobody asks for the last
-    /// [`Options::events`](crate::Options::events) are kept.
+    /// Waits for the next event; `None` once the connection is closed. The last
+    /// [`Options::events`](crate::Options::events) unread events are kept.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.wait(&self.mailbox.events, None, Events::next)?
     }
 
-    /// The same, for so long at most.
+    /// Waits for the next event for at most `timeout`.
     #[must_use]
     pub fn event_timeout(&self, timeout: Duration) -> Option<Event> {
         self.wait(&self.mailbox.events, Some(timeout), Events::next)?
     }
 
-    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::event_async).
+    /// Polls for an event. Only the task that polled last is woken; several tasks should await
+    /// [futures](Self::event_async) instead.
     pub fn poll_event(&self, context: &Context<'_>) -> Poll<Option<Event>> {
         self.mailbox.events.poll(context, Events::next)
     }
 
-    /// The same as a future.
+    /// Returns a future equivalent to [`next_event`](Self::next_event).
     pub async fn event_async(&self) -> Option<Event> {
         self.mailbox.events.until(Events::next).await
     }
 
-    /// Datagrams that have come and are lost, since [`Options::unread`](crate::Options::unread) others waited to be read. The peer's sender is told of each,
-    /// and slows down (RFC 4340 section 11.7, RFC 4342 section 5.2).
+    /// Number of received datagrams that were dropped because [`Options::unread`](crate::Options::unread) others
+    /// were unread. Each is reported to the peer's sender, which slows down (RFC 4340 section 11.7,
+    /// RFC 4342 section 5.2).
     #[must_use]
     pub fn dropped_datagrams(&self) -> u64 {
         self.mailbox.dropped()
     }
 
-    /// Events that nobody has asked for yet; of more than [`Options::events`](crate::Options::events) the oldest are lost.
+    /// Number of unread events. Beyond [`Options::events`](crate::Options::events) the oldest are discarded.
     #[must_use]
     pub fn waiting_events(&self) -> usize {
         self.mailbox.events.with(|events| events.waiting())
     }
 
-    /// What an encoder should produce now. `None` before the first report. [`Event::Rate`] tells of each change.
+    /// Rate that an encoder should produce now; `None` before the first report. [`Event::Rate`] reports each change.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.mailbox.rate()
     }
 
-    /// The scale that the peer has announced last, of a controller with a ladder of rates. [`Event::Scale`] reports each change.
+    /// Last scale announced by the peer, under a controller with a ladder of rates. [`Event::Scale`] reports each
+    /// change.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.mailbox.scale()
     }
 
-    /// The rate of the encoding to send now: that of the announced [scale](Self::scale), or else what an encoder should
-    /// [produce](Self::rate).
+    /// Rate of the encoding to send now: that of the announced [scale](Self::scale), otherwise [`rate`](Self::rate).
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())
     }
 
-    /// Bytes of the largest datagram that goes in one packet; 0 before there is a connection. For a few round trips behind that more may go than is known:
-    /// larger datagrams wait, and are refused then if they do not. [`Event::Largest`] tells of each change.
+    /// Size of the largest datagram that fits into one packet, in bytes; 0 before the connection is established.
+    /// Path MTU discovery may raise it during the first round trips: larger datagrams wait until it ends and are
+    /// discarded if they do not fit. [`Event::Largest`] reports each change.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.mailbox.largest()
     }
 
-    /// What the connection holds now: round trip, controller, counters. `None` before it has begun, and once it is over.
+    /// Returns the round-trip time, controller state and counters of the connection. `None` before the connection
+    /// has begun and once it is closed.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        self.shared.look(|driver| driver.status(self.key))
+        self.shared.inspect(|driver| driver.status(self.key))
     }
 
-    /// Closes: what waits may still go for a second. Returns why it is over, once it is, or after a second more.
+    /// Closes the connection. Queued datagrams are sent for up to one second. Returns the reason of the end once it
+    /// is known, after at most two seconds.
     pub fn close(self) -> Closed {
         self.start_close();
-        self.wait(&self.mailbox.incoming, Some(Duration::from_secs(2)), |incoming| incoming.over())
+        self.wait(&self.mailbox.incoming, Some(Duration::from_secs(2)), |incoming| incoming.closed())
             .unwrap_or(Closed::NoAnswer)
     }
 
@@ -250,11 +262,11 @@ impl Connection {
     }
 
     fn check(&self, media: &Media<'_>) -> Result<(), SendError> {
-        let (len, largest) = (media.payload.len(), self.mailbox.largest_known());
+        let (len, largest) = (media.payload.len(), self.mailbox.confirmed_largest());
         if media.method.is_some() && !self.shared.accepts_methods {
             return Err(SendError::Method);
         }
-        // Before the path has been asked nobody knows how much goes: then it waits for that.
+        // Until path MTU discovery has ended the largest datagram is unknown, and the datagram waits.
         if largest > 0 && len > largest { Err(SendError::TooLarge { len, largest }) } else { Ok(()) }
     }
 
@@ -265,8 +277,8 @@ impl Connection {
         }
     }
 
-    /// Begins to close, for a program whose other threads still use the connection: what waits may still go for a second. The last
-    /// [event](Self::next_event) tells when it is over.
+    /// Starts to close the connection, for a program whose other threads still use it. Queued datagrams are sent for
+    /// up to one second. The last [event](Self::next_event) reports the end.
     pub fn start_close(&self) {
         self.shared.with(|now, driver| driver.close(self.key, now + LINGER));
     }

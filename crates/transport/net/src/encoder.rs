@@ -1,29 +1,29 @@
-//! What to tell an encoder: the controller's rate, made steady.
+//! Target rate of an encoder: the controller's rate, smoothed.
 //!
-//! An encoder takes a while to follow, looks bad when it is pulled about, and overshoots. So it is told less than the controller allows
-//! (`headroom`), nothing of changes that it could not follow anyway (`dead_band`), each fall at once, and each rise only slowly
-//! (`growth`); and never less than it can do anything with (`floor`): a program that cannot send so much had better send nothing, which its
-//! send queue does for it.
+//! An encoder adapts slowly, looks bad when its rate changes often, and overshoots. Its rate is therefore lower than
+//! the allowed rate (`headroom`), ignores small changes (`dead_band`), falls at once, rises slowly (`growth`), and
+//! is never below the rate that the encoder can use (`floor`). A program that cannot send at that rate sends
+//! nothing: its send queue discards the datagrams.
 
 use headway_units::{Instant, OptionError, Rate};
 
-/// How the rate for an encoder follows that of the controller.
+/// Smoothing of the controller's rate for an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderOptions {
-    /// The part of the controller's rate that an encoder is not told of, 0 to 0.9: room for frames that are larger than the mean.
+    /// Fraction of the controller's rate reserved for frames larger than the mean, 0 to 0.9.
     pub headroom: f64,
-    /// Changes by less than this part of what was told last are not told, 0 to 0.5.
+    /// Changes below this fraction of the last reported rate are not reported, 0 to 0.5.
     pub dead_band: f64,
-    /// By which factor the rate grows in a second at most, 1.01 to 100.
+    /// Maximum growth of the rate in one second, a factor of 1.01 to 100.
     pub growth: f64,
-    /// The least that is told.
+    /// Minimum rate, above 0.
     pub floor: Rate,
-    /// The most that is told: what the encoder can make use of.
+    /// Maximum rate that the encoder can use.
     pub ceiling: Rate,
 }
 
 impl Default for EncoderOptions {
-    /// 10 % of headroom, a dead band of 5 %, twice as much in a second, 30 kb/s to 1 Gb/s.
+    /// Headroom of 10 %, dead band of 5 %, growth by 2 in one second, 30 kb/s to 1 Gb/s.
     fn default() -> Self {
         Self {
             headroom: 0.1,
@@ -36,50 +36,56 @@ impl Default for EncoderOptions {
 }
 
 impl EncoderOptions {
+    /// Checks the ranges.
+    ///
     /// # Errors
     ///
-    /// The key that is out of its range.
+    /// The first option that is out of range.
     pub fn check(&self) -> Result<(), OptionError> {
-        let wrong = |key, message: &str| Err(OptionError::new(key, message));
+        let wrong = |key, message: String| Err(OptionError::new(key, message));
         if !(0.0..=0.9).contains(&self.headroom) {
-            return wrong("headroom", "it is 0 to 0.9 of the rate");
+            return wrong("headroom", format!("{} is out of range; expected 0 to 0.9", self.headroom));
         }
         if !(0.0..=0.5).contains(&self.dead_band) {
-            return wrong("dead_band", "it is 0 to 0.5 of the rate");
+            return wrong("dead_band", format!("{} is out of range; expected 0 to 0.5", self.dead_band));
         }
         if !(1.01..=100.0).contains(&self.growth) {
-            return wrong("growth", "it is a factor of 1.01 to 100");
+            return wrong("growth", format!("{} is out of range; expected 1.01 to 100", self.growth));
         }
         if self.floor > self.ceiling || self.floor.is_zero() {
-            return wrong("floor", "it is more than 0bps, and not more than the ceiling");
+            let Self { floor, ceiling, .. } = self;
+            return wrong(
+                "floor",
+                format!("{floor} is out of range; expected more than 0bps and at most the ceiling, {ceiling}"),
+            );
         }
         Ok(())
     }
 }
 
-/// What an encoder was told last.
+/// Smoothed rate of one encoder.
 #[derive(Clone, Debug)]
 pub struct EncoderRate {
     options: EncoderOptions,
-    told: Option<(Instant, Rate)>,
-    /// What the controller said last, if the encoder has been told all that there is to it.
+    reported: Option<(Instant, Rate)>,
+    /// Last allowed rate, if the reported rate has reached it.
     settled: Option<Option<Rate>>,
 }
 
 impl EncoderRate {
-    /// Nothing has been told.
+    /// Starts without a reported rate.
     #[must_use]
     pub const fn new(options: EncoderOptions) -> Self {
-        Self { options, told: None, settled: None }
+        Self { options, reported: None, settled: None }
     }
 
-    /// What the encoder should produce; `None` before the first [update](Self::update).
+    /// Returns the last reported rate; `None` before the first [update](Self::update).
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
-        self.told.map(|(_, rate)| rate)
+        self.reported.map(|(_, rate)| rate)
     }
 
-    /// The controller allows this rate now; `None`: any. Returns what the encoder is to be told, if that has changed.
+    /// Updates the allowed rate (`None`: unlimited). Returns the new rate of the encoder if it has changed.
     pub fn update(&mut self, now: Instant, allowed: Option<Rate>) -> Option<Rate> {
         if self.settled == Some(allowed) {
             return None;
@@ -88,7 +94,7 @@ impl EncoderRate {
         let of = |rate: Rate, factor: f64| Rate::from_bits_per_second((rate.bits_per_second() as f64 * factor) as u64);
         let wanted = allowed.map_or(ceiling, |allowed| of(allowed, 1.0 - headroom)).clamp(floor, ceiling);
         let mut rate = wanted;
-        if let Some((at, last)) = self.told {
+        if let Some((at, last)) = self.reported {
             let grown = libm::pow(growth, now.since(at).as_secs_f64());
             rate = rate.min(of(last, grown)).clamp(floor, ceiling);
             self.settled = (rate == wanted).then_some(allowed);
@@ -98,7 +104,7 @@ impl EncoderRate {
                 return None;
             }
         }
-        self.told = Some((now, rate));
+        self.reported = Some((now, rate));
         Some(rate)
     }
 }
@@ -116,7 +122,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// The rules, one after the other.
+    /// Headroom, dead band, growth and floor.
     #[test]
     fn falls_at_once_and_rises_slowly() {
         let mut encoder = EncoderRate::new(EncoderOptions::default());
@@ -129,31 +135,32 @@ mod tests {
         assert_eq!(encoder.rate(), Some(kbps(30)));
     }
 
-    /// Without a controller's word the encoder may have all.
+    /// Without an allowed rate the encoder may use the ceiling.
     #[test]
-    fn without_a_limit_the_ceiling_holds() {
+    fn without_an_allowed_rate_the_ceiling_holds() {
         let mut encoder = EncoderRate::new(EncoderOptions { ceiling: kbps(700), ..EncoderOptions::default() });
         assert_eq!(encoder.update(at(0), None), Some(kbps(700)));
         assert_eq!(encoder.update(at(1), None), None);
     }
 
     proptest! {
-        /// Whatever the controller does: never more than it allows (above the floor), never by more than `growth` upwards, and in the end there.
+        /// The rate never exceeds the allowed rate (above the floor), never grows faster than `growth`, and
+        /// converges.
         #[test]
         fn never_more_than_is_allowed(rates in prop::collection::vec((1u64..50_000, 1u64..2000), 1..60)) {
             let options = EncoderOptions::default();
             let mut encoder = EncoderRate::new(options);
-            let (mut now, mut told) = (at(0), None::<(Instant, Rate)>);
+            let (mut now, mut reported) = (at(0), None::<(Instant, Rate)>);
             for (rate, gap) in &rates {
                 now += Duration::from_millis(*gap);
                 if let Some(new) = encoder.update(now, Some(kbps(*rate))) {
                     let ends = [options.floor, options.ceiling].contains(&new);
                     prop_assert!(ends || new.bits_per_second() <= rate * 900);
-                    if let Some((when, old)) = told && new > old {
+                    if let Some((when, old)) = reported && new > old {
                         let most = old.bits_per_second() as f64 * libm::exp2(now.since(when).as_secs_f64());
                         prop_assert!(new == options.floor || new.bits_per_second() as f64 <= most + 1.0);
                     }
-                    told = Some((now, new));
+                    reported = Some((now, new));
                 }
             }
             let last = rates.last().map_or(0, |(rate, _)| *rate);

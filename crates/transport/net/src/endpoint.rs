@@ -1,9 +1,9 @@
-//! A socket with its thread.
+//! UDP endpoint and its thread.
 #![expect(clippy::disallowed_types, reason = "a program may have a socket already")]
 
 use crate::Clock;
 use crate::connection::Connection;
-use crate::driver::{Accepts, Driver, Next, Refused, SocketCounters};
+use crate::driver::{AcceptQueue, Driver, Next, Refused, SocketCounters};
 use crate::entropy::SystemEntropy;
 use crate::lead::Lead;
 use crate::options::Options;
@@ -28,34 +28,34 @@ use std::thread::JoinHandle;
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<Shared>,
-    accepts: Arc<Watched<Accepts>>,
+    accepts: Arc<Watched<AcceptQueue>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Why there is no endpoint.
+/// Reason why an endpoint cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// The options are wrong.
+    /// An option is out of range.
     #[error("{}: {}", .0.key, .0.message)]
     Options(#[from] headway_units::OptionError),
-    /// There can be no security.
+    /// DTLS cannot be set up.
     #[error(transparent)]
     Security(#[from] SecureError),
-    /// The system refuses it.
+    /// The system refused the socket or a resource.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// Nobody can listen.
+    /// The endpoint cannot listen.
     #[error(transparent)]
     Listen(#[from] headway_dccp::ListenError),
 }
 
 thread_local! {
-    /// This thread calls tasks, and may lead meanwhile, or be the socket's own.
-    static CALLING: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is waking tasks. It may lead, or be the socket's thread, at the same time.
+    static WAKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What the socket's thread and the program's threads have in common.
+/// State shared by the socket's thread and the program's threads.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
@@ -65,12 +65,12 @@ pub(crate) struct Shared {
     lead: Lead,
     /// Whether a message can have its own queueing method.
     pub(crate) accepts_methods: bool,
-    /// No endpoint is left.
+    /// Whether the endpoint was dropped.
     over: AtomicBool,
 }
 
 impl Shared {
-    /// Does something with the driver, sends what may go, and sees to it that the rest is done in time.
+    /// Acts on the driver, sends what may be sent, and arms the waiter for the rest.
     pub(crate) fn with<R>(&self, act: impl FnOnce(Instant, &mut Driver) -> R) -> R {
         self.locked(|now, driver| {
             let result = act(now, driver);
@@ -82,26 +82,27 @@ impl Shared {
         })
     }
 
-    /// Does something with the driver, and then, without it, calls the tasks for which that has brought something: they may do what they like.
+    /// Acts on the driver, then wakes tasks without the lock: wakers may do anything.
     fn locked<R>(&self, act: impl FnOnce(Instant, &mut Driver) -> R) -> R {
         let mut driver = lock(&self.driver);
         let result = act(self.clock.now(), &mut driver);
-        let calls = driver.take_calls();
+        let wakers = driver.take_wakers();
         drop(driver);
-        if !calls.is_empty() {
-            let before = CALLING.replace(true);
-            calls.into_iter().for_each(Waker::wake);
-            CALLING.set(before);
+        if !wakers.is_empty() {
+            let before = WAKING.replace(true);
+            wakers.into_iter().for_each(Waker::wake);
+            WAKING.set(before);
         }
         result
     }
 
-    /// Looks at the driver.
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&Driver) -> R) -> R {
-        look(&lock(&self.driver))
+    /// Reads the driver.
+    pub(crate) fn inspect<R>(&self, inspect: impl FnOnce(&Driver) -> R) -> R {
+        inspect(&lock(&self.driver))
     }
 
-    /// Waits until `ready` has something, or until that instant: then nothing. Serves the socket meanwhile, if nobody else does.
+    /// Waits until `ready` returns a value, or until `until`. Serves the socket meanwhile unless another thread
+    /// does.
     pub(crate) fn wait<T, R>(
         &self,
         watched: &Watched<T>,
@@ -113,21 +114,22 @@ impl Shared {
         }
         if !self.lead.take(&self.waiter) {
             let found = watched.wait(until.map(|until| self.clock.system(until)), ready);
-            self.lead.gone();
+            self.lead.stop_waiting();
             return found;
         }
-        let (mut readable, mut looked, caller) = (false, false, Waker::from(Arc::clone(&self.waiter)));
+        let (mut readable, mut has_read, caller) = (false, false, Waker::from(Arc::clone(&self.waiter)));
         let (next, found) = loop {
             let turned = self.turn(until, readable);
             if turned.is_err() {
                 self.fail();
             }
-            // Others may change it while this thread waits for the socket.
-            let found = watched.lead(&caller, &mut ready);
+            // Other threads may change the value while this thread waits for the socket.
+            let found = watched.poll_as_leader(&caller, &mut ready);
             let late = until.is_some_and(|until| self.clock.now() >= until);
-            if found.is_none() && late && !looked {
-                // Who leads, however shortly, looks at the socket: else one that never waits would keep all others from it.
-                (readable, looked) = (true, true);
+            if found.is_none() && late && !has_read {
+                // A leader reads the socket at least once: otherwise a thread that polls without waiting would
+                // starve the others.
+                (readable, has_read) = (true, true);
                 continue;
             }
             let next = match turned {
@@ -136,18 +138,18 @@ impl Shared {
             };
             if let Next::Wait { writable, .. } = next {
                 match self.waiter.wait_set(writable) {
-                    Ok(came) => (readable, looked) = (came, looked || !came),
+                    Ok(is_ready) => (readable, has_read) = (is_ready, has_read || !is_ready),
                     Err(_) => self.fail(),
                 }
             }
-            watched.led();
+            watched.clear_leader();
         };
-        watched.led();
+        watched.clear_leader();
         self.lead.leave(next);
         found
     }
 
-    /// One turn; if there is nothing more to do, the waiter is set to the next instant, `until` at the latest.
+    /// Runs one turn. If no work is left, sets the waiter to the next deadline, `until` at the latest.
     fn turn(&self, until: Option<Instant>, readable: bool) -> io::Result<Next> {
         self.locked(|now, driver| {
             let next = driver.turn(now, readable)?;
@@ -162,14 +164,14 @@ impl Shared {
         self.locked(|_, driver| driver.fail());
     }
 
-    /// The canonical loop, until nobody has any use for it.
+    /// Serves the socket until the endpoint and all connections are gone.
     fn serve(&self) -> io::Result<()> {
         loop {
             self.lead.take_as_thread();
             let mut readable = true;
             loop {
                 let next = self.turn(None, readable)?;
-                if self.over.load(Ordering::SeqCst) && self.look(Driver::is_idle) {
+                if self.over.load(Ordering::SeqCst) && self.inspect(Driver::is_idle) {
                     return Ok(());
                 }
                 if self.lead.leave_as_thread() {
@@ -184,18 +186,18 @@ impl Shared {
 }
 
 impl Endpoint {
-    /// A client's endpoint, on any port: connections go out from it, none come in.
+    /// Creates a client endpoint on an unused port. It does not accept connections.
     ///
     /// # Errors
     ///
     /// See [`EndpointError`].
     pub fn client(options: &Options) -> Result<Self, EndpointError> {
-        // Systems without IPv6 have IPv4.
+        // Systems without IPv6 use IPv4.
         let socket = Carrier::bind(([0_u16; 8], 0).into()).or_else(|_| Carrier::bind(([0; 4], 0).into()))?;
         Self::start(socket, options, false)
     }
 
-    /// A server's endpoint: peers connect to this address.
+    /// Creates a server endpoint on this address. It accepts connections.
     ///
     /// # Errors
     ///
@@ -204,8 +206,9 @@ impl Endpoint {
         Self::start(Carrier::bind(local)?, options, true)
     }
 
-    /// An endpoint on a socket of the program, which may have options of its own (a device, a mark, a shared port); it must not be connected.
-    /// `accepts`: as [`server`](Self::server), else as [`client`](Self::client).
+    /// Creates an endpoint on a socket of the program, which may have its own options (a device, a mark, a shared
+    /// port). The socket must not be connected. `accepts`: whether the endpoint is a [`server`](Self::server) or a
+    /// [`client`](Self::client).
     ///
     /// # Errors
     ///
@@ -214,14 +217,14 @@ impl Endpoint {
         if socket.peer_addr().is_ok() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "the socket is connected: it reaches one peer only",
+                "the socket is connected to one peer; expected an unconnected socket",
             )
             .into());
         }
         Self::start(Carrier::Socket(Box::new(Socket::new(socket)?)), options, accepts)
     }
 
-    /// An endpoint without a socket: see [`Wire`]. What comes is to be [delivered](Self::deliver).
+    /// Creates an endpoint without a socket: see [`Wire`]. The program [delivers](Self::deliver) received datagrams.
     ///
     /// # Errors
     ///
@@ -230,7 +233,8 @@ impl Endpoint {
         Self::start(Carrier::Wire(wire), options, accepts)
     }
 
-    /// A datagram has come to whoever owns the port. It is handled at once, in this thread, and may be changed where it lies.
+    /// Handles a datagram that the owner of the port received. It is handled in this thread and may be decrypted in
+    /// place.
     pub fn deliver(&self, from: SocketAddr, ecn: Ecn, datagram: &mut [u8]) {
         let path = Path::Udp { local: self.local_addr(), remote: from };
         self.shared.with(|now, driver| driver.handle_datagram(now, Arrived { path, ecn }, datagram));
@@ -267,68 +271,70 @@ impl Endpoint {
         Ok(Self { shared, accepts, thread })
     }
 
-    /// Where the socket is bound.
+    /// Returns the address to which the socket is bound.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.socket.local_addr()
     }
 
-    /// A connection to this server. It is there at once: what is sent on it waits until there is an answer.
+    /// Connects to this server and returns at once. Datagrams sent on the connection wait until it is established.
     ///
     /// # Errors
     ///
-    /// If there is no route to that address, or it is no single peer's.
+    /// If there is no route to the address, or it is not the address of a single peer.
     pub fn connect(&self, remote: SocketAddr) -> io::Result<Connection> {
         let path = self.shared.socket.path_to(remote)?;
         let (key, mailbox) = self.shared.with(|now, driver| driver.connect(now, path));
         Ok(Connection::new(Arc::clone(&self.shared), key, path, mailbox))
     }
 
-    /// Waits for a peer that connects. `None`: the socket has failed, or this is no server.
+    /// Waits for a peer to connect. `None`: the socket has failed, or this is no server.
     #[must_use]
     pub fn accept(&self) -> Option<Connection> {
-        self.shared.wait(&self.accepts, None, Accepts::next)?.map(|accepted| self.accepted(accepted))
+        self.shared.wait(&self.accepts, None, AcceptQueue::next)?.map(|accepted| self.accepted(accepted))
     }
 
-    /// The same, for so long at most.
+    /// Waits for a peer to connect for at most `timeout`.
     #[must_use]
     pub fn accept_timeout(&self, timeout: Duration) -> Option<Connection> {
         let until = self.shared.clock.now() + timeout;
-        self.shared.wait(&self.accepts, Some(until), Accepts::next)?.map(|accepted| self.accepted(accepted))
+        self.shared.wait(&self.accepts, Some(until), AcceptQueue::next)?.map(|accepted| self.accepted(accepted))
     }
 
-    /// The same as a future.
+    /// Returns a future equivalent to [`accept`](Self::accept).
     pub async fn accept_async(&self) -> Option<Connection> {
-        self.accepts.until(Accepts::next).await.map(|accepted| self.accepted(accepted))
+        self.accepts.until(AcceptQueue::next).await.map(|accepted| self.accepted(accepted))
     }
 
-    /// The same for a task. Of several that ask, the last is called: they had better wait for [futures](Self::accept_async).
+    /// Polls for a peer. Only the task that polled last is woken; several tasks should await
+    /// [futures](Self::accept_async) instead.
     pub fn poll_accept(&self, context: &Context<'_>) -> Poll<Option<Connection>> {
-        self.accepts.poll(context, Accepts::next).map(|next| next.map(|accepted| self.accepted(accepted)))
+        self.accepts.poll(context, AcceptQueue::next).map(|next| next.map(|accepted| self.accepted(accepted)))
     }
 
-    /// What the socket has counted.
+    /// Returns the counters of the socket.
     #[must_use]
     pub fn counters(&self) -> SocketCounters {
-        self.shared.look(Driver::counters)
+        self.shared.inspect(Driver::counters)
     }
 
-    /// Returns the newest failed handshake of a peer since the last call; [`counters`](Self::counters) has the number of all.
+    /// Returns the last failed handshake of a peer since the previous call; [`counters`](Self::counters) has their
+    /// number.
     #[must_use]
     pub fn take_refused(&self) -> Option<Refused> {
         self.shared.with(|_, driver| driver.take_refused())
     }
 
-    /// Connections that the socket keeps something of: those that go on, those that nobody has accepted, those in TIMEWAIT.
+    /// Returns the number of connections with state: those in use, those not yet accepted, and those in TIMEWAIT.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.shared.look(Driver::connections)
+        self.shared.inspect(Driver::connections)
     }
 
-    /// Sessions of DTLS, and handshakes under way.
+    /// Returns the number of DTLS sessions and of handshakes in progress.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.shared.look(Driver::sessions)
+        self.shared.inspect(Driver::sessions)
     }
 
     fn accepted(&self, (key, path, mailbox): crate::driver::Accepted) -> Connection {
@@ -337,14 +343,15 @@ impl Endpoint {
 }
 
 impl Drop for Endpoint {
-    /// What nobody has accepted is closed. Connections that the program has go on.
+    /// Closes connections that were not accepted. Connections of the program continue.
     fn drop(&mut self) {
         self.shared.with(|now, driver| driver.stop_accepting(now));
         self.shared.over.store(true, Ordering::SeqCst);
-        self.shared.lead.call(&self.shared.waiter);
-        // Who holds no connection has none left that could keep the thread for long; but for a task's waker, which that thread would wait for.
-        if !CALLING.get()
-            && self.shared.look(Driver::is_idle)
+        self.shared.lead.notify(&self.shared.waiter);
+        // Without connections the thread ends soon. A waker that drops the endpoint must not wait for it: the thread
+        // may be waiting for that waker.
+        if !WAKING.get()
+            && self.shared.inspect(Driver::is_idle)
             && let Some(thread) = self.thread.take()
         {
             drop(thread.join());
@@ -352,9 +359,9 @@ impl Drop for Endpoint {
     }
 }
 
-impl Accepts {
+impl AcceptQueue {
     fn next(&mut self) -> Option<Option<crate::driver::Accepted>> {
         let next = self.waiting.pop_front();
-        (next.is_some() || self.over).then_some(next)
+        (next.is_some() || self.is_closed).then_some(next)
     }
 }

@@ -1,18 +1,18 @@
-//! Randomness that nobody can guess: sequence numbers and cookies protect a connection by it (RFC 4340 section 18).
+//! Unpredictable random numbers for initial sequence numbers and cookies (RFC 4340 section 18).
 
 use headway_units::Entropy;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::io;
 
-/// A stream cipher with a key of 256 bits that the system has drawn.
+/// ChaCha20 with a 256-bit key from the system.
 #[derive(Debug)]
 pub(crate) struct SystemEntropy(ChaCha20Rng);
 
 impl SystemEntropy {
     /// # Errors
     ///
-    /// If the system has no randomness to give.
+    /// If the system has no random numbers.
     pub(crate) fn new() -> io::Result<Self> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(io::Error::from)?;
@@ -35,9 +35,9 @@ impl Entropy for SystemEntropy {
 mod tests {
     use super::*;
 
-    /// Two sources never agree, nor does a part with its source.
+    /// Two sources differ, and so do a source and its stream.
     #[test]
-    fn nothing_repeats() {
+    fn sources_and_streams_differ() {
         let mut drawn = Vec::new();
         for _ in 0..4 {
             let mut source = SystemEntropy::new().unwrap();

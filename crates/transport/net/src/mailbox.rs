@@ -1,70 +1,71 @@
-//! What a connection has for its program: datagrams that have come, events, and whether it is still there.
+//! State that the socket's thread shares with the program for each connection: received datagrams, events and the
+//! phase.
 
-use crate::watched::{Calls, Watched};
+use crate::watched::{PendingWakers, Watched};
 use headway_dccp::Fate;
 use headway_rate::{OneWayDelay, Scale};
 use headway_units::Rate;
 use std::collections::VecDeque;
 
-/// Buffers that are kept to be filled again.
-const MOST_SPARE: usize = 64;
+/// Maximum number of buffers kept for reuse.
+const MAX_SPARE_BUFFERS: usize = 64;
 
-/// What has happened to a connection.
+/// Event of a connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Both ends know that they are connected.
+    /// The connection is established at both ends.
     Connected,
-    /// What became of a datagram, by the number that [`Connection::send`](crate::Connection::send) gave it.
+    /// Outcome of the datagram with the number that [`Connection::send`](crate::Connection::send) returned.
     Media(u64, Fate),
-    /// What an encoder should produce from now on.
+    /// Rate that an encoder should produce from now on.
     Rate(Rate),
-    /// The peer has announced another scale, of a controller with a ladder of rates such as `udpm`: a program with an encoding for each
-    /// rate sends the encoding of this index from now on.
+    /// The peer announced another scale, under a controller with a ladder of rates such as `udpm`. A program with an
+    /// encoding for each rate sends the encoding of this index from now on.
     Scale(Scale),
-    /// The largest datagram has changed.
+    /// The size of the largest datagram, in bytes, changed.
     Largest(usize),
-    /// The peer's program no longer reads: nothing more is sent.
+    /// The peer's program no longer reads, so no more data is sent.
     PeerNotListening,
-    /// It is over. Nothing comes after that.
+    /// The connection is closed. This is the last event.
     Closed(Closed),
 }
 
-/// Why a connection is over.
+/// Reason why a connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Closed {
-    /// This end has closed.
+    /// This end closed the connection.
     #[error("the connection was closed here")]
     Here,
-    /// The peer has closed.
+    /// The peer closed the connection.
     #[error("the peer closed the connection")]
     ByPeer,
     /// The peer did not answer.
     #[error("the peer does not answer")]
     NoAnswer,
-    /// The peer has refused it, or ended it for this reason.
+    /// The peer refused the connection, or ended it with this Reset.
     #[error("the peer ended the connection: {0}")]
     Reset(headway_dccp::Reset),
-    /// This end has ended it for this reason.
+    /// This end ended the connection with this Reset.
     #[error("the connection was ended here: {0}")]
     Aborted(headway_dccp::Reset),
-    /// The circuit breaker has ended it: what was sent harmed the network, or reached nobody. A program that connects again by itself waits
-    /// for at least as long as the reason says, and only if something has changed (RFC 8083 section 4.5).
+    /// The circuit breaker ended the connection: its data harmed the network or did not arrive. A program that
+    /// reconnects automatically waits at least as long as the reason states, and reconnects only if something has
+    /// changed (RFC 8083 section 4.5).
     #[error("the circuit breaker ended the connection: {0}")]
     Breaker(crate::Tripped),
-    /// There is no security.
+    /// The secure session failed.
     #[error("there is no secure session: {0}")]
     Security(#[from] crate::SecureError),
-    /// There was no room for it.
+    /// The endpoint has too many connections.
     #[error("{0}")]
     Refused(#[from] headway_dccp::ConnectError),
-    /// The socket's thread has ended.
+    /// The socket failed, or its thread has ended.
     #[error("the socket is closed")]
     Socket,
 }
 
-/// Where a connection stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
     Opening,
@@ -72,36 +73,36 @@ pub(crate) enum Phase {
     Over(Closed),
 }
 
-/// Filled by the socket's thread, emptied by the program's.
+/// Filled by the socket's thread, emptied by the program's threads.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    /// Who waits for datagrams is not called for events.
+    /// Separate from `events`, so that an event does not wake a thread that waits for datagrams.
     pub(crate) incoming: Watched<Incoming>,
     pub(crate) events: Watched<Events>,
-    /// Datagrams that wait to be sent.
-    pub(crate) room: Watched<Room>,
+    /// Datagrams queued for sending.
+    pub(crate) backlog: Watched<Backlog>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Room {
-    waiting: usize,
-    /// Who waits is called when so few are left.
-    wanted: Option<usize>,
+pub(crate) struct Backlog {
+    len: usize,
+    /// Number of queued datagrams at which waiting senders are woken.
+    wake_at: Option<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Incoming {
     phase: Phase,
-    /// The largest datagram that goes.
+    /// Size of the largest datagram, in bytes.
     largest: usize,
-    /// Larger ones do not.
-    is_known: bool,
+    /// Whether path MTU discovery has ended, so that larger datagrams do not fit.
+    is_largest_confirmed: bool,
     rate: Option<Rate>,
     scale: Option<Scale>,
     datagrams: VecDeque<(Vec<u8>, Option<OneWayDelay>)>,
-    /// Datagrams that wait at most.
-    room: usize,
-    /// Datagrams for which there was no room.
+    /// Maximum number of unread datagrams.
+    capacity: usize,
+    /// Number of datagrams dropped because the queue was full.
     dropped: u64,
     spare: Vec<Vec<u8>>,
 }
@@ -109,31 +110,31 @@ pub(crate) struct Incoming {
 #[derive(Debug)]
 pub(crate) struct Events {
     waiting: VecDeque<Event>,
-    /// Events that wait at most; the oldest go.
-    room: usize,
-    over: bool,
+    /// Maximum number of unread events; the oldest are discarded.
+    capacity: usize,
+    is_closed: bool,
 }
 
 impl Mailbox {
-    /// `calls`: where tasks that wait are kept until they may be called.
-    pub(crate) fn new(room: usize, events: usize, largest: usize, calls: &Calls) -> Self {
+    /// `wakers` collects the wakers of waiting tasks until they may be called.
+    pub(crate) fn new(capacity: usize, events: usize, largest: usize, wakers: &PendingWakers) -> Self {
         let (datagrams, spare) = Default::default();
         let incoming = Incoming {
             phase: Phase::Opening,
             largest,
-            is_known: false,
+            is_largest_confirmed: false,
             rate: None,
             scale: None,
             datagrams,
-            room,
+            capacity,
             dropped: 0,
             spare,
         };
-        let events = Events { waiting: VecDeque::new(), room: events, over: false };
+        let events = Events { waiting: VecDeque::new(), capacity: events, is_closed: false };
         Self {
-            incoming: Watched::new(incoming, calls.clone()),
-            events: Watched::new(events, calls.clone()),
-            room: Watched::new(Room::default(), calls.clone()),
+            incoming: Watched::new(incoming, wakers.clone()),
+            events: Watched::new(events, wakers.clone()),
+            backlog: Watched::new(Backlog::default(), wakers.clone()),
         }
     }
 
@@ -143,15 +144,15 @@ impl Mailbox {
     pub(crate) fn largest(&self) -> usize {
         self.incoming.with(|incoming| incoming.largest)
     }
-    /// The same, where larger ones are known not to go; 0 as long as nobody knows.
-    pub(crate) fn largest_known(&self) -> usize {
-        self.incoming.with(|incoming| if incoming.is_known { incoming.largest } else { 0 })
+    /// Size of the largest datagram, in bytes; 0 until path MTU discovery has ended.
+    pub(crate) fn confirmed_largest(&self) -> usize {
+        self.incoming.with(|incoming| if incoming.is_largest_confirmed { incoming.largest } else { 0 })
     }
-    /// What was told of the largest is all there is.
-    pub(crate) fn know(&self) {
-        self.incoming.with(|incoming| incoming.is_known = true);
+    /// Records that path MTU discovery has ended.
+    pub(crate) fn confirm_largest(&self) {
+        self.incoming.with(|incoming| incoming.is_largest_confirmed = true);
     }
-    /// Datagrams that nobody read in time.
+    /// Number of datagrams dropped because the program did not read in time.
     pub(crate) fn dropped(&self) -> u64 {
         self.incoming.with(|incoming| incoming.dropped)
     }
@@ -162,21 +163,21 @@ impl Mailbox {
         self.incoming.with(|incoming| incoming.scale)
     }
 
-    pub(crate) fn tell(&self, events: impl IntoIterator<Item = Event>) {
+    pub(crate) fn publish(&self, events: impl IntoIterator<Item = Event>) {
         self.events.change(|all| {
             for event in events {
-                self.note(&event);
-                if all.waiting.len() >= all.room {
+                self.apply(&event);
+                if all.waiting.len() >= all.capacity {
                     all.waiting.pop_front();
                 }
-                all.over |= matches!(event, Event::Closed(_));
+                all.is_closed |= matches!(event, Event::Closed(_));
                 all.waiting.push_back(event);
             }
         });
     }
 
-    /// What an event changes for those who do not read events.
-    fn note(&self, event: &Event) {
+    /// Applies an event to the state that is read without events.
+    fn apply(&self, event: &Event) {
         match event {
             Event::Rate(rate) => self.incoming.with(|incoming| incoming.rate = Some(*rate)),
             Event::Scale(scale) => self.incoming.with(|incoming| incoming.scale = Some(*scale)),
@@ -184,24 +185,24 @@ impl Mailbox {
             Event::Connected => self.incoming.change(|incoming| incoming.phase = Phase::Open),
             Event::Closed(why) => {
                 self.incoming.change(|incoming| incoming.phase = Phase::Over(why.clone()));
-                self.set_waiting(0);
+                self.set_backlog(0);
             }
             Event::Media(..) | Event::PeerNotListening => {}
         }
     }
 
-    /// So many datagrams wait to be sent now.
-    pub(crate) fn set_waiting(&self, waiting: usize) {
-        self.room.change_some(|room| {
-            room.waiting = waiting;
-            room.wanted.take_if(|wanted| waiting <= *wanted).is_some()
+    /// Sets the number of datagrams queued for sending.
+    pub(crate) fn set_backlog(&self, len: usize) {
+        self.backlog.change_some(|backlog| {
+            backlog.len = len;
+            backlog.wake_at.take_if(|wake_at| len <= *wake_at).is_some()
         });
     }
 
-    /// A datagram has come, with its delay if that is known; whether there was room for it.
+    /// Queues a received datagram and its delay, if measured. Returns false if the queue is full.
     pub(crate) fn deliver(&self, datagram: &[u8], delay: Option<OneWayDelay>) -> bool {
         self.incoming.change(|incoming| {
-            if incoming.datagrams.len() >= incoming.room {
+            if incoming.datagrams.len() >= incoming.capacity {
                 incoming.dropped += 1;
                 return false;
             }
@@ -215,22 +216,22 @@ impl Mailbox {
 }
 
 impl Incoming {
-    /// The next datagram, in place of what the buffer holds; or why none will come any more.
+    /// Moves the next datagram into the buffer, or returns the reason of the end if none is left.
     pub(crate) fn receive(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), Closed>> {
         self.receive_timed(buffer).map(|received| received.map(drop))
     }
 
-    /// The same, with its one-way delay.
+    /// Returns the one-way delay as well.
     pub(crate) fn receive_timed(&mut self, buffer: &mut Vec<u8>) -> Option<Result<Option<OneWayDelay>, Closed>> {
-        let Some((datagram, delay)) = self.datagrams.pop_front() else { return self.over().map(Err) };
+        let Some((datagram, delay)) = self.datagrams.pop_front() else { return self.closed().map(Err) };
         let old = std::mem::replace(buffer, datagram);
-        if self.spare.len() < MOST_SPARE {
+        if self.spare.len() < MAX_SPARE_BUFFERS {
             self.spare.push(old);
         }
         Some(Ok(delay))
     }
 
-    /// Whether both ends know that they are connected, once that is known.
+    /// Returns whether the connection is established, once that is known.
     pub(crate) fn connected(&self) -> Option<Result<(), Closed>> {
         match &self.phase {
             Phase::Opening => None,
@@ -239,7 +240,7 @@ impl Incoming {
         }
     }
 
-    pub(crate) fn over(&self) -> Option<Closed> {
+    pub(crate) fn closed(&self) -> Option<Closed> {
         match &self.phase {
             Phase::Over(why) => Some(why.clone()),
             Phase::Opening | Phase::Open => None,
@@ -247,16 +248,17 @@ impl Incoming {
     }
 }
 
-impl Room {
-    /// Less than `limit` datagrams wait. Who has to wait for that has half of the room then.
-    pub(crate) fn has(&mut self, limit: usize) -> Option<()> {
-        // Less than none never wait.
+impl Backlog {
+    /// Returns whether fewer than `limit` datagrams are queued. A sender that has to wait is woken at half of the
+    /// limit.
+    pub(crate) fn poll_below(&mut self, limit: usize) -> Option<()> {
+        // A queue never has fewer than 0 datagrams.
         let limit = limit.max(1);
-        if self.waiting >= self.wanted.map_or(limit, |wanted| wanted + 1) {
-            self.wanted = Some(limit / 2);
+        if self.len >= self.wake_at.map_or(limit, |wake_at| wake_at + 1) {
+            self.wake_at = Some(limit / 2);
             return None;
         }
-        self.wanted = None;
+        self.wake_at = None;
         Some(())
     }
 }
@@ -266,10 +268,10 @@ impl Events {
         self.waiting.len()
     }
 
-    /// The next event; none once that of the end has been told.
+    /// Returns the next event, and `Some(None)` after the last one.
     pub(crate) fn next(&mut self) -> Option<Option<Event>> {
         let next = self.waiting.pop_front();
-        (next.is_some() || self.over).then_some(next)
+        (next.is_some() || self.is_closed).then_some(next)
     }
 }
 
@@ -279,17 +281,17 @@ mod tests {
 
     fn received(mailbox: &Mailbox) -> Option<Result<Vec<u8>, Closed>> {
         let mut buffer = vec![9; 9];
-        mailbox.incoming.with(|incoming| incoming.receive(&mut buffer)).map(|came| came.map(|()| buffer))
+        mailbox.incoming.with(|incoming| incoming.receive(&mut buffer)).map(|received| received.map(|()| buffer))
     }
 
-    /// What came before the end is read; then the end is, as often as it is asked for.
+    /// Datagrams received before the end are delivered first; then every call returns the reason of the end.
     #[test]
-    fn what_came_before_the_end_is_read() {
-        let mailbox = Mailbox::new(2, 9, 1000, &Calls::default());
+    fn datagrams_received_before_the_end_are_read() {
+        let mailbox = Mailbox::new(2, 9, 1000, &PendingWakers::default());
         assert_eq!(received(&mailbox), None);
         assert_eq!([1, 2, 3].map(|n| mailbox.deliver(&[n], None)), [true, true, false], "there is room for two");
         assert_eq!(mailbox.dropped(), 1);
-        mailbox.tell([Event::Closed(Closed::ByPeer)]);
+        mailbox.publish([Event::Closed(Closed::ByPeer)]);
         assert_eq!(received(&mailbox), Some(Ok(vec![1])));
         assert!(mailbox.deliver(&[], None), "an empty datagram is one");
         assert_eq!([(); 2].map(|()| received(&mailbox)), [Some(Ok(vec![2])), Some(Ok(vec![]))]);
@@ -302,24 +304,24 @@ mod tests {
         );
     }
 
-    /// Nobody reads events: those of the end are there all the same, and memory does not grow.
+    /// Unread events are bounded, and the last event is kept.
     #[test]
-    fn events_that_nobody_reads_are_bounded() {
-        let mailbox = Mailbox::new(1, 700, 1000, &Calls::default());
-        mailbox.tell((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
-        mailbox.tell([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
+    fn unread_events_are_bounded() {
+        let mailbox = Mailbox::new(1, 700, 1000, &PendingWakers::default());
+        mailbox.publish((0..5000).map(|id| Event::Media(id, Fate::Delivered)));
+        mailbox.publish([Event::Largest(500), Event::Connected, Event::Closed(Closed::Here)]);
         let all: Vec<Event> = std::iter::from_fn(|| mailbox.events.with(Events::next).flatten()).collect();
         assert_eq!((all.len(), all.last()), (700, Some(&Event::Closed(Closed::Here))));
         assert_eq!((mailbox.largest(), mailbox.phase()), (500, Phase::Over(Closed::Here)));
     }
 
-    /// A sender that waits is woken once for half a queue, not for each datagram.
+    /// A waiting sender is woken once for half a queue, not for each datagram.
     #[test]
-    fn a_full_room_opens_at_half_of_its_limit() {
-        let mut room = Room::default();
+    fn a_waiting_sender_is_woken_at_half_of_its_limit() {
+        let mut backlog = Backlog::default();
         let mut opens = |waiting| {
-            room.waiting = waiting;
-            room.has(8).is_some()
+            backlog.len = len;
+            backlog.poll_below(8).is_some()
         };
         assert_eq!([7, 8, 7, 5, 4, 7, 8].map(&mut opens), [true, false, false, false, true, true, false]);
     }

@@ -1,4 +1,4 @@
-//! What an endpoint is told.
+//! Options of an endpoint.
 
 use crate::Clock;
 use crate::driver::Common;
@@ -9,8 +9,8 @@ use headway_media::SendQueueOptions;
 use headway_rate::{ControllerOptions, Need};
 use headway_units::{Dialect, Duration, OptionError, Options as _, QueueSize, Registry as _};
 
-/// The CCID of each controller that a connection carries. From 248 on they are experiments (RFC 4340 section 19.5), of which both ends must know:
-/// 248 to 250 and 252 to 254 are those of scenarios.
+/// CCID of each controller of connections. CCIDs from 248 on are experimental (RFC 4340 section 19.5), and both ends
+/// must agree on them; scenarios use 248 to 250 and 252 to 254 for the same controllers.
 const CCIDS: [(&str, u8); 10] = [
     ("tcp-like", 2),
     ("tfrc", 3),
@@ -24,35 +24,37 @@ const CCIDS: [(&str, u8); 10] = [
     ("rap", 254),
 ];
 
-/// The rules of an endpoint and of all its connections.
+/// Options of an endpoint and all its connections.
 ///
-/// Both ends agree on [`port`](Self::port), [`service`](Self::service) and security; all else is each end's own business.
+/// Both ends agree on [`port`](Self::port), [`service`](Self::service) and security; each end chooses all other
+/// options.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What stands below DCCP; `None`: nothing (RFC 6773).
+    /// DTLS below DCCP; `None`: plain DCCP in UDP (RFC 6773).
     pub dtls: Option<DtlsOptions>,
-    /// The protocol's: controllers, windows, timers.
+    /// Protocol options: controllers, windows, timers.
     pub connection: ConnectionOptions,
-    /// How many connections there may be, and what refusals.
+    /// Limits of connections and refusals.
     pub endpoint: EndpointOptions,
-    /// Connections of peers at a time, at most; a peer beyond that gets a Reset with the code "Too Busy". `None`: as many as `endpoint` allows.
+    /// Maximum number of connections of peers at a time; others get a Reset with the code "Too Busy". `None`: the
+    /// limit of `endpoint`.
     pub accepted: Option<usize>,
-    /// What waits to be sent, and what is thrown away when it is late.
+    /// Send queue: order, expiry and size.
     pub queue: SendQueueOptions,
-    /// How the rate for an encoder follows the controller's.
+    /// Smoothing of the encoder rate.
     pub encoder: EncoderOptions,
-    /// What the connections are for (RFC 4340 section 8.1.2).
+    /// Service of the connections (RFC 4340 section 8.1.2).
     pub service: ServiceCode,
-    /// The DCCP port of servers: inside of UDP, whose ports say nothing of it.
+    /// DCCP port of the server. It is independent of the UDP port.
     pub port: u16,
-    /// Datagrams that a connection keeps for a program that does not read them; more are lost.
+    /// Maximum number of unread datagrams of a connection, at least 1; further datagrams are dropped.
     pub unread: usize,
-    /// Events that a connection keeps for a program that does not read them; of more the oldest go. One that counts what became of each datagram
-    /// needs as many as come while it does something else.
+    /// Maximum number of unread events of a connection, at least 1; the oldest are discarded. A program that counts
+    /// outcomes needs as many as occur between two reads.
     pub events: usize,
-    /// Whether events tell what became of each datagram.
+    /// Whether events report the outcome of each datagram.
     pub follow: bool,
-    /// What the endpoint goes by. Only who measures what wrong clocks do needs one that [shows something else](Clock::shown_by).
+    /// Clock of the endpoint. Only measurements of clock errors need a clock [with errors](Clock::shown_by).
     pub clock: Clock,
 }
 
@@ -63,19 +65,19 @@ fn ccid(kind: &str) -> Result<u8, OptionError> {
 
 fn unknown(kind: &str) -> OptionError {
     let known: Vec<&str> = CCIDS.iter().map(|(known, _)| *known).collect();
-    OptionError::new("controller", format!("there is no \"{kind}\": {}", known.join(", ")))
+    OptionError::new("controller", format!("\"{kind}\" is unknown; expected one of {}", known.join(", ")))
 }
 
 impl Options {
-    /// DTLS with this identity, and with peers that are trusted.
+    /// Uses DTLS with this identity and these trusted peers.
     #[must_use]
     pub fn new(identity: Identity, trust: Trust) -> Self {
         let connection = ConnectionOptions { handshake_data: true, ..ConnectionOptions::under_dtls() };
         Self::with(Some(DtlsOptions::new(identity, trust)), connection)
     }
 
-    /// A server with an identity that lasts as long as these options, for whatever client. Clients know it by its
-    /// [fingerprint](Self::fingerprint), which the program has to tell them.
+    /// Creates server options with a new identity for any client. The identity lasts as long as these options.
+    /// Clients authenticate the server by its [fingerprint](Self::fingerprint), which the program must pass to them.
     ///
     /// # Errors
     ///
@@ -84,7 +86,7 @@ impl Options {
         Ok(Self::new(Identity::generate()?, Trust::Anyone))
     }
 
-    /// A client of servers that are trusted.
+    /// Creates client options with these trusted servers.
     ///
     /// # Errors
     ///
@@ -93,14 +95,15 @@ impl Options {
         Ok(Self::new(Identity::generate()?, trust))
     }
 
-    /// No security: DCCP in UDP as RFC 6773 has it. Whoever sees a packet can read it, and forge the next.
+    /// Uses no security: plain DCCP in UDP (RFC 6773). An attacker on the path can read all packets and forge
+    /// others.
     #[must_use]
     pub fn insecure() -> Self {
         Self::with(None, ConnectionOptions::real())
     }
 
     fn with(dtls: Option<DtlsOptions>, mut connection: ConnectionOptions) -> Self {
-        // A user who waits for a call wants to know sooner than after the three minutes of RFC 4340 section 8.1.1.
+        // RFC 4340 section 8.1.1 suggests three minutes; the user of a call waits less.
         connection.expert.request_give_up = Duration::from_secs(10);
         let mut queue = SendQueueOptions::preset("sfdps2", Dialect::default())
             .unwrap_or(SendQueueOptions::fifo(Dialect::default()));
@@ -121,43 +124,43 @@ impl Options {
         }
     }
 
-    /// What peers have to know to tell this end from others.
+    /// Returns the fingerprint by which peers authenticate this end.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.dtls.as_ref().map(|dtls| dtls.identity.fingerprint())
     }
 
-    /// Both ways of each connection have this controller, by the name that scenarios give it. `tfrc` is the default; all that no RFC defines
-    /// (`none`, `udpm`, `spacing`, ..) are experiments, and both ends must ask for the same.
+    /// Selects the controller of both directions by its name in scenarios. The default is `tfrc`. Controllers
+    /// without an RFC (`none`, `udpm`, `spacing`, ...) are experimental, and both ends must select the same.
     ///
     /// # Errors
     ///
-    /// If there is none of this name, or a connection cannot give it what it needs.
+    /// If the name is unknown, or a connection cannot meet a need of the controller.
     pub fn with_controller(self, kind: &str) -> Result<Self, OptionError> {
         let controller = self.controller_options(kind)?;
         self.with_controller_options(controller)
     }
 
-    /// The options that a controller of this kind has by default on real paths.
+    /// Returns the default options of this controller on real paths.
     ///
     /// # Errors
     ///
-    /// If there is none of this name.
+    /// If the name is unknown.
     pub fn controller_options(&self, kind: &str) -> Result<ControllerOptions, OptionError> {
         let number = ccid(kind)?;
-        // Those of the RFCs are there, and fit what real paths need.
+        // The preset rows fit the needs of real paths.
         let row = self.connection.controllers.iter().find(|row| row.ccid.0 == number);
         let known = row.map(|row| row.controller.clone()).filter(|controller| controller.kind() == kind);
         known.or_else(|| ControllerOptions::preset(kind, Dialect::default())).ok_or_else(|| unknown(kind))
     }
 
-    /// The same as [`with_controller`](Self::with_controller), with options of the controller. Some are
-    /// [terms](headway_rate::Terms), which both ends agree on when they connect: the scales of UDPm are those of the sender, and an end whose
-    /// rules are not the default accepts no others.
+    /// Selects the controller of both directions with its options. Some options are [terms](headway_rate::Terms), on
+    /// which both ends agree when they connect: the sender decides the scales of UDPm, and a receiver with rules
+    /// that are not the default accepts no others.
     ///
     /// # Errors
     ///
-    /// If a connection cannot give the controller what it needs, or an option has no form in the handshake.
+    /// If a connection cannot meet a need of the controller, or an option cannot be expressed in the handshake.
     pub fn with_controller_options(mut self, controller: ControllerOptions) -> Result<Self, OptionError> {
         let number = ccid(controller.kind())?;
         for need in controller.needs() {
@@ -166,7 +169,7 @@ impl Options {
         controller.check_terms()?;
         if controller.judges_losses() && controller.kind() != "tfrc-filtered" {
             let message =
-                "a filter needs the sender's clock, which only data of tfrc-filtered carries: expected that controller";
+                "a filter needs the sender's clock, which only data of tfrc-filtered carries; expected that controller";
             return Err(OptionError::new("loss_filter", message));
         }
         self.connection.send_ccids = vec![number];
@@ -176,19 +179,19 @@ impl Options {
         } else {
             let row = CcidController::new(Ccid(number), controller);
             self.connection.controllers = vec![CcidController { ack_vectors: true, ..row }];
-            // They may wait for a report each round trip.
+            // These controllers may expect a report each round trip.
             self.connection.expert.report_gap = None;
         }
         Ok(self)
     }
 
-    /// Returns the name of the controller with this CCID, by which a [`Status`](crate::Status) knows it.
+    /// Returns the name of the controller with this CCID, as in a [`Status`](crate::Status).
     #[must_use]
     pub fn controller_name(ccid: Ccid) -> Option<&'static str> {
         CCIDS.iter().find(|(_, number)| *number == ccid.0).map(|(name, _)| *name)
     }
 
-    /// Returns whether the controller with this CCID must know the rate of its sender's interface.
+    /// Returns whether the controller with this CCID needs the line rate of the sender's interface.
     #[must_use]
     pub fn needs_line_rate(&self, ccid: Ccid) -> bool {
         let row = self.connection.controllers.iter().find(|row| row.ccid == ccid);
@@ -205,10 +208,10 @@ impl Options {
         self.queue.check()?;
         self.encoder.check()?;
         if self.unread == 0 {
-            return Err(OptionError::new("unread", "without room for a datagram none is ever read: it is at least 1"));
+            return Err(OptionError::new("unread", "0 drops every datagram; expected at least 1"));
         }
         if self.events == 0 {
-            return Err(OptionError::new("events", "nobody would hear of the connection's end: it is at least 1"));
+            return Err(OptionError::new("events", "0 drops the event of the end; expected at least 1"));
         }
         Ok(())
     }
@@ -224,14 +227,14 @@ impl Options {
 mod tests {
     use super::*;
 
-    /// Every controller that a connection can carry has a number of its own, and its options are in order.
+    /// Every controller has its own CCID and valid default options.
     #[test]
-    fn each_controller_is_known_by_name() {
+    fn each_controller_has_a_ccid_and_valid_options() {
         let mut numbers = Vec::new();
         for (kind, number) in CCIDS {
             match Options::insecure().with_controller(kind) {
                 Ok(options) => assert!(options.checked().is_ok(), "{kind}"),
-                // What it needs is said by the key that would give it.
+                // A need is reported with the key of the option that meets it.
                 Err(error) => assert!(["line_rate", "ecn"].contains(&error.key), "{kind}: {error:?}"),
             }
             numbers.push(number);

@@ -1,5 +1,4 @@
-//! What a connection of this crate sends from: its send queue, which tells the program's mailbox what became of each datagram, and its encoder
-//! what to produce.
+//! Send queue of a connection: reports outcomes to the program's mailbox and the allowed rate to its encoder.
 
 use crate::encoder::EncoderRate;
 use crate::mailbox::{Event, Mailbox};
@@ -9,56 +8,66 @@ use headway_rate::{Next, Scale};
 use headway_units::{Duration, Instant, Seq48};
 use std::sync::Arc;
 
-/// A path that is asked answers within a few round trips; a peer that says nothing at all leaves its client in PARTOPEN, where nobody asks.
-const HOLD: Duration = Duration::from_secs(1);
+/// Longest wait for path MTU discovery, which ends within a few round trips. A client whose peer is silent stays in
+/// PARTOPEN, in which no probes are sent.
+const MAX_HOLD: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(crate) struct LineOutbox {
+pub(crate) struct ConnectionOutbox {
     queue: MediaOutbox<Vec<u8>>,
     encoder: EncoderRate,
-    /// The scale that the program has been notified of.
+    /// Last scale reported to the program.
     scale: Option<Scale>,
     mailbox: Arc<Mailbox>,
-    /// Bytes of the largest datagram that goes, before the program is told; 0 as long as nobody knows.
+    /// Size of the largest datagram at the start, in bytes; 0 before the connection has begun.
     first_largest: u64,
-    /// Whether the path has been asked for more.
-    is_known: bool,
-    /// Some of what waits came before that.
+    /// Whether path MTU discovery has ended.
+    is_largest_confirmed: bool,
+    /// Whether datagrams were queued before that, which may be too large.
     unchecked: bool,
-    /// Since when something waits for that.
-    held: Option<Instant>,
+    /// Time since when a large datagram has waited for that.
+    held_since: Option<Instant>,
 }
 
-impl LineOutbox {
+impl ConnectionOutbox {
     pub(crate) const fn new(queue: MediaOutbox<Vec<u8>>, encoder: EncoderRate, mailbox: Arc<Mailbox>) -> Self {
-        Self { queue, encoder, scale: None, mailbox, first_largest: 0, is_known: false, unchecked: false, held: None }
+        Self {
+            queue,
+            encoder,
+            scale: None,
+            mailbox,
+            first_largest: 0,
+            is_largest_confirmed: false,
+            unchecked: false,
+            held_since: None,
+        }
     }
 
-    /// The connection begins, with packets that take so much.
+    /// Sets the size of the largest datagram at the start, in bytes.
     pub(crate) const fn begin(&mut self, largest: usize) {
         self.first_largest = largest as u64;
     }
 
-    /// It is known how much a packet takes.
-    pub(crate) fn know(&mut self) {
-        self.is_known = true;
-        self.mailbox.know();
+    /// Records that path MTU discovery has ended.
+    pub(crate) fn confirm_largest(&mut self) {
+        self.is_largest_confirmed = true;
+        self.mailbox.confirm_largest();
     }
 
-    /// The number under which events name it.
+    /// Queues a datagram and returns its number in events.
     pub(crate) fn push(&mut self, now: Instant, media: &Media<'_>) -> u64 {
         let Media { payload, kind, priority, expires, method } = *media;
         let expires = expires.map(|after| now + after);
-        self.unchecked |= !self.is_known;
+        self.unchecked |= !self.is_largest_confirmed;
         let waiting = headway_media::Media::new(now, payload.to_vec());
         let id = self.queue.push(now, headway_media::Media { kind, priority, expires, method, ..waiting });
-        self.tell_fates();
-        self.tell_waiting();
+        self.report_fates();
+        self.report_backlog();
         id
     }
 
-    /// As [`Connection::send`](crate::Connection::send) refuses it once that is known.
-    fn refuse_what_is_too_large(&mut self, now: Instant) {
+    /// Discards datagrams that [`Connection::send`](crate::Connection::send) now refuses.
+    fn discard_too_large(&mut self, now: Instant) {
         let largest = self.mailbox.largest() as u64;
         while self.queue.next(now).is_some_and(|next| next.size.count() > largest) {
             if self.queue.take(now).is_some() {
@@ -66,60 +75,59 @@ impl LineOutbox {
             }
         }
         self.unchecked = !self.is_empty();
-        self.tell_fates();
-        self.tell_waiting();
+        self.report_fates();
+        self.report_backlog();
     }
 
-    fn tell_waiting(&self) {
-        self.mailbox.set_waiting(self.queue.queue().len());
+    fn report_backlog(&self) {
+        self.mailbox.set_backlog(self.queue.queue().len());
     }
 
-    /// Nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.queue().is_empty()
     }
 
-    /// The connection is over: nothing that waits will go, and of nothing that went more will be known.
+    /// Ends the connection: queued datagrams are discarded, and the outcome of sent ones remains unknown.
     pub(crate) fn give_up(&mut self) {
         self.queue.drain();
-        self.tell_fates();
+        self.report_fates();
     }
 
-    fn tell_fates(&mut self) {
-        // The payloads are not wanted back.
+    fn report_fates(&mut self) {
+        // The payloads are not needed.
         while self.queue.poll_given_up().is_some() {}
         if let Some(first) = self.queue.poll_fate() {
             let Self { queue, mailbox, .. } = self;
             let all = std::iter::once(first).chain(std::iter::from_fn(|| queue.poll_fate()));
-            mailbox.tell(all.map(|(id, fate)| Event::Media(id, fate)));
+            mailbox.publish(all.map(|(id, fate)| Event::Media(id, fate)));
         }
     }
 }
 
-impl Outbox for LineOutbox {
+impl Outbox for ConnectionOutbox {
     fn next_len(&mut self, now: Instant) -> Option<usize> {
         self.next(now).map(|next| next.size.count() as usize)
     }
     fn next(&mut self, now: Instant) -> Option<Next> {
-        if self.unchecked && self.is_known {
-            self.refuse_what_is_too_large(now);
+        if self.unchecked && self.is_largest_confirmed {
+            self.discard_too_large(now);
         }
         let next = self.queue.next(now)?;
-        if self.is_known || next.size.count() <= self.first_largest {
+        if self.is_largest_confirmed || next.size.count() <= self.first_largest {
             return Some(next);
         }
-        // It may yet go, once the path has answered: all that comes behind it waits, too.
-        if now.since(*self.held.get_or_insert(now)) < HOLD {
+        // It may fit once path MTU discovery has ended; datagrams after it wait, too.
+        if now.since(*self.held_since.get_or_insert(now)) < MAX_HOLD {
             return None;
         }
-        self.know();
+        self.confirm_largest();
         self.next(now)
     }
     fn discard(&mut self, now: Instant) -> bool {
         let discarded = self.queue.discard(now);
         if discarded {
-            self.tell_fates();
-            self.tell_waiting();
+            self.report_fates();
+            self.report_backlog();
         }
         discarded
     }
@@ -128,28 +136,28 @@ impl Outbox for LineOutbox {
     }
     fn sent(&mut self, number: Seq48) {
         self.queue.sent(number);
-        self.tell_fates();
-        self.tell_waiting();
+        self.report_fates();
+        self.report_backlog();
     }
     fn too_large(&mut self) {
         self.queue.too_large();
-        self.tell_fates();
+        self.report_fates();
     }
     fn packet_handled(&mut self, now: Instant, connection: &mut Connection) {
         self.queue.packet_handled(now, connection);
         self.timer_expired(now, connection);
     }
-    /// Reports what changes without a packet from the peer: datagrams that expired, and the rate during an outage.
+    /// Reports changes without a packet from the peer: expired datagrams, and the rate during an outage.
     fn timer_expired(&mut self, now: Instant, connection: &Connection) {
-        self.tell_fates();
+        self.report_fates();
         let Some(sender) = connection.status().sender else { return };
         if let Some(rate) = self.encoder.update(now, sender.target_rate) {
-            self.mailbox.tell([Event::Rate(rate)]);
+            self.mailbox.publish([Event::Rate(rate)]);
         }
         let scale = connection.scale();
         if scale != self.scale {
             self.scale = scale;
-            self.mailbox.tell(scale.map(Event::Scale));
+            self.mailbox.publish(scale.map(Event::Scale));
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Loss filters and packet spacing of connections: experimental controllers, with the options of one end.
+//! Loss filters and packet spacing of connections: experimental controllers with options of one end.
 //!
-//! Both ends name the controller, by its CCID. All other options of a scheme belong to one end: a filter to the receiver of the data, a spacing to its sender.
+//! Both ends select the controller by its CCID. All other options belong to one end: a filter to the receiver of the
+//! data, a spacing to its sender.
 
 use crate::options::Options;
 use headway_rate::{
@@ -9,19 +10,19 @@ use headway_rate::{
 };
 use headway_units::{Dialect, Duration, OptionError, Options as _, Registry as _};
 
-/// A scheme that spaces packets, of the paper on packet spacing (section 2).
+/// Packet spacing scheme of the paper on packet spacing (section 2).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spacing {
-    /// The packet-spacing agent: a constant gap, without feedback.
+    /// Packet-spacing agent: a constant gap, without feedback.
     Fixed(SpacingFixedOptions),
-    /// The protocols with feedback each round trip: ad hoc (section 2.1) and damped (section 2.2).
+    /// Protocols with feedback each round trip: ad hoc (section 2.1) and damped (section 2.2).
     Feedback(SpacingOptions),
-    /// The equation-based protocol (section 2.3).
+    /// Equation-based protocol (section 2.3).
     Equation(SpacingEquationOptions),
 }
 
 impl Spacing {
-    /// Returns the packet-spacing agent with this gap. A gap of zero sends as fast as the line takes packets.
+    /// Returns the packet-spacing agent with this gap. A gap of zero sends at the line rate.
     #[must_use]
     pub fn fixed(gap: Duration) -> Self {
         Self::Fixed(SpacingFixedOptions { spacing: gap, ..SpacingFixedOptions::preset(Dialect::default()) })
@@ -55,14 +56,17 @@ impl Spacing {
 }
 
 impl Options {
-    /// The receiver counts only losses of congestion, by this filter. Both ends need the controller `tfrc-filtered` (CCID 250); the peer's filter
-    /// is that of the data that this end sends, and may be another one. `uddj`: the options of [`LossFilterKind::Uddj`].
+    /// Makes the receiver count only congestion losses, by this filter. Both ends need the controller
+    /// `tfrc-filtered` (CCID 250). Each end filters the data it receives and may use its own filter. `uddj`: the
+    /// options of [`LossFilterKind::Uddj`].
     ///
     /// # Errors
-    /// If an option is out of range, or the filter is [`LossFilterKind::Oracle`]: no packet reports which losses the channel caused.
+    /// If an option is out of range, or the filter is [`LossFilterKind::Oracle`]: no packet reports the losses of
+    /// the channel.
     pub fn with_loss_filter(self, filter: LossFilterKind, uddj: Option<UddjOptions>) -> Result<Self, OptionError> {
         if filter == LossFilterKind::Oracle {
-            let message = "the oracle counts the losses that the channel did not cause, and only a simulator knows these: expected another filter";
+            let message = "the oracle counts the losses that the channel did not cause, and only a simulator knows these; \
+                 expected another filter";
             return Err(OptionError::new("loss_filter", message));
         }
         let preset = TfrcOptions::preset(Dialect::default());
@@ -71,12 +75,13 @@ impl Options {
         self.with_controller_options(ControllerOptions::TfrcFiltered(TfrcFilteredOptions(tfrc)))
     }
 
-    /// The sender spaces its packets by this scheme. Both ends need the same controller: `spacing-fixed`, `spacing` or `spacing-equation`. The gaps
-    /// and rules are those of the sender of the data.
+    /// Makes the sender space its packets by this scheme. Both ends need the same controller: `spacing-fixed`,
+    /// `spacing` or `spacing-equation`. The sender of the data decides the gaps and rules.
     ///
     /// # Errors
-    /// If an option is out of range, or the scheme needs [`ConnectionOptions::line_rate`](headway_dccp::ConnectionOptions::line_rate) and it is not
-    /// set. No report of its receiver has arrival times, from which a sender could measure a rate.
+    /// If an option is out of range, or the scheme needs
+    /// [`ConnectionOptions::line_rate`](headway_dccp::ConnectionOptions::line_rate) and it is not set: reports have
+    /// no arrival times from which a sender could measure the rate.
     pub fn with_spacing(self, spacing: Spacing) -> Result<Self, OptionError> {
         let controller = spacing.controller();
         controller.check()?;
@@ -96,7 +101,8 @@ mod tests {
         &row.controller
     }
 
-    /// UDDJ-TFRC, "future work": an implementation on a network. Each filter that needs no more than a receiver has runs over CCID 250.
+    /// UDDJ-TFRC, "future work": an implementation on a network. Every filter that needs only a receiver runs over
+    /// CCID 250.
     #[test]
     fn uddj_future_work_filters_of_a_receiver() {
         for filter in [
@@ -119,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Packet spacing, section 2: all schemes, of which the equation alone needs no line rate.
+    /// Packet spacing, section 2: all schemes; only the equation needs no line rate.
     #[test]
     fn packet_spacing_2_schemes_of_a_sender() {
         let schemes =

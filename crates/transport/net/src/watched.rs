@@ -1,7 +1,7 @@
-//! A value that one thread changes and others wait for, blocking or as tasks of any executor.
+//! A value that one thread changes and other threads or tasks wait for.
 //!
-//! Wakers are the program's: whatever they do, and whatever goes with the last of them, is done while nothing is locked. So they are not
-//! called by who changes the value, which holds the lock on the driver, but [kept](Calls) for when that has been given back.
+//! Wakers are the program's code and run while nothing is locked. The thread that changes a value holds the lock on
+//! the driver, so it [queues](PendingWakers) the wakers until the lock is released.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -9,20 +9,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// A lock that does not mind that somebody has panicked while holding it: what it guards is never left half done.
+/// Locks a mutex also after a panic: the guarded value is always consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tasks that are to be called once nothing is locked.
+/// Wakers of tasks, to be woken once nothing is locked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(Arc<Mutex<Vec<Waker>>>);
+pub(crate) struct PendingWakers(Arc<Mutex<Vec<Waker>>>);
 
-impl Calls {
-    fn keep(&self, wakers: impl Iterator<Item = Waker>) {
+impl PendingWakers {
+    fn push(&self, wakers: impl Iterator<Item = Waker>) {
         lock(&self.0).extend(wakers);
     }
-    /// All of them, for whoever is about to give back the lock under which they were kept.
+    /// Takes all wakers, to be woken after the caller releases its lock.
     pub(crate) fn take(&self) -> Vec<Waker> {
         std::mem::take(&mut *lock(&self.0))
     }
@@ -32,66 +32,66 @@ impl Calls {
 pub(crate) struct Watched<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
-    calls: Calls,
+    wakers: PendingWakers,
 }
 
 #[derive(Debug)]
 struct State<T> {
     value: T,
-    /// Threads that wait: without them nobody need be called, which is a call of the system.
+    /// Number of waiting threads. Without any, the notification, a system call, is not needed.
     asleep: usize,
-    /// The thread that waits for the socket at the same time.
+    /// Thread that waits for the socket at the same time.
     leader: Option<Waker>,
-    /// The task that has [asked](Watched::poll) last.
-    asked: Option<Waker>,
-    /// Those of [futures](Until), by their numbers.
+    /// Waker of the task that [polled](Watched::poll) last.
+    polled: Option<Waker>,
+    /// Wakers of [futures](Until) by number.
     futures: BTreeMap<u64, Waker>,
     next: u64,
 }
 
 impl<T> Watched<T> {
-    pub(crate) fn new(value: T, calls: Calls) -> Self {
-        let (asleep, leader, asked, futures, next) = Default::default();
-        let state = Mutex::new(State { value, asleep, leader, asked, futures, next });
-        Self { state, changed: Condvar::new(), calls }
+    pub(crate) fn new(value: T, wakers: PendingWakers) -> Self {
+        let (asleep, leader, polled, futures, next) = Default::default();
+        let state = Mutex::new(State { value, asleep, leader, polled, futures, next });
+        Self { state, changed: Condvar::new(), wakers }
     }
 
-    /// Looks at the value, or changes what nobody waits for.
+    /// Reads the value, or changes a part that is not waited for.
     pub(crate) fn with<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut lock(&self.state).value)
     }
 
-    /// Changes the value, and calls all who wait.
+    /// Changes the value and wakes all waiters.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state.value);
-        self.call(state);
+        self.notify(state);
         result
     }
 
-    /// Changes the value, and calls all who wait if that is of any use to them.
+    /// Changes the value and wakes all waiters if `change` returns true.
     pub(crate) fn change_some(&self, change: impl FnOnce(&mut T) -> bool) {
         let mut state = lock(&self.state);
         if change(&mut state.value) {
-            self.call(state);
+            self.notify(state);
         }
     }
 
-    fn call(&self, mut state: MutexGuard<'_, State<T>>) {
-        let (asked, leader, futures) = (state.asked.take(), state.leader.take(), std::mem::take(&mut state.futures));
+    fn notify(&self, mut state: MutexGuard<'_, State<T>>) {
+        let (polled, leader, futures) = (state.polled.take(), state.leader.take(), std::mem::take(&mut state.futures));
         if state.asleep > 0 {
             self.changed.notify_all();
         }
         drop(state);
-        if asked.is_some() || !futures.is_empty() {
-            self.calls.keep(asked.into_iter().chain(futures.into_values()));
+        if polled.is_some() || !futures.is_empty() {
+            self.wakers.push(polled.into_iter().chain(futures.into_values()));
         }
-        // Ours: it does nothing but end a wait.
+        // The leader's waker is ours and only ends a wait.
         leader.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits until `ready` has something, or until that instant: then nothing.
-    #[expect(clippy::disallowed_methods, reason = "who waits in the program's thread looks at its clock")]
+    /// Waits until `ready` returns a value or the time is `until`.
+    #[expect(clippy::disallowed_methods, reason = "a wait in the program's thread needs the system's clock")]
     pub(crate) fn wait<R>(&self, until: Option<Instant>, mut ready: impl FnMut(&mut T) -> Option<R>) -> Option<R> {
         let mut state = lock(&self.state);
         loop {
@@ -111,45 +111,47 @@ impl<T> Watched<T> {
         }
     }
 
-    /// What `ready` has; if that is nothing, the leader, who is about to wait for the socket, is called at the next change.
-    pub(crate) fn lead<R>(&self, leader: &Waker, ready: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+    /// Returns the value of `ready`. If there is none, the leader, which is about to wait for the socket, is woken
+    /// at the next change.
+    pub(crate) fn poll_as_leader<R>(&self, leader: &Waker, ready: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
         let mut state = lock(&self.state);
         let found = ready(&mut state.value);
         state.leader = found.is_none().then(|| leader.clone());
         found
     }
 
-    /// The leader waits for the socket no more.
-    pub(crate) fn led(&self) {
+    /// Removes the leader, which no longer waits for the socket.
+    pub(crate) fn clear_leader(&self) {
         lock(&self.state).leader = None;
     }
 
-    /// What `ready` has; if that is nothing, this task is called at the next change, unless another asks before that.
+    /// Returns the value of `ready`. If there is none, this task is woken at the next change, unless another task
+    /// polls before.
     pub(crate) fn poll<R>(&self, context: &Context<'_>, mut ready: impl FnMut(&mut T) -> Option<R>) -> Poll<R> {
         let waker = context.waker().clone();
         let mut state = lock(&self.state);
         if let Some(found) = ready(&mut state.value) {
             return Poll::Ready(found);
         }
-        let before = state.asked.replace(waker);
+        let before = state.polled.replace(waker);
         drop(state);
         drop(before);
         Poll::Pending
     }
 
-    /// The same as a future, of which there may be many.
+    /// Returns a future equivalent to [`poll`](Self::poll). There may be any number of them.
     pub(crate) const fn until<R, F: FnMut(&mut T) -> Option<R> + Unpin>(&self, ready: F) -> Until<'_, T, F> {
         Until { watched: self, ready, number: None }
     }
 }
 
-/// Waits until `ready` has something. A future that is dropped before has taken nothing, and leaves nothing.
+/// Future that waits until `ready` returns a value. Dropping it early removes its waker.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Until<'a, T, F> {
     watched: &'a Watched<T>,
     ready: F,
-    /// Under which it is to be called.
+    /// Number of its waker.
     number: Option<u64>,
 }
 
@@ -178,7 +180,7 @@ impl<T, R, F: FnMut(&mut T) -> Option<R> + Unpin> Future for Until<'_, T, F> {
 impl<T, F> Drop for Until<'_, T, F> {
     fn drop(&mut self) {
         let left = self.number.and_then(|number| lock(&self.watched.state).futures.remove(&number));
-        // With it something of the program may go, which is not to happen under a lock.
+        // Dropping the last waker may run code of the program, which must not happen under a lock.
         drop(left);
     }
 }

@@ -1,4 +1,4 @@
-//! How datagrams go and come: by a socket of this endpoint, or by whoever owns the port.
+//! Transport below an endpoint: its own UDP socket, or a [`Wire`] of the program that owns the port.
 #![expect(clippy::disallowed_types, reason = "who waits for a socket has to see it")]
 
 use crate::socket::{Arrived, Batch, Socket};
@@ -9,24 +9,25 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-/// Sends for an endpoint that has no socket: an ICE agent that owns the port (RFC 8445), a TURN client, a tunnel.
+/// Sends for an endpoint without a socket, for example from an ICE agent that owns the port (RFC 8445), a TURN
+/// client or a tunnel.
 ///
-/// What comes is handed to [`Endpoint::deliver`](crate::Endpoint::deliver) by whoever owns the port, once it has told DTLS from STUN and the rest by
-/// the first byte (RFC 7983: 20 to 63). Addresses are names here: an agent that has chosen another pair of candidates may keep the name of the
-/// first, and nothing above it notices.
+/// The owner of the port separates DTLS from STUN and other protocols by the first byte (RFC 7983: 20 to 63) and
+/// passes received datagrams to [`Endpoint::deliver`](crate::Endpoint::deliver). Addresses are only identifiers: an
+/// agent that selects another candidate pair may keep the address of the first.
 pub trait Wire: fmt::Debug + Send + Sync {
-    /// What this end is called.
+    /// Returns the address that identifies this end.
     fn local_addr(&self) -> SocketAddr;
 
-    /// Sends datagrams of `segment` bytes each, of which the last may be shorter, with this ECN field if it can. Called with the endpoint locked:
-    /// it must neither wait nor call the endpoint.
+    /// Sends datagrams of `segment` bytes each (the last may be shorter), with this ECN field if possible. The
+    /// endpoint is locked during the call, so an implementation must neither block nor call the endpoint.
     ///
     /// # Errors
     ///
-    /// What cannot go, [`WouldBlock`](io::ErrorKind::WouldBlock) included, is lost.
+    /// Datagrams that cannot be sent are lost, also with [`WouldBlock`](io::ErrorKind::WouldBlock).
     fn send(&self, to: SocketAddr, ecn: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()>;
 
-    /// Datagrams that one call of [`send`](Self::send) takes, at most.
+    /// Maximum number of datagrams of one [`send`](Self::send) call.
     fn segments(&self) -> usize {
         1
     }
@@ -43,7 +44,7 @@ impl Carrier {
         Socket::bind(local).map(|socket| Self::Socket(Box::new(socket)))
     }
 
-    /// To wait for it, where there is something to wait for.
+    /// Underlying socket, for pollers; `None` for a wire.
     pub(crate) fn io(&self) -> Option<&UdpSocket> {
         match self {
             Self::Socket(socket) => Some(socket.io()),
@@ -58,7 +59,7 @@ impl Carrier {
         }
     }
 
-    /// Datagrams that go with one call, at most.
+    /// Maximum number of datagrams of one send call.
     pub(crate) fn segments(&self) -> usize {
         match self {
             Self::Socket(socket) => socket.segments(),
@@ -66,7 +67,7 @@ impl Carrier {
         }
     }
 
-    /// From where datagrams to this address go.
+    /// Returns the path of datagrams to this address.
     pub(crate) fn path_to(&self, remote: SocketAddr) -> io::Result<Path> {
         match self {
             Self::Socket(socket) => socket.path_to(remote),
@@ -74,12 +75,12 @@ impl Carrier {
         }
     }
 
-    /// As [`Socket::send`].
+    /// See [`Socket::send`].
     pub(crate) fn send(&self, path: Path, ecn: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()> {
         match (self, path) {
             (Self::Socket(socket), _) => socket.send(path, ecn, datagrams, segment),
             (Self::Wire(wire), Path::Udp { remote, .. }) => match wire.send(remote, ecn, datagrams, segment) {
-                // Nobody would say when there is room again.
+                // A wire does not report when it can send again.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::Other.into()),
                 sent => sent,
             },
@@ -87,7 +88,7 @@ impl Carrier {
         }
     }
 
-    /// As [`Socket::receive`].
+    /// See [`Socket::receive`].
     pub(crate) fn receive(&self, batch: &mut Batch) -> io::Result<bool> {
         match self {
             Self::Socket(socket) => socket.receive(batch),
@@ -95,7 +96,7 @@ impl Carrier {
         }
     }
 
-    /// As [`Socket::datagrams`].
+    /// See [`Socket::datagrams`].
     pub(crate) fn datagrams(&self, batch: &mut Batch, each: impl FnMut(Arrived, &mut [u8])) {
         if let Self::Socket(socket) = self {
             socket.datagrams(batch, each);

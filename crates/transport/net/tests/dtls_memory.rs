@@ -1,7 +1,7 @@
-//! What DTLS keeps, counted by the allocator: for each session, for each handshake under way, and under a flood. What the C library of the ciphers keeps
-//! is not counted.
+//! Memory of DTLS, counted by the allocator: per session, per handshake in progress, and under a flood. The C
+//! library of the ciphers is not counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails where it panics")]
-#![allow(dead_code, reason = "the world has more in it than is needed here")]
+#![allow(dead_code, reason = "this test uses a part of the world")]
 
 #[path = "../../dccp/tests/counting/mod.rs"]
 mod counting;
@@ -12,13 +12,14 @@ use headway_net::{DtlsOptions, Secure};
 use headway_units::{Duration, Instant};
 use world::{VERSIONS, World, address, client_hello, from, server_options, with_random};
 
-/// Hellos in the names of others, one a millisecond, of which each answer is thrown away; what is held after each thousand.
+/// Sends spoofed ClientHellos, one per millisecond, and discards the answers. Returns the memory after each
+/// thousand.
 fn flood(world: &mut World, hello: &[u8], thousands: u32) -> Vec<usize> {
     let mut held = Vec::with_capacity(thousands as usize);
     let mut datagram = Vec::new();
     for n in 0..thousands * 1000 {
         let mut hello = with_random(hello, n);
-        // A prefix each.
+        // Each has its own prefix.
         let who = from(address(n << 8));
         world.server.handle_datagram(world.now, who, &mut hello, &mut |_, _| panic!("a packet"));
         while world.server.poll_transmit(world.now, &mut datagram).is_some() {}
@@ -31,10 +32,10 @@ fn flood(world: &mut World, hello: &[u8], thousands: u32) -> Vec<usize> {
     held
 }
 
-/// One test: what others keep meanwhile would be counted too.
+/// One test, since the allocator counts all threads.
 #[test]
-fn a_flood_leaves_what_is_bounded() {
-    what_is_kept();
+fn memory_under_a_flood_is_bounded() {
+    memory_of_sessions_and_handshakes();
     for versions in VERSIONS {
         let hello = client_hello(versions);
         let mut world = World::new(server_options());
@@ -42,16 +43,16 @@ fn a_flood_leaves_what_is_bounded() {
         let held = flood(&mut world, &hello, 24);
         let pending = world.server.pending();
         println!("{versions:?}: {pending} pending, {} B", held[23].saturating_sub(before));
-        // Each is kept for ten seconds, in which it tries to send again.
+        // Each handshake is kept for ten seconds, in which it retransmits.
         let most = |held: &[usize]| held.iter().copied().max().unwrap_or_default();
         assert!(most(&held[12..]) <= most(&held[..12]) + (16 << 10), "{versions:?}: {held:?}");
         assert!(held[23] - before <= 64 * (20 << 10) + (64 << 10), "{versions:?}: {before} {held:?}");
     }
 }
 
-fn what_is_kept() {
+fn memory_of_sessions_and_handshakes() {
     for versions in VERSIONS {
-        // As many as may be, none of whom has shown that it is there.
+        // The maximum number of unproven handshakes.
         let mut world = World::new(DtlsOptions { unproven: 256, prefix_burst: 1 << 20, ..server_options() });
         let mut clients = World::new(server_options());
         let hello = client_hello(versions);

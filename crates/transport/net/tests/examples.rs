@@ -25,7 +25,7 @@ fn a_camera_sends_the_encoding_of_the_announced_scale() {
 }
 
 #[test]
-fn a_game_goes_both_ways() {
+fn a_game_sends_in_both_directions() {
     game::main().unwrap();
 }
 
@@ -35,7 +35,7 @@ fn messages_have_their_own_methods() {
 }
 
 #[test]
-fn a_sensor_hears_of_each_reading() {
+fn a_sensor_gets_the_outcome_of_each_reading() {
     sensor::main().unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Two endpoints over the loopback interface of this machine. Nothing here asserts how fast anything is.
+//! Tests of two endpoints over the loopback interface. No test asserts a speed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
@@ -9,10 +9,10 @@ use headway_net::{
 use std::net::SocketAddr;
 
 const LOOPBACK: &str = "127.0.0.1:0";
-/// Longer than anything here takes on the busiest machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A server's options and its client's.
+/// Options of the server and of the client.
 type Both = (Options, Options);
 
 fn secure() -> Both {
@@ -40,47 +40,47 @@ fn pair((ours, theirs): &Both) -> (Endpoint, Connection, Endpoint, Connection) {
     (client, connection, server, accepted)
 }
 
-/// All datagrams until the peer has closed.
+/// Receives all datagrams until the peer has closed.
 fn all(connection: &Connection) -> (Vec<Vec<u8>>, Closed) {
-    let mut came = Vec::new();
+    let mut received = Vec::new();
     loop {
         let mut datagram = Vec::new();
-        match connection.recv_timeout(&mut datagram, LONG).expect("the peer goes on, or says that it does not") {
-            Ok(()) => came.push(datagram),
-            Err(why) => return (came, why),
+        match connection.recv_timeout(&mut datagram, LONG).expect("the peer continues or closes") {
+            Ok(()) => received.push(datagram),
+            Err(why) => return (received, why),
         }
     }
 }
 
 #[test]
-fn media_arrives_in_order_and_the_end_is_told() {
-    media_arrives_in_order_and_the_end_is_told_with(&secure());
-    media_arrives_in_order_and_the_end_is_told_with(&insecure());
+fn media_arrives_in_order_and_the_end_is_reported() {
+    media_arrives_in_order_and_the_end_is_reported_with(&secure());
+    media_arrives_in_order_and_the_end_is_reported_with(&insecure());
 }
 
-fn media_arrives_in_order_and_the_end_is_told_with(both: &Both) {
+fn media_arrives_in_order_and_the_end_is_reported_with(both: &Both) {
     let (_client, connection, _server, accepted) = pair(both);
     let sender = std::thread::Builder::new().spawn(move || {
         for n in 0..500u32 {
             connection.send(Media::new(&n.to_be_bytes())).unwrap();
-            // A program that makes media takes its time.
+            // A source of media takes time.
             std::thread::park_timeout(std::time::Duration::from_millis(1));
         }
         connection.close()
     });
-    let (came, why) = all(&accepted);
-    assert_eq!(came, (0..500u32).map(|n| n.to_be_bytes().to_vec()).collect::<Vec<_>>());
+    let (received, why) = all(&accepted);
+    assert_eq!(received, (0..500u32).map(|n| n.to_be_bytes().to_vec()).collect::<Vec<_>>());
     assert_eq!((why, sender.unwrap().join().unwrap()), (Closed::ByPeer, Closed::Here));
 }
 
-/// Each datagram has one end, and those of which the peer says so have arrived.
+/// Each datagram has one final outcome, and datagrams reported as delivered have arrived.
 #[test]
-fn what_became_of_each_datagram_is_told() {
-    what_became_of_each_datagram_is_told_with(&secure());
-    what_became_of_each_datagram_is_told_with(&insecure());
+fn the_outcome_of_each_datagram_is_reported() {
+    the_outcome_of_each_datagram_is_reported_with(&secure());
+    the_outcome_of_each_datagram_is_reported_with(&insecure());
 }
 
-fn what_became_of_each_datagram_is_told_with(both: &Both) {
+fn the_outcome_of_each_datagram_is_reported_with(both: &Both) {
     let (_client, connection, _server, accepted) = pair(both);
     let reader = std::thread::Builder::new().spawn(move || all(&accepted)).unwrap();
     for n in 0..200u64 {
@@ -101,16 +101,17 @@ fn what_became_of_each_datagram_is_told_with(both: &Both) {
     assert_eq!(reader.join().unwrap().0.len(), 200);
 }
 
-/// A program that does not read loses what finds no room (RFC 4340 section 11.7). Its peer hears of which: nothing that was not read was delivered.
+/// RFC 4340 section 11.7: datagrams beyond the limit of unread ones are dropped and reported to the peer; only
+/// datagrams that were read are reported as delivered.
 #[test]
-fn what_is_not_read_in_time_was_not_delivered() {
-    what_is_not_read_in_time_was_not_delivered_with(secure());
-    what_is_not_read_in_time_was_not_delivered_with(insecure());
+fn unread_datagrams_are_reported_as_dropped() {
+    unread_datagrams_are_reported_as_dropped_with(secure());
+    unread_datagrams_are_reported_as_dropped_with(insecure());
 }
 
-fn what_is_not_read_in_time_was_not_delivered_with((server, client): Both) {
+fn unread_datagrams_are_reported_as_dropped_with((server, client): Both) {
     let (_client, connection, _server, accepted) = pair(&(Options { unread: 8, ..server }, client));
-    // All that waits goes at once.
+    // All queued datagrams are sent at once.
     for n in 0..60u64 {
         connection.send(Media::new(&n.to_be_bytes())).unwrap();
     }
@@ -127,22 +128,23 @@ fn what_is_not_read_in_time_was_not_delivered_with((server, client): Both) {
         }
     }
     connection.close();
-    let (came, _) = all(&accepted);
-    let came: Vec<u64> = came.iter().map(|datagram| u64::from_be_bytes(datagram[..].try_into().unwrap())).collect();
-    assert_eq!((came, 8), (delivered, 60 - dropped), "what was read is what was delivered");
+    let (received, _) = all(&accepted);
+    let received: Vec<u64> =
+        received.iter().map(|datagram| u64::from_be_bytes(datagram[..].try_into().unwrap())).collect();
+    assert_eq!((received, 8), (delivered, 60 - dropped), "what was read is what was delivered");
     assert_eq!(accepted.dropped_datagrams(), 52);
 }
 
-/// What cannot come in time does not go, and the program hears it.
+/// A datagram that cannot arrive in time is not sent, and the program is notified.
 #[test]
-fn what_has_expired_is_not_sent() {
-    what_has_expired_is_not_sent_with(&secure());
-    what_has_expired_is_not_sent_with(&insecure());
+fn expired_datagrams_are_not_sent() {
+    expired_datagrams_are_not_sent_with(&secure());
+    expired_datagrams_are_not_sent_with(&insecure());
 }
 
-fn what_has_expired_is_not_sent_with(both: &Both) {
+fn expired_datagrams_are_not_sent_with(both: &Both) {
     let (_client, connection, _server, _accepted) = pair(both);
-    // TFRC begins with a few packets: of so many at once most would wait for reports for longer than a microsecond.
+    // TFRC starts with a few packets: most of the others would wait for reports, for longer than a microsecond.
     let old = Media { expires: Some(Duration::from_nanos(1)), ..Media::new(&[7; 1000]) };
     for _ in 0..50 {
         connection.send(old).unwrap();
@@ -159,17 +161,17 @@ fn what_has_expired_is_not_sent_with(both: &Both) {
 }
 
 #[test]
-fn what_no_packet_can_carry_is_refused() {
-    what_no_packet_can_carry_is_refused_with(&secure());
-    what_no_packet_can_carry_is_refused_with(&insecure());
+fn datagrams_above_the_largest_are_refused() {
+    datagrams_above_the_largest_are_refused_with(&secure());
+    datagrams_above_the_largest_are_refused_with(&insecure());
 }
 
-fn what_no_packet_can_carry_is_refused_with(both: &Both) {
+fn datagrams_above_the_largest_are_refused_with(both: &Both) {
     let (_client, connection, _server, _accepted) = pair(both);
-    // The search begins at 1280 bytes with all headers: IP's and UDP's 28, DTLS's 37, DCCP's 24 and 16 of options.
+    // The search starts at 1280 bytes with all headers: 28 of IP and UDP, 37 of DTLS, 24 of DCCP and 16 of options.
     assert!((1175..1500).contains(&connection.largest()), "{}", connection.largest());
     while connection.largest() < 1300 {
-        connection.event_timeout(LONG).expect("the path is asked for more");
+        connection.event_timeout(LONG).expect("the path MTU search raises it");
     }
     let largest = connection.largest();
     assert_eq!(
@@ -179,9 +181,9 @@ fn what_no_packet_can_carry_is_refused_with(both: &Both) {
     connection.send(Media::new(&vec![0; largest])).unwrap();
 }
 
-/// What goes once the path has answered, a round trip later, is not refused before; either end.
+/// At both ends, a datagram that may fit after path MTU discovery is not refused before.
 #[test]
-fn what_may_yet_go_waits_for_the_answer_of_the_path() {
+fn large_datagrams_wait_for_path_mtu_discovery() {
     for both in [secure(), insecure()] {
         let (_client, connection, _server, accepted) = pair(&both);
         for (from, to) in [(&connection, &accepted), (&accepted, &connection)] {
@@ -193,19 +195,19 @@ fn what_may_yet_go_waits_for_the_answer_of_the_path() {
     }
 }
 
-/// Also if it is handed over before anybody knows how much a packet carries; what stands behind it goes.
+/// A datagram queued before path MTU discovery is discarded if it is too large; later ones are sent.
 #[test]
-fn what_no_packet_can_carry_does_not_go_first() {
+fn queued_datagrams_above_the_largest_are_discarded() {
     for both in [secure(), insecure()] {
         let (server, address) = server(&both.0);
         let connection = Endpoint::client(&both.1).unwrap().connect(address).unwrap();
-        // A client without DTLS may know it at once.
+        // A client without DTLS may know the limit at once.
         let large = connection.send(Media::new(&[7; 3000]));
         let small = connection.send(Media::new(b"small")).unwrap();
         let accepted = server.accept_timeout(LONG).unwrap();
         let mut datagram = Vec::new();
         accepted.recv_timeout(&mut datagram, LONG).unwrap().unwrap();
-        assert!(datagram == b"small", "{} bytes came first", datagram.len());
+        assert!(datagram == b"small", "{} bytes arrived first", datagram.len());
         assert_ne!(large.as_ref().ok(), Some(&small));
         if let Ok(large) = large {
             let fate = std::iter::from_fn(|| connection.event_timeout(LONG)).find_map(|event| match event {
@@ -217,24 +219,24 @@ fn what_no_packet_can_carry_does_not_go_first() {
     }
 }
 
-/// Nobody is there: the connection is over after a while, not the program.
+/// If the peer is absent, the connection ends, not the program.
 #[test]
-fn nobody_answers() {
+fn an_absent_peer_times_out() {
     let mut options = Options::insecure();
     options.connection.expert.request_give_up = Duration::from_millis(300);
     options.connection.expert.request_timeout = Duration::from_millis(100);
     let silent = Endpoint::client(&options).unwrap();
     let client = Endpoint::client(&options).unwrap();
-    let nobody = SocketAddr::new([127, 0, 0, 1].into(), silent.local_addr().port());
+    let absent = SocketAddr::new([127, 0, 0, 1].into(), silent.local_addr().port());
     drop(silent);
-    let connection = client.connect(nobody).unwrap();
+    let connection = client.connect(absent).unwrap();
     assert_eq!(connection.connected(), Err(Closed::NoAnswer));
     assert_eq!(connection.send(Media::new(b"?")), Err(SendError::Closed(Closed::NoAnswer)));
 }
 
-/// A program that gives up before there is an answer has closed, and nothing else has happened.
+/// A connection that is closed before it is established reports that it was closed here.
 #[test]
-fn who_closes_before_there_is_an_answer_has_closed() {
+fn closing_before_an_answer_is_reported_as_closed_here() {
     for options in [Options::insecure(), Options::client(Trust::Anyone).unwrap()] {
         let silent = std::net::UdpSocket::bind(LOOPBACK).unwrap();
         let connection = Endpoint::client(&options).unwrap().connect(silent.local_addr().unwrap()).unwrap();
@@ -242,7 +244,7 @@ fn who_closes_before_there_is_an_answer_has_closed() {
     }
 }
 
-/// A server that serves something else says so.
+/// A server refuses another service.
 #[test]
 fn another_service_is_refused() {
     let (_server, address) = server(&Options::insecure());
@@ -252,14 +254,14 @@ fn another_service_is_refused() {
     assert_eq!(reset.code, headway_dccp::ResetCode::BAD_SERVICE_CODE);
 }
 
-/// What is sent before there is an answer waits, and goes.
+/// Datagrams sent before the connection is established wait and are sent.
 #[test]
-fn the_first_media_need_not_wait() {
-    the_first_media_need_not_wait_with(&secure());
-    the_first_media_need_not_wait_with(&insecure());
+fn media_sent_before_the_handshake_arrives() {
+    media_sent_before_the_handshake_arrives_with(&secure());
+    media_sent_before_the_handshake_arrives_with(&insecure());
 }
 
-fn the_first_media_need_not_wait_with(both: &Both) {
+fn media_sent_before_the_handshake_arrives_with(both: &Both) {
     let (server, address) = server(&both.0);
     let client = Endpoint::client(&both.1).unwrap();
     let connection = client.connect(address).unwrap();
@@ -270,7 +272,7 @@ fn the_first_media_need_not_wait_with(both: &Both) {
     assert_eq!(datagram, b"early");
 }
 
-/// Both ways at once, on one socket that serves many.
+/// Both directions at once, on one server socket.
 #[test]
 fn many_connections_share_a_socket() {
     many_connections_share_a_socket_with(&secure());
@@ -299,9 +301,9 @@ fn many_connections_share_a_socket_with(both: &Both) {
     }
 }
 
-/// What comes to the same server later uses the session that there is.
+/// A later connection to the same server uses the existing session.
 #[test]
-fn a_later_connection_is_as_good_as_the_first() {
+fn later_connections_share_the_session() {
     let (client, first, server, _accepted) = pair(&secure());
     for _ in 0..3 {
         let later = client.connect(server.local_addr()).unwrap();
@@ -314,14 +316,14 @@ fn a_later_connection_is_as_good_as_the_first() {
     first.send(Media::new(b"still there")).unwrap();
 }
 
-/// A program that does not read loses what it does not read, and nothing grows.
+/// Datagrams beyond the limit of unread ones are dropped, and memory does not grow.
 #[test]
-fn who_does_not_read_loses() {
-    who_does_not_read_loses_with(&secure());
-    who_does_not_read_loses_with(&insecure());
+fn unread_datagrams_above_the_limit_are_dropped() {
+    unread_datagrams_above_the_limit_are_dropped_with(&secure());
+    unread_datagrams_above_the_limit_are_dropped_with(&insecure());
 }
 
-fn who_does_not_read_loses_with(both: &Both) {
+fn unread_datagrams_above_the_limit_are_dropped_with(both: &Both) {
     let few = (Options { unread: 4, ..both.0.clone() }, both.1.clone());
     let (_client, connection, server, accepted) = pair(&few);
     for n in 0..50u8 {
@@ -329,50 +331,50 @@ fn who_does_not_read_loses_with(both: &Both) {
         std::thread::park_timeout(std::time::Duration::from_millis(5));
     }
     connection.close();
-    let (came, _) = all(&accepted);
-    assert!(came.len() <= 4, "{}", came.len());
-    assert_eq!(server.counters().unread_datagrams, 50 - came.len() as u64);
+    let (received, _) = all(&accepted);
+    assert!(received.len() <= 4, "{}", received.len());
+    assert_eq!(server.counters().unread_datagrams, 50 - received.len() as u64);
 }
 
-/// The handles are `Send`, and one thread may send while another receives.
+/// Handles are `Send`: one thread may send while another receives.
 #[test]
-fn handles_go_to_other_threads() {
+fn handles_are_send_and_sync() {
     fn sendable<T: Send + Sync + 'static>() {}
     sendable::<Endpoint>();
     sendable::<Connection>();
 }
 
-/// A client that expects somebody else says so, and nothing of its media goes.
+/// A client that expects another certificate reports it and sends no media.
 #[test]
-fn a_server_that_is_not_trusted_gets_nothing() {
+fn an_untrusted_server_gets_no_media() {
     let (server, address) = server(&Options::server().unwrap());
     let other = Options::server().unwrap().fingerprint().unwrap();
     let client = Endpoint::client(&Options::client(Trust::Fingerprints(vec![other])).unwrap()).unwrap();
     let connection = client.connect(address).unwrap();
-    // It may be refused already.
+    // The connection may be closed already.
     drop(connection.send(Media::new(b"secret")));
     assert!(matches!(connection.connected(), Err(Closed::Security(SecureError::Fingerprint { .. }))));
     assert!(server.accept_timeout(Duration::from_millis(100)).is_none());
 }
 
-/// A server that knows its clients turns others away.
+/// A server with a list of clients refuses all others.
 #[test]
-fn a_client_that_is_not_trusted_is_turned_away() {
+fn an_untrusted_client_is_refused() {
     let known = Options::client(Trust::Anyone).unwrap();
     let (server, address) =
         server(&Options::new(Identity::generate().unwrap(), Trust::Fingerprints(vec![known.fingerprint().unwrap()])));
     let stranger = Endpoint::client(&Options::client(Trust::Anyone).unwrap()).unwrap();
     let turned_away = stranger.connect(address).unwrap();
-    // In DTLS 1.3 it is ready before the server has seen its certificate, but no connection is.
+    // In DTLS 1.3 the session of the client is ready before the server sees its certificate, but no connection is.
     assert_eq!(turned_away.connected(), Err(Closed::ByPeer));
     let friend = Endpoint::client(&known).unwrap();
     friend.connect(address).unwrap().connected().unwrap();
     assert!(server.accept_timeout(LONG).is_some());
 }
 
-/// One end with security and one without do not understand each other, and neither hangs.
+/// An end with security and one without cannot connect, and neither hangs.
 #[test]
-fn security_is_not_left_out() {
+fn ends_with_and_without_security_do_not_connect() {
     let (_server, address) = server(&Options::server().unwrap());
     let mut options = Options::insecure();
     options.connection.expert.request_give_up = Duration::from_millis(500);

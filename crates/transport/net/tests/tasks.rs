@@ -1,4 +1,4 @@
-//! Tasks of any executor: futures that are dropped half way, and wakers that do what programs do.
+//! Tests of tasks: futures that are dropped early, and wakers that run arbitrary code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Builder;
 
-/// Longer than anything here takes on the busiest machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Connections of one client to one server, both ends of each.
+/// Connections of one client to one server, with both ends of each.
 fn connections(many: usize) -> (Endpoint, Endpoint, Vec<(Connection, Connection)>) {
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
     let client = Endpoint::client(&Options::insecure()).unwrap();
@@ -29,9 +29,9 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Half of the receives are dropped before they are ready: each datagram comes all the same, once and in order.
+/// Half of the receives are dropped before they are ready: each datagram is still received once and in order.
 #[test]
-fn a_receive_that_is_cancelled_loses_nothing() {
+fn a_cancelled_receive_loses_no_datagram() {
     const MANY: u32 = 400;
     let (_client, _server, mut ends) = connections(1);
     let (sends, receives) = ends.pop().unwrap();
@@ -42,24 +42,24 @@ fn a_receive_that_is_cancelled_loses_nothing() {
         }
         sends.close()
     });
-    let (mut came, mut cancelled) = (Vec::new(), 0);
+    let (mut received, mut cancelled) = (Vec::new(), 0);
     runtime().block_on(async {
         let mut datagram = Vec::new();
         loop {
             tokio::select! {
                 result = receives.recv_async(&mut datagram) => match result {
-                    Ok(()) => came.push(u32::from_be_bytes(datagram[..].try_into().unwrap())),
+                    Ok(()) => received.push(u32::from_be_bytes(datagram[..].try_into().unwrap())),
                     Err(why) => break assert_eq!(why, Closed::ByPeer),
                 },
                 () = tokio::task::yield_now() => cancelled += 1,
             }
         }
     });
-    assert_eq!((came, sender.unwrap().join().unwrap()), ((0..MANY).collect::<Vec<_>>(), Closed::Here));
+    assert_eq!((received, sender.unwrap().join().unwrap()), ((0..MANY).collect::<Vec<_>>(), Closed::Here));
     assert!(cancelled > 0);
 }
 
-/// An echo of tasks, one a connection, and one that accepts.
+/// An echo server with one task per connection and one that accepts.
 #[test]
 fn tasks_serve_many_connections() {
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
@@ -72,7 +72,7 @@ fn tasks_serve_many_connections() {
                 tokio::spawn(async move {
                     let mut datagram = Vec::new();
                     while accepted.recv_async(&mut datagram).await.is_ok() {
-                        // It may be over already.
+                        // The connection may be closed already.
                         drop(accepted.send(Media::new(&datagram)));
                     }
                 });
@@ -84,7 +84,7 @@ fn tasks_serve_many_connections() {
                 let connection = client.connect(address).unwrap();
                 tokio::spawn(async move {
                     connection.connected_async().await.unwrap();
-                    connection.room_async(0).await;
+                    connection.writable_async(0).await;
                     connection.send(Media::new(&[n])).unwrap();
                     let mut datagram = Vec::new();
                     connection.recv_async(&mut datagram).await.unwrap();
@@ -99,9 +99,9 @@ fn tasks_serve_many_connections() {
     });
 }
 
-/// The functions that poll give what the futures give, and call the task when there is something.
+/// The poll functions return what the futures return, and wake the task.
 #[test]
-fn polls_are_ready_when_there_is_something() {
+fn polls_return_what_futures_return() {
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
     let client = Endpoint::client(&Options::insecure()).unwrap();
     runtime().block_on(async {
@@ -117,16 +117,16 @@ fn polls_are_ready_when_there_is_something() {
     });
 }
 
-/// A waker that is none, but counts by its references.
+/// Waker that does nothing and counts its references.
 struct Counted;
 
 impl Wake for Counted {
     fn wake(self: Arc<Self>) {}
 }
 
-/// A future that is dropped leaves no waker behind, however many there were.
+/// Dropped futures leave no waker, however many there were.
 #[test]
-fn a_future_that_is_dropped_leaves_nothing() {
+fn a_dropped_future_leaves_no_waker() {
     let (client, server, mut ends) = connections(1);
     let (connection, _accepted) = ends.pop().unwrap();
     while connection.event_timeout(Duration::from_millis(1)).is_some() {}
@@ -143,7 +143,7 @@ fn a_future_that_is_dropped_leaves_nothing() {
     drop((client, server));
 }
 
-/// A waker that drops what the program has: when it is called, or when nobody has it any more.
+/// Waker that drops a value when it is woken or dropped.
 struct Drops<T>(Mutex<Option<T>>);
 
 impl<T: Send> Wake for Drops<T> {
@@ -161,16 +161,17 @@ fn waits(connection: &Connection, waker: &Waker) {
     assert_eq!(connection.poll_recv(&Context::from_waker(waker), &mut datagram), Poll::Pending);
 }
 
-/// It may drop the very connection for which it is called, others of its endpoint, and the endpoint: nobody holds what they need.
+/// A waker may drop the connection it is woken for, other connections, and the endpoint, since no lock is held.
 #[test]
-fn a_waker_may_drop_whatever_it_likes() {
+fn a_waker_may_drop_connections_and_endpoints() {
     let (client, server, mut ends) = connections(3);
     let [third, second, first] = [(); 3].map(|()| ends.pop().unwrap());
-    // What calls it is the thread that serves the server's socket.
+    // The thread of the server's socket wakes it.
     waits(&first.1, &drops((second.1, server)));
     first.0.send(Media::new(b"now")).unwrap();
     assert_eq!(second.0.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
-    // Another takes the place of the first, which drops what that has; and is called by this thread, which serves the client's socket meanwhile.
+    // A second waker replaces the first, which drops its value; this thread, which serves the client's socket, wakes
+    // it.
     waits(&third.0, &drops(first.0));
     let last = drops(client);
     waits(&third.0, &last);

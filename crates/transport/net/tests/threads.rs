@@ -1,4 +1,5 @@
-//! Many threads and tasks on the same handles: nobody waits for what is there, nobody waits for ever. Limits are so far away that only who hangs meets them.
+//! Tests of many threads and tasks on the same handles: no lost wake-ups and no deadlocks. Timeouts are far longer
+//! than any step.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types, reason = "tests")]
 
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 const LOOPBACK: &str = "127.0.0.1:0";
-/// Longer than anything here takes on the busiest machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
 fn spawn<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
@@ -25,9 +26,10 @@ fn server() -> (Endpoint, SocketAddr) {
     (server, address)
 }
 
-/// One thread waits for events, and serves the socket meanwhile; another sends, and so makes one. No datagram comes that would wake the first.
+/// A thread that waits for events, and serves the socket, is woken by an event of another thread's call, without a
+/// datagram.
 #[test]
-fn what_another_thread_does_is_heard() {
+fn an_event_of_another_thread_wakes_a_waiter() {
     let mut options = Options::insecure();
     options.connection.expert.request_timeout = Duration::from_secs(120);
     options.connection.expert.request_give_up = Duration::from_secs(600);
@@ -40,11 +42,11 @@ fn what_another_thread_does_is_heard() {
     for _ in 0..300 {
         connection.send(Media::new(&[0; 100])).unwrap();
     }
-    let first = thread.join().unwrap().expect("the queue has room for 256, and what becomes of others is told");
+    let first = thread.join().unwrap().expect("the queue holds 256, and the others are reported");
     assert!(matches!(first, Event::Media(_, Fate::Unsent { .. })), "{first:?}");
 }
 
-/// On each connection a thread waits for events, one for datagrams and one for room, while another sends: all come to an end.
+/// On each connection, threads wait for events, datagrams and queue space while another thread sends.
 #[test]
 fn threads_share_a_connection() {
     const MANY: usize = 6;
@@ -55,7 +57,7 @@ fn threads_share_a_connection() {
                 let accepted = server.accept_timeout(LONG).expect("all connect");
                 spawn(move || {
                     let mut datagram = Vec::new();
-                    while accepted.recv_timeout(&mut datagram, LONG).expect("the peer goes on, or closes").is_ok() {
+                    while accepted.recv_timeout(&mut datagram, LONG).expect("the peer continues or closes").is_ok() {
                         match accepted.send(Media::new(&datagram)) {
                             Ok(_) | Err(SendError::Closed(_)) => {}
                             Err(error) => panic!("{error}"),
@@ -67,51 +69,52 @@ fn threads_share_a_connection() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     let client = Arc::new(Endpoint::client(&Options::insecure()).unwrap());
-    let lines: Vec<_> = (0..MANY)
+    let clients: Vec<_> = (0..MANY)
         .map(|_| {
             let client = Arc::clone(&client);
             spawn(move || {
                 let connection = Arc::new(client.connect(address).unwrap());
-                let (reads, hears, waits) = (Arc::clone(&connection), Arc::clone(&connection), Arc::clone(&connection));
+                let (reads, watched, waits) =
+                    (Arc::clone(&connection), Arc::clone(&connection), Arc::clone(&connection));
                 let reader = spawn(move || {
-                    let (mut datagram, mut came) = (Vec::new(), 0);
-                    // A receiver that comes and goes.
-                    while came < 100 {
-                        if let Some(result) = reads.recv_timeout(&mut datagram, Duration::from_millis(came % 5)) {
+                    let (mut datagram, mut received) = (Vec::new(), 0);
+                    // The receiver waits repeatedly for short times.
+                    while received < 100 {
+                        if let Some(result) = reads.recv_timeout(&mut datagram, Duration::from_millis(received % 5)) {
                             result.unwrap();
-                            came += 1;
+                            received += 1;
                         }
                     }
                 });
-                let hearer = spawn(move || {
+                let event_reader = spawn(move || {
                     let mut delivered = 0;
                     while delivered < 100 {
-                        match hears.event_timeout(LONG).expect("each has an end") {
+                        match watched.event_timeout(LONG).expect("each has an end") {
                             Event::Media(_, Fate::Delivered) => delivered += 1,
                             Event::Closed(why) => panic!("{why}"),
                             _ => {}
                         }
                     }
                 });
-                let waiter = spawn(move || (0..50).for_each(|_| waits.room(1)));
+                let waiter = spawn(move || (0..50).for_each(|_| waits.writable(1)));
                 for n in 0..100u8 {
-                    connection.room(8);
+                    connection.writable(8);
                     connection.send(Media::new(&[n; 200])).unwrap();
                 }
-                [reader, hearer, waiter].into_iter().for_each(|thread| thread.join().unwrap());
+                [reader, event_reader, waiter].into_iter().for_each(|thread| thread.join().unwrap());
                 Arc::into_inner(connection).unwrap().close()
             })
         })
         .collect();
-    for line in lines {
-        assert_eq!(line.join().unwrap(), Closed::Here);
+    for client in clients {
+        assert_eq!(client.join().unwrap(), Closed::Here);
     }
     echo.join().unwrap();
 }
 
-/// A program that only sends: all of it goes by the socket's own thread.
+/// The socket's own thread sends all datagrams of a program that never waits.
 #[test]
-fn who_only_sends_need_not_wait() {
+fn a_program_that_only_sends_need_not_wait() {
     let (server, address) = server();
     let client = Endpoint::client(&Options::insecure()).unwrap();
     let connection = client.connect(address).unwrap();
@@ -126,9 +129,9 @@ fn who_only_sends_need_not_wait() {
     }
 }
 
-/// The endpoint is dropped while others wait on its connections: those go on, and end when their peers do.
+/// The endpoint is dropped while other threads wait on its connections, which continue until their peers close.
 #[test]
-fn an_endpoint_goes_before_its_connections() {
+fn connections_survive_their_endpoint() {
     for _ in 0..20 {
         let (server, address) = server();
         let client = Endpoint::client(&Options::insecure()).unwrap();
@@ -148,9 +151,9 @@ fn an_endpoint_goes_before_its_connections() {
     }
 }
 
-/// A program that asks and never waits hears what has come, and keeps nobody else from it.
+/// A program that polls without waiting receives datagrams, and does not starve other threads.
 #[test]
-fn who_never_waits_hears_all_the_same() {
+fn a_program_that_polls_receives_datagrams() {
     let (server, address) = server();
     let client = Endpoint::client(&Options::insecure()).unwrap();
     let connection = client.connect(address).unwrap();

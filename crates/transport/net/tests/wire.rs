@@ -1,4 +1,5 @@
-//! An endpoint whose port somebody else owns, as an ICE agent does; and one on a socket of the program.
+//! Tests of an endpoint whose port is owned by the program, as by an ICE agent, and of one on a socket of the
+//! program.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 #![allow(clippy::disallowed_types, reason = "the program's own socket is what is tested")]
 
@@ -11,7 +12,7 @@ use std::sync::{Arc, mpsc};
 
 type Datagrams = (SocketAddr, Ecn, Vec<Vec<u8>>);
 
-/// Hands everything to whoever owns the port.
+/// Wire that passes all datagrams to the owner of the port.
 #[derive(Debug)]
 struct Agent {
     name: SocketAddr,
@@ -35,7 +36,8 @@ fn name(port: u16) -> SocketAddr {
     ([192, 0, 2, 1], port).into()
 }
 
-/// Datagrams go by channels, beside STUN, whose first byte is below 20 (RFC 7983 section 7); and the connection is as any other, ECN included.
+/// RFC 7983 section 7: datagrams of DTLS and of STUN, whose first byte is below 20, share a channel. The connection
+/// works as any other, including ECN.
 #[test]
 fn an_agent_owns_the_port() {
     let options = Options::server().unwrap();
@@ -74,9 +76,10 @@ fn an_agent_owns_the_port() {
     assert_eq!(accepted.recv(&mut datagram), Err(Closed::ByPeer));
 }
 
-/// SFDPS section 4.3: a message names its method. A queue that compares all messages that wait cannot have such messages, and none of a batch is sent.
+/// SFDPS section 4.3: a message names its method. A queue that compares all queued messages refuses such a message
+/// and its whole batch.
 #[test]
-fn sfdps_4_3_a_method_that_the_queue_cannot_have() {
+fn sfdps_4_3_a_queue_refuses_unsupported_methods() {
     let mut options = Options::insecure();
     options.queue = SendQueueOptions::preset("sure-first", Dialect::Rfc).unwrap();
     let client = Endpoint::over(Arc::new(Agent { name: name(1), out: mpsc::channel().0 }), false, &options).unwrap();
@@ -87,9 +90,9 @@ fn sfdps_4_3_a_method_that_the_queue_cannot_have() {
     assert_eq!(connection.send(Media::new(b"b")), Ok(0));
 }
 
-/// An agent that takes nothing loses what it is given; the program is told that nobody answers.
+/// A wire that cannot send loses all datagrams, and the connection reports that the peer does not answer.
 #[test]
-fn an_agent_that_is_gone() {
+fn a_wire_that_fails_times_out() {
     let (out, gone) = mpsc::channel();
     drop(gone);
     let mut options = Options::insecure();
@@ -102,7 +105,7 @@ fn an_agent_that_is_gone() {
 }
 
 #[test]
-fn a_socket_of_the_program() {
+fn an_endpoint_uses_a_socket_of_the_program() {
     let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
     let server = Endpoint::on(bind(), true, &Options::insecure()).unwrap();
     let client = Endpoint::on(bind(), false, &Options::insecure()).unwrap();

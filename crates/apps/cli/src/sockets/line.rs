@@ -141,7 +141,7 @@ impl Line {
 
     /// Waits until the send queue and the queue of events have room. Returns the number of datagrams that fit.
     pub(super) fn wait_for_room(&self) -> usize {
-        self.connection.room(self.max_queued);
+        self.connection.writable(self.max_queued);
         while self.connection.waiting_events() > self.max_waiting_events && !self.is_stopped() {
             std::thread::park_timeout(std::time::Duration::from_millis(1));
         }

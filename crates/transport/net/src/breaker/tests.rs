@@ -1,4 +1,4 @@
-//! Each rule by hand, and connections over the simulator's links, in virtual time.
+//! Tests of each rule by hand, and of connections over the simulator's links in virtual time.
 
 use super::*;
 use crate::Options;
@@ -10,16 +10,16 @@ use proptest::prelude::*;
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// What is sent, lost and acknowledged in a second, and for how many seconds; until it trips.
+/// Scripted counters of a connection.
 #[derive(Default)]
-struct Line {
+struct Script {
     breaker: Option<Breaker>,
     now: Instant,
     seen: Observed,
     asked: usize,
 }
 
-impl Line {
+impl Script {
     fn run(&mut self, seconds: u64, sent: u64, lost: u64, acknowledged: bool) -> Option<(u64, Tripped)> {
         let breaker = self.breaker.get_or_insert_with(|| Breaker::new(Instant::ZERO));
         for second in 1..=seconds {
@@ -40,75 +40,76 @@ impl Line {
     }
 }
 
-/// A line with a round trip that has gone well for a minute.
-fn line(rtt: Duration) -> Line {
-    let mut line = Line { seen: Observed { rtt: Some(rtt), ..Observed::default() }, ..Line::default() };
-    assert_eq!(line.run(60, 100, 0, true), None);
-    assert_eq!(line.asked, 0);
-    line
+/// Returns a connection that has run well for a minute.
+fn script(rtt: Duration) -> Script {
+    let mut script = Script { seen: Observed { rtt: Some(rtt), ..Observed::default() }, ..Script::default() };
+    assert_eq!(script.run(60, 100, 0, true), None);
+    assert_eq!(script.asked, 0);
+    script
 }
 
-/// RFC 8083 section 4.1: three of 5 s. The peer is asked before.
+/// RFC 8083 section 4.1: three times 5 s. The peer is asked before.
 #[test]
-fn nothing_comes() {
-    let mut line = line(RTT);
-    assert_eq!(line.run(60, 100, 0, false), Some((15, Tripped::NoReports(Duration::from_secs(15)))));
-    assert_eq!(line.asked, 14);
+fn silence_trips_after_15_s() {
+    let mut script = script(RTT);
+    assert_eq!(script.run(60, 100, 0, false), Some((15, Tripped::NoReports(Duration::from_secs(15)))));
+    assert_eq!(script.asked, 14);
 }
 
-/// With a round trip of a second a controller has not had the time to answer: 60 of them.
+/// With a round trip of one second the limit is 60 round trips, so that a controller can react.
 #[test]
-fn a_long_path_has_longer() {
-    let mut line = line(Duration::from_secs(1));
-    // Of periods of 4 s.
-    assert_eq!(line.run(99, 100, 0, false), Some((60, Tripped::NoReports(Duration::from_secs(60)))));
+fn silence_trips_after_60_round_trips() {
+    let mut script = script(Duration::from_secs(1));
+    // The periods are 4 s long.
+    assert_eq!(script.run(99, 100, 0, false), Some((60, Tripped::NoReports(Duration::from_secs(60)))));
 }
 
 /// RFC 8083 section 4.2.
 #[test]
-fn the_peer_speaks_but_hears_nothing() {
-    let mut line = line(RTT);
+fn packets_without_acknowledgements_trip() {
+    let mut script = script(RTT);
     for second in 1..15 {
-        line.seen.received += 1;
-        assert_eq!(line.run(1, 100, 0, false), None, "{second}");
+        script.seen.received += 1;
+        assert_eq!(script.run(1, 100, 0, false), None, "{second}");
     }
-    assert_eq!(line.run(1, 100, 0, false), Some((1, Tripped::NotArriving(Duration::from_secs(15)))));
+    assert_eq!(script.run(1, 100, 0, false), Some((1, Tripped::NotArriving(Duration::from_secs(15)))));
 }
 
-/// A controller counts bytes: small packets still go when it allows a hundredth of what it allowed.
+/// A controller counts bytes: small packets are still sent when it allows a hundredth of the earlier rate.
 #[test]
-fn who_is_allowed_a_tenth_has_answered() {
+fn a_controller_that_allows_a_tenth_has_backed_off() {
     for (after, trips) in [(1_000_000, true), (100_000, true), (99_000, false)] {
-        let mut line = Line::default();
-        line.seen.allowed = Some(Rate::from_bits_per_second(1_000_000));
-        assert_eq!(line.run(60, 10, 0, true), None);
-        line.seen.allowed = Some(Rate::from_bits_per_second(after));
-        assert_eq!(line.run(40, 10, 0, false).is_some(), trips, "{after}");
+        let mut script = Script::default();
+        script.seen.allowed = Some(Rate::from_bits_per_second(1_000_000));
+        assert_eq!(script.run(60, 10, 0, true), None);
+        script.seen.allowed = Some(Rate::from_bits_per_second(after));
+        assert_eq!(script.run(40, 10, 0, false).is_some(), trips, "{after}");
     }
 }
 
-/// With a round trip of 4 s, which is its own queue's, it would have four minutes.
+/// With a round trip of 4 s, caused by its own queue, the sender would have four minutes.
 #[test]
-fn more_than_can_be_acknowledged_is_too_much() {
-    let mut line = line(Duration::from_secs(4));
-    assert_eq!(line.run(5, 200_000, 0, false), None);
-    assert_eq!(line.run(9, 200_000, 0, false), Some((1, Tripped::TooMany(1_200_000))));
-    // As many between two looks, of which the peer tells, are no harm.
-    let mut fast = Line::default();
+fn more_packets_in_flight_than_a_window_trip() {
+    let mut script = script(Duration::from_secs(4));
+    assert_eq!(script.run(5, 200_000, 0, false), None);
+    assert_eq!(script.run(9, 200_000, 0, false), Some((1, Tripped::TooMany(1_200_000))));
+    // The same number between two updates is harmless if the peer acknowledges it.
+    let mut fast = Script::default();
     assert_eq!(fast.run(60, 2_000_000, 0, true), None);
 }
 
-/// A sender of seven packets a second that probes a silent path with five (RFC 8085 section 3.1.3) has answered; one that sends on has not.
+/// A sender of seven packets per second that probes a silent path with five (RFC 8085 section 3.1.3) has backed off;
+/// one that sends on has not.
 #[test]
-fn probes_are_an_answer() {
+fn a_sender_that_probes_has_backed_off() {
     for (probes, trips) in [(5, false), (7, true)] {
-        let mut line = Line::default();
-        assert_eq!(line.run(60, 7, 0, true), None);
-        assert_eq!(line.run(30, probes, 0, false).is_some(), trips, "{probes}");
+        let mut script = Script::default();
+        assert_eq!(script.run(60, 7, 0, true), None);
+        assert_eq!(script.run(30, probes, 0, false).is_some(), trips, "{probes}");
     }
 }
 
-/// An outage of 20 s is one from which dialect headway-1 recovers: the breaker lets it.
+/// Dialect headway-1 recovers from an outage of 20 s, which the breaker permits.
 #[test]
 fn an_outage_of_twenty_seconds_is_survived() {
     let path = |loss: &str| format!("rate = \"1229kbps\"\ndelay = \"40ms\"\n{loss}");
@@ -122,34 +123,35 @@ fn an_outage_of_twenty_seconds_is_survived() {
     }
 }
 
-/// Whoever sends a tenth has answered; who waits between packets for longer than a period harms nobody; and each acknowledgement is one.
+/// A sender that sends a tenth has backed off; one that sends less than a packet per period is harmless; an
+/// acknowledgement ends the silence.
 #[test]
-fn silence_alone_is_no_reason() {
-    let mut backs_off = line(RTT);
+fn a_sender_that_has_backed_off_does_not_trip() {
+    let mut backs_off = script(RTT);
     for rate in [100, 50, 25, 12, 6, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1] {
         assert_eq!(backs_off.run(1, rate, 0, false), None);
     }
-    let mut rare = line(RTT);
+    let mut rare = script(RTT);
     for _ in 0..100 {
         assert_eq!(rare.run(1, 1, 0, false), None);
         assert_eq!(rare.run(1, 0, 0, false), None);
     }
-    let mut paused = line(RTT);
+    let mut paused = script(RTT);
     assert_eq!(paused.run(14, 100, 0, false), None);
     assert_eq!(paused.run(1, 100, 0, true), None);
     assert_eq!(paused.run(14, 100, 0, false), None);
-    // Nobody looks while nothing goes.
+    // The breaker is not updated while nothing is sent.
     paused.now += Duration::from_secs(3600);
     assert_eq!(paused.run(1, 0, 0, false), None);
     assert_eq!(paused.run(14, 100, 0, false), None);
 }
 
-/// Worked: p = 0.06 and R = 0.1 s are 1 / (0.1 sqrt(0.04)) = 50 packets a second, and ten times that are 500.
+/// Worked: p = 0.06 and R = 0.1 s give 1 / (0.1 sqrt(0.04)) = 50 packets per second, ten times that is 500.
 #[test]
-fn ten_times_what_tcp_would_send() {
-    let mut under = line(RTT);
+fn ten_times_the_rate_of_tcp_trips() {
+    let mut under = script(RTT);
     assert_eq!(under.run(600, 499, 29, true), None);
-    let mut over = line(RTT);
+    let mut over = script(RTT);
     let Some((seconds, Tripped::Congestion { rate, tcp, lost, over: time })) = over.run(600, 600, 36, true) else {
         panic!()
     };
@@ -160,55 +162,56 @@ fn ten_times_what_tcp_would_send() {
 
 /// RFC 8084 section 4, requirements 6 and 9: neither light nor intermittent congestion.
 #[test]
-fn one_bad_moment_is_not_enough() {
-    let mut line = line(RTT);
+fn intermittent_congestion_does_not_trip() {
+    let mut script = script(RTT);
     for _ in 0..20 {
-        assert_eq!(line.run(2, 10_000, 9_000, true), None);
-        assert_eq!(line.run(4, 100, 0, true), None);
+        assert_eq!(script.run(2, 10_000, 9_000, true), None);
+        assert_eq!(script.run(4, 100, 0, true), None);
     }
 }
 
 /// RFC 8083 section 4.3: "at least one RTP packet every max(Tdr, Tr) seconds".
 #[test]
-fn few_packets_measure_nothing() {
+fn less_than_a_packet_per_round_trip_does_not_trip() {
     let mut rare =
-        Line { seen: Observed { rtt: Some(Duration::from_secs(10)), ..Observed::default() }, ..Line::default() };
+        Script { seen: Observed { rtt: Some(Duration::from_secs(10)), ..Observed::default() }, ..Script::default() };
     for _ in 0..1000 {
         assert_eq!(rare.run(1, 1, 1, true), None);
         assert_eq!(rare.run(1, 0, 0, true), None);
     }
 }
 
-/// With a short round trip ten times TCP's rate without timeouts are many packets; with nine of ten lost it waits for timeouts nearly always.
+/// With a short round trip, ten times TCP's rate without timeouts is many packets; with nine of ten lost, TCP mostly
+/// waits for timeouts.
 #[test]
-fn what_nobody_can_use_ends() {
-    let mut short = line(Duration::from_millis(20));
+fn an_unusable_path_trips() {
+    let mut short = script(Duration::from_millis(20));
     let Some((20, Tripped::Unusable { lost: 900, over })) = short.run(600, 100, 90, true) else { panic!() };
     assert_eq!(over, Duration::from_secs(20));
-    let mut half = line(Duration::from_millis(20));
+    let mut half = script(Duration::from_millis(20));
     assert_eq!(half.run(600, 100, 49, true), None);
 }
 
-/// Without a round trip nothing can be compared.
+/// Without a round-trip time there is no rate of TCP.
 #[test]
-fn nobody_knows_the_round_trip() {
-    let mut line = Line::default();
-    assert_eq!(line.run(600, 1000, 900, true), None);
-    assert!(matches!(line.run(600, 1000, 0, false), Some((15, Tripped::NoReports(_)))));
+fn without_a_round_trip_only_silence_trips() {
+    let mut script = Script::default();
+    assert_eq!(script.run(600, 1000, 900, true), None);
+    assert!(matches!(script.run(600, 1000, 0, false), Some((15, Tripped::NoReports(_)))));
 }
 
 #[test]
-fn it_is_a_sentence() {
+fn the_reason_is_a_sentence() {
     let rate = Rate::from_bits_per_second;
     let congestion =
         Tripped::Congestion { rate: rate(2_000_000), tcp: rate(30_000), lost: 625, over: Duration::from_secs(5) };
     assert_eq!(
         congestion.to_string(),
-        "over 5s 2Mbps went, where TCP would send 30kbps, and 62.5 % of the packets were lost"
+        "the sender sent 2Mbps over 5s; TCP would send 30kbps, with 62.5 % of the packets lost"
     );
 }
 
-/// A sender and its peer in virtual time, with links between them one after the other: what is on one stays there.
+/// A sender and its peer in virtual time, over one link after another. Packets stay on the link that they entered.
 struct World {
     now: Instant,
     ends: [Endpoint<Option<MediaOutbox<Vec<u8>>>>; 2],
@@ -242,16 +245,16 @@ impl World {
         Self { now: Instant::ZERO, ends, links, handle, breaker: Breaker::new(Instant::ZERO) }
     }
 
-    /// So many packets a second of 1000 bytes for so many seconds; when and why the breaker trips.
+    /// Sends packets of 1000 bytes at this rate per second. Returns when and why the breaker trips.
     fn run(&mut self, rate: u64, seconds: u64) -> Option<(u64, Tripped)> {
         self.run_sizes(rate, seconds, &[1000])
     }
 
-    /// The same with packets of so many bytes, one after the other and again.
+    /// Sends packets of these sizes in turn.
     fn run_sizes(&mut self, rate: u64, seconds: u64, sizes: &[usize]) -> Option<(u64, Tripped)> {
         let mut sizes = sizes.iter().cycle();
         let (gap, end) = (Duration::from_secs(1) / rate, self.now + Duration::from_secs(seconds));
-        let (mut due, mut look, mut buffer) = (self.now, self.now, Vec::new());
+        let (mut due, mut update_at, mut buffer) = (self.now, self.now, Vec::new());
         while self.now < end {
             if self.now >= due {
                 if let Some(Some(outbox)) = self.ends[0].outbox_mut(self.handle) {
@@ -260,8 +263,8 @@ impl World {
                 }
                 due += gap;
             }
-            if self.now >= look {
-                look = self.now + Duration::from_secs(1);
+            if self.now >= update_at {
+                update_at = self.now + Duration::from_secs(1);
                 let connection = self.ends[0].connection_mut(self.handle)?;
                 match self.breaker.update(self.now, Observed::from(&connection.status())) {
                     Step::Trip(why) => return Some((self.now.since(Instant::ZERO).as_nanos() / 1_000_000_000, why)),
@@ -272,7 +275,7 @@ impl World {
             self.turn(&mut buffer);
             let next = self.ends.iter().filter_map(Endpoint::poll_timeout);
             let arrivals = self.links.iter().filter_map(|(_, link)| link.poll_timeout());
-            let next = next.chain(arrivals).chain([due, look]).min().unwrap();
+            let next = next.chain(arrivals).chain([due, update_at]).min().unwrap();
             self.now = self.now.max(next);
         }
         None
@@ -280,9 +283,9 @@ impl World {
 
     fn turn(&mut self, buffer: &mut Vec<u8>) {
         for (_, link) in &mut self.links {
-            while let Some(gone) = link.poll_transmit(self.now) {
-                let to = usize::from(gone.way == Way::ToServer);
-                let Packet { ecn, payload, .. } = gone.packet;
+            while let Some(departure) = link.poll_transmit(self.now) {
+                let to = usize::from(departure.way == Way::ToServer);
+                let Packet { ecn, payload, .. } = departure.packet;
                 let _ = self.ends[to].handle_datagram(self.now, paths()[to], ecn, &payload);
             }
         }
@@ -311,7 +314,7 @@ fn lost(percent: f64) -> String {
     format!("loss = {{ kind = \"bernoulli\", probability = {} }}", percent / 100.0)
 }
 
-/// 4 Mb/s into 500 kb/s.
+/// A sender of 4 Mb/s on a path that narrows to 500 kb/s.
 #[test]
 fn none_trips_on_a_narrow_path() {
     let wide = emulator(&link(10_000, 20, 50, ""), 1);
@@ -320,13 +323,13 @@ fn none_trips_on_a_narrow_path() {
     assert_eq!(world.run(500, 30), None);
     let (second, why) = world.run(500, 60).unwrap();
     assert!(matches!(why, Tripped::Congestion { lost: 500.., .. }), "{why}");
-    // The queue of 50 packets is 0.8 s, of which a period has four.
+    // The queue of 50 packets is 0.8 s long, and a period has four round trips.
     assert!((34..55).contains(&second), "{second}: {why}");
 }
 
-/// Its peer tells of losses by Ack Vectors, which it is asked for: 5 % hurt nobody at that rate.
+/// The peer reports losses by Ack Vectors when asked. At this rate 5 % are no congestion.
 #[test]
-fn none_may_go_on_while_few_are_lost() {
+fn none_does_not_trip_at_low_loss() {
     let mut world = World::new("none", vec![(Instant::ZERO, emulator(&link(10_000, 20, 50, &lost(5.0)), 1))]);
     assert_eq!(world.run(100, 120), None);
     let status = world.ends[0].connection(world.handle).unwrap().status();
@@ -339,9 +342,9 @@ fn none_may_go_on_while_few_are_lost() {
     );
 }
 
-/// The path is gone: whatever has no control goes on, and is stopped.
+/// The path fails; a sender without control continues and is stopped.
 #[test]
-fn none_trips_where_nothing_goes() {
+fn none_trips_on_a_path_that_fails() {
     let paths = vec![
         (Instant::ZERO, emulator(&link(10_000, 20, 50, ""), 1)),
         (Instant::from_secs(30), emulator(&link(10_000, 20, 50, &lost(100.0)), 1)),
@@ -351,7 +354,8 @@ fn none_trips_where_nothing_goes() {
     assert!(matches!(why, Tripped::NoReports(_)) && (45..48).contains(&second), "{second}: {why}");
 }
 
-/// An outage of twenty seconds under small datagrams among a few large ones: what TFRC allows in bytes has room for each of them.
+/// An outage of twenty seconds with small datagrams among a few large ones: the bytes that TFRC allows permit all of
+/// them.
 #[test]
 fn small_packets_outlive_an_outage() {
     for controller in ["tfrc", "tfrc-sp"] {
@@ -373,18 +377,20 @@ fn small_packets_outlive_an_outage() {
     }
 }
 
-/// The path becomes eighty times as long and a twenty-fifth as wide: what went before is not measured by what is now.
+/// The path becomes eighty times as long and a twenty-fifth as wide: earlier packets are not measured by its new
+/// round trip.
 #[test]
-fn a_path_that_has_become_longer_was_not_so_before() {
+fn a_longer_round_trip_does_not_apply_to_earlier_packets() {
     let short = emulator(&link(6764, 1, 3, ""), 0);
     let long = emulator(&link(274, 84, 2, ""), 1);
     let mut world = World::new("tfrc", vec![(Instant::ZERO, short), (Instant::from_secs(5), long)]);
     assert_eq!(world.run(814, 10), None);
 }
 
-/// A path of 30 kb/s with room for two packets drops three of four in a row, for more than 200 ms: that is loss, and no outage.
+/// A path of 30 kb/s with a queue of two packets drops three of four in a row for more than 200 ms: loss, not an
+/// outage.
 #[test]
-fn a_narrow_path_is_no_outage() {
+fn losses_of_a_narrow_path_do_not_trip() {
     for controller in ["tfrc", "tfrc-sp", "tcp-like"] {
         let wide = emulator(&link(564, 1, 2, ""), 0);
         let narrow = emulator(&link(30, 1, 2, ""), 1);
@@ -393,7 +399,7 @@ fn a_narrow_path_is_no_outage() {
     }
 }
 
-/// What a path may do to TFRC, or to TCP's window, for a while.
+/// Paths with any rate, delay, queue and loss for a while.
 fn path() -> impl Strategy<Value = String> {
     let rate = prop_oneof![Just(30u64), 30..1000u64, 1000..20_000u64];
     let percent = prop_oneof![3 => Just(0.0), 2 => 0.0..10.0, 1 => 10.0..60.0, 1 => Just(100.0)];
@@ -401,10 +407,11 @@ fn path() -> impl Strategy<Value = String> {
         .prop_map(|(rate, delay, queue, percent)| link(rate, delay, queue, &lost(percent)))
 }
 
-/// A path of 12 Mb/s narrows to 0.9 Mb/s, and its queue to 1.9 s. TFRC slows down from 10 to 0.8 Mb/s, still more than ten times what TCP would send,
-/// and the mean contains 4 s of the old rate. The property below drew this path, and the breaker ended the connection after 24 s.
+/// A path of 12 Mb/s narrows to 0.9 Mb/s with a queue of 1.9 s. TFRC slows down from 10 to 0.8 Mb/s, still more than
+/// ten times the rate of TCP, and the mean contains 4 s of the old rate. The property below found this path: the
+/// breaker ended the connection after 24 s.
 #[test]
-fn a_sender_that_has_halved_its_rate_has_answered() {
+fn a_sender_that_has_halved_its_rate_has_backed_off() {
     let links = [(0, link(11_627, 212, 106, "")), (10, link(916, 12, 215, ""))];
     let links = links.map(|(begins, text)| (Instant::from_secs(begins), emulator(&text, begins / 10)));
     assert_eq!(World::new("tfrc", links.into()).run_sizes(1231, 25, &[1000]), None);
@@ -413,9 +420,9 @@ fn a_sender_that_has_halved_its_rate_has_answered() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the path does, and however often it becomes another one, a sender that is controlled never meets the breaker.
+    /// A controlled sender never triggers the breaker, whatever the path does and however often it changes.
     #[test]
-    fn who_answers_to_congestion_never_trips(
+    fn a_controlled_sender_never_trips(
         paths in proptest::collection::vec((path(), 5..40u64), 1..5),
         rate in prop_oneof![5..50u64, 50..2000u64],
         controller in prop_oneof![3 => Just("tfrc"), 1 => Just("tcp-like"), 1 => Just("tfrc-sp")],
@@ -432,8 +439,8 @@ proptest! {
     }
 }
 
-/// RFC 5348 section 3.1 with t_RTO = 4 R and b = 1, by hand: R = 100 ms and p = 0.6 give 0.2305 packets a second, and the rule trips
-/// above ten times that. RFC 8083 section 4.4 leaves both bounds open.
+/// RFC 5348 section 3.1 with t_RTO = 4 R and b = 1, by hand: R = 100 ms and p = 0.6 give 0.2305 packets per second,
+/// and the rule trips above ten times that. RFC 8083 section 4.4 leaves both bounds open.
 #[test]
 fn rfc_8083_4_4_an_unusable_path_is_one_of_the_whole_equation() {
     let of = |data| Period { time: Duration::from_secs(1000), data, sent: 1000, bytes: 0, lost: 600, rtt: 0.1 };

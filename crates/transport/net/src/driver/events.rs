@@ -1,4 +1,4 @@
-//! What the protocol tells, in the words of the program.
+//! Translation of protocol events to events of the program.
 
 use super::Driver;
 use crate::mailbox::{Closed, Event};
@@ -6,7 +6,7 @@ use headway_dccp::ResetCode;
 use headway_units::Instant;
 
 impl Driver {
-    /// Whether there was anything.
+    /// Handles all protocol events. Returns whether there was any.
     pub(super) fn handle_events(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((handle, event)) = self.endpoint.poll_event() {
@@ -16,42 +16,42 @@ impl Driver {
                 continue;
             }
             let Some(key) = self.keys.get(&handle).copied() else { continue };
-            let told = match event {
+            let event = match event {
                 headway_dccp::Event::Connected => {
-                    self.tell_largest(handle);
-                    self.show(now, handle);
+                    self.report_largest(handle);
+                    self.announce(now, handle);
                     Event::Connected
                 }
                 headway_dccp::Event::MaximumPacketSize(largest) => {
-                    if let Some(line) = self.lines.get(&key) {
-                        line.mailbox.tell([Event::Largest(largest)]);
+                    if let Some(entry) = self.entries.get(&key) {
+                        entry.mailbox.publish([Event::Largest(largest)]);
                     }
-                    self.know_largest(handle);
+                    self.confirm_largest(handle);
                     continue;
                 }
                 headway_dccp::Event::PeerNotListening => Event::PeerNotListening,
                 headway_dccp::Event::ProbeAnswered(id) => {
-                    self.follow(now, handle, id);
+                    self.on_probe_answered(now, handle, id);
                     continue;
                 }
                 headway_dccp::Event::Closed(why) => {
-                    let line = self.lines.get(&key);
-                    let here = line.is_some_and(|line| line.closed);
-                    let tripped = line.and_then(|line| line.tripped);
+                    let entry = self.entries.get(&key);
+                    let here = entry.is_some_and(|entry| entry.closed);
+                    let tripped = entry.and_then(|entry| entry.tripped);
                     self.end(key, tripped.map_or_else(|| closed(why, here), Closed::Breaker));
                     continue;
                 }
                 _ => continue,
             };
-            if let Some(line) = self.lines.get(&key) {
-                line.mailbox.tell([told]);
+            if let Some(entry) = self.entries.get(&key) {
+                entry.mailbox.publish([event]);
             }
         }
         any
     }
 }
 
-/// `here`: this end has wanted it.
+/// Reason of an end. `here`: this end has closed the connection.
 const fn closed(why: headway_dccp::Closed, here: bool) -> Closed {
     match why {
         headway_dccp::Closed::ByPeer(reset) | headway_dccp::Closed::ByUs(reset)
@@ -63,7 +63,7 @@ const fn closed(why: headway_dccp::Closed, here: bool) -> Closed {
                 Closed::ByPeer
             }
         }
-        // Before there is an answer there is nothing to close: what the program gives up is aborted.
+        // A connection that is closed before there is an answer is aborted.
         headway_dccp::Closed::ByUs(reset) if here && reset.code.0 == ResetCode::ABORTED.0 => Closed::Here,
         headway_dccp::Closed::ByPeer(reset) => Closed::Reset(reset),
         headway_dccp::Closed::ByUs(reset) => Closed::Aborted(reset),
@@ -77,9 +77,9 @@ mod tests {
     use super::*;
     use headway_dccp::{Reset, State};
 
-    /// RFC 4340 section 8.3: Reset code 1 ends a connection in order, and 2 by a program that gives up.
+    /// RFC 4340 section 8.3: Reset code 1 ends a connection in order, code 2 is that of a program that aborts.
     #[test]
-    fn an_end_is_named_after_its_cause() {
+    fn the_reason_of_the_end_depends_on_its_cause() {
         let reset = |code| Reset { code, data: [0; 3] };
         let (orderly, aborted) = (reset(ResetCode::CLOSED), reset(ResetCode::ABORTED));
         let unanswered = headway_dccp::Closed::NoAnswer(State::Request);

@@ -1,26 +1,27 @@
-//! All connections behind one socket: in, drain, events, next deadline. Who runs it holds the lock on it: mostly the socket's thread, and the
-//! program's when it sends, so that a datagram that may go leaves at once.
+//! All connections of one socket: receives, sends, collects events and computes the next deadline. The thread that
+//! runs it holds its lock: mostly the socket's thread, and the program's thread when it sends, so that a datagram
+//! leaves at once.
 
 mod breakers;
+mod entry;
 mod events;
 mod lifecycle;
-mod line;
 mod receive;
 mod sessions;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
-use self::line::{Line, Place};
-use self::sessions::Move;
-use self::transmit::Run;
+use self::entry::{Entry, Stage};
+use self::sessions::Migration;
+use self::transmit::SendBatch;
 use crate::encoder::{EncoderOptions, EncoderRate};
 use crate::mailbox::{Closed, Mailbox};
 use crate::media::Media;
-use crate::outbox::LineOutbox;
+use crate::outbox::ConnectionOutbox;
 use crate::secure::Secure;
 use crate::socket::Batch;
-use crate::watched::{Calls, Watched};
+use crate::watched::{PendingWakers, Watched};
 use crate::wire::Carrier;
 use headway_dccp::{
     ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, MediaOutbox, Path, ServiceCode, Status,
@@ -33,13 +34,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// How often circuit breakers look.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval of the circuit breakers.
+const BREAKER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Send calls in a turn.
-const MOST_SENDS: usize = 256;
+/// Maximum number of send calls in a turn.
+const MAX_SENDS: usize = 256;
 
-/// What all connections of a socket have in common.
+/// Options of all connections of a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) connection: ConnectionOptions,
@@ -53,41 +54,41 @@ pub(crate) struct Common {
     pub(crate) accepted: Option<usize>,
 }
 
-/// A connection that a peer has opened, for whoever accepts.
+/// A connection opened by a peer, for the program to accept.
 pub(crate) type Accepted = (u64, Path, Arc<Mailbox>);
 
-/// A peer that did not become a connection.
+/// A peer whose handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The address of the peer; `None` without UDP.
+    /// Address of the peer; `None` without UDP.
     pub from: Option<SocketAddr>,
-    /// Why its handshake failed.
+    /// Reason of the failure.
     pub why: Closed,
 }
 
-/// What waits to be accepted.
+/// Connections that wait to be accepted.
 #[derive(Debug, Default)]
-pub(crate) struct Accepts {
+pub(crate) struct AcceptQueue {
     pub(crate) waiting: VecDeque<Accepted>,
-    /// Nothing more comes.
-    pub(crate) over: bool,
+    /// Whether no further connection will be accepted.
+    pub(crate) is_closed: bool,
 }
 
-/// What the socket has counted.
+/// Counters of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounters {
-    /// Datagrams received, whatever they were.
+    /// Datagrams received, of any kind.
     pub received_datagrams: u64,
-    /// Of them those of which nothing came: no packet of ours, or one that its connection ignores.
+    /// Received datagrams without effect: no packet of this protocol, or one that its connection ignores.
     pub ignored_datagrams: u64,
     /// Datagrams sent.
     pub sent_datagrams: u64,
-    /// Those that the system refused to send: no route, or larger than the interface takes.
+    /// Datagrams that the system refused to send: no route, or too large for the interface.
     pub unsendable_datagrams: u64,
-    /// Datagrams for programs that did not read theirs in time.
+    /// Datagrams dropped because the program did not read in time.
     pub unread_datagrams: u64,
-    /// Handshakes of peers that failed: a certificate that is not expected, another controller, no room, no answer.
+    /// Handshakes of peers that failed: an unexpected certificate, another controller, a limit, no answer.
     pub refused_handshakes: u64,
 }
 
@@ -96,44 +97,44 @@ pub(crate) struct Driver {
     common: Common,
     socket: Arc<Carrier>,
     secure: Option<Box<dyn Secure>>,
-    endpoint: Endpoint<Option<LineOutbox>>,
-    /// By keys, which do not come again.
-    lines: BTreeMap<u64, Line>,
+    endpoint: Endpoint<Option<ConnectionOutbox>>,
+    /// By key; keys are not reused.
+    entries: BTreeMap<u64, Entry>,
     next_key: u64,
     keys: BTreeMap<ConnectionHandle, u64>,
-    /// Those that are to be closed as soon as nothing waits.
+    /// Connections to close once their send queue is empty, and the latest time for that.
     closing: Vec<(u64, Instant)>,
-    /// When circuit breakers look again: while data goes, each second.
-    look: Option<Instant>,
-    /// Sessions whose peers have been seen elsewhere.
-    moves: BTreeMap<Path, Move>,
-    /// Sessions whose connections have ended, and whose last packets may wait to be sent.
+    /// Next update of the circuit breakers, each second while data is sent.
+    breakers_due: Option<Instant>,
+    /// Sessions whose peers were seen at another address.
+    migrations: BTreeMap<Path, Migration>,
+    /// Sessions without a connection, whose last packets may still be queued.
     unused: Vec<Path>,
-    accepts: Arc<Watched<Accepts>>,
-    calls: Calls,
+    accepts: Arc<Watched<AcceptQueue>>,
+    wakers: PendingWakers,
     counters: SocketCounters,
-    /// The newest of the refused handshakes that the program has not asked for.
+    /// Last refused handshake that the program has not read.
     refused: Option<Refused>,
     batch: Batch,
-    /// More than one had come when something had come last.
-    queues: bool,
+    /// Whether the last receive returned more than one datagram.
+    is_backlogged: bool,
     packets: Vec<u8>,
     sealed: Vec<u8>,
-    /// What the system did not take yet.
-    pending: Option<Run>,
+    /// Datagrams that the system has not taken yet.
+    pending: Option<SendBatch>,
 }
 
-/// What a turn leaves.
+/// Outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// There is more to do at once.
+    /// More work is left.
     Turn,
-    /// Until something comes, the system takes more if it did not, or this instant.
+    /// Wait for a datagram, for space in the send buffer if `writable`, or until this time.
     Wait { until: Option<Instant>, writable: bool },
 }
 
 impl Next {
-    /// When there is something to do.
+    /// Returns the time of the next work.
     pub(crate) const fn at(self) -> Option<Instant> {
         match self {
             Self::Turn => Some(Instant::ZERO),
@@ -156,37 +157,37 @@ impl Driver {
             common.connection.expert.secure_headers = Bytes::new(secure.overhead() as u64);
         }
         let batch = if socket.io().is_some() { Batch::new() } else { Batch::default() };
-        let calls = Calls::default();
+        let wakers = PendingWakers::default();
         Self {
             common,
             socket,
             secure,
             endpoint: Endpoint::new(bounds, random),
-            lines: BTreeMap::new(),
+            entries: BTreeMap::new(),
             next_key: 0,
             keys: BTreeMap::new(),
             closing: Vec::new(),
-            look: None,
-            moves: BTreeMap::new(),
+            breakers_due: None,
+            migrations: BTreeMap::new(),
             unused: Vec::new(),
-            accepts: Arc::new(Watched::new(Accepts::default(), calls.clone())),
-            calls,
+            accepts: Arc::new(Watched::new(AcceptQueue::default(), wakers.clone())),
+            wakers,
             counters: SocketCounters::default(),
             refused: None,
             batch,
-            queues: false,
+            is_backlogged: false,
             packets: Vec::new(),
             sealed: Vec::new(),
             pending: None,
         }
     }
 
-    pub(crate) fn accepts(&self) -> Arc<Watched<Accepts>> {
+    pub(crate) fn accepts(&self) -> Arc<Watched<AcceptQueue>> {
         Arc::clone(&self.accepts)
     }
-    /// Tasks to be called once the lock on this is given back.
-    pub(crate) fn take_calls(&self) -> Vec<Waker> {
-        self.calls.take()
+    /// Takes the wakers to wake once the lock on the driver is released.
+    pub(crate) fn take_wakers(&self) -> Vec<Waker> {
+        self.wakers.take()
     }
     pub(crate) const fn counters(&self) -> SocketCounters {
         self.counters
@@ -194,8 +195,8 @@ impl Driver {
     pub(crate) const fn take_refused(&mut self) -> Option<Refused> {
         self.refused.take()
     }
-    /// Counts a peer's handshake that failed, and keeps the newest for the program: a flood of them takes no memory.
-    fn note_refused(&mut self, path: Path, why: Closed) {
+    /// Counts a failed handshake of a peer and keeps the last one: a flood of them uses no memory.
+    fn record_refused(&mut self, path: Path, why: Closed) {
         self.counters.refused_handshakes += 1;
         let from = match path {
             Path::Udp { remote, .. } => Some(remote),
@@ -204,7 +205,7 @@ impl Driver {
         self.refused = Some(Refused { from, why });
     }
     pub(crate) fn connections(&self) -> usize {
-        let waiting = self.lines.values().filter(|line| matches!(line.place, Place::Session(_))).count();
+        let waiting = self.entries.values().filter(|entry| matches!(entry.stage, Stage::AwaitingSession(_))).count();
         self.endpoint.connections() + waiting
     }
     pub(crate) fn sessions(&self) -> usize {
@@ -214,22 +215,22 @@ impl Driver {
         self.pending.is_some()
     }
     pub(crate) fn is_idle(&self) -> bool {
-        self.lines.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Peers may connect from now on.
+    /// AcceptQueue connections from now on.
     pub(crate) fn listen(&mut self, now: Instant) -> Result<(), headway_dccp::ListenError> {
         let Common { port, connection, service, .. } = &self.common;
         self.endpoint.listen(now, *port, connection, &[*service])
     }
 
-    /// A connection to this peer, which begins once there is a session.
+    /// Opens a connection to this peer; it begins once its session is established.
     pub(crate) fn connect(&mut self, now: Instant, path: Path) -> (u64, Arc<Mailbox>) {
         let mailbox = self.mailbox();
         let outbox = Box::new(self.outbox(&mailbox));
         let session = self.secure.as_mut().map(|secure| secure.connect(now, path));
-        let line = Line::new(now, Arc::clone(&mailbox), path, Place::Session(outbox));
-        let key = self.insert(line);
+        let entry = Entry::new(now, Arc::clone(&mailbox), path, Stage::AwaitingSession(outbox));
+        let key = self.insert(entry);
         match session {
             None => self.begin(now, key),
             Some(Ok(())) => {}
@@ -238,40 +239,40 @@ impl Driver {
         (key, mailbox)
     }
 
-    /// The media waits, or goes at once; the number under which events name it.
+    /// Queues a datagram or sends it at once. Returns its number in events.
     pub(crate) fn send(&mut self, now: Instant, key: u64, media: &Media<'_>) -> Option<u64> {
-        let line = self.lines.get_mut(&key)?;
-        self.look.get_or_insert(now + LOOK);
-        match &mut line.place {
-            Place::Session(outbox) => Some(outbox.push(now, media)),
-            Place::Endpoint(handle) => Some(self.endpoint.outbox_mut(*handle)?.as_mut()?.push(now, media)),
+        let entry = self.entries.get_mut(&key)?;
+        self.breakers_due.get_or_insert(now + BREAKER_INTERVAL);
+        match &mut entry.stage {
+            Stage::AwaitingSession(outbox) => Some(outbox.push(now, media)),
+            Stage::Running(handle) => Some(self.endpoint.outbox_mut(*handle)?.as_mut()?.push(now, media)),
         }
     }
 
-    /// What the connection holds; nothing before it has a session.
+    /// Returns the status of the connection; `None` before its session is established.
     pub(crate) fn status(&self, key: u64) -> Option<Status> {
-        match self.lines.get(&key)?.place {
-            Place::Session(_) => None,
-            Place::Endpoint(handle) => Some(self.endpoint.connection(handle)?.status()),
+        match self.entries.get(&key)?.stage {
+            Stage::AwaitingSession(_) => None,
+            Stage::Running(handle) => Some(self.endpoint.connection(handle)?.status()),
         }
     }
 
-    /// Closes once nothing waits, or at this instant.
+    /// Closes the connection once its send queue is empty, at this time at the latest.
     pub(crate) fn close(&mut self, key: u64, at: Instant) {
-        if self.lines.contains_key(&key) {
+        if self.entries.contains_key(&key) {
             self.closing.push((key, at));
         }
     }
 
-    /// One turn of the loop. `readable`: something may have come.
+    /// Runs one turn. `readable`: datagrams may be waiting.
     pub(crate) fn turn(&mut self, now: Instant, readable: bool) -> io::Result<Next> {
-        // Where datagrams queue, to look is cheaper than to ask whether there are any.
-        let mut more = (readable || self.queues) && self.receive(now)?;
+        // While datagrams are queued, reading is cheaper than polling for readiness.
+        let mut more = (readable || self.is_backlogged) && self.receive(now)?;
         if let Some(secure) = &mut self.secure {
             secure.handle_timeout(now);
         }
         self.endpoint.handle_timeout(now);
-        self.look_at_breakers(now);
+        self.update_breakers(now);
         more |= self.drain(now);
         if more {
             return Ok(Next::Turn);
@@ -279,20 +280,20 @@ impl Driver {
         Ok(Next::Wait { until: self.deadline(), writable: self.pending.is_some() })
     }
 
-    /// Sends what may go, and tells what has happened, until there is neither; or, if it would take too long, whether there is more.
+    /// Sends queued datagrams and reports events until there are none. Returns true if more work is left.
     pub(crate) fn drain(&mut self, now: Instant) -> bool {
-        // A peer for which there is no room gets a Reset in place of a Response.
+        // A peer above the limit gets a Reset instead of a Response.
         if self.common.accepted.is_some() {
             self.handle_events(now);
         }
-        let mut sends = MOST_SENDS;
+        let mut sends = MAX_SENDS;
         loop {
             self.finish_closing(now);
             if self.transmit(now, &mut sends) {
                 return true;
             }
             let closed = self.close_unused(now);
-            // What a connection has heard before its session ended counts.
+            // Events that precede the end of a session are reported before it.
             let events = self.handle_events(now);
             let secure = self.handle_secure_events(now);
             if !(closed || events || secure) || self.pending.is_some() {
@@ -304,36 +305,36 @@ impl Driver {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let secure = self.secure.as_ref().and_then(|secure| secure.poll_timeout());
         let closing = self.closing.iter().map(|(_, at)| *at);
-        closing.chain(self.endpoint.poll_timeout()).chain(secure).chain(self.look).min()
+        closing.chain(self.endpoint.poll_timeout()).chain(secure).chain(self.breakers_due).min()
     }
 
     fn mailbox(&self) -> Arc<Mailbox> {
-        Arc::new(Mailbox::new(self.common.unread, self.common.events, 0, &self.calls))
+        Arc::new(Mailbox::new(self.common.unread, self.common.events, 0, &self.wakers))
     }
 
-    fn outbox(&self, mailbox: &Arc<Mailbox>) -> LineOutbox {
+    fn outbox(&self, mailbox: &Arc<Mailbox>) -> ConnectionOutbox {
         let queue = MediaOutbox::new(&self.common.queue);
         let queue = if self.common.follow { queue.follow() } else { queue };
-        LineOutbox::new(queue, EncoderRate::new(self.common.encoder), Arc::clone(mailbox))
+        ConnectionOutbox::new(queue, EncoderRate::new(self.common.encoder), Arc::clone(mailbox))
     }
 
-    /// Nobody accepts any more; what has not been accepted is closed.
+    /// Stops accepting connections and closes those that are waiting.
     pub(crate) fn stop_accepting(&mut self, now: Instant) {
         self.endpoint.stop_listening(self.common.port);
         let waiting = self.accepts.change(|accepts| {
-            accepts.over = true;
+            accepts.is_closed = true;
             std::mem::take(&mut accepts.waiting)
         });
         waiting.into_iter().for_each(|(key, ..)| self.close(key, now));
     }
 
-    /// The socket is of no more use.
+    /// Ends all connections after an error of the socket.
     pub(crate) fn fail(&mut self) {
-        let keys: Vec<u64> = self.lines.keys().copied().collect();
+        let keys: Vec<u64> = self.entries.keys().copied().collect();
         keys.into_iter().for_each(|key| self.end(key, Closed::Socket));
-        self.accepts.change(|accepts| accepts.over = true);
+        self.accepts.change(|accepts| accepts.is_closed = true);
     }
 }
 
-/// How long a connection that is dropped may still send what waits.
+/// Time in which a dropped connection may still send queued datagrams.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What has come, and who gets it.
+//! Receives datagrams and passes them to their connections.
 
 use super::Driver;
 use crate::mailbox::Closed;
@@ -8,13 +8,13 @@ use headway_units::{Instant, Seq48};
 use std::io;
 use std::sync::Arc;
 
-/// Receive calls in a turn: then others have theirs.
-const MOST_RECEIVES: usize = 16;
+/// Maximum number of receive calls in a turn, so that sending gets its share.
+const MAX_RECEIVES: usize = 16;
 
-/// What is done once the datagrams are handled.
+/// Work that is deferred until all datagrams of a batch are handled.
 #[derive(Debug, Default)]
-struct Late {
-    /// Data of connections of which the program does not know yet.
+struct Deferred {
+    /// Data of connections that the program has not accepted.
     early: Vec<(ConnectionHandle, Vec<u8>)>,
     unread: Vec<(ConnectionHandle, Seq48)>,
     /// Peers whose Requests were answered by a Reset.
@@ -22,16 +22,16 @@ struct Late {
 }
 
 impl Driver {
-    /// Everything that has come, or as much as a turn may take; whether there may be more.
+    /// Receives all waiting datagrams, up to the limit of a turn. Returns whether more may wait.
     pub(super) fn receive(&mut self, now: Instant) -> io::Result<bool> {
         let before = self.counters.received_datagrams;
         let more = self.receive_some(now);
-        self.queues = self.counters.received_datagrams > before + 1;
+        self.is_backlogged = self.counters.received_datagrams > before + 1;
         more
     }
 
     fn receive_some(&mut self, now: Instant) -> io::Result<bool> {
-        for _ in 0..MOST_RECEIVES {
+        for _ in 0..MAX_RECEIVES {
             match self.socket.receive(&mut self.batch) {
                 Ok(all) => {
                     self.handle_batch(now);
@@ -40,8 +40,8 @@ impl Driver {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                // What the network says of a datagram that was sent is of no account here (RFC 5461: it may be forged).
-                Err(error) if is_of_a_peer(&error) => {}
+                // ICMP errors of sent datagrams are ignored (RFC 5461: they may be forged).
+                Err(error) if is_peer_error(&error) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -50,64 +50,65 @@ impl Driver {
     }
 
     fn handle_batch(&mut self, now: Instant) {
-        let (socket, mut late) = (Arc::clone(&self.socket), Late::default());
+        let (socket, mut deferred) = (Arc::clone(&self.socket), Deferred::default());
         let mut batch = std::mem::take(&mut self.batch);
-        socket.datagrams(&mut batch, |arrived, datagram| self.handle(now, arrived, datagram, &mut late));
+        socket.datagrams(&mut batch, |arrived, datagram| self.handle(now, arrived, datagram, &mut deferred));
         self.batch = batch;
-        self.finish(now, late);
+        self.finish(now, deferred);
     }
 
-    /// A datagram that somebody else has received.
+    /// Handles a datagram received by the owner of the port.
     pub(crate) fn handle_datagram(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8]) {
-        let mut late = Late::default();
-        self.handle(now, arrived, datagram, &mut late);
-        self.finish(now, late);
+        let mut deferred = Deferred::default();
+        self.handle(now, arrived, datagram, &mut deferred);
+        self.finish(now, deferred);
     }
 
-    fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], late: &mut Late) {
-        let Self { endpoint, secure, lines, keys, counters, .. } = self;
+    fn handle(&mut self, now: Instant, arrived: Arrived, datagram: &mut [u8], deferred: &mut Deferred) {
+        let Self { endpoint, secure, entries, keys, counters, .. } = self;
         counters.received_datagrams += 1;
-        let mut of_use = false;
+        let mut is_used = false;
         let mut deliver = |path: Path, packet: &[u8]| match endpoint.handle_datagram(now, path, arrived.ecn, packet) {
-            Ok(None) => of_use = true,
-            Ok(Some(came)) => {
-                of_use = true;
-                match keys.get(&came.handle).and_then(|key| lines.get(key)) {
-                    Some(line) if line.mailbox.deliver(came.data, came.one_way_delay) => {}
-                    Some(_) => late.unread.push((came.handle, came.seq)),
-                    None => late.early.push((came.handle, came.data.to_vec())),
+            Ok(None) => is_used = true,
+            Ok(Some(received)) => {
+                is_used = true;
+                match keys.get(&received.handle).and_then(|key| entries.get(key)) {
+                    Some(entry) if entry.mailbox.deliver(received.data, received.one_way_delay) => {}
+                    Some(_) => deferred.unread.push((received.handle, received.seq)),
+                    None => deferred.early.push((received.handle, received.data.to_vec())),
                 }
             }
-            Err(_) => late.refused.extend(endpoint.take_refused()),
+            Err(_) => deferred.refused.extend(endpoint.take_refused()),
         };
         match secure {
             None => deliver(arrived.path, datagram),
             Some(secure) => {
                 secure.handle_datagram(now, arrived.path, datagram, &mut deliver);
-                of_use = true; // it counts those for itself
+                is_used = true; // it counts those for itself
             }
         }
-        counters.ignored_datagrams += u64::from(!of_use);
+        counters.ignored_datagrams += u64::from(!is_used);
     }
 
-    fn finish(&mut self, now: Instant, late: Late) {
-        for (handle, data) in late.early {
+    fn finish(&mut self, now: Instant, deferred: Deferred) {
+        for (handle, data) in deferred.early {
             self.accept(now, handle);
-            self.tell_largest(handle);
-            if let Some(line) = self.keys.get(&handle).and_then(|key| self.lines.get(key)) {
-                line.mailbox.deliver(&data, None);
+            self.report_largest(handle);
+            if let Some(entry) = self.keys.get(&handle).and_then(|key| self.entries.get(key)) {
+                entry.mailbox.deliver(&data, None);
             }
-            self.show(now, handle);
+            self.announce(now, handle);
         }
-        for (path, reset) in late.refused {
-            self.note_refused(path, Closed::Aborted(reset));
+        for (path, reset) in deferred.refused {
+            self.record_refused(path, Closed::Aborted(reset));
         }
-        for (handle, seq) in late.unread {
+        for (handle, seq) in deferred.unread {
             self.drop_unread(now, handle, seq);
         }
     }
 
-    /// The program does not read: the peer's controller is told so (RFC 4340 section 11.7, Drop Code 2).
+    /// Reports a datagram that the program did not read to the peer's controller (RFC 4340 section 11.7, Drop Code
+    /// 2).
     pub(super) fn drop_unread(&mut self, now: Instant, handle: ConnectionHandle, seq: Seq48) {
         self.counters.unread_datagrams += 1;
         if let Some(connection) = self.endpoint.connection_mut(handle) {
@@ -116,8 +117,8 @@ impl Driver {
     }
 }
 
-/// Errors that the system reports for what some peer, or a router, has said.
-fn is_of_a_peer(error: &io::Error) -> bool {
+/// Errors that the system reports for a message of a peer or router.
+fn is_peer_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused

@@ -1,4 +1,4 @@
-//! Drivers of two ends over a wire in memory, by a virtual clock.
+//! Tests of two drivers over a wire in memory, with a virtual clock.
 
 mod delays;
 mod schemes;
@@ -16,7 +16,7 @@ use headway_media::QueueMethod;
 use headway_units::{Dialect, Ecn, Random, Rate, SendDrop};
 use std::sync::Mutex;
 
-/// Keeps what an end sends until the test carries it.
+/// Wire that keeps sent datagrams until the test carries them.
 #[derive(Debug)]
 struct Memory {
     address: SocketAddr,
@@ -43,7 +43,6 @@ impl End {
         Self::with(port, options, None)
     }
 
-    /// The same over DTLS.
     fn secure(port: u16, options: &Options) -> Self {
         let dtls = DtlsOptions { accept: port == 1, ..options.dtls.clone().unwrap() };
         let mut end = Self::with(port, options, Some(Box::new(Dtls::new(dtls, Clock::new()).unwrap())));
@@ -75,7 +74,7 @@ impl End {
         while self.driver.turn(now, false).unwrap() == Next::Turn {}
     }
 
-    /// Delivers what this end has sent, or drops it.
+    /// Delivers the datagrams that this end has sent, or drops them.
     fn carry(&self, now: Instant, to: &mut Self, arrives: bool) {
         let path = Path::Udp { local: to.wire.address, remote: self.wire.address };
         let sent = std::mem::take(&mut *lock(&self.wire.sent));
@@ -89,8 +88,9 @@ const fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// RFC 5348 section 4.4: a sender without feedback halves its allowed rate each time the nofeedback timer expires. The program was
-/// notified by arriving packets alone: through an outage of 10 s its encoder produced as much as before, and after it next to nothing.
+/// RFC 5348 section 4.4: a sender without feedback halves its allowed rate each time the nofeedback timer expires.
+/// Rates were reported only when packets arrived: during an outage of 10 s the encoder kept its rate, and produced
+/// almost nothing after it.
 #[test]
 fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
     let options = Options::insecure();
@@ -109,33 +109,38 @@ fn the_encoder_rate_follows_the_allowed_rate_through_an_outage() {
         }
         client.turn(at(ms));
         while server.driver.accepts.with(|accepts| accepts.waiting.pop_front()).is_some() {}
-        let (Some(told), Some(sender)) = (mailbox.rate(), client.driver.status(key).and_then(|status| status.sender))
+        let (Some(reported), Some(sender)) =
+            (mailbox.rate(), client.driver.status(key).and_then(|status| status.sender))
         else {
             continue;
         };
-        // The contract of `EncoderOptions`: never more than the controller allows, above the floor.
+        // The contract of `EncoderOptions`: at most the rate that the controller allows, above the floor.
         let allowed = sender.target_rate.unwrap();
-        assert!(told <= allowed.max(options.encoder.floor), "{ms} ms: {told}, and {allowed} is allowed");
+        assert!(reported <= allowed.max(options.encoder.floor), "{ms} ms: {reported}, and {allowed} is allowed");
         if ms == 2990 {
-            before = told;
+            before = reported;
         }
         if ms == 12_990 {
-            during = told;
+            during = reported;
         }
-        // Half of what was allowed before is allowed again.
+        // Half of the earlier allowed rate is allowed again.
         if ms > 13_000 && allowed >= before {
-            recovered.get_or_insert((ms, told, allowed));
+            recovered.get_or_insert((ms, reported, allowed));
         }
     }
     assert!(before > Rate::from_bits_per_second(1_000_000), "{before}");
     assert_eq!(during, options.encoder.floor);
-    // Ten seconds at the floor permit a growth by 2^10, more than the path needs: the encoder gets all but its headroom and dead band.
-    let (ms, told, allowed) = recovered.unwrap();
-    assert!(told.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64, "{ms} ms: {told} of {allowed}");
+    // Ten seconds at the floor permit a growth by 2^10, more than the path needs: only headroom and dead band
+    // remain.
+    let (ms, reported, allowed) = recovered.unwrap();
+    assert!(
+        reported.bits_per_second() as f64 >= 0.85 * allowed.bits_per_second() as f64,
+        "{ms} ms: {reported} of {allowed}"
+    );
 }
 
-/// SFDPS section 4.3: priority, expiry and queueing method are those of each message. Two late messages wait for the handshake: that of SFDPS1 is not
-/// sent, that of unmodified DCCP is.
+/// SFDPS section 4.3: each message has its own priority, expiry and queueing method. Two late messages wait for the
+/// handshake: the one of SFDPS1 is discarded, the one of unmodified DCCP is sent.
 #[test]
 fn sfdps_4_3_messages_are_queued_by_their_own_method() {
     let mut options = Options::insecure();
@@ -176,14 +181,14 @@ fn sfdps_4_3_messages_are_queued_by_their_own_method() {
     assert_eq!(events.filter_map(expired).collect::<Vec<u64>>(), [4]);
 }
 
-/// A full buffer of the system leaves datagrams with the driver. The threads then wait until the socket is writable, and these datagrams are sent
-/// first.
+/// When the system's buffer is full, datagrams stay with the driver. The threads wait until the socket is writable,
+/// and these datagrams are sent first.
 #[test]
-fn datagrams_that_the_system_did_not_take_go_before_all_others() {
+fn datagrams_that_the_system_did_not_take_are_sent_first() {
     let options = Options::insecure();
     let (server, mut client) = (End::server(&options), End::new(2, &options));
     let path = Path::Udp { local: client.wire.address, remote: server.wire.address };
-    client.driver.pending = Some(Run { path, ecn: Ecn::NotEct, segment: 2, bytes: vec![1, 2, 3] });
+    client.driver.pending = Some(SendBatch { path, ecn: Ecn::NotEct, segment: 2, bytes: vec![1, 2, 3] });
     assert!(client.driver.is_blocked());
     client.connect(at(0), &server);
     client.turn(at(0));
@@ -193,10 +198,10 @@ fn datagrams_that_the_system_did_not_take_go_before_all_others() {
     assert_eq!(sent.len(), 3, "and the Request");
 }
 
-/// The 65th sender was accepted and closed, and its exit status was success. RFC 4340 section 5.6: code 9, "Too Busy", "sent by a server that has too many
-/// connections".
+/// The 65th sender was accepted and closed, and its exit status was success. RFC 4340 section 5.6: code 9, "Too
+/// Busy", "sent by a server that has too many connections".
 #[test]
-fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy() {
+fn a_peer_above_the_limit_is_refused_as_too_busy() {
     let options = Options { accepted: Some(1), ..Options::insecure() };
     let (mut server, mut first, mut second) = (End::server(&options), End::new(2, &options), End::new(3, &options));
     let (key, one) = first.connect(at(0), &server);
@@ -221,7 +226,7 @@ fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy() {
     assert_eq!(server.driver.accepts.with(|accepts| accepts.waiting.len()), 1);
     let refused = Refused { from: Some(second.wire.address), why: Closed::Aborted(busy) };
     assert_eq!((server.driver.take_refused(), server.driver.counters().refused_handshakes), (Some(refused), 1));
-    // The first one closes, and leaves room.
+    // The first connection closes and leaves room for another.
     first.driver.close(key, at(50));
     turns(at(50), &mut [&mut first, &mut second], &mut server);
     let (_, three) = second.connect(at(100), &server);
@@ -229,10 +234,11 @@ fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy() {
     assert_eq!(three.phase(), Phase::Open);
 }
 
-/// The book said that nothing is sent again over TFRC. Its receiver sends Ack Vectors here (RFC 4342 section 6 allows that), so that the send queue
-/// finds what three later packets have overtaken (RFC 4341 section 5, NUMDUPACK): a datagram that is dropped once arrives at the second try.
+/// The book said that TFRC does not retransmit. Its receiver sends Ack Vectors here (RFC 4342 section 6 allows
+/// that), so the send queue detects datagrams overtaken by three later packets (RFC 4341 section 5, NUMDUPACK): a
+/// datagram dropped once arrives at the second attempt.
 #[test]
-fn lost_datagrams_are_sent_again_over_tfrc() {
+fn lost_datagrams_are_retransmitted_over_tfrc() {
     let mut options = Options::insecure();
     options.queue.rules.resend = true;
     let (mut server, mut client) = (End::server(&options), End::new(2, &options));
@@ -240,11 +246,11 @@ fn lost_datagrams_are_sent_again_over_tfrc() {
     let (mut received, mut accepted, mut dropped, mut sent) = (Vec::new(), None, 0, [0_u32; 100]);
     for ms in (0..3000).step_by(10) {
         if (500..1500).contains(&ms) {
-            // 400 bytes tell data from the rest.
+            // Data is recognized by its 400 bytes.
             client.driver.send(at(ms), key, &Media::new(&[((ms - 500) / 10) as u8; 400]));
         }
         client.turn(at(ms));
-        // Every tenth datagram is dropped at its first try.
+        // Every tenth datagram is dropped at its first attempt.
         lock(&client.wire.sent).retain(|datagram| {
             let first = datagram.len() >= 400 && datagram.last().is_some_and(|n| n % 10 == 5 && dropped <= n / 10);
             dropped += u8::from(first);
@@ -272,7 +278,7 @@ fn lost_datagrams_are_sent_again_over_tfrc() {
     assert_eq!(received, (0..100).collect::<Vec<u8>>());
 }
 
-/// Turns of both ends, and what they send, a millisecond each.
+/// Runs both ends for 100 ms and carries their datagrams each millisecond.
 fn exchange(from: u64, client: &mut End, server: &mut End) {
     for ms in from..from + 100 {
         client.turn(at(ms));
@@ -282,10 +288,11 @@ fn exchange(from: u64, client: &mut End, server: &mut End) {
     }
 }
 
-/// A client over DTLS that closed reported "the peer closed the connection": a server with a limit ended the session before it sent the Reset that
-/// answers a Close (RFC 4340 section 8.3). The same with the Reset lost: then the session's close_notify alone arrives.
+/// A client over DTLS that closed reported "the peer closed the connection": a server with a limit ended the session
+/// before it sent the Reset that answers a Close (RFC 4340 section 8.3). If the Reset is lost, the session's
+/// close_notify arrives alone.
 #[test]
-fn who_closes_first_over_dtls_closed_here() {
+fn the_end_that_closes_first_over_dtls_closed_here() {
     for accepted in [None, Some(1)] {
         for reset_arrives in [true, false] {
             let options = Options { accepted, ..Options::server().unwrap() };
@@ -314,9 +321,10 @@ fn who_closes_first_over_dtls_closed_here() {
     }
 }
 
-/// RFC 4340 section 5.6, code 9: the Reset "Too Busy" of a full server was not sent over DTLS, as its session had ended before.
+/// RFC 4340 section 5.6, code 9: the Reset "Too Busy" of a full server was not sent over DTLS, as its session had
+/// ended.
 #[test]
-fn a_peer_for_which_there_is_no_room_is_refused_as_too_busy_over_dtls() {
+fn a_peer_above_the_limit_is_refused_as_too_busy_over_dtls() {
     let options = Options { accepted: Some(0), ..Options::server().unwrap() };
     let (mut server, mut client) = (End::secure(1, &options), End::secure(2, &Options::client(Trust::Anyone).unwrap()));
     let (_, mailbox) = client.connect(at(0), &server);

@@ -1,16 +1,16 @@
-//! What goes: datagrams of one size and one peer with one call of the system.
+//! Sends datagrams: those of one size to one peer in one system call.
 
 use super::Driver;
 use headway_dccp::{Path, Transmit};
 use headway_units::{Ecn, Instant};
 use std::io;
 
-/// Bytes that one call of the system takes: a datagram of IPv6 with its headers, whatever it is cut into.
-const LONGEST_RUN: usize = 65_535 - 48;
+/// Maximum number of bytes of one send call: an IPv6 datagram without its headers.
+const MAX_BATCH: usize = 65_535 - 48;
 
-/// Datagrams to one peer.
+/// Datagrams of one size to one peer.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SendBatch {
     pub(super) path: Path,
     pub(super) ecn: Ecn,
     pub(super) segment: usize,
@@ -18,10 +18,10 @@ pub(super) struct Run {
 }
 
 impl Driver {
-    /// Whether there is more than `sends` calls could send.
+    /// Sends queued datagrams with up to `sends` calls. Returns whether more are queued.
     pub(super) fn transmit(&mut self, now: Instant, sends: &mut usize) -> bool {
-        if let Some(run) = self.pending.take() {
-            self.send_run(run.path, run.ecn, run.segment, &run.bytes);
+        if let Some(batch) = self.pending.take() {
+            self.send_batch(batch.path, batch.ecn, batch.segment, &batch.bytes);
         }
         while self.pending.is_none() {
             if *sends == 0 {
@@ -32,7 +32,7 @@ impl Driver {
                 let mut datagram = std::mem::take(&mut self.sealed);
                 let path = secure.poll_transmit(now, &mut datagram);
                 if let Some(path) = path {
-                    self.send_run(path, Ecn::NotEct, datagram.len(), &datagram);
+                    self.send_batch(path, Ecn::NotEct, datagram.len(), &datagram);
                 }
                 self.sealed = datagram;
                 if path.is_some() {
@@ -45,22 +45,26 @@ impl Driver {
             if self.secure.is_some() {
                 self.seal(now, &out, bytes);
             } else {
-                self.send_run(out.path, out.ecn, out.segment_size, bytes);
+                self.send_batch(out.path, out.ecn, out.segment_size, bytes);
             }
             self.packets = packets;
         }
         false
     }
 
-    /// Each packet becomes a datagram; those of one size go together.
+    /// Encrypts each packet into a datagram and sends those of one size together.
     pub(super) fn seal(&mut self, now: Instant, out: &Transmit, packets: &[u8]) {
         let mut sealed = std::mem::take(&mut self.sealed);
         sealed.clear();
-        let mut run: Option<(Path, usize)> = None;
-        // A Sync that asks whether the peer is elsewhere goes there, alone.
-        let asked = self.moves.get(&out.path).filter(|to| out.probe == Some(to.id));
+        let mut batch: Option<(Path, usize)> = None;
+        // A Sync that probes a new path goes there only.
+        let asked = self.migrations.get(&out.path).filter(|to| out.probe == Some(to.id));
         let elsewhere = asked.map(|to| to.path);
-        let also = self.moves.get(&out.path).filter(|to| elsewhere.is_none() && now < to.both).map(|to| to.path);
+        let also = self
+            .migrations
+            .get(&out.path)
+            .filter(|to| elsewhere.is_none() && now < to.duplicate_until)
+            .map(|to| to.path);
         for packet in packets.chunks(out.segment_size.max(1)) {
             let before = sealed.len();
             let Some(secure) = &mut self.secure else { break };
@@ -70,40 +74,40 @@ impl Driver {
             };
             let Some(path) = path else { continue };
             let len = sealed.len() - before;
-            if let Some((same, segment)) = run
-                && (same != path || len > segment || !before.is_multiple_of(segment) || sealed.len() > LONGEST_RUN)
+            if let Some((same, segment)) = batch
+                && (same != path || len > segment || !before.is_multiple_of(segment) || sealed.len() > MAX_BATCH)
             {
                 let before = sealed.get(..before).unwrap_or_default();
-                std::iter::once(same).chain(also).for_each(|path| self.send_run(path, out.ecn, segment, before));
+                std::iter::once(same).chain(also).for_each(|path| self.send_batch(path, out.ecn, segment, before));
                 let before = before.len();
                 sealed.drain(..before);
-                run = None;
+                batch = None;
             }
-            run.get_or_insert((path, len));
+            batch.get_or_insert((path, len));
         }
-        if let Some((path, segment)) = run {
-            std::iter::once(path).chain(also).for_each(|path| self.send_run(path, out.ecn, segment, &sealed));
+        if let Some((path, segment)) = batch {
+            std::iter::once(path).chain(also).for_each(|path| self.send_batch(path, out.ecn, segment, &sealed));
         }
         self.sealed = sealed;
     }
 
-    pub(super) fn send_run(&mut self, path: Path, ecn: Ecn, segment: usize, datagrams: &[u8]) {
-        let many = datagrams.len().div_ceil(segment.max(1)) as u64;
+    pub(super) fn send_batch(&mut self, path: Path, ecn: Ecn, segment: usize, datagrams: &[u8]) {
+        let count = datagrams.len().div_ceil(segment.max(1)) as u64;
         match self.socket.send(path, ecn, datagrams, segment) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                // Two runs of one seal may both have to wait: the second one is lost, as it may be on the path.
+                // If two batches of one `seal` block, the second is lost, as on a path.
                 if self.pending.is_none() {
-                    self.pending = Some(Run { path, ecn, segment, bytes: datagrams.to_vec() });
+                    self.pending = Some(SendBatch { path, ecn, segment, bytes: datagrams.to_vec() });
                 }
             }
-            // A system that cannot take runs apart says so with the first one; from then on it is not asked.
-            Err(_) if many > 1 => {
+            // A system without GSO fails at the first batch; quinn-udp then stops using it.
+            Err(_) if count > 1 => {
                 for datagram in datagrams.chunks(segment) {
                     let sent = self.socket.send(path, ecn, datagram, segment).is_ok();
                     self.count(sent, 1);
                 }
             }
-            sent => self.count(sent.is_ok(), many),
+            sent => self.count(sent.is_ok(), count),
         }
     }
 

@@ -1,7 +1,7 @@
-//! What stands between DCCP packets and UDP datagrams: nothing, or DTLS. Without I/O, as all below it.
+//! Secure sessions between DCCP packets and UDP datagrams: none, or DTLS. Without I/O, as all layers below.
 //!
-//! A session is known by the [`Path`] by which it began. Above it nothing else is ever seen: a peer whose address changes, as behind a
-//! NAT that has forgotten it, keeps its name, and only this layer knows where its datagrams really go.
+//! A session is identified by the [`Path`] on which it began. Upper layers see only this path: a peer whose address
+//! changes, for example after a NAT rebinding, keeps it, and only this layer knows its current address.
 
 mod dtls;
 
@@ -13,35 +13,36 @@ use headway_dccp::Path;
 use headway_units::Instant;
 use std::fmt;
 
-/// Keeps sessions with peers, by their paths.
+/// Secure sessions with peers, identified by their paths.
 pub trait Secure: fmt::Debug + Send {
-    /// Sessions, and handshakes under way.
+    /// Number of sessions and of handshakes in progress.
     fn held(&self) -> usize;
 
-    /// Bytes that it adds to a packet, at most: above it the MTU is so much smaller.
+    /// Maximum number of bytes added to a packet; upper layers subtract it from the MTU.
     fn overhead(&self) -> usize;
 
-    /// Opens a session with the other end of this path, unless there is one. [`SecureEvent::Ready`] tells when packets may go; where there is
-    /// a session, that is at once.
+    /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets
+    /// may be sent, at once if the session exists.
     ///
     /// # Errors
     ///
-    /// Says why there is no new session.
+    /// The reason why no session can be opened.
     fn connect(&mut self, now: Instant, path: Path) -> Result<(), SecureError>;
 
-    /// Whether the handshake of this session succeeded with small datagrams only: the path may carry no larger ones.
+    /// Returns whether the handshake of this session succeeded with small datagrams only. The path may carry no
+    /// larger ones.
     fn is_small(&self, session: Path) -> bool;
 
-    /// A datagram has come by this path. What it says is handed to `deliver`, packet by packet, with the name of the session; what does
-    /// not belong to any, and begins none, is ignored. Packets may be changed where they lie.
+    /// Handles a datagram received on this path. Passes each of its packets to `deliver` with the identifier of the
+    /// session. Datagrams that belong to no session and begin none are ignored. Decryption may be in place.
     fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8]));
 
-    /// Makes a datagram of a packet that is to go on this session, appended to `datagram`; returns where it goes, or nothing if there is no
-    /// such session, or it is not ready.
+    /// Encrypts a packet of this session and appends the datagram to `datagram`. Returns the destination, or `None`
+    /// if there is no such session or it is not ready.
     fn seal(&mut self, now: Instant, session: Path, packet: &[u8], datagram: &mut Vec<u8>) -> Option<Path>;
 
-    /// The same, but it goes to a path by which the session has been [seen](SecureEvent::Seen): for the packet that asks whether the peer is
-    /// there. Nothing if that is not the path of which was told last.
+    /// Encrypts a packet for a path on which the session was [seen](SecureEvent::Seen), to probe whether the peer is
+    /// there. Returns `None` unless this is the path reported last.
     fn seal_to(
         &mut self,
         now: Instant,
@@ -51,89 +52,89 @@ pub trait Secure: fmt::Debug + Send {
         datagram: &mut Vec<u8>,
     ) -> Option<Path>;
 
-    /// The peer has answered by the path by which it was [seen](SecureEvent::Seen): from now on datagrams go there, and the session keeps its
-    /// name. Returns whether it is so.
+    /// Migrates the session to a path on which it was [seen](SecureEvent::Seen), after the peer has answered there.
+    /// The session keeps its identifier. Returns whether it has migrated.
     fn move_to(&mut self, now: Instant, session: Path, path: Path) -> bool;
 
-    /// The next datagram that goes for the sessions' own sake (handshakes, alerts) in place of what `datagram` holds, and where: ask until
-    /// there is nothing.
+    /// Moves the next datagram of the sessions themselves (handshakes, alerts) into `datagram` and returns its
+    /// destination. Call until it returns `None`.
     fn poll_transmit(&mut self, now: Instant, datagram: &mut Vec<u8>) -> Option<Path>;
 
-    /// The next thing that has happened: ask until there is nothing.
+    /// Returns the next event. Call until it returns `None`.
     fn poll_event(&mut self) -> Option<SecureEvent>;
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// That instant has come, or is past.
+    /// Handles timers that are due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The session is of no more use: the peer is told so, and nothing of it is kept.
+    /// Closes the session and notifies the peer.
     fn close(&mut self, now: Instant, session: Path);
 }
 
-/// What has happened to a session.
+/// Event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecureEvent {
-    /// Packets may go. `accepted`: the peer has begun it.
+    /// Packets may be sent.
     Ready {
-        /// Its name.
+        /// Identifier of the session.
         session: Path,
-        /// Whether the peer has begun it.
+        /// Whether the peer opened the session.
         accepted: bool,
     },
-    /// It is over, or never came to be.
+    /// The session ended, or its handshake failed.
     Closed {
-        /// Its name.
+        /// Identifier of the session.
         session: Path,
-        /// Why.
+        /// Reason of the end.
         why: SecureError,
     },
-    /// A handshake that a peer began has failed, and there is no session.
+    /// A handshake opened by a peer failed.
     Refused {
-        /// The path of the peer.
+        /// Path of the peer.
         path: Path,
-        /// Why.
+        /// Reason of the failure.
         why: SecureError,
     },
-    /// A packet that only the peer can have made has come from another address of the same host; while such packets come, this is told now and then.
-    /// Nothing has moved:
-    /// datagrams still go where they went, for who is on the path can send on what the peer has sent, from wherever he likes.
-    /// [`Secure::seal_to`] asks the peer whether it is there, and [`Secure::move_to`] follows it.
+    /// An authenticated packet arrived from another address of the same host. The event is repeated from time to
+    /// time while such packets arrive. Datagrams still go to the old path, since an attacker on the path can forward
+    /// the peer's packets from any address. [`Secure::seal_to`] probes the new path and [`Secure::move_to`] migrates
+    /// the session to it.
     Seen {
-        /// Its name.
+        /// Identifier of the session.
         session: Path,
-        /// From where to where it came.
+        /// Path on which the packet arrived.
         path: Path,
     },
 }
 
-/// Why there is no session.
+/// Reason why there is no session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecureError {
-    /// There are as many as there may be.
-    #[error("there are {0} sessions, as many as there may be")]
+    /// The limit of sessions is reached.
+    #[error("the limit of {0} sessions is reached")]
     Full(usize),
     /// The peer did not answer in time.
     #[error("the peer does not answer")]
     NoAnswer,
-    /// The peer has ended it.
-    #[error("the peer has closed")]
+    /// The peer closed the session.
+    #[error("the peer closed the session")]
     ByPeer,
-    /// The peer's certificate is not the one that was expected.
+    /// The peer's certificate is not an expected one.
     #[error("the peer's certificate has the fingerprint {found}, which is not expected")]
     Fingerprint {
-        /// What it has.
+        /// Fingerprint of the peer's certificate, or `none`.
         found: String,
     },
-    /// The peer has begun another in its place.
-    #[error("the peer has begun anew")]
+    /// The peer opened a new session in its place.
+    #[error("the peer has opened a new session")]
     Replaced,
-    /// The endpoint's own certificate or key cannot be used.
+    /// The endpoint's certificate or key cannot be used.
     #[error("the certificate or its key cannot be used: {0}")]
     Identity(#[from] IdentityError),
-    /// The protocol has failed.
+    /// The protocol failed.
     #[error("{0}")]
     Protocol(String),
 }

@@ -1,4 +1,4 @@
-//! epoll on the socket, on a timer of nanoseconds (timerfd), and on a call (eventfd).
+//! Waits with epoll for the socket, a nanosecond timer (timerfd) and a notification (eventfd).
 
 use crate::Clock;
 use crate::wire::Carrier;
@@ -13,37 +13,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the socket is called.
+/// Epoll data of the socket.
 const SOCKET: u64 = 1;
-/// No instant.
+/// Value of a timer that is off, in nanoseconds.
 const NEVER: u64 = u64::MAX;
 
-/// The system's timer, in the clock's instants.
+/// System timer that is set in the clock's readings.
 #[derive(Debug)]
 struct Timer {
     fd: TimerFd,
     clock: Clock,
-    /// What the system's clock showed when ours began.
+    /// Reading of the system's clock when ours began.
     zero: Duration,
 }
 
 impl Timer {
     fn new(clock: Clock, flags: TimerFlags) -> io::Result<Self> {
         let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags | TimerFlags::TFD_CLOEXEC)?;
-        // In this order it never rings too early.
+        // Read in this order, the timer never expires early.
         let ours = Duration::from_nanos(clock.elapsed().as_nanos());
         let system = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?);
         Ok(Self { fd, clock, zero: system.saturating_sub(ours) })
     }
 
-    /// Rings then, at once if that is past; `None`: never.
+    /// Sets the expiry, immediate if it is past; `None` stops the timer.
     fn set(&self, at: Option<Instant>) {
-        // It fails for wrong arguments only.
+        // It fails only for invalid arguments.
         let _ = match at {
             None => self.fd.unset(),
             Some(at) => {
                 let elapsed = Duration::from_nanos(self.clock.elapsed_at(at).as_nanos());
-                // Zero would stop it.
+                // Zero would stop the timer.
                 let system = self.zero.saturating_add(elapsed).max(Duration::from_nanos(1));
                 self.fd.set(Expiration::OneShot(TimeSpec::from_duration(system)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             }
@@ -51,14 +51,14 @@ impl Timer {
     }
 }
 
-/// What one thread at a time waits with; any may call it, or set an earlier instant.
+/// Waiter of one thread at a time; any thread may notify it or set an earlier expiry.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     epoll: Epoll,
     timer: Timer,
-    /// What the timer is set to, in nanoseconds.
+    /// Expiry of the timer, in nanoseconds.
     armed: AtomicU64,
-    call: EventFd,
+    notification: EventFd,
     socket: Arc<Carrier>,
     writable: AtomicBool,
 }
@@ -67,14 +67,14 @@ impl Waiter {
     pub(crate) fn new(clock: Clock, socket: Arc<Carrier>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = Timer::new(clock, TimerFlags::TFD_NONBLOCK)?;
-        let call = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        let notification = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         if let Some(io) = socket.io() {
             epoll.add(io, EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
         }
         epoll.add(&timer.fd, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
-        // By edges nobody has to read what was written.
-        epoll.add(&call, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0))?;
-        Ok(Self { epoll, timer, armed: AtomicU64::new(NEVER), call, socket, writable: AtomicBool::new(false) })
+        // Edge-triggered, so that the counter need not be read.
+        epoll.add(&notification, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0))?;
+        Ok(Self { epoll, timer, armed: AtomicU64::new(NEVER), notification, socket, writable: AtomicBool::new(false) })
     }
 
     #[cfg(test)]
@@ -83,18 +83,19 @@ impl Waiter {
         self.wait_set(writable)
     }
 
-    /// The next wait ends then, or before. Who sets it and who [arms](Self::arm) it hold one lock.
+    /// Sets the latest end of the next wait. Callers of this method and of [`arm`](Self::arm) hold the same lock.
     pub(crate) fn set(&self, now: Instant, until: Option<Instant>) {
         let (at, armed) = (until.map_or(NEVER, Instant::as_nanos), self.armed.load(Ordering::SeqCst));
-        // One that rings too early costs a look, seldom; to set it costs more, each time. One that has rung goes on ringing until it is set.
+        // An early expiry rarely happens and costs one turn; setting the timer costs more, each time. An expired
+        // timer stays readable until it is set.
         if at < armed || armed <= now.as_nanos() {
             self.armed.store(at, Ordering::SeqCst);
             self.timer.set(until);
         }
     }
 
-    /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::call). It may end for no reason. Returns whether something has come.
+    /// Waits until the expiry that is [set](Self::set), a datagram, a [notification](Self::notify), or, if
+    /// `writable`, space in the send buffer. It may end spuriously. Returns whether the socket is ready.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if let Some(io) = self.socket.io()
             && self.writable.swap(writable, Ordering::SeqCst) != writable
@@ -110,21 +111,21 @@ impl Waiter {
         }
     }
 
-    /// Who waits, or waits next, does so until this instant at most.
+    /// Ends the present or next wait at this time at the latest.
     pub(crate) fn arm(&self, at: Instant) {
         if at.as_nanos() < self.armed.fetch_min(at.as_nanos(), Ordering::SeqCst) {
             self.timer.set(Some(at));
         }
     }
 
-    /// Ends the wait, or the next one.
-    pub(crate) fn call(&self) {
-        // A counter that is full is as good as one that counts.
-        let _ = self.call.write(1);
+    /// Ends the present wait, or the next one.
+    pub(crate) fn notify(&self) {
+        // A full counter is readable, too.
+        let _ = self.notification.write(1);
     }
 }
 
-/// What a thread waits for that has nothing else to do.
+/// Timer of an idle thread.
 #[derive(Debug)]
 pub(crate) struct Alarm(Timer);
 
@@ -132,11 +133,11 @@ impl Alarm {
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
         Timer::new(clock, TimerFlags::empty()).map(Self)
     }
-    /// Rings then, instead of whenever it was set to.
+    /// Replaces the expiry.
     pub(crate) fn set(&self, at: Option<Instant>) {
         self.0.set(at);
     }
-    /// Until it rings. It may end for no reason.
+    /// Waits for the expiry. It may end spuriously.
     pub(crate) fn wait(&self) {
         let _ = self.0.fd.wait();
     }

@@ -1,4 +1,5 @@
-//! Waiting for a socket, for an instant, or to be called.
+//! Waits for the endpoint's socket, a deadline or a notification. The emulator's proxy has its own waiter for
+//! several sockets.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
@@ -12,7 +13,7 @@ pub(crate) use portable::{Alarm, Waiter};
 
 impl std::task::Wake for Waiter {
     fn wake(self: std::sync::Arc<Self>) {
-        self.call();
+        self.notify();
     }
 }
 
@@ -33,9 +34,9 @@ mod tests {
         (clock, socket, waiter)
     }
 
-    /// Never early, whatever stood before.
+    /// A wait never ends early, whatever was set before.
     #[test]
-    fn an_instant_is_waited_for() {
+    fn a_wait_does_not_end_early() {
         let (clock, _socket, waiter) = waiter();
         for millis in [5, 1, 0, 3] {
             let at = clock.now() + Duration::from_millis(millis);
@@ -45,9 +46,9 @@ mod tests {
         waiter.wait(clock.now(), Some(Instant::ZERO), false).unwrap();
     }
 
-    /// Also by a clock that is a tenth too fast and an hour ahead, and by one that is as slow.
+    /// The same for a clock that is 10 % fast and an hour ahead, and for one that is 10 % slow and an hour behind.
     #[test]
-    fn an_instant_of_a_wrong_clock_is_waited_for() {
+    fn a_wait_follows_a_clock_with_errors() {
         for (skew, offset) in [("100000ppm", "1h"), ("-100000ppm", "-1h")] {
             let (offset, skew, drift) = (offset.parse().unwrap(), skew.parse().unwrap(), Drift::default());
             let clock = Clock::new().shown_by(headway_units::Clock::new(offset, skew, drift, Duration::ZERO));
@@ -61,9 +62,9 @@ mod tests {
         }
     }
 
-    /// A datagram, a call, an earlier instant that somebody sets: each ends a wait that would last for long.
+    /// A datagram, a notification and an earlier expiry end a long wait.
     #[test]
-    fn whatever_comes_first_ends_it() {
+    fn the_first_event_ends_a_wait() {
         let (clock, socket, waiter) = waiter();
         let late = clock.now() + LONG;
         for turn in 0..3 {
@@ -71,7 +72,7 @@ mod tests {
             let thread = std::thread::Builder::new().spawn(move || {
                 std::thread::park_timeout(std::time::Duration::from_millis(20));
                 match turn {
-                    0 => waker.call(),
+                    0 => waker.notify(),
                     1 => waker.arm(clock.now() + Duration::from_millis(1)),
                     _ => other.send(other.path_to(other.local_addr()).unwrap(), Ecn::NotEct, &[1], 1).unwrap(),
                 }
@@ -80,13 +81,13 @@ mod tests {
             thread.unwrap().join().unwrap();
         }
         assert!(clock.now() < late);
-        // It is still there: a wait that would not end does at once.
+        // The datagram is still there: a wait without an end returns at once.
         assert!(waiter.wait(clock.now(), None, false).unwrap());
     }
 
-    /// A socket that takes more is waited for only where that is asked for.
+    /// Space in the send buffer ends a wait only on request.
     #[test]
-    fn room_is_waited_for_on_request() {
+    fn writability_ends_a_wait_on_request() {
         let (clock, _socket, waiter) = waiter();
         let soon = clock.now() + Duration::from_millis(20);
         waiter.wait(clock.now(), Some(soon), false).unwrap();
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_rings_when_it_is_set_to() {
+    fn an_alarm_expires_when_it_is_set_to() {
         let clock = Clock::new();
         let alarm = Arc::new(Alarm::new(clock).unwrap());
         let at = clock.now() + Duration::from_millis(20);

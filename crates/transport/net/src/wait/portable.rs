@@ -1,7 +1,7 @@
-//! What the system has, by way of `polling`: its timers may be coarser than a millisecond.
+//! Waits with the `polling` crate, whose timers may be coarser than a millisecond.
 
 use crate::Clock;
-use crate::watched::{Calls, Watched};
+use crate::watched::{PendingWakers, Watched};
 use crate::wire::Carrier;
 use headway_units::Instant;
 use polling::{Event, Events, PollMode, Poller};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SOCKET: usize = 0;
 
-/// What one thread at a time waits with; any may call it, or set an earlier instant.
+/// Waiter of one thread at a time; any thread may notify it or set an earlier expiry.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     clock: Clock,
@@ -25,7 +25,7 @@ impl Waiter {
     pub(crate) fn new(clock: Clock, socket: Arc<Carrier>) -> io::Result<Self> {
         let poller = Poller::new()?;
         if let Some(io) = socket.io() {
-            // SAFETY: the socket is taken out before it is dropped: see `Drop`.
+            // SAFETY: the socket is removed before it is dropped: see `Drop`.
             #[expect(unsafe_code, reason = "a poller does not own what it waits for")]
             unsafe {
                 poller.add_with_mode(io, Event::readable(SOCKET), PollMode::Level)?;
@@ -40,13 +40,13 @@ impl Waiter {
         self.wait_set(writable)
     }
 
-    /// The next wait ends then. Who sets it and who [arms](Self::arm) it hold one lock.
+    /// Sets the end of the next wait. Callers of this method and of [`arm`](Self::arm) hold the same lock.
     pub(crate) fn set(&self, _: Instant, until: Option<Instant>) {
         self.armed.store(until.map_or(u64::MAX, Instant::as_nanos), Ordering::SeqCst);
     }
 
-    /// Until the instant that is [set](Self::set), or until something has come, or the socket takes more if that is asked for, or somebody
-    /// [calls](Self::call). It may end for no reason. Returns whether something has come.
+    /// Waits until the expiry that is [set](Self::set), a datagram, a [notification](Self::notify), or, if
+    /// `writable`, space in the send buffer. It may end spuriously. Returns whether the socket is ready.
     pub(crate) fn wait_set(&self, writable: bool) -> io::Result<bool> {
         if let Some(io) = self.socket.io()
             && self.writable.swap(writable, Ordering::SeqCst) != writable
@@ -65,15 +65,15 @@ impl Waiter {
         }
     }
 
-    /// Who waits, or waits next, does so until this instant at most.
+    /// Ends the present or next wait at this time at the latest.
     pub(crate) fn arm(&self, at: Instant) {
         if at.as_nanos() < self.armed.fetch_min(at.as_nanos(), Ordering::SeqCst) {
-            self.call();
+            self.notify();
         }
     }
 
-    /// Ends the wait, or the next one.
-    pub(crate) fn call(&self) {
+    /// Ends the present wait, or the next one.
+    pub(crate) fn notify(&self) {
         drop(self.poller.notify());
     }
 }
@@ -86,7 +86,7 @@ impl Drop for Waiter {
     }
 }
 
-/// What a thread waits for that has nothing else to do.
+/// Timer of an idle thread.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     clock: Clock,
@@ -95,13 +95,13 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
-        Ok(Self { clock, at: Watched::new(None, Calls::default()) })
+        Ok(Self { clock, at: Watched::new(None, PendingWakers::default()) })
     }
-    /// Rings then, instead of whenever it was set to.
+    /// Replaces the expiry.
     pub(crate) fn set(&self, at: Option<Instant>) {
         self.at.change(|now| *now = at);
     }
-    /// Until it rings. It may end for no reason.
+    /// Waits for the expiry. It may end spuriously.
     pub(crate) fn wait(&self) {
         let at = self.at.with(|at| *at);
         let changed = |now: &mut Option<Instant>| (*now != at).then_some(());

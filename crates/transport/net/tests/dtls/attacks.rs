@@ -1,4 +1,4 @@
-//! What an attacker may send, and what comes of it.
+//! Tests of datagrams from attackers.
 
 use crate::world::{
     DELAY, Fate, To, VERSIONS, World, address, client_hello, from, options, remote, server_options, to_server,
@@ -10,13 +10,13 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Addresses of which no two share a prefix.
+/// Addresses with different prefixes.
 fn stranger(n: u32) -> SocketAddr {
     let [_, a, b, c] = n.to_be_bytes();
     SocketAddr::from(([100 + a, b, c, 1], 1024 + (n % 50_000) as u16))
 }
 
-/// Takes what the server sends, by address.
+/// Takes the server's datagrams and adds their sizes by address. Returns the sum.
 fn answers(world: &mut World, out: &mut BTreeMap<SocketAddr, usize>) -> usize {
     let mut datagram = Vec::new();
     let mut sum = 0;
@@ -27,10 +27,10 @@ fn answers(world: &mut World, out: &mut BTreeMap<SocketAddr, usize>) -> usize {
     sum
 }
 
-/// ClientHellos in the names of others: none of these is sent more than was sent in its name, however long one waits; what is kept does not
-/// grow; and a client that is there gets its session in the middle of it.
+/// Spoofed ClientHellos: no address is sent more bytes than arrived from it, at any time later; state is bounded;
+/// and an honest client gets its session meanwhile.
 #[test]
-fn a_spoofed_flood_costs_nothing_but_a_round_trip() {
+fn a_spoofed_flood_costs_at_most_a_round_trip() {
     for versions in VERSIONS {
         let hello = client_hello(versions);
         let mut world = World::new(server_options());
@@ -65,9 +65,9 @@ fn a_spoofed_flood_costs_nothing_but_a_round_trip() {
     }
 }
 
-/// Datagrams that wait for the server to send them again do so in vain: more goes only when more has come.
+/// The server does not retransmit beyond the bytes received.
 #[test]
-fn nothing_is_sent_again_to_who_is_silent() {
+fn an_unproven_address_gets_no_more_bytes_than_it_sent() {
     let hello = client_hello(DtlsVersions::Dtls13);
     let mut world = World::new(server_options());
     world.inject(stranger(1), &hello);
@@ -82,11 +82,11 @@ fn nothing_is_sent_again_to_who_is_silent() {
     assert_eq!(world.server.pending(), 0);
 }
 
-/// A cookie is good for the address to which it went, and not for long.
+/// A cookie is valid for its address only, and for a limited time.
 #[test]
-fn a_cookie_is_its_client_s() {
+fn a_cookie_is_valid_for_its_client_only() {
     for versions in VERSIONS {
-        // Of a client that is asked for a cookie the second datagram brings it.
+        // The second ClientHello of a client that was asked for a cookie contains it.
         let mut world = World::new(DtlsOptions { unproven: 0, ..server_options() });
         let second = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
         let copy = second.clone();
@@ -114,7 +114,8 @@ fn a_cookie_is_its_client_s() {
     }
 }
 
-/// Clients that are there, but never finish: the pool is bounded, one prefix cannot fill it, and others get in.
+/// Clients with real addresses that never finish: state is bounded, one prefix cannot fill it, and others are
+/// served.
 #[test]
 fn a_flood_from_real_addresses_is_bounded() {
     for versions in VERSIONS {
@@ -123,13 +124,13 @@ fn a_flood_from_real_addresses_is_bounded() {
         for n in 0..200 {
             world.join(options(versions), address(n));
         }
-        // They bring their cookies, and nothing more.
+        // They return their cookies and then stop.
         world.fate = Box::new(|to, datagram| {
             let hello = datagram[0] == 22 && datagram[13] == 1;
             if to == To::Server && !hello { Fate::Lost } else { Fate::Arrives }
         });
         world.run(DELAY * 4);
-        // Twenty at once, and 32 a second.
+        // Twenty at once, then 32 per second.
         assert!((20..=23).contains(&world.server.pending()), "{versions:?}: {}", world.server.pending());
         assert!(world.server.counters().handshakes_refused > 100);
         world.fate = Box::new(|_, _| Fate::Arrives);
@@ -139,9 +140,9 @@ fn a_flood_from_real_addresses_is_bounded() {
     }
 }
 
-/// The oldest goes for a new one: of the same prefix if there is one.
+/// A new handshake evicts the oldest, of the same prefix if there is one.
 #[test]
-fn the_oldest_of_a_prefix_makes_room() {
+fn the_oldest_handshake_of_a_prefix_is_evicted() {
     let hello = client_hello(DtlsVersions::Dtls13);
     let mut world = World::new(DtlsOptions { pending: 4, ..server_options() });
     for (n, who) in [stranger(1), address(1), address(2), stranger(2), address(3), stranger(3)].into_iter().enumerate()
@@ -152,7 +153,7 @@ fn the_oldest_of_a_prefix_makes_room() {
     let mut out = BTreeMap::new();
     answers(&mut world, &mut out);
     assert_eq!((world.server.pending(), world.server.counters().handshakes_evicted), (4, 2));
-    // Who is still there answers the same again; who is not begins anew, which makes others go.
+    // A repeated ClientHello of a pending handshake is answered again; that of an evicted one would start a new one.
     let begun = world.server.counters().handshakes_begun;
     for (n, who) in [(2, address(2)), (3, stranger(2)), (4, address(3)), (5, stranger(3))] {
         world.inject(who, &with_random(&hello, n));
@@ -160,7 +161,7 @@ fn the_oldest_of_a_prefix_makes_room() {
     assert_eq!(world.server.counters().handshakes_begun, begun);
 }
 
-/// Whoever knows an address and a port can forge what is not protected: nothing of it is believed once both ends have spoken.
+/// An attacker that knows addresses and ports can forge plaintext. It has no effect on an established session.
 #[test]
 fn forged_plaintext_changes_nothing() {
     for versions in VERSIONS {
@@ -200,9 +201,9 @@ fn forged_plaintext_changes_nothing() {
     }
 }
 
-/// RFC 7983 section 7: other protocols' datagrams are not looked at.
+/// RFC 7983 section 7: datagrams of other protocols are ignored.
 #[test]
-fn what_is_not_dtls_is_ignored() {
+fn datagrams_other_than_dtls_are_ignored() {
     let mut world = World::connected(server_options(), DtlsVersions::Both, 1);
     let before = world.server.counters().ignored;
     for first in (0..20).chain(64..=255) {
@@ -212,9 +213,9 @@ fn what_is_not_dtls_is_ignored() {
     assert_eq!(world.server.counters().ignored - before, 20 + 192 + 1);
 }
 
-/// What a client hears that knows of no version yet can be from anybody.
+/// Datagrams that arrive before the version is known may be forged.
 #[test]
-fn a_client_waits_for_an_answer_that_is_one() {
+fn a_client_ignores_forged_answers() {
     let mut world = World::new(server_options());
     let client = world.join(options(DtlsVersions::Both), address(1));
     for record in [
@@ -230,7 +231,7 @@ fn a_client_waits_for_an_answer_that_is_one() {
     assert!(world.is_ready(client), "{:?}", world.clients[client].events);
 }
 
-/// RFC 6347 section 4.1.2.7: what nobody has signed ends nothing, neither a handshake; it is over at the first attempt.
+/// RFC 6347 section 4.1.2.7: an unauthenticated alert ends no handshake; the first attempt succeeds.
 #[test]
 fn a_forged_alert_does_not_end_a_handshake() {
     for versions in VERSIONS {
@@ -249,7 +250,7 @@ fn a_forged_alert_does_not_end_a_handshake() {
     }
 }
 
-/// Answers that somebody makes up, or real ones that were changed; which session they are for; where they come from.
+/// Random and changed datagrams, with session and source.
 fn garbage() -> impl Strategy<Value = (u8, u32, Vec<u8>, usize, u8)> {
     let bytes = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..200),
@@ -269,7 +270,8 @@ fn garbage() -> impl Strategy<Value = (u8, u32, Vec<u8>, usize, u8)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Nothing that comes from outside ends a session, or is taken for a packet, or panics; and handshakes under way still end well or not at all.
+    /// No datagram of an attacker ends a session, is delivered as a packet or causes a panic, and handshakes in
+    /// progress end normally.
     #[test]
     fn garbage_changes_nothing(all in proptest::collection::vec(garbage(), 1..60), version in 0..2_usize) {
         let mut world = World::connected(server_options(), VERSIONS[version], 2);
@@ -281,7 +283,7 @@ proptest! {
                 _ => with_random(&hello, who),
             };
             if kind > 1 && let Some(byte) = datagram.get_mut(at) {
-                // Not the type: that would be a record of another kind, for which see above.
+                // Not the type: records of other kinds are tested above.
                 *byte ^= value | 1;
             } else if kind > 1 {
                 datagram.truncate(at % datagram.len().max(1));
@@ -294,7 +296,7 @@ proptest! {
             world.drain();
         }
         prop_assert_eq!(&world.got, &[]);
-        // A handshake with a sound first flight and an unsound second one is refused.
+        // A handshake with a valid first flight and an invalid second one is refused.
         let others = world.events.iter().filter(|event| !matches!(event, SecureEvent::Refused { .. })).count();
         prop_assert_eq!(others, 0);
         for client in 0..2 {

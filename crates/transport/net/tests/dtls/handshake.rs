@@ -1,4 +1,4 @@
-//! Who gets a session, and what a path may do to a handshake.
+//! Tests of handshakes, and of faults of the path during them.
 
 use crate::world::{DELAY, Fate, To, VERSIONS, World, address, layer, options, server_options, to_server, trusting};
 use headway_net::{DtlsOptions, DtlsVersions, Identity, Secure, SecureError, SecureEvent, Trust};
@@ -15,7 +15,7 @@ fn each_version_gets_a_session() {
             world.run(DELAY);
             assert!(world.now.since(begun) < Duration::from_secs(1));
         }
-        // Of 1.2 the first is the cookie's: its ClientHello is shorter than the answer.
+        // In 1.2 the first round trip is the cookie's: the ClientHello is shorter than the answer.
         assert_eq!(world.now.since(begun), DELAY * (2 * round_trips), "{versions:?}");
         world.run(Duration::from_secs(1));
         let session = to_server(address(1));
@@ -25,9 +25,9 @@ fn each_version_gets_a_session() {
     }
 }
 
-/// A server that knows only one version refuses the others, and a client hears nothing.
+/// Ends without a common version get no session, and the client times out.
 #[test]
-fn versions_must_have_one_in_common() {
+fn ends_without_a_common_version_get_no_session() {
     for (ours, theirs) in [(VERSIONS[0], VERSIONS[1]), (VERSIONS[1], VERSIONS[0])] {
         let mut world = World::new(DtlsOptions { versions: ours, ..server_options() });
         let client = world.join(options(theirs), address(1));
@@ -38,7 +38,7 @@ fn versions_must_have_one_in_common() {
 }
 
 #[test]
-fn a_wrong_fingerprint_ends_the_session_before_a_packet_goes() {
+fn a_wrong_fingerprint_ends_the_session_before_a_packet_is_sent() {
     let [other, server] = [0, 1].map(|_| Identity::generate().unwrap());
     for versions in VERSIONS {
         let mut world = World::new(DtlsOptions { accept: true, ..DtlsOptions::new(server.clone(), Trust::Anyone) });
@@ -60,7 +60,7 @@ fn a_wrong_fingerprint_ends_the_session_before_a_packet_goes() {
 }
 
 #[test]
-fn a_server_with_a_list_lets_in_who_is_on_it() {
+fn a_server_with_a_list_accepts_only_listed_clients() {
     for versions in VERSIONS {
         let known = Identity::generate().unwrap();
         let mut world = World::new(DtlsOptions { trust: trusting(known.fingerprint()), ..server_options() });
@@ -72,7 +72,7 @@ fn a_server_with_a_list_lets_in_who_is_on_it() {
         let refused = SecureEvent::Refused { path: world.name(stranger), why: SecureError::Fingerprint { found } };
         let ready = SecureEvent::Ready { session: world.name(0), accepted: true };
         assert_eq!(world.events, [ready, refused], "{versions:?}");
-        // A client of 1.3 has done its part before the server sees its certificate. It is told.
+        // A client of 1.3 has finished before the server sees its certificate, and is notified.
         let session = to_server(address(2));
         let closed = SecureEvent::Closed { session, why: SecureError::ByPeer };
         assert_eq!(world.clients[stranger].events.last(), Some(&closed), "{versions:?}");
@@ -82,7 +82,7 @@ fn a_server_with_a_list_lets_in_who_is_on_it() {
     }
 }
 
-/// RFC 9147 section 5.8.2: a lost flight is sent again, here well within a second.
+/// RFC 9147 section 5.8.2: a lost flight is retransmitted, here well within a second.
 #[test]
 fn a_lost_flight_costs_an_eighth_of_a_second() {
     for versions in VERSIONS {
@@ -101,7 +101,7 @@ fn a_lost_flight_costs_an_eighth_of_a_second() {
 }
 
 #[test]
-fn who_gets_no_answer_is_told_so() {
+fn a_handshake_without_an_answer_times_out() {
     let mut world = World::new(DtlsOptions { accept: false, ..server_options() });
     let client = world.join(options(DtlsVersions::Both), address(1));
     world.run(Duration::from_secs(9));
@@ -112,12 +112,13 @@ fn who_gets_no_answer_is_told_so() {
     assert_eq!(world.clients[client].layer.poll_timeout(), None);
 }
 
-/// Bytes of IPv4's header and UDP's.
+/// Headers of IPv4 and UDP, in bytes.
 const HEADERS: usize = 28;
 
-/// RFC 9147 section 4.4 and RFC 6347 section 4.1.1.1: what is unanswered is followed by smaller datagrams, so that every path of 576 B (RFC 791
-/// section 3.1) carries a handshake. A ClientHello of 1150 B needs 1178 B. The second attempt starts after a quarter of 10 s, and costs three round
-/// trips, one of them for a cookie. A ClientHello of 1.2 is not padded, so that the server's flight is small at once.
+/// RFC 9147 section 4.4 and RFC 6347 section 4.1.1.1: unanswered datagrams are followed by smaller ones, so that
+/// every path of 576 B (RFC 791 section 3.1) carries a handshake. A ClientHello of 1150 B needs 1178 B. The second
+/// attempt starts after a quarter of 10 s and takes three round trips, one of them for a cookie. A ClientHello of
+/// 1.2 is not padded, so the server's flight is small at once.
 #[test]
 fn a_handshake_gets_through_a_path_with_a_small_mtu() {
     for ip in [1500, 1280, 1178, 1100, 1000, 800, 576] {
@@ -134,7 +135,7 @@ fn a_handshake_gets_through_a_path_with_a_small_mtu() {
             world.answer(client, b"back");
             world.run(DELAY);
             assert_eq!((world.got.len(), world.clients[client].got.len()), (1, 1), "{ip} B, {versions:?}");
-            // Both ends know that the path may carry no more, and start with small packets.
+            // Both ends know that the path may carry no larger packets, and start with small ones.
             let ends = [
                 world.clients[client].layer.is_small(to_server(address(1))),
                 world.server.is_small(world.name(client)),
@@ -144,7 +145,7 @@ fn a_handshake_gets_through_a_path_with_a_small_mtu() {
     }
 }
 
-/// On an ordinary path the first flights are those of full size, and one attempt is enough.
+/// On an ordinary path the first flights have full size, and one attempt is enough.
 #[test]
 fn an_ordinary_path_sees_one_attempt_of_full_size() {
     let mut world = World::new(server_options());
@@ -164,7 +165,7 @@ fn an_ordinary_path_sees_one_attempt_of_full_size() {
     assert!(sizes[2..].iter().all(|(to, _)| *to == To::Server), "{sizes:?}");
 }
 
-/// A certificate that is longer than the path's datagrams goes in pieces that fit.
+/// A certificate longer than the path's datagrams is fragmented to fit.
 #[test]
 fn a_long_certificate_gets_through_a_small_path() {
     let names: Vec<_> = (0..120).map(|n| format!("host-{n:03}.example.net")).collect();
@@ -183,9 +184,9 @@ fn a_long_certificate_gets_through_a_small_path() {
     }
 }
 
-/// A certificate of several datagrams: the client is asked for a cookie first, since the answer would be longer.
+/// With a certificate of several datagrams the client is asked for a cookie first, since the answer would be longer.
 #[test]
-fn a_long_certificate_goes_in_pieces() {
+fn a_long_certificate_is_fragmented() {
     let names: Vec<_> = (0..120).map(|n| format!("host-{n:03}.example.net")).collect();
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
@@ -207,9 +208,9 @@ fn a_long_certificate_goes_in_pieces() {
     }
 }
 
-/// A client that has begun anew, with the same address, has a session; the old one is over. Who only says so has none.
+/// A client that starts again at the same address replaces its session. A spoofed ClientHello does not.
 #[test]
-fn a_client_that_begins_anew_takes_its_own_place() {
+fn a_client_that_starts_again_replaces_its_session() {
     for versions in VERSIONS {
         let mut world = World::connected(server_options(), versions, 1);
         let local = world.clients[0].local;
@@ -235,9 +236,9 @@ fn a_client_that_begins_anew_takes_its_own_place() {
     }
 }
 
-/// A session by which nothing comes is not kept.
+/// A session without a packet is closed.
 #[test]
-fn a_silent_guest_has_to_go() {
+fn a_session_without_a_packet_is_closed() {
     let mut world = World::new(server_options());
     world.join(options(DtlsVersions::Dtls13), address(1));
     world.run(Duration::from_secs(5));
@@ -247,11 +248,11 @@ fn a_silent_guest_has_to_go() {
     let closed = SecureEvent::Closed { session: world.name(0), why: SecureError::NoAnswer };
     assert_eq!(world.events.last(), Some(&closed));
     let by_peer = SecureEvent::Closed { session: to_server(address(1)), why: SecureError::ByPeer };
-    assert_eq!(world.clients[0].events.last(), Some(&by_peer), "it is told");
+    assert_eq!(world.clients[0].events.last(), Some(&by_peer), "the client is notified");
 }
 
 #[test]
-fn there_are_as_many_sessions_as_there_may_be() {
+fn the_number_of_sessions_is_bounded() {
     let mut world = World::connected(DtlsOptions { sessions: 3, ..server_options() }, DtlsVersions::Dtls13, 3);
     let late = world.join(options(DtlsVersions::Dtls13), address(77));
     world.run(Duration::from_secs(1));
@@ -274,10 +275,10 @@ fn fate() -> impl Strategy<Value = Fate> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever a path does to the first datagrams: when it is whole again there is a session within the time for it, and packets go.
+    /// A path that damages the first datagrams only delays the session, and packets are delivered afterwards.
     #[test]
-    fn a_bad_path_only_delays(fates in proptest::collection::vec(fate(), 1..12), version in 0..2_usize, long in any::<bool>()) {
-        // Small datagrams make a flight of several.
+    fn a_bad_path_only_delays_a_session(fates in proptest::collection::vec(fate(), 1..12), version in 0..2_usize, long in any::<bool>()) {
+        // Small datagrams make flights of several datagrams.
         let handshake_datagram = if long { 1150 } else { 300 };
         let mut world = World::new(DtlsOptions { handshake_datagram, ..server_options() });
         let mut fates = fates.into_iter();

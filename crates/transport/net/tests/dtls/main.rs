@@ -1,4 +1,4 @@
-//! Two layers of DTLS back to back, without sockets, in virtual time.
+//! Tests of two DTLS layers back to back, without sockets, in virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails where it panics")]
 
 mod attacks;

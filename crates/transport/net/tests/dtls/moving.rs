@@ -1,20 +1,20 @@
-//! Peers whose address changes, as behind a NAT that has forgotten them.
+//! Tests of peers whose address changes, for example after a NAT rebinding.
 
 use crate::world::{DELAY, VERSIONS, World, address, from, server_options, to_server};
 use headway_net::{DtlsOptions, DtlsVersions, Secure, SecureEvent};
 use headway_units::Duration;
 use std::net::SocketAddr;
 
-/// The same host, another port.
+/// Returns the same host with another port.
 fn rebound(world: &World, client: usize) -> SocketAddr {
     let mut outside = world.clients[client].outside;
     outside.set_port(outside.port() + 1);
     outside
 }
 
-/// The packet is the session's at once; nothing else moves until the one above has asked, and been answered.
+/// Packets from a new address belong to the session at once; it migrates only on request.
 #[test]
-fn a_session_is_found_again_and_moves_when_told() {
+fn a_session_is_found_and_migrates_on_request() {
     for versions in VERSIONS {
         let mut world = World::connected(server_options(), versions, 1);
         let (session, old) = (world.name(0), world.clients[0].outside);
@@ -25,14 +25,14 @@ fn a_session_is_found_again_and_moves_when_told() {
         }
         world.run(DELAY);
         assert_eq!(world.got, vec![(session, b"from elsewhere".to_vec()); 3], "{versions:?}");
-        assert_eq!(world.events, [SecureEvent::Seen { session, path: from(new) }], "told once");
+        assert_eq!(world.events, [SecureEvent::Seen { session, path: from(new) }], "one event");
         assert_eq!(world.server.counters().trials, 1, "then it is known");
 
         let now = world.now;
         let mut datagram = Vec::new();
         assert_eq!(world.server.seal(now, session, b"still there", &mut datagram), Some(from(old)));
         assert_eq!(world.server.seal_to(now, session, from(address(7)), b"no", &mut datagram), None);
-        assert!(!world.server.move_to(now, session, from(address(7))), "nobody was seen there");
+        assert!(!world.server.move_to(now, session, from(address(7))), "no packet arrived from there");
         datagram.clear();
         assert_eq!(world.server.seal_to(now, session, from(new), b"sync", &mut datagram), Some(from(new)));
         world.reaches(new, &datagram);
@@ -41,7 +41,7 @@ fn a_session_is_found_again_and_moves_when_told() {
 
         assert!(world.server.move_to(world.now, session, from(new)));
         world.answer(0, b"follows");
-        // What was late still comes, by the old path; and that tells nothing new.
+        // Late packets arrive on the old path and cause no event.
         let late = world.sealed(0, b"late");
         world.inject(old, &late);
         world.run(DELAY);
@@ -49,7 +49,7 @@ fn a_session_is_found_again_and_moves_when_told() {
         assert_eq!(world.got.last(), Some(&(session, b"late".to_vec())));
         assert_eq!((world.server.counters().moved, world.events.len()), (1, 1));
 
-        // And back again, and on.
+        // Back to the old path, and further.
         let third = rebound(&world, 0);
         for outside in [old, third, new] {
             world.clients[0].outside = outside;
@@ -69,9 +69,10 @@ fn a_session_is_found_again_and_moves_when_told() {
     }
 }
 
-/// A record that is tried on the wrong session leaves no trace in it: of many with one host each goes on, and each is found.
+/// A record tried against the wrong session leaves it unchanged: of many sessions of one host, each is found and
+/// continues.
 #[test]
-fn trials_do_not_touch_the_others() {
+fn trials_do_not_change_other_sessions() {
     for versions in VERSIONS {
         let mut world = World::new(DtlsOptions { trials_per_second: 100, ..server_options() });
         let host = |n: u16| SocketAddr::from(([10, 1, 1, 1], 2000 + 2 * n));
@@ -94,7 +95,7 @@ fn trials_do_not_touch_the_others() {
                     let (session, path) = (world.name(client), from(world.clients[client].outside));
                     assert_eq!(world.got.last(), Some(&(session, b"moved".to_vec())), "{versions:?}");
                     assert!(world.server.move_to(world.now, session, path));
-                    // A replay is nothing.
+                    // A replay has no effect.
                     let replay = world.sealed(client, b"once");
                     for elsewhere in [host(50), host(51), host(50)] {
                         world.inject(elsewhere, &replay);
@@ -109,9 +110,10 @@ fn trials_do_not_touch_the_others() {
     }
 }
 
-/// A NAT may give one client the port of another of its own. Until it has answered there, the other keeps it; and neither loses a packet.
+/// A NAT may give one client the port of another. The other keeps it until the first has answered there, and neither
+/// loses a packet.
 #[test]
-fn two_may_come_from_one_address() {
+fn two_sessions_may_share_an_address() {
     for versions in VERSIONS {
         let mut world = World::new(server_options());
         let host = |port: u16| SocketAddr::from(([10, 1, 1, 1], port));
@@ -143,17 +145,13 @@ fn two_may_come_from_one_address() {
             assert_eq!(world.got.last(), Some(&(name, b"both".to_vec())), "{versions:?}");
         }
         assert_eq!(world.server.seal(world.now, second, b"there", &mut Vec::new()), Some(first));
-        assert_eq!(
-            world.server.seal(world.now, first, b"there", &mut Vec::new()),
-            Some(first),
-            "it was not told to move"
-        );
+        assert_eq!(world.server.seal(world.now, first, b"there", &mut Vec::new()), Some(first), "it did not migrate");
     }
 }
 
-/// However many packets come from nowhere, few are tried; and those from other hosts are not.
+/// Trials are rate-limited, and packets of other hosts are not tried.
 #[test]
-fn trials_are_few() {
+fn trials_are_rate_limited() {
     let mut world = World::connected(server_options(), DtlsVersions::Dtls13, 2);
     let record = world.sealed(0, &[7; 100]);
     let mut spoilt = record.clone();
@@ -169,9 +167,9 @@ fn trials_are_few() {
     assert_eq!((world.got.len(), world.events.len()), (0, 0));
 }
 
-/// Who has gone elsewhere keeps its name; another that gets its old address has to wait until it is gone.
+/// A migrated session keeps its identifier; a new client at its old address waits until the session is closed.
 #[test]
-fn a_name_is_not_given_twice() {
+fn an_identifier_is_not_used_twice() {
     let mut world = World::connected(server_options(), DtlsVersions::Dtls13, 1);
     let (session, old, new) = (world.name(0), world.clients[0].outside, rebound(&world, 0));
     world.clients[0].outside = new;

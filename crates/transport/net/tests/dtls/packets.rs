@@ -1,13 +1,13 @@
-//! Packets through a session.
+//! Tests of packets of a session.
 
 use crate::world::{DELAY, Fate, VERSIONS, World, address, options, server_options, to_server};
 use headway_net::{DtlsOptions, DtlsVersions, Secure, SecureError, SecureEvent};
 use headway_units::Duration;
 use proptest::prelude::*;
 
-/// However many go before anything else is done, each is a datagram of its own, and as much longer as is said.
+/// Each packet is one datagram, longer by the stated overhead, however many are sent in a row.
 #[test]
-fn a_datagram_is_a_packet() {
+fn each_datagram_has_one_packet() {
     for (versions, overhead) in [(DtlsVersions::Dtls12, 37), (DtlsVersions::Dtls13, 22)] {
         let mut world = World::connected(server_options(), versions, 1);
         assert_eq!(world.clients[0].layer.overhead(), overhead);
@@ -42,11 +42,12 @@ fn either_end_closes() {
     }
 }
 
-/// RFC 9147 section 4.2.2: 16 bits of a number go. What they stand for is told by the last that came, so that a session that has lost half of
-/// their range in a row hears nothing any more, and does not know it. In 1.2 the whole number goes.
+/// RFC 9147 section 4.2.2: a record carries 16 bits of its number, which the last number received completes. A
+/// session that loses half of their range in a row cannot decrypt any further record, and does not notice. Version
+/// 1.2 sends the whole number.
 #[test]
-fn a_long_outage_deafens_dtls_1_3() {
-    for (versions, lost, hears) in [
+fn a_long_outage_ends_decryption_in_dtls_1_3() {
+    for (versions, lost, decrypts) in [
         (DtlsVersions::Dtls13, 32_000, true),
         (DtlsVersions::Dtls13, 40_000, false),
         (DtlsVersions::Dtls12, 40_000, true),
@@ -59,31 +60,32 @@ fn a_long_outage_deafens_dtls_1_3() {
             world.send(0, b"here");
         }
         world.run(DELAY);
-        assert_eq!(world.got.len(), if hears { 10 } else { 0 }, "{versions:?} {lost}");
-        assert_eq!(world.server.counters().records_failed, if hears { 0 } else { 10 });
-        assert_eq!((world.server.sessions(), world.events.len()), (1, 0), "nobody is told");
-        // The other direction is whole. It is the connection above that finds out, and closes.
+        assert_eq!(world.got.len(), if decrypts { 10 } else { 0 }, "{versions:?} {lost}");
+        assert_eq!(world.server.counters().records_failed, if decrypts { 0 } else { 10 });
+        assert_eq!((world.server.sessions(), world.events.len()), (1, 0), "no event reports it");
+        // The other direction works. The connection above times out.
         world.answer(0, b"hello?");
         world.run(DELAY);
         assert_eq!(world.clients[0].got, [b"hello?"]);
     }
 }
 
-/// RFC 9147 sections 4.5.3 and 8: keys are changed under way, also where the messages that do it are lost, and no packet is. One end begins: where both
-/// do at once, and messages are lost, the library now and then gives up ("receive queue full"). That takes a round trip in hours.
+/// RFC 9147 sections 4.5.3 and 8: keys are changed during a session, also if their messages are lost, and no packet
+/// is lost. One end starts: if both do at once and messages are lost, the library sometimes fails ("receive queue
+/// full"). That needs a coincidence within one round trip in hours.
 #[test]
-fn keys_are_changed_under_way() {
+fn keys_are_changed_during_a_session() {
     for (ours, theirs) in [(40, 1 << 23), (1 << 23, 40)] {
         let mut world = World::new(DtlsOptions { key_lifetime: ours, ..server_options() });
         world.join(DtlsOptions { key_lifetime: theirs, ..options(DtlsVersions::Dtls13) }, address(0));
         world.run(Duration::from_secs(1));
         let (mut count, mut control) = (0_u32, 0_u32);
         let controls = std::rc::Rc::new(std::cell::Cell::new(0));
-        let told = controls.clone();
+        let counter = controls.clone();
         world.fate = Box::new(move |_, datagram| {
             count += 1;
             control += u32::from(datagram.len() != 122);
-            told.set(control);
+            counter.set(control);
             if datagram.len() != 122 && count.is_multiple_of(3) { Fate::Lost } else { Fate::Arrives }
         });
         for n in 0..1000_u32 {
@@ -104,9 +106,9 @@ fn keys_are_changed_under_way() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Lost, late and doubled packets: what has come has been sent, and once.
+    /// Packets that are lost, late or duplicated: every delivered packet was sent, and is delivered once.
     #[test]
-    fn nothing_comes_twice(fates in proptest::collection::vec(0..5_u8, 1..200), version in 0..2_usize) {
+    fn no_packet_is_delivered_twice(fates in proptest::collection::vec(0..5_u8, 1..200), version in 0..2_usize) {
         let mut world = World::connected(server_options(), VERSIONS[version], 1);
         let sent = fates.len();
         let lost = fates.iter().filter(|fate| **fate == 0).count();

@@ -1,4 +1,4 @@
-//! Clients, a server, and what is between them.
+//! Test world: a server, clients and the path between them.
 
 use headway_dccp::Path;
 use headway_net::{Clock, Dtls, DtlsOptions, DtlsVersions, Fingerprint, Identity, Secure, SecureEvent, Trust};
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 pub(crate) const VERSIONS: [DtlsVersions; 2] = [DtlsVersions::Dtls12, DtlsVersions::Dtls13];
 
-/// One way.
+/// Delay of each direction.
 pub(crate) const DELAY: Duration = Duration::from_millis(20);
 
 pub(crate) fn server_address() -> SocketAddr {
@@ -18,11 +18,11 @@ pub(crate) fn address(n: u32) -> SocketAddr {
     let [_, a, b, c] = n.to_be_bytes();
     SocketAddr::from(([10, a, b, c], 40_000))
 }
-/// As the server sees it.
+/// Path of a client as seen by the server.
 pub(crate) fn from(remote: SocketAddr) -> Path {
     Path::Udp { local: server_address(), remote }
 }
-/// As a client sees it.
+/// Path of the server as seen by a client.
 pub(crate) fn to_server(local: SocketAddr) -> Path {
     Path::Udp { local, remote: server_address() }
 }
@@ -47,20 +47,20 @@ pub(crate) fn trusting(fingerprint: Fingerprint) -> Trust {
     Trust::Fingerprints(vec![fingerprint])
 }
 
-/// What becomes of a datagram.
+/// Outcome of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
     Lost,
     Twice,
-    /// This many milliseconds after its time.
+    /// Arrives this many milliseconds late.
     Late(u64),
 }
 
-/// What a path does to each.
+/// Decides the outcome of each datagram.
 pub(crate) type Fates = Box<dyn FnMut(To, &[u8]) -> Fate>;
 
-/// Where a datagram is on its way to.
+/// Destination of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
     Server,
@@ -69,7 +69,7 @@ pub(crate) enum To {
 
 pub(crate) struct Client {
     pub(crate) layer: Dtls,
-    /// As it sees itself, and as the server does, which a NAT may change.
+    /// Address as seen by the client, and as seen by the server, which a NAT may change.
     pub(crate) local: SocketAddr,
     pub(crate) outside: SocketAddr,
     pub(crate) events: Vec<SecureEvent>,
@@ -81,7 +81,7 @@ pub(crate) struct World {
     pub(crate) server: Dtls,
     pub(crate) clients: Vec<Client>,
     pub(crate) events: Vec<SecureEvent>,
-    /// What the server was told, and in whose name.
+    /// Packets that the server received, with the identifier of the session.
     pub(crate) got: Vec<(Path, Vec<u8>)>,
     pub(crate) fate: Fates,
     wire: BTreeMap<(Instant, u64), (To, SocketAddr, Vec<u8>)>,
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// A server and clients with sessions, each with a packet either way.
+    /// A server and clients with sessions, each with a packet in both directions.
     pub(crate) fn connected(server: DtlsOptions, versions: DtlsVersions, clients: usize) -> Self {
         let mut world = Self::new(server);
         for n in 0..clients {
@@ -128,7 +128,7 @@ impl World {
         self.clients.len() - 1
     }
 
-    /// The name that the server has for a client that has not moved.
+    /// Identifier of the session of a client at the server.
     pub(crate) fn name(&self, client: usize) -> Path {
         from(self.clients[client].local)
     }
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// At once, from anywhere.
+    /// Delivers a datagram to the server at once, from any address.
     pub(crate) fn inject(&mut self, outside: SocketAddr, datagram: &[u8]) {
         let mut bytes = datagram.to_vec();
         let got = &mut self.got;
@@ -231,7 +231,7 @@ impl World {
     }
 }
 
-/// The first datagram of a client, for an attacker to copy.
+/// First datagram of a client, for an attacker to copy.
 pub(crate) fn client_hello(versions: DtlsVersions) -> Vec<u8> {
     let mut client = layer(options(versions));
     client.connect(Instant::ZERO, to_server(address(0))).unwrap();
@@ -239,7 +239,7 @@ pub(crate) fn client_hello(versions: DtlsVersions) -> Vec<u8> {
     client.poll_transmit(Instant::ZERO, &mut datagram).unwrap();
     datagram
 }
-/// The same with another random number: header, header, version.
+/// Replaces the random number, after two headers and the version.
 pub(crate) fn with_random(hello: &[u8], n: u32) -> Vec<u8> {
     let mut hello = hello.to_vec();
     hello[13 + 12 + 2..][..4].copy_from_slice(&n.to_be_bytes());

@@ -1,5 +1,5 @@
-//! The attackers of the simulator on the path between real sockets. They speak DCCP over IP; what they see and send here goes in UDP (RFC 6773), whose
-//! checksum whoever sends makes right. Under DTLS they see records, and do with them what can be done to bytes.
+//! Tests of the simulator's attackers on the path between real sockets. They speak DCCP over IP; here their packets
+//! are carried in UDP (RFC 6773) with a valid checksum. Under DTLS they see records and can only change bytes.
 
 use crate::nat::{OnPath, Way};
 use crate::world::{LONG, World, accounted, insecure, pause, secure, small, until};
@@ -9,8 +9,8 @@ use headway_net::{Clock, Closed, Media};
 use headway_units::{Dialect, Duration, Instant, Options as _, Probability, Random, Registry};
 use std::collections::BTreeMap;
 
-/// What one call sends at once.
-const MOST: usize = 64;
+/// Maximum number of packets of an attacker per call.
+const MAX_PACKETS: usize = 64;
 
 fn theirs(way: Way) -> headway_attack::Way {
     match way {
@@ -25,10 +25,10 @@ fn ours(way: headway_attack::Way) -> Way {
     }
 }
 
-/// The same packet, carried otherwise; as it is where it is none.
+/// Converts a packet to another network; other bytes are unchanged.
 fn carried(bytes: &[u8], from: Network, to: Network) -> Vec<u8> {
     let Ok(Decoded::Long(packet)) = Packet::decode(bytes, from) else {
-        // Spoilt on purpose: its checksum counts for nothing in UDP.
+        // Damaged on purpose: UDP ignores the checksum.
         let mut bytes = bytes.to_vec();
         if to == Network::Udp && bytes.len() >= 8 {
             bytes[6..8].fill(0);
@@ -41,7 +41,7 @@ fn carried(bytes: &[u8], from: Network, to: Network) -> Vec<u8> {
     bytes
 }
 
-/// Anybody's knowledge of the connection: of its packets without DTLS the DCCP ports, too.
+/// Public knowledge of the connection; without DTLS also its DCCP ports.
 fn target(world: &World) -> Target {
     let ports =
         world.nat.seen(Way::ToServer).iter().find_map(|datagram| match Packet::decode(datagram, Network::Udp) {
@@ -65,10 +65,10 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
         let (source, destination) = target.ends(way);
         Network::Ip(Addresses::V4 { source: source.address, destination: destination.address })
     };
-    Box::new(move |came| {
+    Box::new(move |received| {
         let now = clock.now();
         let mut out = Vec::new();
-        if let Some((way, datagram)) = came {
+        if let Some((way, datagram)) = received {
             let seen = if is_plain { carried(datagram, Network::Udp, over_ip(theirs(way))) } else { datagram.to_vec() };
             match attack.handle(now, theirs(way), &seen) {
                 Fate::Passes => out.push((way, datagram.to_vec())),
@@ -83,9 +83,9 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
                 Fate::Taken => {}
             }
         }
-        for shot in std::iter::from_fn(|| attack.poll_transmit(now)).take(MOST) {
+        for shot in std::iter::from_fn(|| attack.poll_transmit(now)).take(MAX_PACKETS) {
             let (source, destination) = target.ends(shot.way);
-            // A flood's have another's address, which nobody can send from here.
+            // A flood has spoofed sources, which cannot be sent from here.
             debug_assert!(destination.port > 0 && source.port > 0);
             let network = Network::Ip(Addresses::V4 { source: shot.source, destination: destination.address });
             let bytes = if is_plain { carried(&shot.bytes, network, Network::Udp) } else { shot.bytes };
@@ -100,7 +100,7 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
     })
 }
 
-/// Every kind as the simulator has it, with a tenth of the packets for who takes them away; and forgeries of each type.
+/// All kinds of attackers of the simulator, dropping a tenth of the packets, and forgeries of each type.
 fn attacks(unknown_bits: u32) -> Vec<(String, AttackOptions)> {
     let tenth = Probability::new(0.1).unwrap();
     let mut all: Vec<(String, AttackOptions)> = AttackOptions::KINDS
@@ -123,7 +123,8 @@ fn attacks(unknown_bits: u32) -> Vec<(String, AttackOptions)> {
     all
 }
 
-/// Under DTLS none ends a call or puts a byte into it. A liar has nothing to change there, and who forges has no numbers to go by.
+/// Under DTLS no attacker ends a call or inserts a byte: an attacker cannot change a packet and does not know
+/// sequence numbers.
 #[test]
 fn a_session_withstands_every_attacker() {
     for (name, options) in attacks(48) {
@@ -133,16 +134,16 @@ fn a_session_withstands_every_attacker() {
         world.nat.on_path(attacker(&options, target(&world), false));
         streams.iter().for_each(|stream| stream.reaches(stream.sent() + 40));
         for stream in streams {
-            let told = stream.stop();
-            assert_eq!(told.2.end, None, "{name}");
-            println!("{name}: {:?}", accounted(&told));
+            let outcome = stream.stop();
+            assert_eq!(outcome.2.end, None, "{name}");
+            println!("{name}: {:?}", accounted(&outcome));
         }
     }
 }
 
-/// Without DTLS who does not know the numbers does no harm.
+/// Without DTLS an off-path attacker, who does not know the sequence numbers, does no harm.
 #[test]
-fn who_is_off_the_path_does_no_harm() {
+fn an_off_path_attacker_does_no_harm() {
     for (name, options) in attacks(48) {
         if !matches!(options, AttackOptions::Forge(_) | AttackOptions::Flood(_)) {
             continue;
@@ -153,18 +154,19 @@ fn who_is_off_the_path_does_no_harm() {
         world.nat.on_path(attacker(&options, target(&world), true));
         streams.iter().for_each(|stream| stream.reaches(stream.sent() + 40));
         for stream in streams {
-            let told = stream.stop();
-            assert_eq!(told.2.end, None, "{name}");
-            accounted(&told);
+            let outcome = stream.stop();
+            assert_eq!(outcome.2.end, None, "{name}");
+            accounted(&outcome);
         }
-        // As many as there may be, and no one else is kept out.
+        // Another connection is still accepted.
         is_served(&world);
     }
 }
 
-/// Who sees the numbers ends the call with one packet, or puts his own into it: or the tests above would say nothing.
+/// Without DTLS an attacker who sees the sequence numbers ends the call, or inserts data, with one packet. Otherwise
+/// the tests above would prove nothing.
 #[test]
-fn without_security_who_sees_the_numbers_wins() {
+fn without_security_an_on_path_attacker_wins() {
     for packet in [forge::Forgery::Reset, forge::Forgery::Close, forge::Forgery::Data] {
         let options = forge::Options { packet, unknown_bits: 0, ..forge::Options::preset(Dialect::Rfc) };
         let world = World::new(&insecure());
@@ -173,15 +175,17 @@ fn without_security_who_sees_the_numbers_wins() {
         world.nat.on_path(attacker(&AttackOptions::Forge(options), target(&world), true));
         let [to_server, _] = &streams;
         until("the attacker wins", || {
-            to_server.came(|came| came.end.is_some() || came.numbers.contains_key(&0) && came.repeats() > 0)
+            to_server.received(|received| {
+                received.end.is_some() || received.numbers.contains_key(&0) && received.repeats() > 0
+            })
         });
         streams.into_iter().for_each(|stream| drop(stream.stop()));
     }
 }
 
-/// Every kind on a plain connection: whatever becomes of the call, both ends live on, and serve the next.
+/// On a plain connection both ends survive every attacker, whatever happens to the call, and serve the next call.
 #[test]
-fn both_ends_outlive_every_attacker() {
+fn both_ends_survive_every_attacker() {
     let mut all = attacks(0);
     all.push((
         "fixed".into(),
@@ -201,7 +205,7 @@ fn both_ends_outlive_every_attacker() {
         println!("{name}: {ends:?}");
         is_served(&world);
     };
-    // Each has a world of its own, in which it waits most of the time: two minutes one after the other.
+    // Each runs in its own world and mostly waits: one after another they would take two minutes.
     #[expect(clippy::disallowed_methods, reason = "the worlds share nothing")]
     std::thread::scope(|scope| {
         for first in 0..8 {
@@ -211,15 +215,15 @@ fn both_ends_outlive_every_attacker() {
     });
 }
 
-/// Another connection, whatever has become of the first.
+/// Serves another connection, whatever happened to the first.
 fn is_served(world: &World) {
     let next = world.client.connect(world.server.local_addr()).unwrap();
     next.send(Media::new(b"next")).unwrap();
     let accepted = loop {
         let accepted = world.server.accept_timeout(LONG).expect("an honest client");
         let mut datagram = Vec::new();
-        // A forged Request may have opened one, in which nothing comes.
-        if accepted.recv_timeout(&mut datagram, Duration::from_secs(1)).is_some_and(|came| came.is_ok())
+        // A forged Request may have opened a connection without data.
+        if accepted.recv_timeout(&mut datagram, Duration::from_secs(1)).is_some_and(|received| received.is_ok())
             && datagram == b"next"
         {
             break accepted;

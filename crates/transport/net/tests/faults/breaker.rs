@@ -1,4 +1,4 @@
-//! Who sends far more than its path carries is stopped; who is controlled never is.
+//! Tests of the circuit breaker: it stops a sender far above the capacity of its path, and no controlled sender.
 #![cfg(target_os = "linux")]
 
 use crate::world::{LONG, pause};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
-/// 400 kb/s, with room for four packets.
+/// 400 kb/s with a queue of four packets.
 const LINK: &str = "seed = 3\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"400kbps\"\ndelay = \"20ms\"
 queue = { kind = \"droptail\", limit = \"4packets\" }";
 
-/// 1000 B each 2 ms, ten times what the link carries, for so long; what ended it.
+/// Sends 1000 B each 2 ms, ten times the capacity of the link, for `seconds`. Returns the reason of the end, if any.
 fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     let options = Options::insecure().with_controller(controller).unwrap();
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &options).unwrap();
@@ -42,13 +42,13 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     let clock = Clock::new();
     let (mut closed, mut sent) = (None, 0);
     while closed.is_none() && clock.now() < Instant::from_secs(seconds) {
-        // As many as there should be by now, however busy the machine is.
+        // As many as are due by now, also on a busy machine.
         while Instant::from_millis(2 * sent) < clock.now() {
             sent += 1;
-            // It may be over already: an event says why.
+            // The connection may be closed already: an event has the reason.
             drop(connection.send(Media { expires: Some(Duration::from_millis(100)), ..Media::new(&[7; 1000]) }));
         }
-        while accepted.recv_timeout(&mut Vec::new(), Duration::ZERO).is_some_and(|came| came.is_ok()) {}
+        while accepted.recv_timeout(&mut Vec::new(), Duration::ZERO).is_some_and(|received| received.is_ok()) {}
         closed = end(&connection);
         pause(2);
     }
@@ -59,7 +59,7 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     closed
 }
 
-/// Why it is over, if it is.
+/// Reason of the end, if the connection is closed.
 fn end(connection: &Connection) -> Option<Closed> {
     while let Some(event) = connection.event_timeout(Duration::ZERO) {
         if let Event::Closed(why) = event {
@@ -70,12 +70,12 @@ fn end(connection: &Connection) -> Option<Closed> {
 }
 
 #[test]
-fn who_is_not_controlled_is_stopped() {
+fn a_sender_without_control_is_stopped() {
     let why = flood("none", 60);
     assert!(matches!(why, Some(Closed::Breaker(Tripped::Congestion { .. }))), "{why:?}");
 }
 
 #[test]
-fn who_is_controlled_is_not() {
+fn a_controlled_sender_is_not_stopped() {
     assert_eq!(flood("tfrc", 12), None);
 }

@@ -1,4 +1,4 @@
-//! Who is gone, and who is gone for a while.
+//! Tests of peers that vanish, for ever or for a while.
 
 use crate::nat::{Nat, Way};
 use crate::world::{Both, LONG, Stream, World, accounted, each, pause, small, until, with};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
-/// A peer that says nothing for two seconds is gone.
-fn impatient(both: Both) -> Both {
+/// Options with a timeout of two seconds.
+fn short_timeouts(both: Both) -> Both {
     with(both, |options| {
         options.connection.keep_alive = Some(Duration::from_millis(500));
         options.connection.idle_give_up = Some(Duration::from_secs(2));
@@ -16,19 +16,19 @@ fn impatient(both: Both) -> Both {
     })
 }
 
-/// The peer's host vanishes without a word: whoever waits for anything hears of it, with the reason, and nothing is left.
+/// When the peer's host vanishes, every waiting call returns the reason and no state is left.
 #[test]
-fn a_peer_that_vanishes_is_missed() {
+fn a_peer_that_vanishes_times_out() {
     each(|name, both| {
-        let World { server, client, nat, ends } = World::new(&impatient(both));
+        let World { server, client, nat, ends } = World::new(&short_timeouts(both));
         ends[0].send(Media::new(b"still here")).unwrap();
-        ends[1].recv_timeout(&mut Vec::new(), LONG).expect("it comes").unwrap();
+        ends[1].recv_timeout(&mut Vec::new(), LONG).expect("it arrives").unwrap();
         let clock = Clock::new();
         nat.vanish();
-        // One end sends all the time, the other waits; both ways of waiting end.
+        // One end sends and the other waits, for datagrams and for events.
         let [sends, waits] = ends;
-        let hears = Arc::clone(&waits);
-        let hearer = Builder::new().spawn(move || std::iter::from_fn(|| hears.next_event()).last()).unwrap();
+        let watched = Arc::clone(&waits);
+        let event_reader = Builder::new().spawn(move || std::iter::from_fn(|| watched.next_event()).last()).unwrap();
         let sender = Builder::new().spawn(move || {
             loop {
                 match sends.send(Media::new(&[7; 500])) {
@@ -40,10 +40,10 @@ fn a_peer_that_vanishes_is_missed() {
         assert_eq!(waits.recv(&mut Vec::new()), Err(Closed::NoAnswer), "{name}");
         let (error, sends) = sender.unwrap().join().unwrap();
         assert_eq!(error, SendError::Closed(Closed::NoAnswer), "{name}");
-        println!("{name}: a peer that is gone was given up after {}, of 2s", clock.now());
-        assert_eq!(hearer.join().unwrap(), Some(Event::Closed(Closed::NoAnswer)));
-        // Who waits for room waits no more.
-        sends.room(1);
+        println!("{name}: timeout of 2s after {}", clock.now());
+        assert_eq!(event_reader.join().unwrap(), Some(Event::Closed(Closed::NoAnswer)));
+        // A wait for space in the send queue ends.
+        sends.writable(1);
         let close = |connection: Arc<Connection>| Arc::into_inner(connection).map(Connection::close);
         assert_eq!([close(sends), close(waits)], [const { Some(Closed::NoAnswer) }; 2]);
         for endpoint in [&server, &client] {
@@ -52,9 +52,9 @@ fn a_peer_that_vanishes_is_missed() {
     });
 }
 
-/// An outage that is shorter than the peer's patience: media goes on, both ways, and of none is it unknown what became of it.
+/// After an outage shorter than the timeout, media continues in both directions, and every outcome is known.
 #[test]
-fn media_goes_on_after_an_outage() {
+fn media_continues_after_an_outage() {
     each(|name, both| {
         let world = World::new(&both);
         let streams = world.streams(small);
@@ -63,9 +63,9 @@ fn media_goes_on_after_an_outage() {
         pause(1500);
         world.nat.hole(false);
         let clock = Clock::new();
-        streams.iter().for_each(Stream::goes_on);
-        println!("{name}: media goes on {} after an outage of 1.5s", clock.now());
-        streams.iter().for_each(Stream::goes_on);
+        streams.iter().for_each(Stream::continues);
+        println!("{name}: media continues {} after an outage of 1.5s", clock.now());
+        streams.iter().for_each(Stream::continues);
         for stream in streams {
             let sums = accounted(&stream.stop());
             println!("{name}: {sums:?}");
@@ -74,11 +74,11 @@ fn media_goes_on_after_an_outage() {
     });
 }
 
-/// The program is gone and has closed, but its Close is lost, and so is all that follows: the peer is not left hanging, and neither is who closes.
+/// If the Close and all later datagrams are lost, both ends time out.
 #[test]
-fn a_close_that_is_lost_ends_all_the_same() {
+fn a_lost_close_ends_by_timeout() {
     each(|name, both| {
-        let World { server, client, nat, ends: [closes, waits] } = World::new(&impatient(both));
+        let World { server, client, nat, ends: [closes, waits] } = World::new(&short_timeouts(both));
         nat.hole(true);
         let closed = Arc::into_inner(closes).unwrap().close();
         assert!(matches!(closed, Closed::Here | Closed::NoAnswer), "{name}: {closed:?}");
@@ -87,20 +87,20 @@ fn a_close_that_is_lost_ends_all_the_same() {
     });
 }
 
-/// A server goes while a handshake is under way: nobody will accept that connection, and it does not stay for ever.
+/// A server is dropped during a handshake: the connection, which nothing will accept, is closed.
 #[test]
-fn a_handshake_that_outlives_its_server_ends() {
+fn a_handshake_ends_with_its_server() {
     let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &Options::insecure()).unwrap();
     let client = Endpoint::client(&Options::insecure()).unwrap();
     let nat = Nat::new(server.local_addr());
-    // The server hears the Request, and nothing more until it is gone.
-    let (gone, mut heard) = (Arc::new(AtomicBool::new(false)), false);
+    // The server receives the Request, and nothing else until it is dropped.
+    let (gone, mut has_passed) = (Arc::new(AtomicBool::new(false)), false);
     let is_gone = Arc::clone(&gone);
-    nat.on_path(Box::new(move |came| {
+    nat.on_path(Box::new(move |received| {
         let mut passes =
-            |way| way == Way::ToClient || !std::mem::replace(&mut heard, true) || is_gone.load(Ordering::SeqCst);
-        let came = came.filter(|(way, _)| passes(*way));
-        came.into_iter().map(|(way, datagram)| (way, datagram.to_vec())).collect()
+            |way| way == Way::ToClient || !std::mem::replace(&mut has_passed, true) || is_gone.load(Ordering::SeqCst);
+        let received = received.filter(|(way, _)| passes(*way));
+        received.into_iter().map(|(way, datagram)| (way, datagram.to_vec())).collect()
     }));
     let connection = client.connect(nat.address()).unwrap();
     until("the handshake is under way", || server.connections() == 1);
@@ -109,25 +109,25 @@ fn a_handshake_that_outlives_its_server_ends() {
     assert_eq!(connection.recv_timeout(&mut Vec::new(), LONG), Some(Err(Closed::ByPeer)));
 }
 
-/// A server that begins anew at its old address knows nobody: DTLS has no word for it that could be believed, so that its client goes by its own patience;
-/// without DTLS a Reset says so.
+/// A restarted server has no state of its clients. With DTLS it cannot send an authenticated notice, so the client
+/// times out; without DTLS it sends a Reset.
 #[test]
-fn a_server_that_has_begun_anew_is_found_out() {
+fn a_restarted_server_is_detected() {
     each(|name, both| {
-        // The client's patience is longer than the old server takes to go, on any machine.
-        let (ours, mut theirs) = impatient(both.clone());
+        // The client's timeout is longer than the old server needs to end, on any machine.
+        let (ours, mut theirs) = short_timeouts(both.clone());
         theirs.connection.idle_give_up = Some(Duration::from_secs(8));
         let World { server, client, nat, ends: [waits, accepted] } = World::new(&(ours, theirs));
         let address = server.local_addr();
         nat.hole(true);
         drop((accepted, server));
-        // The old one is not gone before it has given up its Close.
+        // The old server ends when its Close times out.
         let mut again = None;
         until("the port is free", || {
             again = Endpoint::server(address, &both.0).ok();
             again.is_some()
         });
-        // What it said last, a Reset, may not have come to the hole yet: behind DTLS that would be believed.
+        // Its last Reset may still be on the way: under DTLS the client would accept it.
         pause(200);
         nat.hole(false);
         waits.send(Media::new(b"who are you?")).unwrap();
@@ -137,7 +137,7 @@ fn a_server_that_has_begun_anew_is_found_out() {
         } else {
             assert!(matches!(why, Some(Err(Closed::Reset(_)))), "{why:?}");
         }
-        // And it is as good as the old one.
+        // A new connection to it works.
         let later = client.connect(nat.address()).unwrap();
         assert_eq!(later.connected(), Ok(()), "{name}");
         drop(again);

@@ -1,4 +1,4 @@
-//! What strangers send, and what is sent in a peer's name.
+//! Tests of datagrams from strangers and of spoofed datagrams.
 
 use crate::nat::{Nat, Way};
 use crate::world::{Both, LONG, Stream, World, accounted, each, insecure, pause, secure, small, until};
@@ -7,18 +7,18 @@ use headway_units::Random;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// A client that is served, whatever else goes on.
+/// Checks that a client is served, whatever else happens.
 fn is_served(client: &Endpoint, server: &Endpoint, to: SocketAddr) -> (Connection, Connection) {
     let connection = client.connect(to).unwrap();
     connection.send(Media::new(b"hello")).unwrap();
     let accepted = server.accept_timeout(LONG).expect("an honest client");
     let mut datagram = Vec::new();
-    accepted.recv_timeout(&mut datagram, LONG).expect("it comes").unwrap();
+    accepted.recv_timeout(&mut datagram, LONG).expect("it arrives").unwrap();
     assert_eq!(datagram, b"hello");
     (connection, accepted)
 }
 
-/// Random bytes, and datagrams of the connection that are cut, have a bit changed, or come again.
+/// Random bytes, and datagrams of the connection that are cut, changed by one bit, or replayed.
 fn garbage(random: &mut Random, seen: &[Vec<u8>]) -> Vec<u8> {
     let mut datagram = match seen {
         [_, ..] if random.below(4) > 0 => seen[random.below(seen.len() as u64) as usize].clone(),
@@ -35,14 +35,14 @@ fn garbage(random: &mut Random, seen: &[Vec<u8>]) -> Vec<u8> {
     datagram
 }
 
-/// In the peer's name, from its own address, at both ends: a session goes on as if there were nothing.
+/// Garbage from the peer's address, at both ends, does not affect a session.
 #[test]
-fn garbage_in_the_peer_s_name_changes_nothing() {
+fn garbage_from_the_peers_address_changes_nothing() {
     let world = World::new(&secure());
     let streams = world.streams(small);
     streams.iter().for_each(|stream| stream.reaches(20));
     spoil(&world, 20_000);
-    streams.iter().for_each(Stream::goes_on);
+    streams.iter().for_each(Stream::continues);
     for stream in streams {
         let sums = accounted(&stream.stop());
         println!("{sums:?}");
@@ -55,14 +55,14 @@ fn spoil(world: &World, many: u64) {
     for turn in 0..many {
         let way = if random.below(2) == 0 { Way::ToServer } else { Way::ToClient };
         world.nat.inject(way, &garbage(random, &world.nat.seen(way)));
-        // As fast as a path brings them: what a full socket throws away shows nothing.
+        // At the speed of a path: datagrams dropped by a full socket buffer test nothing.
         if turn % 16 == 0 {
             pause(1);
         }
     }
 }
 
-/// Without DTLS who can send in the peer's name can end the connection. Both ends live on, and serve the next.
+/// Without DTLS garbage from the peer's address may end the connection. Both ends survive and serve the next.
 #[test]
 fn garbage_without_security_harms_one_connection() {
     let world = World::new(&insecure());
@@ -70,15 +70,15 @@ fn garbage_without_security_harms_one_connection() {
     streams.iter().for_each(|stream| stream.reaches(20));
     spoil(&world, 20_000);
     for stream in streams {
-        let (_, _, came) = stream.stop();
-        println!("{} came, {} of them wrong: {:?}", came.numbers.len(), came.wrong, came.end);
+        let (_, _, received) = stream.stop();
+        println!("{} arrived, {} of them wrong: {:?}", received.numbers.len(), received.wrong, received.end);
     }
     is_served(&world.client, &world.server, world.server.local_addr());
 }
 
-/// From strangers: random bytes, and what was seen of others.
+/// Random bytes from strangers, and datagrams copied from others.
 #[test]
-fn garbage_of_strangers_is_ignored() {
+fn garbage_from_strangers_is_ignored() {
     each(|name, both| {
         let world = World::new(&both);
         let streams = world.streams(small);
@@ -95,10 +95,10 @@ fn garbage_of_strangers_is_ignored() {
                 pause(1);
             }
         }
-        streams.iter().for_each(Stream::goes_on);
+        streams.iter().for_each(Stream::continues);
         let back: u64 = sockets.iter().map(bytes).sum();
         println!("{name}: {out} B in, {back} B back, {:?}", world.server.counters());
-        assert!(back <= out, "{name}: {back} B went to who sent {out} B");
+        assert!(back <= out, "{name}: {back} B went to a sender of {out} B");
         assert!(world.server.counters().received_datagrams > before.received_datagrams + 1000);
         for stream in streams {
             accounted(&stream.stop());
@@ -112,14 +112,14 @@ fn socket(address: [u8; 4]) -> UdpSocket {
     socket
 }
 
-/// What has come to it.
+/// Number of bytes that have arrived.
 fn bytes(socket: &UdpSocket) -> u64 {
     let mut buffer = [0; 1 << 16];
     socket.set_nonblocking(true).unwrap();
     std::iter::from_fn(|| socket.recv(&mut buffer).ok()).map(|len| len as u64).sum()
 }
 
-/// The first datagram that a client sends, and what a stranger may send in anybody's name.
+/// Returns the first datagram of a client, which a stranger can send with any source address.
 fn opening(both: &Both) -> Vec<u8> {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let nat = Nat::new(silent.local_addr().unwrap());
@@ -130,12 +130,12 @@ fn opening(both: &Both) -> Vec<u8> {
     nat.seen(Way::ToServer).swap_remove(0)
 }
 
-/// Handshakes begun in the names of many who never answer: no byte goes to any of them beyond those that came in its name, what is kept is bounded,
-/// and who is there is served meanwhile.
+/// Spoofed handshakes that are never answered: no address is sent more bytes than arrived from it, state is bounded,
+/// and honest clients are served meanwhile.
 #[test]
-fn handshakes_in_the_names_of_others() {
+fn spoofed_handshakes_are_bounded() {
     each(|name, mut both| {
-        // Without DTLS the first data of a Request count at once, whoever sends them, unless a cookie is asked for first.
+        // Without DTLS the data of a spoofed Request is delivered unless a cookie is requested first.
         both.0.connection.handshake_data = false;
         let first = opening(&both);
         let server = Endpoint::server("127.0.0.1:0".parse().unwrap(), &both.0).unwrap();
@@ -145,7 +145,7 @@ fn handshakes_in_the_names_of_others() {
         let (mut sent, mut back, mut worst) = (0, 0, 0.0_f64);
         let (mut connections, mut sessions) = (0, 0);
         for round in 0..40u8 {
-            // A prefix each.
+            // Each has its own prefix.
             let victims: Vec<UdpSocket> = (0..64).map(|n| socket([127, 1 + round, n, 1])).collect();
             for victim in &victims {
                 for _ in 0..3 {
@@ -168,8 +168,8 @@ fn handshakes_in_the_names_of_others() {
             "{name}: {sent} B in, {back} B back, {worst:.2} B a byte at most; {connections} connections, {sessions} sessions at most"
         );
         honest.0.send(Media::new(b"still here")).unwrap();
-        honest.1.recv_timeout(&mut Vec::new(), LONG).expect("it comes").unwrap();
-        // 64 handshakes of nobody's, 256 of all.
+        honest.1.recv_timeout(&mut Vec::new(), LONG).expect("it arrives").unwrap();
+        // 64 unproven handshakes, 256 in total.
         assert!(connections <= 200 && sessions <= 300, "{name}: {connections} connections, {sessions} sessions");
         if name == "DTLS" {
             assert!(back <= sent && worst <= 1.0, "{worst}");

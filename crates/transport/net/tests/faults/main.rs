@@ -1,5 +1,5 @@
-//! Faults between real sockets: a peer that vanishes, a NAT that forgets, a path that swallows or narrows, who sends garbage or spoofs. Nothing here asserts
-//! how fast anything is; what was measured is printed.
+//! Tests of faults between real sockets: peers that vanish, NAT rebinding, outages, narrow paths, garbage and
+//! spoofing. No test asserts a speed; measured times are printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_types, reason = "tests")]
 
 mod attackers;

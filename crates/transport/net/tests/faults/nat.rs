@@ -1,4 +1,4 @@
-//! What stands between a client and a server: a NAT with one client, which forgets, swallows, cuts and loses on command.
+//! NAT with one client between it and a server. It can rebind, drop, truncate the path MTU and lose datagrams.
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Datagrams of each way that are remembered, for those who forge.
+/// Number of datagrams kept of each direction, for forgeries.
 const REMEMBERED: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,22 +15,23 @@ pub(crate) enum Way {
     ToClient,
 }
 
-/// Who stands on the path: is shown what passes, or nothing now and then, and says what goes on.
+/// Attacker on the path: gets each passing datagram, or `None` from time to time, and returns the datagrams to
+/// forward.
 pub(crate) type OnPath = Box<dyn FnMut(Option<(Way, &[u8])>) -> Vec<(Way, Vec<u8>)> + Send>;
 
 struct State {
-    /// Everything is swallowed.
+    /// Whether all datagrams are dropped.
     hole: bool,
-    /// The longest datagram that goes on, in bytes of UDP's payload.
+    /// Largest UDP payload that is forwarded, in bytes.
     limit: usize,
-    /// So many of a thousand are lost.
+    /// Loss rate, in datagrams of 1000.
     losses: u64,
     random: u64,
     lost: u64,
     client: Option<SocketAddr>,
-    /// By which the server sees the client; `None`: the NAT is gone.
+    /// Socket whose address the server sees; `None` once the NAT has vanished.
     outside: Option<Arc<UdpSocket>>,
-    /// Those that were used before, and what comes to them goes nowhere.
+    /// Earlier sockets; datagrams that arrive at them are dropped.
     before: Vec<Arc<UdpSocket>>,
     seen: [VecDeque<Vec<u8>>; 2],
     on_path: Option<OnPath>,
@@ -71,8 +72,8 @@ impl Nat {
             if let Ok((_, client)) = received {
                 state.client = Some(client);
             }
-            let came = received.ok().map(|(len, _)| (Way::ToServer, &buffer[..len]));
-            state.carry(came, &inside, server);
+            let received = received.ok().map(|(len, _)| (Way::ToServer, &buffer[..len]));
+            state.carry(received, &inside, server);
             true
         });
         nat
@@ -86,17 +87,17 @@ impl Nat {
         self.threads.lock().unwrap().push(thread.unwrap());
     }
 
-    /// Where the client finds the server.
+    /// Address at which the client reaches the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.inside.local_addr().unwrap()
     }
 
-    /// The client has another port from now on; what goes to the old one goes nowhere.
+    /// Gives the client another port; datagrams to the old port are dropped.
     pub(crate) fn rebind(&self) {
         self.bind(Arc::new(socket()));
     }
 
-    /// It has the first one again.
+    /// Gives the client its first port again.
     pub(crate) fn rebind_to_first(&self) {
         let first = Arc::clone(&self.state.lock().unwrap().before[0]);
         self.bind(first);
@@ -119,37 +120,37 @@ impl Nat {
         });
     }
 
-    /// Everything is swallowed from now on, or no more.
+    /// Drops all datagrams, or stops doing so.
     pub(crate) fn hole(&self, hole: bool) {
         self.state.lock().unwrap().hole = hole;
     }
-    /// What is longer goes no further, and nobody says so.
+    /// Drops larger datagrams without an ICMP error.
     pub(crate) fn limit(&self, limit: usize) {
         self.state.lock().unwrap().limit = limit;
     }
-    /// So many of a thousand are lost, each way.
+    /// Loses this many datagrams of 1000 in each direction.
     pub(crate) fn lose(&self, losses: u64) {
         self.state.lock().unwrap().losses = losses;
     }
-    /// From now on somebody stands on the path.
+    /// Puts an attacker on the path.
     pub(crate) fn on_path(&self, on_path: OnPath) {
         self.state.lock().unwrap().on_path = Some(on_path);
     }
-    /// Lost so far.
+    /// Number of datagrams lost.
     pub(crate) fn lost(&self) -> u64 {
         self.state.lock().unwrap().lost
     }
-    /// The last datagrams of this way.
+    /// Last datagrams of this direction.
     pub(crate) fn seen(&self, way: Way) -> Vec<Vec<u8>> {
         self.state.lock().unwrap().seen[way as usize].iter().cloned().collect()
     }
 
-    /// Somebody sends this in the peer's name.
+    /// Sends a datagram with the address of the peer.
     pub(crate) fn inject(&self, way: Way, datagram: &[u8]) {
         self.state.lock().unwrap().send(way, datagram, &self.inside, self.server);
     }
 
-    /// It is gone, and says nothing.
+    /// Ends without notice.
     pub(crate) fn vanish(self) {
         let mut state = self.state.lock().unwrap();
         (state.outside, state.client) = (None, None);
@@ -160,13 +161,13 @@ impl Nat {
 }
 
 impl State {
-    /// What comes goes on as the path, and who stands on it, will have it.
-    fn carry(&mut self, came: Option<(Way, &[u8])>, inside: &UdpSocket, server: SocketAddr) {
-        let came = came.filter(|(way, datagram)| self.passes(*way, datagram));
+    /// Forwards a datagram as the path and the attacker decide.
+    fn carry(&mut self, received: Option<(Way, &[u8])>, inside: &UdpSocket, server: SocketAddr) {
+        let received = received.filter(|(way, datagram)| self.passes(*way, datagram));
         match &mut self.on_path {
-            None => came.into_iter().for_each(|(way, datagram)| self.send(way, datagram, inside, server)),
+            None => received.into_iter().for_each(|(way, datagram)| self.send(way, datagram, inside, server)),
             Some(on_path) => {
-                on_path(came).into_iter().for_each(|(way, datagram)| self.send(way, &datagram, inside, server));
+                on_path(received).into_iter().for_each(|(way, datagram)| self.send(way, &datagram, inside, server));
             }
         }
     }

@@ -1,12 +1,12 @@
-//! A path that changes under a connection.
+//! Tests of paths that change during a connection.
 
 use crate::world::{LONG, Stream, World, accounted, each, insecure, pause, secure, small, until};
 use headway_net::{Clock, Closed, Connection, Media};
 use headway_units::Instant;
 
-/// The NAT forgets the client, and gives it another port; then another; then the first again. Media goes on, both ways.
+/// The NAT gives the client new ports, and finally the first one again. Media continues in both directions.
 #[test]
-fn a_session_goes_on_behind_a_nat_that_forgets() {
+fn a_session_survives_nat_rebinding() {
     let world = World::new(&secure());
     let streams = world.streams(small);
     streams.iter().for_each(|stream| stream.reaches(50));
@@ -19,9 +19,9 @@ fn a_session_goes_on_behind_a_nat_that_forgets() {
             world.nat.rebind_to_first();
         }
         let mut after = [Instant::ZERO; 2];
-        until("media goes on both ways", || {
+        until("media continues in both directions", || {
             for ((stream, next), after) in streams.iter().zip(next).zip(&mut after) {
-                if *after == Instant::ZERO && stream.has_come(next) {
+                if *after == Instant::ZERO && stream.has_received(next) {
                     *after = clock.now();
                 }
             }
@@ -37,16 +37,16 @@ fn a_session_goes_on_behind_a_nat_that_forgets() {
     }
 }
 
-/// The same while a twentieth of all packets is lost: a question that is lost is asked again.
+/// The same with a loss rate of 5 %: lost probes are repeated.
 #[test]
-fn a_session_is_followed_on_a_bad_path() {
+fn a_session_survives_nat_rebinding_with_losses() {
     let world = World::new(&secure());
     let streams = world.streams(small);
     streams.iter().for_each(|stream| stream.reaches(20));
     world.nat.lose(50);
     for _ in 0..8 {
         world.nat.rebind();
-        streams.iter().for_each(Stream::goes_on);
+        streams.iter().for_each(Stream::continues);
         pause(200);
     }
     for stream in streams {
@@ -54,27 +54,28 @@ fn a_session_is_followed_on_a_bad_path() {
     }
 }
 
-/// Without DTLS nobody but an address says who a peer is (RFC 6773 section 3.8): one that has another is told so at once, and connects again.
+/// RFC 6773 section 3.8: without DTLS a peer is identified by its address. A peer with a new address gets a Reset at
+/// once and connects again.
 #[test]
 fn without_security_a_connection_ends_with_its_address() {
     let world = World::new(&insecure());
     world.nat.rebind();
     world.ends[0].send(Media::new(b"from elsewhere")).unwrap();
-    let why = world.ends[0].recv_timeout(&mut Vec::new(), LONG).expect("it is told");
+    let why = world.ends[0].recv_timeout(&mut Vec::new(), LONG).expect("a Reset arrives");
     let Err(Closed::Reset(reset)) = why else { panic!("{why:?}") };
     assert_eq!(reset.code, headway_dccp::ResetCode::NO_CONNECTION);
     let later = world.client.connect(world.nat.address()).unwrap();
     assert_eq!(later.connected(), Ok(()));
 }
 
-/// As large as goes.
+/// A datagram of the largest size.
 fn largest(connection: &Connection) -> Vec<u8> {
     vec![0; connection.largest()]
 }
 
-/// The path narrows, and nobody says so; then more. Datagrams become as small as goes through, and media goes on.
+/// The path narrows twice without an ICMP error. Datagrams become small enough, and media continues.
 #[test]
-fn a_path_that_narrows_is_found_out() {
+fn a_path_that_narrows_is_detected() {
     each(|name, both| {
         let world = World::new(&both);
         until("the path's MTU is found", || world.ends.iter().all(|end| end.largest() > 1300));
@@ -87,22 +88,24 @@ fn a_path_that_narrows_is_found_out() {
             world.nat.limit(limit);
             until("the largest datagram fits", || world.ends.iter().all(|end| end.largest() < limit));
             println!("{name}: after {} no datagram is longer than {limit} B: {}", clock.now(), world.ends[0].largest());
-            streams.iter().for_each(Stream::goes_on);
-            streams.iter().for_each(Stream::goes_on);
+            streams.iter().for_each(Stream::continues);
+            streams.iter().for_each(Stream::continues);
             let now = world.ends[0].largest();
             assert!(now < last && now > 400, "{last} B before, {now} B now");
             last = now;
         }
         for stream in streams {
-            // What waits for its turn at so low a rate is not told of yet.
-            let (_, _, came) = stream.stop();
-            assert!(came.longest <= before && came.wrong == 0 && came.numbers.values().all(|times| *times == 1));
+            // At such a low rate the outcomes of the last datagrams are still open.
+            let (_, _, received) = stream.stop();
+            assert!(
+                received.longest <= before && received.wrong == 0 && received.numbers.values().all(|times| *times == 1)
+            );
         }
     });
 }
 
-/// A path of 1000 B of IP from the start: the handshake needs small datagrams (RFC 9147 section 4.4), and no connection believes that 1280 B get
-/// through (RFC 8899 section 5.2).
+/// A path of 1000 B of IP from the start: the handshake needs small datagrams (RFC 9147 section 4.4), and path MTU
+/// discovery does not assume that 1280 B arrive (RFC 8899 section 5.2).
 #[test]
 fn a_path_that_is_narrow_from_the_start_carries_media() {
     let world = World::through(&secure(), 1000 - 28);
@@ -116,7 +119,7 @@ fn a_path_that_is_narrow_from_the_start_carries_media() {
     }
 }
 
-/// A twentieth is lost each way: each datagram has one fate, and all but those that were lost come.
+/// With 5 % loss in each direction every datagram has one outcome, and all but the lost ones arrive.
 #[test]
 fn with_losses_each_datagram_has_one_fate() {
     each(|name, both| {
@@ -125,17 +128,17 @@ fn with_losses_each_datagram_has_one_fate() {
         let streams = world.streams(small);
         streams.iter().for_each(|stream| stream.reaches(1000));
         assert!(world.nat.lost() > 20);
-        // What is still on its way is told of by what comes behind it.
+        // Later datagrams settle the outcome of those still on the path.
         for stream in streams {
-            let told = stream.stop();
-            let sums = accounted(&told);
-            println!("{name}: {} of {} came: {sums:?}", told.2.numbers.len(), told.0);
+            let outcome = stream.stop();
+            let sums = accounted(&outcome);
+            println!("{name}: {} of {} arrived: {sums:?}", outcome.2.numbers.len(), outcome.0);
             assert!(sums["delivered"] > 500 && sums.contains_key("lost"), "{sums:?}");
         }
     });
 }
 
-/// A connection begins on a path that loses a fifth of all packets.
+/// A connection is established on a path that loses a fifth of all packets.
 #[test]
 fn a_handshake_survives_losses() {
     each(|name, both| {

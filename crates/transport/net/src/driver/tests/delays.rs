@@ -1,11 +1,11 @@
-//! One-way delays over the emulator of `headway proxy`, by virtual clocks that do not agree.
+//! One-way delays over the emulator of `headway proxy`, with virtual clocks that disagree.
 
 use super::*;
 use crate::OneWayDelay;
 use headway_emulator::{Emulator, Packet, Way};
 use headway_scenario::{Files, links};
 
-/// A link that names no file.
+/// Scenario without files.
 struct NoFiles;
 
 impl Files for NoFiles {
@@ -14,13 +14,12 @@ impl Files for NoFiles {
     }
 }
 
-/// A clock that a driver goes by.
 fn clock(offset: &str, skew: &str) -> headway_units::Clock {
     let (offset, skew) = (offset.parse().unwrap(), skew.parse().unwrap());
     headway_units::Clock::new(offset, skew, headway_units::Drift::default(), Duration::ZERO)
 }
 
-/// A client with 1000 B to send each 20 ms for 20 s, over a link like this one way and back, to a server that measures delays.
+/// A client that sends 1000 B each 20 ms for 20 s over these links to a server that measures delays.
 fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay>)> {
     let options = Options::insecure().with_controller(controller).unwrap();
     let mut measures = options.clone();
@@ -30,8 +29,8 @@ fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay
     found
 }
 
-/// A client with 1000 B to send each `gap` ms. Returns when each datagram arrived at the server, and its delay. The server's clock gains 200
-/// ppm on the client's.
+/// A client that sends 1000 B each `gap` ms. Returns when each datagram arrived at the server, and its delay. The
+/// server's clock gains 200 ppm on the client's.
 fn received(
     link: [&str; 2],
     [of_server, of_client]: [&Options; 2],
@@ -83,10 +82,11 @@ fn received(
     found
 }
 
-/// A proxy with 30 ms each way, between clocks an hour and 200 ppm apart: 30 ms, and 83 us of transmission at 100 Mb/s, is within the stated error,
-/// which is half of the round trip and the drift of 4 s, 2 ms.
+/// A proxy with 30 ms in each direction, with clocks an hour and 200 ppm apart. The delay, 30 ms and 83 us of
+/// transmission at 100 Mb/s, is within the stated error: half of the round trip, and 2 ms for 4 s of drift and the
+/// steps.
 #[test]
-fn a_proxy_of_30_ms_each_way_has_30_ms_within_the_stated_error() {
+fn a_symmetric_path_is_within_the_stated_error() {
     for controller in ["tfrc", "tcp-like", "tfrc-filtered"] {
         let delay = "delay = \"30ms\"";
         let found = delays([delay, delay], controller);
@@ -105,9 +105,9 @@ fn a_proxy_of_30_ms_each_way_has_30_ms_within_the_stated_error() {
     }
 }
 
-/// 10 ms one way and 50 ms back look like 30 ms: the error has room for it, and states so.
+/// Delays of 10 ms and 50 ms look like 30 ms each; the stated error covers that.
 #[test]
-fn a_proxy_that_is_not_symmetric_is_within_the_stated_error() {
+fn an_asymmetric_path_is_within_the_stated_error() {
     let found = delays(["delay = \"10ms\"", "delay = \"50ms\""], "tfrc");
     for (now, delay) in found.into_iter().filter_map(|(now, delay)| Some((now, delay?))) {
         let truth = Duration::from_micros(10_083);
@@ -115,8 +115,8 @@ fn a_proxy_that_is_not_symmetric_is_within_the_stated_error() {
     }
 }
 
-/// The receiver's clock gains 200 ppm, which UDDJ mistakes for a growing queue: it counts the losses of a channel of 2 % as congestion. Where the
-/// receiver measures one-way delays, the filter gets them without skew.
+/// The receiver's clock gains 200 ppm, which UDDJ mistakes for a growing queue, so it counts the losses of a channel
+/// of 2 % as congestion. If the receiver measures one-way delays, the filter gets them without skew.
 #[test]
 fn uddj_gets_the_delays_without_skew() {
     let uddj = headway_rate::UddjOptions {

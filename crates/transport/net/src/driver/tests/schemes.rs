@@ -1,10 +1,10 @@
-//! Loss filters and packet spacing between two ends, by a virtual clock.
+//! Loss filters and packet spacing between two ends, with a virtual clock.
 
 use super::*;
 use crate::{LossFilterKind, Spacing};
 
-/// Both ends run until `until`, with turns at each deadline, over a path of 5 ms each way that loses those datagrams of the client that `loses`
-/// names by their number. The client always has data. Returns the arrival times of the datagrams.
+/// Runs both ends until `until` over a path of 5 ms in each direction that drops the client's datagrams whose number
+/// `loses` accepts. The client always has data. Returns the arrival times of the datagrams.
 fn arrivals(options: [&Options; 2], until: Instant, loses: impl Fn(u64) -> bool) -> Vec<Instant> {
     let delay = Duration::from_millis(5);
     let (mut client, mut server) = (End::new(2, options[0]), End::server(options[1]));
@@ -18,7 +18,7 @@ fn arrivals(options: [&Options; 2], until: Instant, loses: impl Fn(u64) -> bool)
             let path = Path::Udp { local: to.wire.address, remote: from.wire.address };
             to.driver.handle_datagram(now, Arrived { path, ecn: Ecn::NotEct }, &mut datagram);
         }
-        while mailbox.room.with(|room| room.has(20)).is_some() {
+        while mailbox.backlog.with(|backlog| backlog.poll_below(20)).is_some() {
             client.driver.send(now, key, &Media::new(&[7; 1000]));
         }
         for (end, to_server) in [(&mut client, true), (&mut server, false)] {
@@ -43,18 +43,19 @@ fn arrivals(options: [&Options; 2], until: Instant, loses: impl Fn(u64) -> bool)
     arrivals
 }
 
-/// The mean gap between arrivals in the last half of the time, in s.
+/// Mean gap between arrivals in the second half, in seconds.
 fn mean_gap(arrivals: &[Instant]) -> f64 {
     let half = &arrivals[arrivals.len() / 2..];
     half[half.len() - 1].since(half[0]).as_secs_f64() / (half.len() - 1) as f64
 }
 
-/// The path loses each 25th datagram of the client.
+/// The path drops each 25th datagram of the client.
 fn each_25th(number: u64) -> bool {
     number.is_multiple_of(25)
 }
 
-/// "Packet spacing", figure 3: rate = 8 s / (tx + ts). A packet of 1044 B (16 B of DCCP, 8 B of UDP, 20 B of IPv4) needs 0.8352 ms of a line of 10 Mb/s.
+/// "Packet spacing", figure 3: rate = 8 s / (tx + ts). A packet of 1044 B (16 B of DCCP, 8 B of UDP, 20 B of IPv4)
+/// takes 0.8352 ms at 10 Mb/s.
 #[test]
 fn packet_spacing_figure_3_gaps_of_a_connection() {
     for (gap, period_s) in [(Duration::ZERO, 0.000_835_2), (Duration::from_millis(10), 0.010_835_2)] {
@@ -70,8 +71,9 @@ fn spaced(scheme: Spacing) -> Options {
     options.with_spacing(scheme).unwrap()
 }
 
-/// "Packet spacing", sections 2.1 and 2.2: a loss after a deliberate shortening doubles the gap of the ad-hoc protocol, and the damped one reverts the
-/// shortening. The rules are the sender's: those of the receiving end change nothing.
+/// "Packet spacing", sections 2.1 and 2.2: after a loss that follows a deliberate shortening, the ad-hoc protocol
+/// doubles the gap and the damped one reverts the shortening. The rules are the sender's: those of the receiver
+/// change nothing.
 #[test]
 fn packet_spacing_2_2_damping_is_the_senders() {
     let [ad_hoc, damped, equation] = [Spacing::ad_hoc(), Spacing::damped(), Spacing::equation()].map(spaced);
@@ -83,8 +85,9 @@ fn packet_spacing_2_2_damping_is_the_senders() {
     assert!(sent(&equation, &equation) > 100);
 }
 
-/// A filter is the receiver's: the sender's own is that of the data that it receives. Over a path without a queue the guarded filter is TFRC
-/// (docs/src/rate/guarded.md), and so is mBiaz where the sender leaves gaps; ZigZag and Spike let losses go.
+/// A filter is the receiver's: the sender's own filter applies to the data that it receives. On a path without a
+/// queue the guarded filter equals TFRC (docs/src/rate/guarded.md), and so does mBiaz if the sender leaves gaps;
+/// ZigZag and Spike accept losses as channel losses.
 #[test]
 fn uddj_future_work_the_receiver_filters() {
     let options = |filter| Options::insecure().with_loss_filter(filter, None).unwrap();
@@ -104,6 +107,6 @@ fn uddj_future_work_the_receiver_filters() {
         let ratio = sent(&filtered, &guarded) as f64 / all_count as f64;
         assert!((0.98..1.02).contains(&ratio), "{filter:?} of the sender: {ratio}");
     }
-    // A Timestamp counts 10 us: as printed, UDDJ takes what that cuts off for jitter (docs/src/rate/loss-filters.md).
+    // A Timestamp counts 10 us: UDDJ as published takes the rounding for jitter (docs/src/rate/loss-filters.md).
     assert!(sent(&guarded, &options(LossFilterKind::Uddj)) * 3 < all_count);
 }

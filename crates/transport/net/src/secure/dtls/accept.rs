@@ -1,4 +1,4 @@
-//! Clients that come: who gets a handshake at once, who is asked for a cookie first, and who has to make room.
+//! Admission of new clients: at once, after a cookie, or by evicting an older handshake.
 
 use super::hello::Hello;
 use super::limits::prefix;
@@ -12,50 +12,53 @@ use std::net::IpAddr;
 const FLIGHT: usize = 480;
 
 impl Dtls {
-    /// A ClientHello that belongs to nothing that is under way.
+    /// Handles a ClientHello that belongs to no handshake in progress.
     pub(super) fn hello(&mut self, now: Instant, path: Path, hello: &Hello<'_>, datagram: &[u8]) {
-        let beside = self.sessions.get(&path);
-        // A duplicate of the one that the session came from; or the path is not its own any more, and the name is taken.
-        let taken = beside
+        let existing = self.sessions.get(&path);
+        // It duplicates the one that opened the session, or the session has migrated and still owns the identifier.
+        let taken = existing
             .is_some_and(|session| session.at != path || session.accepted.is_none_or(|random| random == hello.random));
         if !self.options.accept || taken {
-            self.desk.counters.ignored += 1;
+            self.shared.counters.ignored += 1;
             return;
         }
-        if beside.is_none() && self.sessions.len() >= self.options.sessions {
-            self.desk.counters.handshakes_refused += 1;
+        if existing.is_none() && self.sessions.len() >= self.options.sessions {
+            self.shared.counters.handshakes_refused += 1;
             return;
         }
         let source = prefix(host(path));
-        // A client pads its ClientHello to the size that it believes in, and this one has passed. One that is not padded shows nothing.
+        // A client pads its ClientHello to its estimate of the path's size, and this one has arrived. Without
+        // padding the size is unknown.
         let small = hello.padding.is_some() && datagram.len() <= SMALL_DATAGRAM;
         if hello.cookie().is_some() {
-            let Some((cookie, first)) =
-                self.cookies.open(now, path, hello).and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
+            let Some((cookie, first)) = self
+                .cookies
+                .verify(now, path, hello)
+                .and_then(|(cookie, padding)| Some((cookie, hello.first(padding)?)))
             else {
-                self.desk.counters.cookies_bad += 1;
+                self.shared.counters.cookies_bad += 1;
                 return;
             };
             if !self.begun.take(now, source) {
-                self.desk.counters.handshakes_refused += 1;
+                self.shared.counters.handshakes_refused += 1;
                 return;
             }
-            let config = self.asking.of(datagram.len() < full_datagram(&self.options));
+            let config = self.with_cookie.of(datagram.len() < full_datagram(&self.options));
             let mut peer = Peer::new(self.engine(now, config), now, path, Some(hello.random));
             peer.small = small;
-            let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.desk, now, &first));
+            let asked = cookie::with(hello.random, cookie, || peer.repeat(&self.shared, now, &first));
             if asked {
                 let outcome = cookie::with(hello.random, cookie, || {
-                    peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ())
+                    peer.handle(&mut self.shared, now, path, datagram, &mut |_, _| ())
                 });
                 self.begin(path, source, peer, outcome);
             } else {
-                self.desk.counters.cookies_bad += 1;
+                self.shared.counters.cookies_bad += 1;
             }
             return;
         }
         let unproven = self.pending.values().filter(|peer| peer.credit.is_some()).count();
-        let at_once = beside.is_none()
+        let at_once = existing.is_none()
             && !self.pending.contains_key(&path)
             && datagram.len() >= self.options.identity.certificate_len() + FLIGHT
             && unproven < self.options.unproven
@@ -63,25 +66,25 @@ impl Dtls {
         if at_once {
             let mut peer = Peer::new(self.engine(now, &self.plain), now, path, Some(hello.random));
             (peer.credit, peer.small) = (Some(0), small);
-            let outcome = peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ());
+            let outcome = peer.handle(&mut self.shared, now, path, datagram, &mut |_, _| ());
             self.begin(path, source, peer, outcome);
         } else if self.cookies_asked.take(now) {
-            let Some(cookie) = self.cookies.bake(now, path, hello) else { return };
-            let mut peer = Peer::new(self.engine(now, self.asking.of(false)), now, path, None);
+            let Some(cookie) = self.cookies.make(now, path, hello) else { return };
+            let mut peer = Peer::new(self.engine(now, self.with_cookie.of(false)), now, path, None);
             peer.credit = Some(0);
-            let before = self.desk.transmit.len();
-            cookie::with(hello.random, cookie, || peer.handle(&mut self.desk, now, path, datagram, &mut |_, _| ()));
-            self.desk.counters.cookies_asked += (self.desk.transmit.len() - before) as u64;
+            let before = self.shared.transmit.len();
+            cookie::with(hello.random, cookie, || peer.handle(&mut self.shared, now, path, datagram, &mut |_, _| ()));
+            self.shared.counters.cookies_asked += (self.shared.transmit.len() - before) as u64;
         } else {
-            self.desk.counters.handshakes_refused += 1;
+            self.shared.counters.handshakes_refused += 1;
         }
     }
 
-    /// A handshake is under way, if nothing has failed at once.
+    /// Adds a handshake unless it has failed at once.
     fn begin(&mut self, path: Path, source: IpAddr, peer: Peer, outcome: Outcome) {
-        self.desk.counters.handshakes_begun += 1;
+        self.shared.counters.handshakes_begun += 1;
         if outcome.failed.is_some() {
-            self.desk.counters.handshakes_failed += 1;
+            self.shared.counters.handshakes_failed += 1;
             return;
         }
         self.pending.remove(&path);
@@ -96,7 +99,7 @@ impl Dtls {
             if let Some(oldest) = oldest(true).or_else(|| oldest(false)) {
                 self.pending.remove(&oldest);
                 self.arm(false, oldest);
-                self.desk.counters.handshakes_evicted += 1;
+                self.shared.counters.handshakes_evicted += 1;
             }
         }
         self.pending.insert(path, Box::new(peer));

@@ -1,16 +1,17 @@
-//! Cookies (RFC 6347 section 4.2.1, RFC 9147 section 5.1) without a byte of state until they come back.
+//! Stateless cookies (RFC 6347 section 4.2.1, RFC 9147 section 5.1).
 //!
-//! The library has cookies, but each of its objects knows only its own, so that each client that is asked would cost an object until it
-//! answers or a time has passed. Here the object that asks is dropped at once. What it needs to go on, the client has: the cookie says that the
-//! client is where it says it is, and the ClientHello that brings it says what the first was ([`Hello::first`]). A new object is
-//! told of that one, asks in the same words, which go nowhere, and then gets the second. The cookie holds what may differ, the padding's length:
+//! An object of the library knows only its own cookie, so each client asked for one would cost an object until it
+//! answers or times out. Here the object that asks is dropped at once. The client returns what is needed to
+//! continue: the cookie proves its address, and its second ClientHello contains the first ([`Hello::first`]). A new
+//! object receives the first ClientHello, sends the same request, which is discarded, and then receives the second.
+//! The cookie also holds what may differ, the length of the padding:
 //! ```text
 //! cookie = HMAC-SHA-256(key, path, client's random, padding, period)[..30] | padding
 //! ```
-//! It is good in the period in which it was made, and in the next.
+//! It is valid in the period in which it was made and in the next.
 //!
-//! The library computes its cookie as the HMAC of the client's random number: that one value is replaced, through the
-//! library's own interface for cryptography. All else passes through.
+//! The library computes its cookie as the HMAC of the client's random number. That value is replaced, through the
+//! library's interface for cryptography; all other calls pass through.
 
 use super::hello::Hello;
 use super::path_bytes;
@@ -23,14 +24,14 @@ use std::cell::Cell;
 
 const LEN: usize = 32;
 const TAG: usize = 30;
-/// Stands for no padding at all.
+/// Marks a ClientHello without padding.
 const NO_PADDING: u16 = u16::MAX;
-/// A cookie comes back within a round trip, or after a retransmission.
+/// Period of a cookie, in nanoseconds. A cookie returns within a round trip or after a retransmission.
 const PERIOD_NANOS: u64 = 10_000_000_000;
 
 pub(super) type Cookie = [u8; LEN];
 
-/// The key of one server.
+/// Cookie key of a server.
 #[derive(Debug)]
 pub(super) struct Cookies([u8; 32]);
 
@@ -39,13 +40,13 @@ impl Cookies {
         Self(key)
     }
 
-    /// What this client is asked to bring back.
-    pub(super) fn bake(&self, now: Instant, path: Path, hello: &Hello<'_>) -> Option<Cookie> {
+    /// Returns the cookie for this client.
+    pub(super) fn make(&self, now: Instant, path: Path, hello: &Hello<'_>) -> Option<Cookie> {
         self.of(now.as_nanos() / PERIOD_NANOS, path, &hello.random, hello.padding.unwrap_or(NO_PADDING))
     }
 
-    /// How long the first one's padding was, if what it brings back is what it was given.
-    pub(super) fn open(&self, now: Instant, path: Path, hello: &Hello<'_>) -> Option<(Cookie, Option<u16>)> {
+    /// Verifies a returned cookie. Returns it with the padding length of the first ClientHello.
+    pub(super) fn verify(&self, now: Instant, path: Path, hello: &Hello<'_>) -> Option<(Cookie, Option<u16>)> {
         let cookie = Cookie::try_from(hello.cookie()?).ok()?;
         let padding = u16::from_be_bytes([cookie[TAG], cookie[TAG + 1]]);
         let period = now.as_nanos() / PERIOD_NANOS;
@@ -66,21 +67,21 @@ impl Cookies {
 }
 
 thread_local! {
-    /// A client's random number, and the cookie that stands for its HMAC. The library's interface has no place for it, and calls
-    /// back on the thread that calls it.
-    static INSTEAD: Cell<Option<([u8; 32], Cookie)>> = const { Cell::new(None) };
+    /// Client's random number and the cookie that replaces its HMAC. The library's interface cannot pass it, but
+    /// calls back on the same thread.
+    static REPLACEMENT: Cell<Option<([u8; 32], Cookie)>> = const { Cell::new(None) };
 }
 
-/// Cryptography in which [`with`] can replace a cookie.
+/// Returns a provider in which [`with`] can replace a cookie.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider { hmac_provider: &Hmac, ..default_provider() }
 }
 
-/// While `call` runs, this is the cookie of the client that has this random number.
+/// Runs `call` with this cookie for the client with this random number.
 pub(super) fn with<T>(random: [u8; 32], cookie: Cookie, call: impl FnOnce() -> T) -> T {
-    INSTEAD.set(Some((random, cookie)));
+    REPLACEMENT.set(Some((random, cookie)));
     let result = call();
-    INSTEAD.set(None);
+    REPLACEMENT.set(None);
     result
 }
 
@@ -89,7 +90,7 @@ struct Hmac;
 
 impl HmacProvider for Hmac {
     fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> Result<[u8; 32], CryptoError> {
-        match INSTEAD.get() {
+        match REPLACEMENT.get() {
             Some((random, cookie)) if data == random => Ok(cookie),
             _ => default_provider().hmac_provider.hmac_sha256(key, data),
         }

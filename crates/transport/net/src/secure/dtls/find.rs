@@ -1,18 +1,19 @@
-//! Peers whose address has changed, as behind a NAT that has forgotten them: there are no connection IDs, so that their packets are tried.
+//! Migration of sessions whose peer has a new address, for example after a NAT rebinding. Without connection IDs,
+//! its packets are tried against the sessions of the host.
 
 use super::super::SecureEvent;
 use super::{Dtls, host};
 use headway_dccp::Path;
 use headway_units::{Duration, Instant};
 
-/// Sessions that one packet from an unknown address is tried against: those that have been silent for longest.
-const TRIED: usize = 16;
-/// How often it is told that packets still come from where the session is not: the question that it is to be asked may have been lost, or it has come
-/// back to where it was. Packets that are only late are over before that.
-const TOLD_AGAIN: Duration = Duration::from_millis(200);
+/// Maximum number of sessions against which a packet of an unknown address is tried; the longest silent are first.
+const MAX_TRIALS: usize = 16;
+/// Interval of repeated [`SecureEvent::Seen`]: the probe may have been lost, or the peer has returned to its old
+/// path. Packets that are only late have arrived before that.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Dtls {
-    /// A packet that is not of the session that has its address, `but`, or whose address nobody has: perhaps of a peer whose address has changed.
+    /// Tries a packet that does not belong to `but`, the session of its address, or whose address has no session.
     pub(super) fn try_sessions(
         &mut self,
         now: Instant,
@@ -27,45 +28,45 @@ impl Dtls {
             || self.hosts.range(from..).take_while(|(of, _)| *of == host).filter(|(_, name)| Some(*name) != but);
         if others().next().is_none() {
             match but {
-                Some(_) => self.desk.counters.records_failed += 1,
-                None => self.desk.counters.ignored += 1,
+                Some(_) => self.shared.counters.records_failed += 1,
+                None => self.shared.counters.ignored += 1,
             }
             return;
         }
         if !(self.trials.take(now, host) && self.all_trials.take(now)) {
-            self.desk.counters.trials_refused += 1;
+            self.shared.counters.trials_refused += 1;
             return;
         }
-        self.desk.counters.trials += 1;
+        self.shared.counters.trials += 1;
         let mut names: Vec<_> =
-            others().filter_map(|(_, name)| Some((self.sessions.get(name)?.heard, *name))).collect();
+            others().filter_map(|(_, name)| Some((self.sessions.get(name)?.received_at, *name))).collect();
         names.sort_unstable();
-        for (_, name) in names.into_iter().take(TRIED) {
+        for (_, name) in names.into_iter().take(MAX_TRIALS) {
             let Some(session) = self.sessions.get_mut(&name) else { continue };
-            let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
+            let outcome = session.handle(&mut self.shared, now, name, datagram, deliver);
             let found = outcome.delivered > 0;
-            self.settle(name, outcome);
+            self.update_session(name, outcome);
             if found {
-                self.saw(now, name, path);
+                self.on_packet(now, name, path);
                 return;
             }
         }
-        self.desk.counters.records_failed += 1;
+        self.shared.counters.records_failed += 1;
     }
 
-    /// A packet of this session has come by this path.
-    pub(super) fn saw(&mut self, now: Instant, name: Path, path: Path) {
+    /// Records that a packet of this session arrived on this path.
+    pub(super) fn on_packet(&mut self, now: Instant, name: Path, path: Path) {
         let Some(session) = self.sessions.get_mut(&name) else { return };
         let known = session.seen == Some(path);
-        if session.at == path || known && now < session.told + TOLD_AGAIN {
+        if session.at == path || known && now < session.reported_at + REPORT_INTERVAL {
             return;
         }
-        session.told = now;
+        session.reported_at = now;
         let old = session.seen.replace(path);
         if let Some(old) = old.filter(|old| !known && self.routes.get(old) == Some(&name)) {
             self.routes.remove(&old);
         }
-        // Where another is, it stays until this one has shown that it is there.
+        // Another session keeps its path until this one is confirmed there.
         let owner = self.routes.get(&path).unwrap_or(&path);
         if self.sessions.get(owner).is_none_or(|owner| owner.at != path) && path != name {
             self.routes.insert(path, name);
@@ -73,12 +74,12 @@ impl Dtls {
         self.events.push_back(SecureEvent::Seen { session: name, path });
     }
 
-    /// The peer has answered by this path.
-    pub(super) fn moves(&mut self, now: Instant, session: Path, path: Path) -> bool {
+    /// Migrates the session to this path, on which the peer has answered.
+    pub(super) fn migrate(&mut self, now: Instant, session: Path, path: Path) -> bool {
         let Some(peer) = self.sessions.get_mut(&session).filter(|peer| peer.seen == Some(path)) else { return false };
-        // What is late still comes by the old path.
+        // Late packets still arrive on the old path.
         let old = std::mem::replace(&mut peer.at, path);
-        (peer.seen, peer.told) = (Some(old), now);
+        (peer.seen, peer.reported_at) = (Some(old), now);
         self.hosts.remove(&(host(old), session));
         self.hosts.insert((host(path), session));
         for path in [old, path] {
@@ -88,7 +89,7 @@ impl Dtls {
                 self.routes.insert(path, session);
             }
         }
-        self.desk.counters.moved += 1;
+        self.shared.counters.moved += 1;
         true
     }
 }

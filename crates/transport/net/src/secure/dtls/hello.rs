@@ -1,8 +1,8 @@
-//! A ClientHello in one record, and the one that it repeats.
+//! Parser of a ClientHello in one record, which also restores the first ClientHello from the second.
 //!
-//! A client that is asked for a cookie sends its ClientHello again, with the cookie in it: a field in DTLS 1.2 (RFC 6347 section 4.2.1), an
-//! extension in 1.3 (RFC 8446 section 4.2.2). All else is as it was, but for the padding (section 4.1.2). So the second says what the first
-//! was, and a server need not have kept it.
+//! A client that is asked for a cookie repeats its ClientHello with the cookie: a field in DTLS 1.2
+//! (RFC 6347 section 4.2.1), an extension in 1.3 (RFC 8446 section 4.2.2). Only the padding may differ otherwise
+//! (section 4.1.2), so a server need not store the first ClientHello.
 
 use super::record::{HANDSHAKE, PLAIN_HEADER, handshake_type};
 use std::ops::Range;
@@ -12,27 +12,27 @@ const CLIENT_HELLO: u8 = 1;
 const BODY: usize = PLAIN_HEADER + HANDSHAKE_HEADER;
 const EXTENSION_PADDING: u16 = 21;
 const EXTENSION_COOKIE: u16 = 44;
-/// Bytes of a handshake header's length and of its fragment's.
+/// Offsets of the lengths of the message and of its fragment.
 const LENGTH_AT: usize = PLAIN_HEADER + 1;
 const FRAGMENT_LENGTH_AT: usize = PLAIN_HEADER + 9;
 
-/// Places are those in the datagram.
+/// A ClientHello. Ranges are offsets in the datagram.
 #[derive(Clone, Debug)]
 pub(super) struct Hello<'a> {
     datagram: &'a [u8],
     pub(super) random: [u8; 32],
-    /// The field of DTLS 1.2, without its length.
+    /// Cookie field of DTLS 1.2, without its length.
     legacy_cookie: Range<usize>,
-    /// All of them, without their length; nothing if there is none, not even a length.
+    /// Extensions without their length; `None` if the message ends before them.
     extensions: Option<Range<usize>>,
-    /// The cookie of 1.3.
+    /// Cookie extension of 1.3.
     cookie: Option<Range<usize>>,
-    /// Bytes in the padding.
+    /// Length of the padding, in bytes.
     pub(super) padding: Option<u16>,
 }
 
 impl<'a> Hello<'a> {
-    /// Nothing if the datagram is anything else, or the message in pieces.
+    /// Parses a ClientHello; `None` for any other datagram, or a fragment.
     pub(super) fn parse(datagram: &'a [u8]) -> Option<Self> {
         let whole = datagram.len().checked_sub(BODY)?;
         let is_whole = handshake_type(datagram)? == CLIENT_HELLO
@@ -67,13 +67,13 @@ impl<'a> Hello<'a> {
         Some(hello)
     }
 
-    /// What it brings back.
+    /// Returns the cookie of the client.
     pub(super) fn cookie(&self) -> Option<&'a [u8]> {
         let place = self.cookie.clone().unwrap_or_else(|| self.legacy_cookie.clone());
         self.datagram.get(place).filter(|cookie| !cookie.is_empty())
     }
 
-    /// The one before it, which had no cookie, and so many bytes of padding.
+    /// Restores the first ClientHello, without a cookie and with this length of padding.
     pub(super) fn first(&self, padding: Option<u16>) -> Option<Vec<u8>> {
         let mut first = vec![HANDSHAKE, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, CLIENT_HELLO];
         first.resize(BODY, 0);
@@ -122,14 +122,14 @@ fn u24_at(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..at + 3).map(|bytes| bytes.iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte)))
 }
 
-/// What stands behind a length of so many bytes at this place.
+/// Returns the range after a length field of `length` bytes.
 fn after(bytes: &[u8], at: usize, length: usize) -> Option<Range<usize>> {
     let count = bytes.get(at..at + length)?.iter().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
     let place = at + length..at + length + count;
     bytes.get(place.clone()).map(|_| place)
 }
 
-/// Kinds and the places of their data, up to the first that does not fit.
+/// Returns types and ranges of the extensions, up to the first malformed one.
 fn extensions(datagram: &[u8], all: Range<usize>) -> impl Iterator<Item = (u16, Range<usize>)> {
     let mut at = all.start;
     std::iter::from_fn(move || {

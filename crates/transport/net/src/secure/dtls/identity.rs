@@ -1,4 +1,4 @@
-//! Who we are, and whom we believe: certificates are known by their fingerprints (RFC 8122), as in WebRTC, and no authority signs them.
+//! Identities and trust: certificates are self-signed and known by their fingerprints (RFC 8122), as in WebRTC.
 
 use super::super::SecureError;
 use dimpl::certificate::{calculate_fingerprint, format_fingerprint, generate_self_signed_certificate};
@@ -8,13 +8,13 @@ use dimpl::{CryptoError, DtlsCertificate};
 use std::fmt;
 use std::str::FromStr;
 
-/// A certificate and its key.
+/// Certificate and private key of an endpoint.
 #[derive(Clone)]
 pub struct Identity(DtlsCertificate);
 
 impl Identity {
-    /// A new key (P-256) with a certificate that it has signed itself, good for a year. Nobody else knows it: it lasts as long as the program
-    /// keeps it.
+    /// Creates a key (P-256) and a self-signed certificate, valid for a year. The identity is lost unless the
+    /// program stores it.
     ///
     /// # Errors
     ///
@@ -24,23 +24,23 @@ impl Identity {
         made.map_err(|error| IdentityError::Generate(error.to_string()).into())
     }
 
-    /// A certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
+    /// Uses a certificate (X.509, DER) and its private key (PKCS #8 or SEC 1, DER; P-256 or P-384).
     ///
     /// # Errors
     ///
-    /// The private key cannot be used, or is not the private key of the certificate.
+    /// If the private key cannot be used, or does not belong to the certificate.
     pub fn from_der(certificate: Vec<u8>, private_key: Vec<u8>) -> Result<Self, SecureError> {
         let certificate = DtlsCertificate { certificate, private_key };
         check_pair(&certificate)?;
         Ok(Self(certificate))
     }
 
-    /// What [`to_pem`](Self::to_pem) has written, or another program: the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or
-    /// SEC 1, `PRIVATE KEY` or `EC PRIVATE KEY`) of a text in PEM (RFC 7468).
+    /// Reads the first certificate (`CERTIFICATE`) and the first private key (PKCS #8 or SEC 1, `PRIVATE KEY` or `EC
+    /// PRIVATE KEY`) of a text in PEM (RFC 7468), written by [`to_pem`](Self::to_pem) or another program.
     ///
     /// # Errors
     ///
-    /// If one of the two is not there, or as [`from_der`](Self::from_der).
+    /// If one of the two is missing, or as [`from_der`](Self::from_der).
     pub fn from_pem(text: &str) -> Result<Self, SecureError> {
         let parts = pem::parse_many(text).map_err(|error| IdentityError::Pem(error.to_string()))?;
         let part = |what, tags: &[&str]| {
@@ -50,7 +50,8 @@ impl Identity {
         Self::from_der(part("certificate", &["CERTIFICATE"])?, part("private key", &["PRIVATE KEY", "EC PRIVATE KEY"])?)
     }
 
-    /// Certificate and private key as a text in PEM, for a file that nobody else may read: who has it can pass for us.
+    /// Returns certificate and private key as a text in PEM. Its file must be secret: with it an attacker can
+    /// impersonate this end.
     #[must_use]
     pub fn to_pem(&self) -> String {
         let DtlsCertificate { certificate, private_key } = &self.0;
@@ -59,7 +60,7 @@ impl Identity {
         pem::encode_many_config(&parts.map(|(tag, der)| pem::Pem::new(tag, der.as_slice())), line_ending)
     }
 
-    /// What a peer has to know to tell us from others.
+    /// Returns the fingerprint by which peers authenticate this end.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.0.certificate)
@@ -74,7 +75,8 @@ impl Identity {
     }
 }
 
-/// Signs a text with the private key and verifies the signature with the public key of the certificate, as a peer does in a handshake.
+/// Signs a text with the private key and verifies it with the certificate's public key, as a peer does in a
+/// handshake.
 fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) -> Result<(), IdentityError> {
     const TEXT: &[u8] = b"headway identity";
     let provider = default_provider();
@@ -90,22 +92,22 @@ fn check_pair(DtlsCertificate { certificate, private_key }: &DtlsCertificate) ->
     })
 }
 
-/// Reason why a certificate and a private key are no [`Identity`]. Texts are those of the libraries for PEM and for cryptography.
+/// Reason why a certificate and a private key are no [`Identity`]. Some contain the text of a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum IdentityError {
     #[error("{0}")]
     Generate(String),
-    #[error("it is not PEM: {0}")]
+    #[error("the text is not PEM: {0}")]
     Pem(String),
-    #[error("there is no {0} in it")]
+    #[error("the text contains no {0}")]
     Missing(&'static str),
-    #[error("the key is not one of P-256 or P-384 in DER: {0}")]
+    #[error("the private key is not a P-256 or P-384 key in DER: {0}")]
     PrivateKey(String),
-    #[error("the private key does not sign: {0}")]
+    #[error("the private key cannot sign: {0}")]
     Sign(String),
-    #[error("the certificate is not one of P-256 or P-384: {0}")]
+    #[error("the certificate is not a P-256 or P-384 certificate: {0}")]
     Certificate(String),
     #[error(
         "the private key does not belong to the certificate: write the certificate of this key, or the key of this certificate"
@@ -119,8 +121,8 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// SHA-256 of a certificate in DER, printed as RFC 8122 section 5 defines it: `sha-256 AB:CD:..`. The name of the function may be left out of
-/// a text that is parsed: the rest needs no quotes in a shell.
+/// SHA-256 of a certificate in DER, printed as in RFC 8122 section 5: `sha-256 AB:CD:..`. When parsed, the name of
+/// the function may be omitted, so that the text needs no quotes in a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
@@ -140,7 +142,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// A text is no [`Fingerprint`].
+/// Error of a text that is not a [`Fingerprint`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a fingerprint; expected 32 bytes in hex, such as \"sha-256 AB:CD:..\" or AB:CD:..")]
 pub struct FingerprintError(String);
@@ -163,17 +165,17 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Whom we believe. There is no default: to believe anyone has to be said.
+/// Trusted peers. There is no default, so accepting any peer is explicit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Whoever answers, or comes. Nobody can listen who only listens; who stands between both ends can be both of them.
+    /// Accept any peer. This protects against eavesdropping but not against a man in the middle.
     Anyone,
-    /// Who has one of these. A server asks its clients for a certificate.
+    /// Accept peers with one of these fingerprints. A server then requests a certificate from its clients.
     Fingerprints(Vec<Fingerprint>),
 }
 
 impl Trust {
-    pub(super) fn believes(&self, peer: Fingerprint) -> bool {
+    pub(super) fn trusts(&self, peer: Fingerprint) -> bool {
         match self {
             Self::Anyone => true,
             Self::Fingerprints(expected) => expected.contains(&peer),
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(Fingerprint::of(b"abc").to_string(), ABC);
         assert_eq!(ABC.parse(), Ok(Fingerprint::of(b"abc")));
         assert_eq!(ABC.to_lowercase().parse(), Ok(Fingerprint::of(b"abc")));
-        // `headway recv` prints it without the name of the function, for a shell.
+        // `headway recv` prints it without the name of the function.
         assert_eq!(ABC["sha-256 ".len()..].parse(), Ok(Fingerprint::of(b"abc")));
         for wrong in
             ["", "sha-256", "sha-1 BA:78", &ABC[..ABC.len() - 3], &format!("{ABC}:00"), &ABC.replace("BA", "+A")]
@@ -206,9 +208,9 @@ mod tests {
         }
     }
 
-    /// RFC 7468 sections 5 and 10 have the labels.
+    /// RFC 7468 sections 5 and 10 define the labels.
     #[test]
-    fn an_identity_lasts_as_a_text() {
+    fn an_identity_is_restored_from_pem() {
         let identity = Identity::generate().unwrap();
         let text = identity.to_pem();
         assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n") && text.contains("-----BEGIN PRIVATE KEY-----\n"));
@@ -217,10 +219,10 @@ mod tests {
         assert_eq!(again.to_pem(), text);
         let certificate = text.split_inclusive("-----END CERTIFICATE-----\n").next().unwrap();
         for (wrong, why) in [
-            ("", "there is no certificate in it"),
-            (certificate, "there is no private key in it"),
-            (&text.replace("PRIVATE", "PUBLIC"), "there is no private key in it"),
-            (&text.replace("BEGIN PRIVATE KEY-----\n", "BEGIN PRIVATE KEY-----\n????"), "it is not PEM: "),
+            ("", "the text contains no certificate"),
+            (certificate, "the text contains no private key"),
+            (&text.replace("PRIVATE", "PUBLIC"), "the text contains no private key"),
+            (&text.replace("BEGIN PRIVATE KEY-----\n", "BEGIN PRIVATE KEY-----\n????"), "the text is not PEM: "),
         ] {
             let Err(SecureError::Identity(error)) = Identity::from_pem(wrong) else { panic!("{wrong}") };
             assert!(error.to_string().starts_with(why), "{error}");
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_none_is_refused() {
+    fn an_invalid_key_is_refused() {
         let ours = Identity::generate().unwrap().certificate();
         assert!(Identity::from_der(ours.certificate.clone(), ours.private_key.clone()).is_ok());
         assert!(matches!(

@@ -1,17 +1,17 @@
-//! How often something may happen that costs us: tokens, by where they come from.
+//! Rate limits: token buckets for each source and in total.
 
 use headway_units::{Duration, Instant};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Places for tokens. Prefixes that share one share its tokens; who does not know the key cannot choose with whom.
-const PLACES: usize = 1024;
+/// Number of buckets. Prefixes may share a bucket; without the hash key an attacker cannot choose which.
+const BUCKETS: usize = 1024;
 
-/// A token bucket, told by the instant at which it is full again.
+/// Token bucket, stored as the time when it is full.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket(Instant);
 
-/// How many at once, and how many a second from then on.
+/// Size of a bucket, and tokens per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowance {
     pub(super) burst: u64,
@@ -19,7 +19,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Takes one, if `spare` of them are left then.
+    /// Takes a token if at least `spare` tokens remain.
     fn take(self, bucket: &mut Bucket, now: Instant, spare: u64) -> bool {
         let each = Duration::from_nanos(1_000_000_000 / self.per_second.max(1));
         let full = bucket.0.max(now) + each;
@@ -31,7 +31,7 @@ impl Allowance {
     }
 }
 
-/// One for each source of datagrams.
+/// One bucket for each source of datagrams.
 #[derive(Debug)]
 pub(super) struct BySource {
     allowance: Allowance,
@@ -41,23 +41,24 @@ pub(super) struct BySource {
 
 impl BySource {
     pub(super) fn new(allowance: Allowance) -> Self {
-        Self { allowance, key: RandomState::new(), buckets: vec![Bucket::default(); PLACES] }
+        Self { allowance, key: RandomState::new(), buckets: vec![Bucket::default(); BUCKETS] }
     }
-    /// For who has shown that it is there.
+    /// Takes a token for a source that has proved its address.
     pub(super) fn take(&mut self, now: Instant, source: IpAddr) -> bool {
-        self.take_but(now, source, 0)
+        self.take_leaving(now, source, 0)
     }
-    /// For who may be anybody: the lower half is kept for the others, so that it cannot be used up in their name.
+    /// Takes a token for an unproven source. Half of the bucket is reserved for proven sources, so that spoofed
+    /// datagrams cannot empty it.
     pub(super) fn take_unproven(&mut self, now: Instant, source: IpAddr) -> bool {
-        self.take_but(now, source, self.allowance.burst / 2)
+        self.take_leaving(now, source, self.allowance.burst / 2)
     }
-    fn take_but(&mut self, now: Instant, source: IpAddr, spare: u64) -> bool {
-        let place = self.key.hash_one(source) % PLACES as u64;
-        self.buckets.get_mut(place as usize).is_some_and(|bucket| self.allowance.take(bucket, now, spare))
+    fn take_leaving(&mut self, now: Instant, source: IpAddr, spare: u64) -> bool {
+        let index = self.key.hash_one(source) % BUCKETS as u64;
+        self.buckets.get_mut(index as usize).is_some_and(|bucket| self.allowance.take(bucket, now, spare))
     }
 }
 
-/// One for all.
+/// One bucket for all sources.
 #[derive(Debug)]
 pub(super) struct Overall(Allowance, Bucket);
 
@@ -70,7 +71,7 @@ impl Overall {
     }
 }
 
-/// What one customer of a provider has at least: a /24 of IPv4, a /48 of IPv6.
+/// Returns the prefix that one customer of a provider has at least: /24 in IPv4, /48 in IPv6.
 pub(super) fn prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
@@ -85,9 +86,9 @@ pub(super) fn prefix(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    /// Ten at once, then two a second; and half of them are not for anybody.
+    /// Ten tokens at once, half of them for unproven sources, then two per second.
     #[test]
-    fn tokens_come_back() {
+    fn tokens_are_refilled() {
         let mut limits = BySource::new(Allowance { burst: 10, per_second: 2 });
         let source = IpAddr::from([192, 0, 2, 0]);
         let now = Instant::from_secs(9);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_a_customer() {
+    fn prefixes_are_24_and_48_bits_long() {
         let of = |text: &str| prefix(text.parse().unwrap()).to_string();
         assert_eq!(of("192.0.2.77"), "192.0.2.0");
         assert_eq!(of("::ffff:192.0.2.77"), "192.0.2.0");

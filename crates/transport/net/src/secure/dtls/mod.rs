@@ -1,19 +1,21 @@
-//! DTLS below DCCP, as WebRTC has it below SCTP (RFC 8261): UDP / DTLS / DCCP. Each datagram is one record, which is one packet.
+//! DTLS below DCCP, as WebRTC uses it below SCTP (RFC 8261): UDP / DTLS / DCCP. Each datagram is one record and one
+//! packet.
 //!
-//! Handshakes are the library's, `dimpl`, which is told what comes and when. What stands here is what a server with one socket and many peers needs
-//! beside them, and what keeps the rest of the world from doing harm:
+//! The library `dimpl` runs the handshakes. This module adds what a server with one socket and many peers needs, and
+//! protects against attackers:
 //!
-//! - **No more bytes go to an address than have come from it**, until it has shown that somebody is there. A ClientHello of 1.3 fills its datagram, which is
-//!   more than the answer; who sends less than that, as 1.2 does, is asked for a [cookie](cookie).
-//! - **What others can make us keep is bounded**: pending handshakes, and among them those that may be nobody's; sessions; tokens.
-//! - **Handshakes get through small paths.** An unanswered attempt is followed by smaller datagrams (RFC 9147 section 4.4, RFC 6347 section
-//!   4.1.1.1). The library fixes the size of its records when it starts, so the client starts again. A server's datagrams are no larger than
-//!   the ClientHello, or small where the ClientHello is not padded and shows nothing.
-//! - **A session is found again** when its peer's address has changed, by a few trials, and moves only when it is told to.
+//! - **Amplification.** An address is sent no more bytes than arrived from it, until its client has proved that it
+//!   is there. A ClientHello of 1.3 fills its datagram, which is larger than the answer; a client with a shorter
+//!   one, as in 1.2, is asked for a [cookie](cookie).
+//! - **State.** Pending handshakes, unproven handshakes among them, sessions and tokens are bounded.
+//! - **Small paths.** An unanswered attempt is followed by smaller datagrams (RFC 9147 section 4.4,
+//!   RFC 6347 section 4.1.1.1). The library fixes the size of its records when it starts, so the client starts
+//!   again. A server's datagrams are no larger than the ClientHello, and small if the ClientHello is not padded.
+//! - **Migration.** The session of a peer with a new address is found by a few trials. It migrates only on request.
 //!
-//! What it cannot do: the library has neither connection IDs (RFC 9146) nor resumption. And a session of DTLS 1.3 that has lost more than 32 767
-//! records in a row is deaf for good: 16 bits of a number are sent, and what they stand for is told by the last that came. DTLS does not notice:
-//! the connection above hears nothing more, and ends.
+//! Limits: the library has neither connection IDs (RFC 9146) nor resumption. A DTLS 1.3 session that loses more than
+//! 32 767 records in a row cannot decrypt any further record: records carry 16 bits of their number, which are
+//! completed by the last number received. DTLS does not notice; the connection above times out.
 
 mod accept;
 mod cookie;
@@ -35,58 +37,59 @@ use headway_dccp::Path;
 use headway_units::{Duration, Instant};
 use hello::Hello;
 use limits::{Allowance, BySource, Overall};
-use peer::{BUFFER, Desk, HANDSHAKE_DATAGRAM, HANDSHAKE_DATAGRAMS, Outcome, Peer};
+use peer::{BUFFER, HANDSHAKE_DATAGRAM, HANDSHAKE_DATAGRAMS, Outcome, Peer, SharedState};
 use record::Shape;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Retransmissions of a flight: what fits into the longest time that one may choose.
+/// Retransmissions of a flight: as many as fit into the longest permitted handshake.
 const RETRIES: usize = 12;
-/// Times that a client begins, within the time for a handshake. Anybody may have answered in the server's name, which ends an attempt; and with
-/// some patterns of loss in a flight of several datagrams of 1.3 the library's two ends wait for each other.
+/// Attempts of a client within the time of a handshake. A forged answer ends an attempt, and after some patterns of
+/// loss in a flight of several datagrams of 1.3 the two ends of the library wait for each other.
 const ATTEMPTS: u64 = 4;
-/// Bytes of a small handshake datagram: 576 bytes of IP, which every host accepts (RFC 791 section 3.1), less the headers of IPv4 and UDP.
+/// Size of a small handshake datagram, in bytes: 576 bytes of IP, which every host accepts (RFC 791 section 3.1),
+/// less the headers of IPv4 and UDP.
 const SMALL_DATAGRAM: usize = 576 - 28;
-/// A record's header, explicit nonce and tag (RFC 5288); of 1.3 header, type and tag (RFC 9147 section 4).
+/// Header, explicit nonce and tag of a record (RFC 5288); in 1.3 header, type and tag (RFC 9147 section 4).
 const OVERHEAD_12: usize = 13 + 8 + 16;
 const OVERHEAD_13: usize = 5 + 1 + 16;
 
-/// DTLS sessions behind one socket, as client, as server, or both.
+/// DTLS sessions of one socket, as client, as server, or both.
 #[derive(Debug)]
 pub struct Dtls {
     options: DtlsOptions,
-    /// For clients that are not asked for a cookie: all that they are sent fits into the datagram that arrived.
+    /// Configuration without a cookie: the whole flight fits into the bytes received.
     plain: Arc<dimpl::Config>,
-    /// For clients that are asked for a cookie.
-    asking: Sizes,
+    /// Configurations with a cookie.
+    with_cookie: Sizes,
     client: Sizes,
     cookies: Cookies,
     cookies_asked: Overall,
     begun: BySource,
     trials: BySource,
     all_trials: Overall,
-    desk: Desk,
+    shared: SharedState,
     events: VecDeque<SecureEvent>,
-    /// Handshakes under way, by path. A peer that begins anew has one beside its session.
+    /// Handshakes in progress, by path. A peer that starts again has one as well as its session.
     pending: BTreeMap<Path, Box<Peer>>,
-    /// By name.
+    /// Sessions by identifier.
     sessions: BTreeMap<Path, Box<Peer>>,
-    /// By the host that they are with.
+    /// Sessions by host.
     hosts: BTreeSet<(IpAddr, Path)>,
-    /// Names by paths other than the name itself.
+    /// Identifiers of sessions by paths that differ from the identifier.
     routes: BTreeMap<Path, Path>,
-    /// When whom to call; `true` is for sessions.
+    /// Timers of sessions (`true`) and handshakes.
     timers: BTreeSet<(Instant, bool, Path)>,
     due: BTreeMap<(bool, Path), Instant>,
 }
 
 impl Dtls {
-    /// Nothing is sent and nobody is known yet. `clock` is the one whose instants all calls will have.
+    /// Creates a layer without sessions. `clock` is the clock of all `now` arguments.
     ///
     /// # Errors
     ///
-    /// Says which option cannot be, or that the system has no random numbers.
+    /// If an option is invalid, or the system has no random numbers.
     pub fn new(options: DtlsOptions, clock: Clock) -> Result<Self, SecureError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| SecureError::Protocol(format!("no random numbers: {error}")))?;
@@ -97,19 +100,19 @@ impl Dtls {
             Ok(Sizes { full: of(full)?, small: of(full.min(SMALL_DATAGRAM))? })
         };
         let plain = Arc::new(config(&options, false, whole, full)?);
-        let (asking, client) = (sizes(true, whole)?, sizes(false, whole / ATTEMPTS)?);
+        let (with_cookie, client) = (sizes(true, whole)?, sizes(false, whole / ATTEMPTS)?);
         let allowance = |burst, per_second| Allowance { burst, per_second };
         let trials = options.trials_per_second;
         Ok(Self {
             plain,
-            asking,
+            with_cookie,
             client,
             cookies: Cookies::new(key),
             cookies_asked: Overall::new(allowance(options.cookies_per_second, options.cookies_per_second)),
             begun: BySource::new(allowance(options.prefix_burst, options.prefix_per_second)),
             trials: BySource::new(allowance(trials, trials)),
             all_trials: Overall::new(allowance(8 * trials, 8 * trials)),
-            desk: Desk {
+            shared: SharedState {
                 trust: options.trust.clone(),
                 clock,
                 counters: DtlsCounters::default(),
@@ -127,17 +130,17 @@ impl Dtls {
         })
     }
 
-    /// What has come and gone.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> DtlsCounters {
-        self.desk.counters
+        self.shared.counters
     }
-    /// Handshakes under way.
+    /// Returns the number of handshakes in progress.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
-    /// Sessions established.
+    /// Returns the number of established sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.len()
@@ -145,7 +148,7 @@ impl Dtls {
 
     fn engine(&self, now: Instant, config: &Arc<dimpl::Config>) -> dimpl::Dtls {
         let certificate = self.options.identity.certificate();
-        let now = self.desk.clock.system(now);
+        let now = self.shared.clock.system(now);
         match self.options.versions {
             DtlsVersions::Both => dimpl::Dtls::new_auto(config.clone(), certificate, now),
             DtlsVersions::Dtls12 => dimpl::Dtls::new_12(config.clone(), certificate, now),
@@ -153,14 +156,14 @@ impl Dtls {
         }
     }
 
-    /// Starts the nth handshake with this server, with small datagrams if earlier ones had no answer.
+    /// Starts the n-th handshake with this server, with small datagrams if earlier attempts had no answer.
     fn attempt(&mut self, now: Instant, path: Path, attempt: u64, small: bool) -> Result<(), SecureError> {
         let mut dtls = self.engine(now, self.client.of(small));
         dtls.set_active(true);
         let mut peer = Peer::new(dtls, now, path, None);
         (peer.attempt, peer.small) = (attempt, small);
-        let outcome = peer.handle_timeout(&mut self.desk, now, path);
-        self.desk.counters.handshakes_begun += 1;
+        let outcome = peer.handle_timeout(&mut self.shared, now, path);
+        self.shared.counters.handshakes_begun += 1;
         if let Some(why) = outcome.failed {
             return Err(why);
         }
@@ -169,14 +172,14 @@ impl Dtls {
         Ok(())
     }
 
-    /// Something has been done to a handshake under way.
+    /// Handles the outcome of a call for a handshake in progress.
     fn advance(&mut self, now: Instant, path: Path, outcome: Outcome) {
         if let Some(why) = outcome.failed {
             let mut peer = self.pending.remove(&path);
-            self.desk.counters.handshakes_failed += 1;
+            self.shared.counters.handshakes_failed += 1;
             if let Some(peer) = peer.as_mut().filter(|peer| peer.accepted.is_some()) {
-                // A client that is turned away has a session of its own already, and is told.
-                peer.close(&mut self.desk);
+                // A refused client has established its session already and is notified.
+                peer.close(&mut self.shared);
                 self.events.push_back(SecureEvent::Refused { path, why: why.clone() });
             }
             if let Some(peer) = peer.filter(|peer| peer.accepted.is_none()) {
@@ -189,11 +192,11 @@ impl Dtls {
         } else if outcome.connected
             && let Some(mut peer) = self.pending.remove(&path)
         {
-            self.desk.counters.handshakes_completed += 1;
+            self.shared.counters.handshakes_completed += 1;
             let accepted = peer.accepted.is_some();
             self.drop_session(path, Some(SecureError::Replaced));
             if self.sessions.len() >= self.options.sessions {
-                peer.close(&mut self.desk);
+                peer.close(&mut self.shared);
                 let why = SecureError::Full(self.options.sessions);
                 self.events.push_back(if accepted {
                     SecureEvent::Refused { path, why }
@@ -211,15 +214,15 @@ impl Dtls {
         self.arm(false, path);
     }
 
-    /// Something has been done to a session.
-    fn settle(&mut self, name: Path, outcome: Outcome) {
+    /// Handles the outcome of a call for a session.
+    fn update_session(&mut self, name: Path, outcome: Outcome) {
         match outcome.failed {
             Some(why) => {
-                // RFC 5246 section 7.2.1: who is told that it is over says so too.
+                // RFC 5246 section 7.2.1: a close_notify is answered with a close_notify.
                 if why == SecureError::ByPeer
                     && let Some(session) = self.sessions.get_mut(&name)
                 {
-                    session.close(&mut self.desk);
+                    session.close(&mut self.shared);
                 }
                 self.drop_session(name, Some(why));
             }
@@ -242,7 +245,7 @@ impl Dtls {
         Some(session)
     }
 
-    /// Sets the timer of a session, or of a handshake under way.
+    /// Sets the timer of a session or handshake.
     fn arm(&mut self, session: bool, path: Path) {
         let of = if session { &self.sessions } else { &self.pending };
         let due = of.get(&path).and_then(|peer| peer.due(self.options.handshake_timeout));
@@ -295,7 +298,7 @@ impl Secure for Dtls {
     fn handle_datagram(&mut self, now: Instant, path: Path, datagram: &mut [u8], deliver: &mut dyn FnMut(Path, &[u8])) {
         let datagram = &*datagram;
         let Some(shape) = Shape::of(datagram).filter(|shape| record::is_dtls(datagram) && !shape.plain_alert) else {
-            self.desk.counters.ignored += 1;
+            self.shared.counters.ignored += 1;
             return;
         };
         let short = datagram.len() <= HANDSHAKE_DATAGRAM;
@@ -307,11 +310,11 @@ impl Secure for Dtls {
             }
         }
         if let Some(peer) = self.pending.get_mut(&path) {
-            // A client hears no ClientHello; and of ServerHello and HelloVerifyRequest one comes first.
+            // A client ignores a ClientHello, and expects ServerHello or HelloVerifyRequest first.
             let kind = record::handshake_type(datagram);
             let fits = kind != Some(1) && (peer.knows_version() || matches!(kind, Some(2 | 3)));
             if short && (peer.accepted.is_some() || fits) {
-                let outcome = peer.handle(&mut self.desk, now, path, datagram, deliver);
+                let outcome = peer.handle(&mut self.shared, now, path, datagram, deliver);
                 let used = outcome.progress || outcome.failed.is_some();
                 self.advance(now, path, outcome);
                 if used {
@@ -324,29 +327,29 @@ impl Secure for Dtls {
             match self.pending.contains_key(&path) {
                 true => {}
                 false if shape.may_have_moved() => self.try_sessions(now, path, None, datagram, deliver),
-                false => self.desk.counters.ignored += 1,
+                false => self.shared.counters.ignored += 1,
             }
             return;
         };
         if shape.plain > 0 && session.confirmed {
-            self.desk.counters.ignored += 1;
+            self.shared.counters.ignored += 1;
             return;
         }
-        let outcome = session.handle(&mut self.desk, now, name, datagram, deliver);
+        let outcome = session.handle(&mut self.shared, now, name, datagram, deliver);
         let (delivered, nothing) = (outcome.delivered > 0, !outcome.progress && outcome.failed.is_none());
-        self.settle(name, outcome);
+        self.update_session(name, outcome);
         if delivered {
-            self.saw(now, name, path);
+            self.on_packet(now, name, path);
         } else if nothing && shape.may_have_moved() {
             self.try_sessions(now, path, Some(name), datagram, deliver);
         } else if nothing {
-            self.desk.counters.records_failed += 1;
+            self.shared.counters.records_failed += 1;
         }
     }
 
     fn seal(&mut self, _: Instant, session: Path, packet: &[u8], datagram: &mut Vec<u8>) -> Option<Path> {
         let peer = self.sessions.get_mut(&session)?;
-        match peer.seal(&mut self.desk, packet, datagram) {
+        match peer.seal(&mut self.shared, packet, datagram) {
             Ok(()) => Some(peer.at),
             Err(why) => {
                 self.drop_session(session, Some(why));
@@ -368,11 +371,11 @@ impl Secure for Dtls {
     }
 
     fn move_to(&mut self, now: Instant, session: Path, path: Path) -> bool {
-        self.moves(now, session, path)
+        self.migrate(now, session, path)
     }
 
     fn poll_transmit(&mut self, _: Instant, datagram: &mut Vec<u8>) -> Option<Path> {
-        let (path, next) = self.desk.transmit.pop_front()?;
+        let (path, next) = self.shared.transmit.pop_front()?;
         *datagram = next;
         Some(path)
     }
@@ -395,17 +398,17 @@ impl Secure for Dtls {
                 self.due.remove(&(session, path));
                 continue;
             };
-            let mut outcome = peer.handle_timeout(&mut self.desk, now, path);
+            let mut outcome = peer.handle_timeout(&mut self.shared, now, path);
             if !session {
                 self.advance(now, path, outcome);
                 continue;
             }
-            // It is still the first packet that it owes.
+            // The peer has not sent its first packet in time.
             if outcome.failed.is_none() && peer.due(self.options.handshake_timeout).is_some_and(|due| due <= now) {
-                peer.close(&mut self.desk);
+                peer.close(&mut self.shared);
                 outcome.failed = Some(SecureError::NoAnswer);
             }
-            self.settle(path, outcome);
+            self.update_session(path, outcome);
         }
     }
 
@@ -414,7 +417,7 @@ impl Secure for Dtls {
             self.arm(false, session);
         }
         if let Some(mut peer) = self.drop_session(session, None) {
-            peer.close(&mut self.desk);
+            peer.close(&mut self.shared);
         }
     }
 }
@@ -432,7 +435,7 @@ impl Sizes {
     }
 }
 
-/// Bytes of a handshake datagram on a path of which nothing is known.
+/// Size of a handshake datagram on an unknown path, in bytes.
 fn full_datagram(options: &DtlsOptions) -> usize {
     options.handshake_datagram.clamp(256, HANDSHAKE_DATAGRAM)
 }
@@ -472,7 +475,7 @@ fn host(path: Path) -> IpAddr {
     }
 }
 
-/// What a cookie says of a path: both addresses and ports.
+/// Addresses and ports of a path, for a cookie.
 fn path_bytes(path: Path) -> [u8; 36] {
     let ends = match path {
         Path::Ipv4 { local, remote } => [(local.into(), 0), (remote.into(), 0)],

@@ -1,9 +1,9 @@
-//! What may be chosen, and what is counted.
+//! Options and counters of DTLS.
 
 use super::identity::{Identity, Trust};
 use headway_units::Duration;
 
-/// Which versions are spoken. The newest that both ends speak is used.
+/// Enabled versions of DTLS. The newest version of both ends is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DtlsVersions {
     /// DTLS 1.2 (RFC 6347) and 1.3 (RFC 9147).
@@ -11,50 +11,54 @@ pub enum DtlsVersions {
     Both,
     /// DTLS 1.2 only.
     Dtls12,
-    /// DTLS 1.3 only: 15 bytes a packet less.
+    /// DTLS 1.3 only, which saves 15 bytes per packet.
     Dtls13,
 }
 
-/// What DTLS is to do. Made by [`new`](Self::new); what stands there may be changed.
+/// Options of DTLS. Start from [`new`](Self::new) and change fields.
 #[derive(Clone, Debug)]
 pub struct DtlsOptions {
-    /// Who we are.
+    /// Identity of this end.
     pub identity: Identity,
-    /// Whom we believe.
+    /// Trusted peers.
     pub trust: Trust,
-    /// Whether peers may begin sessions: a server.
+    /// Whether peers may open sessions, as at a server.
     pub accept: bool,
-    /// Which versions are spoken.
+    /// Enabled versions.
     pub versions: DtlsVersions,
-    /// Bytes of a handshake's datagram, UDP's payload: longer messages go in pieces. From 256 to 2048. After a quarter of
-    /// [`handshake_timeout`](Self::handshake_timeout) without an answer a client starts again with 548 bytes, if that is less.
+    /// Size of handshake datagrams (UDP payload), 256 to 2048 bytes; longer messages are fragmented. After a quarter
+    /// of [`handshake_timeout`](Self::handshake_timeout) without an answer a client starts again with 548 bytes, if
+    /// that is less.
     pub handshake_datagram: usize,
-    /// Until a handshake's message is sent again for the first time; then twice as long each time. RFC 9147 section 5.8.2 has 1000 ms, and
-    /// less where a round trip is known to be short; here a lost datagram of real-time media should not cost more than it must.
+    /// Time until the first retransmission of a handshake message; it doubles each time. RFC 9147 section 5.8.2
+    /// recommends 1000 ms, or less if the round trip is known to be short. Real-time media needs a shorter time.
     pub first_retransmission: Duration,
-    /// Until a handshake has failed. A peer that has begun a session must also send its first packet within this time.
+    /// Timeout of a handshake. A peer that opens a session must also send its first packet in this time.
     pub handshake_timeout: Duration,
-    /// Sessions at most.
+    /// Maximum number of sessions.
     pub sessions: usize,
-    /// Handshakes of others that are under way, at most: the oldest goes for a new one, of the same prefix if there is one.
+    /// Maximum number of pending handshakes of peers. A new one evicts the oldest, of the same prefix if there is
+    /// one.
     pub pending: usize,
-    /// Those among them that have not shown that they are where they say they are. Beyond, clients are asked for a cookie: a round trip more.
+    /// Maximum number of pending handshakes whose address is unproven. Further clients are asked for a cookie, which
+    /// costs a round trip.
     pub unproven: usize,
-    /// Handshakes that one prefix (/24, /48) may begin at once.
+    /// Maximum burst of handshakes of one prefix (/24, /48).
     pub prefix_burst: u64,
-    /// And a second.
+    /// Handshakes of one prefix per second.
     pub prefix_per_second: u64,
-    /// Cookies asked for a second, from all together. One costs 20 to 40 us.
+    /// Cookie requests per second in total. One costs 20 to 40 us.
     pub cookies_per_second: u64,
-    /// Packets from an unknown address that are tried against the sessions with the same host, a second and host. All together get eight
-    /// times as many.
+    /// Packets per second and host from unknown addresses that are tried against sessions of the same host; eight
+    /// times as many in total.
     pub trials_per_second: u64,
-    /// Packets after which a session's keys are changed (DTLS 1.3, RFC 9147 section 4.5.3), about.
+    /// Approximate number of packets after which the keys of a session are changed (DTLS 1.3,
+    /// RFC 9147 section 4.5.3).
     pub key_lifetime: u64,
 }
 
 impl DtlsOptions {
-    /// A client's; with [`accept`](Self::accept) a server's too.
+    /// Creates the options of a client; with [`accept`](Self::accept) also those of a server.
     #[must_use]
     pub fn new(identity: Identity, trust: Trust) -> Self {
         Self {
@@ -77,33 +81,34 @@ impl DtlsOptions {
     }
 }
 
-/// What has come and gone since the beginning.
+/// Counters of DTLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DtlsCounters {
     /// Datagrams that are not DTLS, or belong to no session and begin none.
     pub ignored: u64,
-    /// Handshakes begun, by either end: each had an object.
+    /// Handshakes begun by either end.
     pub handshakes_begun: u64,
-    /// Of these, those that ended well.
+    /// Handshakes completed.
     pub handshakes_completed: u64,
-    /// Of these, those that failed, or took too long.
+    /// Handshakes that failed or timed out.
     pub handshakes_failed: u64,
-    /// Of these, those that had to make room for newer ones.
+    /// Handshakes evicted by newer ones.
     pub handshakes_evicted: u64,
-    /// Handshakes that were not begun: there are too many sessions, or too many from this prefix.
+    /// Handshakes refused because of the limit of sessions or of the prefix.
     pub handshakes_refused: u64,
     /// Clients asked for a cookie.
     pub cookies_asked: u64,
-    /// Cookies that were not ours, or too old.
+    /// Cookies that were invalid or expired.
     pub cookies_bad: u64,
-    /// Handshake datagrams not sent, since the client had not sent as many bytes and may be somebody else.
+    /// Handshake datagrams withheld because the unproven client had sent fewer bytes.
     pub withheld: u64,
-    /// Protected datagrams of which nothing came: forged, replayed, spoilt; and acknowledgements of DTLS 1.3, of which the library says nothing.
+    /// Protected datagrams without effect: forged, replayed or damaged, and acknowledgements of DTLS 1.3, which the
+    /// library does not report.
     pub records_failed: u64,
-    /// Packets that were tried against sessions of the same host.
+    /// Packets tried against sessions of the same host.
     pub trials: u64,
-    /// Packets that were not tried, since there had been too many.
+    /// Packets not tried because of the rate limit.
     pub trials_refused: u64,
-    /// Sessions that have moved.
+    /// Sessions migrated.
     pub moved: u64,
 }

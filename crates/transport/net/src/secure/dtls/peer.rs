@@ -1,4 +1,4 @@
-//! One session, from its first datagram on.
+//! One session, pending or established.
 
 use super::super::SecureError;
 use super::identity::{Fingerprint, Trust};
@@ -8,21 +8,22 @@ use headway_dccp::Path;
 use headway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Datagrams of handshakes that wait for the driver, all together. It takes them after each call; and what is lost is sent again.
+/// Maximum number of queued handshake datagrams of all sessions. The driver takes them after each call, and lost
+/// ones are retransmitted.
 const TRANSMIT: usize = 1024;
-/// Bytes of a datagram that a handshake takes: no path that is known to us carries longer ones, and what may be put together of them is bounded.
+/// Maximum size of a received handshake datagram, in bytes. No path needs more, and it bounds reassembly.
 pub(super) const HANDSHAKE_DATAGRAM: usize = 2048;
-/// What one call may hand over: a datagram's data, or a certificate. That one must fit, or the library panics; it waits for no more
-/// than [`HANDSHAKE_DATAGRAMS`].
+/// Size of the output buffer, in bytes: the data of a datagram, or a certificate. The certificate must fit, or the
+/// library panics; it is reassembled from at most [`HANDSHAKE_DATAGRAMS`].
 pub(super) const BUFFER: usize = HANDSHAKE_DATAGRAMS * HANDSHAKE_DATAGRAM;
-/// Datagrams of which a message is put together, at most.
+/// Maximum number of datagrams of which a message is reassembled.
 pub(super) const HANDSHAKE_DATAGRAMS: usize = 32;
-/// The library's timers that are off are years away.
+/// Timers of the library beyond this are off.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What all sessions share.
+/// State shared by all sessions.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct SharedState {
     pub(super) trust: Trust,
     pub(super) clock: crate::Clock,
     pub(super) counters: DtlsCounters,
@@ -30,7 +31,7 @@ pub(super) struct Desk {
     pub(super) buffer: Vec<u8>,
 }
 
-impl Desk {
+impl SharedState {
     pub(super) fn send(&mut self, to: Path, datagram: Vec<u8>) {
         if self.transmit.len() < TRANSMIT {
             self.transmit.push_back((to, datagram));
@@ -42,45 +43,47 @@ impl Desk {
 #[derive(Debug)]
 pub(super) struct Peer {
     dtls: dimpl::Dtls,
-    /// Where its datagrams go.
+    /// Destination of its datagrams.
     pub(super) at: Path,
-    /// From where a packet of its has come, which is not where they go.
+    /// Last path other than `at` on which a packet arrived.
     pub(super) seen: Option<Path>,
-    /// When that was told last.
-    pub(super) told: Instant,
-    /// The random number of the ClientHello by which the peer has begun it.
+    /// Time of the last report of `seen`.
+    pub(super) reported_at: Instant,
+    /// Random number of the ClientHello, if the peer opened the session.
     pub(super) accepted: Option<[u8; 32]>,
     pub(super) begun: Instant,
-    /// How often we have begun, if it is we.
+    /// Number of the attempt, if this end opened the session.
     pub(super) attempt: u64,
-    /// Whether the handshake uses small datagrams because larger ones may not get through.
+    /// Whether the handshake uses small datagrams because larger ones may not arrive.
     pub(super) small: bool,
-    /// When a packet came last.
-    pub(super) heard: Instant,
-    /// Bytes that may still go before the client has shown that it is there; nothing if it has.
+    /// Time of the last packet received.
+    pub(super) received_at: Instant,
+    /// Bytes that may be sent before the client has proved its address; `None` afterwards.
     pub(super) credit: Option<usize>,
-    /// It has shown a certificate, which we believe.
+    /// Whether the peer has shown a trusted certificate.
     certified: bool,
-    /// It has shown one that we do not believe. A client hears so once there is a secret to tell it by: until then anybody could say so.
+    /// Fingerprint of an untrusted certificate. A client is notified once the session is encrypted: earlier notices
+    /// could be forged.
     refused: Option<Fingerprint>,
-    /// The handshake is over at this end.
+    /// Whether the handshake is complete at this end.
     connected: bool,
-    /// And at the other: a packet has come. From then on nothing is believed that is not protected.
+    /// Whether a packet has arrived, so that the handshake is complete at the peer. Plaintext is ignored from then
+    /// on.
     pub(super) confirmed: bool,
-    /// When the library wants to be called.
+    /// Next timer of the library.
     deadline: Option<Instant>,
 }
 
-/// What has come of a call.
+/// Outcome of a call.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Something was good and new.
+    /// Whether the datagram was valid and new.
     pub(super) progress: bool,
-    /// Packets delivered.
+    /// Number of packets delivered.
     pub(super) delivered: usize,
-    /// The handshake is over, now.
+    /// Whether the handshake is complete with this call.
     pub(super) connected: bool,
-    /// It is over.
+    /// Reason of the end, if the session has ended.
     pub(super) failed: Option<SecureError>,
 }
 
@@ -90,12 +93,12 @@ impl Peer {
             dtls,
             at,
             seen: None,
-            told: now,
+            reported_at: now,
             accepted,
             begun: now,
             attempt: 0,
             small: false,
-            heard: now,
+            received_at: now,
             credit: None,
             certified: false,
             refused: None,
@@ -105,16 +108,17 @@ impl Peer {
         }
     }
 
-    /// When it is to be called, if a session that the peer has begun may be silent for so long at first.
-    pub(super) fn due(&self, patience: Duration) -> Option<Instant> {
-        let silent = (self.accepted.is_some() && self.connected && !self.confirmed).then(|| self.begun + patience);
+    /// Returns the time of the next timer. `timeout` bounds the time until the first packet of a peer that opened
+    /// the session.
+    pub(super) fn due(&self, timeout: Duration) -> Option<Instant> {
+        let silent = (self.accepted.is_some() && self.connected && !self.confirmed).then(|| self.begun + timeout);
         self.deadline.into_iter().chain(silent).min()
     }
 
-    /// The peer's bytes. `name` is the session's.
+    /// Handles a datagram of the peer. `name` identifies the session.
     pub(super) fn handle(
         &mut self,
-        desk: &mut Desk,
+        shared: &mut SharedState,
         now: Instant,
         name: Path,
         datagram: &[u8],
@@ -123,14 +127,14 @@ impl Peer {
         if let Some(credit) = &mut self.credit {
             *credit = credit.saturating_add(datagram.len());
         }
-        let system = desk.clock.system(now);
+        let system = shared.clock.system(now);
         let result = self.dtls.handle_timeout(system).and_then(|()| self.dtls.handle_packet(datagram));
-        self.drain(desk, now, name, result, deliver)
+        self.drain(shared, now, name, result, deliver)
     }
 
-    /// Lets it say again what another object has said to this ClientHello, and forgets that. Returns whether it has said it.
-    pub(super) fn repeat(&mut self, desk: &Desk, now: Instant, first: &[u8]) -> bool {
-        let system = desk.clock.system(now);
+    /// Feeds the first ClientHello again and discards the cookie request. Returns whether there was exactly one.
+    pub(super) fn repeat(&mut self, shared: &SharedState, now: Instant, first: &[u8]) -> bool {
+        let system = shared.clock.system(now);
         let mut buffer = [0; 512];
         self.dtls.handle_timeout(system).is_ok()
             && self.dtls.handle_packet(first).is_ok()
@@ -138,44 +142,45 @@ impl Peer {
             && matches!(self.dtls.poll_output(&mut buffer), Output::Timeout(_))
     }
 
-    /// Time has passed; or it has just been made, and has something to say.
-    pub(super) fn handle_timeout(&mut self, desk: &mut Desk, now: Instant, name: Path) -> Outcome {
-        let result = self.dtls.handle_timeout(desk.clock.system(now));
-        self.drain(desk, now, name, result, &mut |_, _| ())
+    /// Handles timers; starts the handshake of a new client.
+    pub(super) fn handle_timeout(&mut self, shared: &mut SharedState, now: Instant, name: Path) -> Outcome {
+        let result = self.dtls.handle_timeout(shared.clock.system(now));
+        self.drain(shared, now, name, result, &mut |_, _| ())
     }
 
-    /// Whether the version is known. Before, a client must not be shown what cannot be an answer: its library would give up.
+    /// Returns whether the version is known. Before, any datagram other than an answer would fail the client's
+    /// handshake.
     pub(super) fn knows_version(&self) -> bool {
         self.dtls.protocol_version().is_some()
     }
 
     fn drain(
         &mut self,
-        desk: &mut Desk,
+        shared: &mut SharedState,
         now: Instant,
         name: Path,
         result: Result<(), dimpl::Error>,
         deliver: &mut dyn FnMut(Path, &[u8]),
     ) -> Outcome {
-        let mut outcome = Outcome { failed: result.err().map(why), ..Outcome::default() };
-        let mut buffer = std::mem::take(&mut desk.buffer);
+        let mut outcome = Outcome { failed: result.err().map(secure_error), ..Outcome::default() };
+        let mut buffer = std::mem::take(&mut shared.buffer);
         while outcome.failed.is_none() {
             match self.dtls.poll_output(&mut buffer) {
                 Output::Packet(packet) => {
                     outcome.progress = true;
-                    self.send(desk, packet);
+                    self.send(shared, packet);
                 }
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
                 Output::PeerCert(certificate) => {
                     let peer = Fingerprint::of(certificate);
-                    self.certified = desk.trust.believes(peer);
+                    self.certified = shared.trust.trusts(peer);
                     if !self.certified && self.accepted.is_some() {
                         self.refused = Some(peer);
                     } else if !self.certified {
                         outcome.failed = Some(SecureError::Fingerprint { found: peer.to_string() });
                     }
                 }
-                Output::Connected if desk.trust.wants_certificate() && !self.certified => {
+                Output::Connected if shared.trust.wants_certificate() && !self.certified => {
                     (self.connected, self.credit) = (true, None);
                     let found = self.refused.map_or_else(|| "none".to_owned(), |peer| peer.to_string());
                     outcome.failed = Some(SecureError::Fingerprint { found });
@@ -187,41 +192,47 @@ impl Peer {
                 }
                 Output::ApplicationData(packet) => {
                     self.confirmed = true;
-                    self.heard = now;
+                    self.received_at = now;
                     outcome.progress = true;
                     outcome.delivered += 1;
                     deliver(name, packet);
                 }
                 Output::CloseNotify => outcome.failed = Some(SecureError::ByPeer),
                 Output::Timeout(at) => {
-                    let wait = at.saturating_duration_since(desk.clock.system(now));
+                    let wait = at.saturating_duration_since(shared.clock.system(now));
                     let wait = Duration::from_nanos(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
-                    // Never at once, whatever the library says: time has to pass.
+                    // At least 1 ms, so that time passes.
                     self.deadline = (wait < NEVER).then(|| now + wait.max(Duration::from_millis(1)));
                     break;
                 }
                 _ => {}
             }
         }
-        desk.buffer = buffer;
+        shared.buffer = buffer;
         outcome
     }
 
-    fn send(&mut self, desk: &mut Desk, packet: &[u8]) {
+    fn send(&mut self, shared: &mut SharedState, packet: &[u8]) {
         match &mut self.credit {
-            Some(credit) if *credit < packet.len() => desk.counters.withheld += 1,
+            Some(credit) if *credit < packet.len() => shared.counters.withheld += 1,
             Some(credit) => {
                 *credit -= packet.len();
-                desk.send(self.at, packet.to_vec());
+                shared.send(self.at, packet.to_vec());
             }
-            None => desk.send(self.at, packet.to_vec()),
+            None => shared.send(self.at, packet.to_vec()),
         }
     }
 
-    /// A record of this packet. The library is asked after each, since several that wait would share a datagram, and more than ten end the session.
-    pub(super) fn seal(&mut self, desk: &mut Desk, packet: &[u8], datagram: &mut Vec<u8>) -> Result<(), SecureError> {
-        self.dtls.send_application_data(packet).map_err(why)?;
-        let mut buffer = std::mem::take(&mut desk.buffer);
+    /// Encrypts one packet as one record. The output is polled after each packet: several records would share a
+    /// datagram, and more than ten end the session.
+    pub(super) fn seal(
+        &mut self,
+        shared: &mut SharedState,
+        packet: &[u8],
+        datagram: &mut Vec<u8>,
+    ) -> Result<(), SecureError> {
+        self.dtls.send_application_data(packet).map_err(secure_error)?;
+        let mut buffer = std::mem::take(&mut shared.buffer);
         let mut first = true;
         loop {
             match self.dtls.poll_output(&mut buffer) {
@@ -229,34 +240,34 @@ impl Peer {
                     datagram.extend_from_slice(record);
                     first = false;
                 }
-                Output::Packet(record) => self.send(desk, record),
+                Output::Packet(record) => self.send(shared, record),
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
                 Output::Timeout(_) => break,
                 _ => {}
             }
         }
-        desk.buffer = buffer;
+        shared.buffer = buffer;
         Ok(())
     }
 
-    /// Tells the peer, if there is a secret to tell it by.
-    pub(super) fn close(&mut self, desk: &mut Desk) {
+    /// Sends a close_notify if the session is encrypted.
+    pub(super) fn close(&mut self, shared: &mut SharedState) {
         if self.connected && self.dtls.close().is_ok() {
-            let mut buffer = std::mem::take(&mut desk.buffer);
+            let mut buffer = std::mem::take(&mut shared.buffer);
             loop {
                 match self.dtls.poll_output(&mut buffer) {
-                    Output::Packet(record) => self.send(desk, record),
+                    Output::Packet(record) => self.send(shared, record),
                     Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
                     Output::Timeout(_) => break,
                     _ => {}
                 }
             }
-            desk.buffer = buffer;
+            shared.buffer = buffer;
         }
     }
 }
 
-fn why(error: dimpl::Error) -> SecureError {
+fn secure_error(error: dimpl::Error) -> SecureError {
     match error {
         dimpl::Error::Timeout(_) => SecureError::NoAnswer,
         error => SecureError::Protocol(error.to_string()),

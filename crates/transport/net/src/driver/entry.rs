@@ -1,0 +1,45 @@
+//! State of one connection of an endpoint.
+
+use crate::breaker::{Breaker, Tripped};
+use crate::mailbox::Mailbox;
+use crate::outbox::ConnectionOutbox;
+use headway_dccp::{ConnectionHandle, Path};
+use headway_units::Instant;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) path: Path,
+    pub(super) stage: Stage,
+    /// Whether a peer opened the connection.
+    pub(super) accepted: bool,
+    /// Whether it is not yet queued for acceptance.
+    pub(super) unannounced: bool,
+    /// Whether this end has closed it.
+    pub(super) closed: bool,
+    pub(super) breaker: Breaker,
+    pub(super) tripped: Option<Tripped>,
+}
+
+impl Entry {
+    pub(super) fn new(now: Instant, mailbox: Arc<Mailbox>, path: Path, stage: Stage) -> Self {
+        Self {
+            mailbox,
+            path,
+            stage,
+            accepted: false,
+            unannounced: false,
+            closed: false,
+            breaker: Breaker::new(now),
+            tripped: None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The session is not established yet.
+    AwaitingSession(Box<ConnectionOutbox>),
+    Running(ConnectionHandle),
+}
