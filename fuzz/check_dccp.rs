@@ -2,8 +2,8 @@
 //! `fuzz/corpus`.
 
 use headway_dccp::{
-    AckVectorBuffer, Addresses, Answer, Ccid, CcidOption, DatagramError, DccpOption, Decoded, Network, OptionArea,
-    OptionWriter, Packet, PacketType, SequenceNumber, UdpPorts, arrivals,
+    AckVectorBuffer, Addresses, Ccid, CcidOption, DatagramError, DccpOption, Decoded, Network, OptionArea,
+    OptionWriter, Packet, PacketType, Reaction, SequenceNumber, UdpPorts, arrivals,
 };
 use headway_rate::Arrival;
 use headway_units::{Ecn, Seq48};
@@ -190,7 +190,7 @@ fn area(area: &OptionArea<'_>, kind: PacketType) {
             },
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                answered = matches!(error.answer(), Answer::Reset(_) | Answer::IgnoreRest);
+                answered = matches!(error.reaction(), Reaction::Reset(_) | Reaction::IgnoreRest);
             }
         }
     }

@@ -3,7 +3,8 @@
 
 use super::choices::Choices;
 use headway_media::{
-    Fragment, Full, Late, Lost, Media, Order, QueueMethod, Rules, SendQueue, SendQueueOptions, Told, Travel, Unsent,
+    Fragment, Full, Late, Lost, Media, Order, QueueMethod, ReportedPackets, Rules, SendQueue, SendQueueOptions, Travel,
+    Unsent,
 };
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
@@ -203,7 +204,7 @@ impl Ledger {
             .map(|_| {
                 let newest = self.number.saturating_sub(u64::from(choices.byte() & 63));
                 let oldest = newest.saturating_sub(choices.wide());
-                Told { numbers: oldest..=newest, received: choices.byte() & 1 == 0 }
+                ReportedPackets { numbers: oldest..=newest, received: choices.byte() & 1 == 0 }
             })
             .collect();
         let (mut lost, mut unsent) = (vec![], vec![]);

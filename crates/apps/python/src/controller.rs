@@ -209,10 +209,10 @@ fn status(value: &Bound<'_, PyAny>) -> PyResult<StatusParts> {
 
 /// The bytes that one half has for the other.
 fn own_bytes(answer: &Answer<'_, '_>) -> PyResult<Option<Own>> {
-    let expected = format!("bytes, at most {}, or None", Own::MOST);
+    let expected = format!("bytes, at most {}, or None", Own::MAX_LEN);
     let Some(bytes) = answer.bytes(&expected)? else { return Ok(None) };
     if bytes.is_empty() && answer.method == Method::PollReport {
-        return Err(answer.mismatch(&format!("1 to {} bytes, or None when no report is due", Own::MOST)));
+        return Err(answer.mismatch(&format!("1 to {} bytes, or None when no report is due", Own::MAX_LEN)));
     }
     let too_many = || answer.mismatch(&format!("{expected}; {} bytes are too many", bytes.len()));
     Own::new(&bytes).map(Some).ok_or_else(too_many)

@@ -92,9 +92,9 @@ pub use half_connection::HalfConnection;
 pub use media_outbox::{Fate, GivenUp, MediaOutbox, Pushed, next_of, reported_packets};
 pub use number::SequenceNumber;
 pub use options::{
-    AckRun, AckState, AckVector, Answer, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets,
-    Elapsed, LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption,
-    RawOption, Timestamp,
+    AckRun, AckState, AckVector, CcidOption, DataDropped, DccpOption, DropCode, DropRun, DroppedPackets, Elapsed,
+    LossInterval, LossIntervals, OptionArea, OptionError, OptionFault, OptionWriter, ProcessedOption, RawOption,
+    Reaction, Timestamp,
 };
 pub use packet::{Body, CcVal, Decoded, Packet};
 pub use packet_type::PacketType;

@@ -7,7 +7,8 @@ pub use fates::{Fate, GivenUp, Pushed};
 use crate::{Arrivals, Connection, Outbox};
 use fates::Outcomes;
 use headway_media::{
-    Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, SendQueue, SendQueueOptions, Settled, Told, Unsent,
+    Framing, Lost, Media, MediaHeader, NextMedia, Outstanding, ReportedFate, ReportedPackets, SendQueue,
+    SendQueueOptions, Unsent,
 };
 use headway_rate::{Arrival, Next, Run};
 use headway_units::{Bytes, Duration, Instant, SendDrop, Seq48};
@@ -15,13 +16,13 @@ use std::ops::Range;
 
 /// Returns the reported packets from number `newest` down, in the form of a send queue. A run that
 /// would extend below 0 ends there.
-pub fn reported_packets(newest: u64, runs: &[Run]) -> impl Iterator<Item = Told> {
+pub fn reported_packets(newest: u64, runs: &[Run]) -> impl Iterator<Item = ReportedPackets> {
     let mut next = Some(newest);
     runs.iter().map_while(move |run| {
         let last = next?;
         next = last.checked_sub(run.packets);
         let first = next.map_or(0, |next| next.saturating_add(1));
-        Some(Told { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
+        Some(ReportedPackets { numbers: first..=last, received: run.arrival != Arrival::NotReceived })
     })
 }
 
@@ -164,10 +165,10 @@ impl<T: AsRef<[u8]>> MediaOutbox<T> {
             in_flight.media.as_ref().is_some_and(|media| media.expires.is_none_or(|expires| expires >= now))
         };
         outstanding.settle(reported, waits, &mut |InFlight { id, number, media }, settled| match (settled, media) {
-            (Settled::Lost, Some(media)) => lost.push(media),
-            (Settled::Lost, None) => outcomes.record(id, Fate::Lost),
-            (Settled::Received, _) => outcomes.record(id, dropped(number).map_or(Fate::Delivered, Fate::Dropped)),
-            (Settled::Untold, _) => outcomes.record(id, Fate::Unknown),
+            (ReportedFate::Lost, Some(media)) => lost.push(media),
+            (ReportedFate::Lost, None) => outcomes.record(id, Fate::Lost),
+            (ReportedFate::Received, _) => outcomes.record(id, dropped(number).map_or(Fate::Delivered, Fate::Dropped)),
+            (ReportedFate::Unknown, _) => outcomes.record(id, Fate::Unknown),
         });
         for media in lost {
             let (mut late, mut unsent) = (None, Vec::new());

@@ -110,8 +110,8 @@ fn marks() {
     // Request and Response are not ECN-capable (section 12).
     assert_eq!((server.received_marked_packets, server.missing_packets), (client.sent_packets - 1, 0));
     assert_eq!((client.received_marked_packets, client.lost_packets), (server.sent_packets - 1, 0));
-    let untold = server.received_marked_packets - client.marked_packets;
-    assert!(untold <= 5 && client.marked_packets > 30, "{client:?}");
+    let unreported = server.received_marked_packets - client.marked_packets;
+    assert!(unreported <= 5 && client.marked_packets > 30, "{client:?}");
 }
 
 /// A connection restored from an Init Cookie counts its Request as received.

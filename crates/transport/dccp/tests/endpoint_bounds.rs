@@ -114,7 +114,7 @@ fn connections_in_timewait_are_replaced() {
 /// Sections 8.1.3 and 8.5 step 3: without a listener, a Request is answered with Connection Refused, another packet
 /// with No Connection, and a Reset not at all. The number of answers is limited.
 #[test]
-fn nobody_listens() {
+fn no_listener() {
     let now = Instant::from_secs(1);
     let mut server = End::new(EndpointOptions { refusals_per_second: 8, ..EndpointOptions::default() }, "server");
     let mut client = End::new(EndpointOptions::default(), "client");

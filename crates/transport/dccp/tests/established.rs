@@ -310,7 +310,7 @@ mod open {
     /// Section 11.7.2: Drop Code 1 stops our data when received; when sent it reports dropped data
     /// of the peer. Slow Receiver (section 11.6) is sent with it.
     #[test]
-    fn nobody_listens() {
+    fn no_listener() {
         let mut client = Dialogue::open_client(&options());
         client.events();
         client.push(21, b"x");

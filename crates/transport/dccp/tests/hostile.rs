@@ -258,7 +258,7 @@ fn a_peer_may_exhaust_all_numbers() {
 struct Cookies(headway_dccp::Listener);
 
 /// Result of a packet: a Response with its number and cookie, another packet, a connection, or nothing.
-enum Answer {
+enum Reply {
     Cookie(Seq48, Vec<u8>),
     Other(String),
     Connection(Box<Connection>, Delivery),
@@ -271,13 +271,13 @@ impl Cookies {
         Self(headway_dccp::Listener::new(Instant::ZERO, &rules, &[SERVICE], Random::new(1, "listener")))
     }
 
-    fn receive(&mut self, peer: u8, body: Body, seq: u64, cookie: &[u8]) -> Answer {
+    fn receive(&mut self, peer: u8, body: Body, seq: u64, cookie: &[u8]) -> Reply {
         let mut bytes = [0; 2000];
         let len = encode(body, Seq48::new(seq), 0, &[0; 100], cookie, &mut bytes);
         let packet = Packet::decode(&bytes[..len], headway_dccp::Network::Udp).unwrap();
         match self.0.handle(Instant::ZERO, pipe::peer(peer.into()), Ecn::NotEct, &packet) {
-            headway_dccp::Outcome::Accepted(connection, delivery) => Answer::Connection(connection, delivery),
-            headway_dccp::Outcome::Ignored(_) => Answer::Nothing,
+            headway_dccp::Outcome::Accepted(connection, delivery) => Reply::Connection(connection, delivery),
+            headway_dccp::Outcome::Ignored(_) => Reply::Nothing,
             headway_dccp::Outcome::Reply(out) => {
                 let cookie = out.packet.options.iter().flatten().find_map(|option| match option {
                     headway_dccp::DccpOption::InitCookie(cookie) => {
@@ -288,7 +288,7 @@ impl Cookies {
                     _ => None,
                 });
                 let output = out.packet.to_string();
-                cookie.map_or(Answer::Other(output), |cookie| Answer::Cookie(out.packet.seq, cookie))
+                cookie.map_or(Reply::Other(output), |cookie| Reply::Cookie(out.packet.seq, cookie))
             }
         }
     }
@@ -297,7 +297,7 @@ impl Cookies {
         let mut changes = dialogue::changes(&options());
         changes.resize(changes.len().next_multiple_of(4), 0);
         match self.receive(peer, Body::Request { service: SERVICE }, seq, &changes) {
-            Answer::Cookie(ack, cookie) => (ack, cookie),
+            Reply::Cookie(ack, cookie) => (ack, cookie),
             _ => panic!("no cookie"),
         }
     }
@@ -310,7 +310,7 @@ fn cookies_make_no_more_half_open_connections_than_the_backlog_holds() {
     let (mut listener, mut kept) = (Cookies::new(), Vec::new());
     for peer in 0..10 {
         let (ack, cookie) = listener.request(peer, 1000);
-        if let Answer::Connection(connection, _) = listener.receive(peer, Body::CloseReq { ack }, 1001, &cookie) {
+        if let Reply::Connection(connection, _) = listener.receive(peer, Body::CloseReq { ack }, 1001, &cookie) {
             kept.push(connection);
         }
         let bound = usize::from(peer + 1).min(4);
@@ -318,7 +318,7 @@ fn cookies_make_no_more_half_open_connections_than_the_backlog_holds() {
         if peer == 9 {
             let answer = listener.receive(peer, Body::Ack { ack }, 1002, &cookie);
             assert!(
-                matches!(answer, Answer::Connection(opened, _) if opened.state() == State::Open),
+                matches!(answer, Reply::Connection(opened, _) if opened.state() == State::Open),
                 "a complete handshake is accepted"
             );
             assert_eq!(listener.0.half_open(), 4);
@@ -335,12 +335,12 @@ fn a_cookie_opens_one_connection() {
     let mut listener = Cookies::new();
     let (ack, cookie) = listener.request(1, 1000);
     let first = listener.receive(1, Body::DataAck { ack }, 1001, &cookie);
-    assert!(matches!(first, Answer::Connection(opened, Delivery::Data) if opened.state() == State::Open));
+    assert!(matches!(first, Reply::Connection(opened, Delivery::Data) if opened.state() == State::Open));
     for (body, seq) in [(Body::DataAck { ack }, 1001), (Body::DataAck { ack }, 1002), (Body::Close { ack }, 1003)] {
         let again = listener.receive(1, body, seq, &cookie);
-        assert!(matches!(&again, Answer::Other(output) if output.contains("No Connection")));
+        assert!(matches!(&again, Reply::Other(output) if output.contains("No Connection")));
     }
     let (ack, cookie) = listener.request(1, 1004);
     let next = listener.receive(1, Body::DataAck { ack }, 1005, &cookie);
-    assert!(matches!(next, Answer::Connection(opened, Delivery::Data) if opened.state() == State::Open));
+    assert!(matches!(next, Reply::Connection(opened, Delivery::Data) if opened.state() == State::Open));
 }

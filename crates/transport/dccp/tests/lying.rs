@@ -85,7 +85,7 @@ fn penalised<F>(pipe: &Pipe<F>) -> bool {
 }
 
 /// A receiver that hides losses gets all data without verification. With skipped numbers the connection is reset after
-/// three lies: the first comes after 200 packets on average, the others after 25 each and a round trip.
+/// three lies: the first follows after 200 packets on average, the others after 25 each and a round trip.
 #[test]
 fn hidden_losses_are_penalized() {
     for ccid in [2, 3, 4] {

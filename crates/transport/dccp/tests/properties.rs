@@ -241,11 +241,11 @@ fn look_at<N: SequenceNumber>(packet: &Packet<'_, N>, bytes: &[u8]) -> Result<()
             Ok(DccpOption::DataDropped(dropped)) => _ = dropped.dropped(Seq48::ZERO).count(),
             Ok(DccpOption::Ccid(raw)) => _ = CcidOption::decode(Ccid::TFRC_SP, raw, packet.kind()),
             Ok(_) => {}
-            Err(error) => _ = (error.to_string(), error.answer()),
+            Err(error) => _ = (error.to_string(), error.reaction()),
         }
     }
     for item in packet.options.process(packet.kind()) {
-        _ = item.map_err(|error| (error.to_string(), error.answer()));
+        _ = item.map_err(|error| (error.to_string(), error.reaction()));
     }
     Ok(())
 }

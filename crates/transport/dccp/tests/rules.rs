@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_dccp::{
-    Addresses, Answer, Body, CcVal, CsCov, DccpOption, Decoded, Elapsed, EncodeError, Feature, FeatureAction, Network,
-    OptionArea, OptionFault, OptionWriter, Packet, PacketError, PacketType, RawOption, Reset, ResetCode, Timestamp,
+    Addresses, Body, CcVal, CsCov, DccpOption, Decoded, Elapsed, EncodeError, Feature, FeatureAction, Network,
+    OptionArea, OptionFault, OptionWriter, Packet, PacketError, PacketType, RawOption, Reaction, Reset, ResetCode,
+    Timestamp,
 };
 use headway_units::{Seq24, Seq48};
 
@@ -170,7 +171,7 @@ fn packets_that_cannot_be_written() {
 }
 
 /// Returns the options of a packet with these option bytes, a multiple of four, as a receiver processes them.
-fn process(kind: PacketType, options: &[u8]) -> Vec<Result<(bool, String), (OptionFault, Answer)>> {
+fn process(kind: PacketType, options: &[u8]) -> Vec<Result<(bool, String), (OptionFault, Reaction)>> {
     let own = kind.header_len(true);
     let mut bytes = header(((own + options.len()) / 4) as u8, 0, kind.number(), 1, own);
     bytes.extend(options);
@@ -179,20 +180,20 @@ fn process(kind: PacketType, options: &[u8]) -> Vec<Result<(bool, String), (Opti
     items
         .map(|item| match item {
             Ok(item) => Ok((item.mandatory, item.option.to_string())),
-            Err(error) => Err((error.fault, error.answer())),
+            Err(error) => Err((error.fault, error.reaction())),
         })
         .collect()
 }
 
-fn reset(code: ResetCode, data: [u8; 3]) -> Answer {
-    Answer::Reset(Reset { code, data })
+fn reset(code: ResetCode, data: [u8; 3]) -> Reaction {
+    Reaction::Reset(Reset { code, data })
 }
 
 /// Section 5.8 and the sections of the options.
 mod options {
     use super::*;
 
-    fn fine(option: &str) -> Result<(bool, String), (OptionFault, Answer)> {
+    fn fine(option: &str) -> Result<(bool, String), (OptionFault, Reaction)> {
         Ok((false, option.to_owned()))
     }
 
@@ -216,14 +217,14 @@ mod options {
         for (length, option) in [(Some(0), [200, 0, 2, 2]), (Some(1), [200, 1, 2, 2]), (Some(5), [200, 5, 2, 2])] {
             let wrong = OptionFault::NonsensicalLength { length, left: 4 };
             let options = process(PacketType::Data, &[&[2, 0, 0, 0][..], &option].concat());
-            assert_eq!(options, [fine("SlowReceiver"), Err((wrong, Answer::IgnoreRest))]);
+            assert_eq!(options, [fine("SlowReceiver"), Err((wrong, Reaction::IgnoreRest))]);
             let bytes = [&header(5, 0, PacketType::Data.number(), 1, 16)[..], &option].concat();
             let Ok(Decoded::Long(packet)) = decode(&bytes) else { panic!("no packet") };
             assert_eq!(packet.options.iter().count(), 1);
             assert_eq!(packet.to_string(), "0 → 0 [Data] Seq=0 | bad(200)");
         }
         let wrong = OptionFault::NonsensicalLength { length: None, left: 1 };
-        assert_eq!(process(PacketType::Data, &[0, 0, 0, 200]), [Err((wrong, Answer::IgnoreRest))]);
+        assert_eq!(process(PacketType::Data, &[0, 0, 0, 200]), [Err((wrong, Reaction::IgnoreRest))]);
     }
 
     /// "Any Data Checksum option with option length 4 MUST be ignored"; the same applies to others of fixed length.
@@ -240,7 +241,7 @@ mod options {
         for (bytes, length, wanted) in cases {
             let wrong = OptionFault::Length { length, wanted };
             let options = process(PacketType::Ack, &[bytes, &[2, 0, 0, 0]].concat());
-            assert_eq!(options, [Err((wrong, Answer::IgnoreOption)), fine("SlowReceiver")], "{bytes:?}");
+            assert_eq!(options, [Err((wrong, Reaction::IgnoreOption)), fine("SlowReceiver")], "{bytes:?}");
         }
     }
 
@@ -260,7 +261,7 @@ mod options {
         ];
         for bytes in ignored {
             let wrong = OptionFault::NotOnThisPacket { kind: PacketType::Data };
-            assert_eq!(process(PacketType::Data, bytes), [Err((wrong, Answer::IgnoreOption))]);
+            assert_eq!(process(PacketType::Data, bytes), [Err((wrong, Reaction::IgnoreOption))]);
             assert!(process(PacketType::DataAck, bytes)[0].is_ok());
         }
         let processed: [&[u8]; 5] = [
@@ -280,7 +281,7 @@ mod options {
     fn on_requests() {
         for number in [33, 35, 36, 38, 39, 40, 43] {
             let wrong = OptionFault::NotOnThisPacket { kind: PacketType::Request };
-            assert_eq!(process(PacketType::Request, &[number, 4, 1, 2]), [Err((wrong, Answer::IgnoreOption))]);
+            assert_eq!(process(PacketType::Request, &[number, 4, 1, 2]), [Err((wrong, Reaction::IgnoreOption))]);
             assert!(process(PacketType::Response, &[number, 4, 1, 2])[0].is_ok());
         }
     }
@@ -376,7 +377,7 @@ mod mandatory {
     fn is_ignored_on_data() {
         assert_eq!(process(PacketType::Data, &[1, 1, 2, 1]), [Ok((false, "SlowReceiver".to_owned()))]);
         let wrong = OptionFault::NotOnThisPacket { kind: PacketType::Data };
-        assert_eq!(process(PacketType::Data, &[1, 34, 3, 9]), [Err((wrong, Answer::IgnoreOption))]);
+        assert_eq!(process(PacketType::Data, &[1, 34, 3, 9]), [Err((wrong, Reaction::IgnoreOption))]);
     }
 
     /// An invalid option after Mandatory: Reset 6 with the option type and its first two data bytes.
@@ -401,8 +402,8 @@ mod mandatory {
         writer.push(DccpOption::Unknown(RawOption { number: 46, data: &[5, 6, 7] })).unwrap();
         let item = writer.finish().unwrap().process(PacketType::Ack).next().unwrap().unwrap();
         assert_eq!((item.offset, item.mandatory), (1, true));
-        let answer = item.error(OptionFault::NotUnderstood).answer();
-        assert_eq!(answer, reset(ResetCode::MANDATORY_ERROR, [46, 5, 6]));
+        let reaction = item.error(OptionFault::NotUnderstood).reaction();
+        assert_eq!(reaction, reset(ResetCode::MANDATORY_ERROR, [46, 5, 6]));
     }
 }
 
@@ -413,9 +414,9 @@ mod negotiation {
     #[test]
     fn invalid_change_is_confirmed_empty() {
         for (number, action) in [(32, FeatureAction::ConfirmR), (34, FeatureAction::ConfirmL)] {
-            let answer = Answer::EmptyConfirm { action, feature: Feature::ACK_RATIO };
+            let reaction = Reaction::EmptyConfirm { action, feature: Feature::ACK_RATIO };
             let options = process(PacketType::Ack, &[number, 4, 5, 2, 2, 0, 0, 0]);
-            assert_eq!(options[0], Err((OptionFault::FeatureValue, answer)));
+            assert_eq!(options[0], Err((OptionFault::FeatureValue, reaction)));
             assert_eq!(options.len(), 2, "the next option is processed");
         }
     }
@@ -437,7 +438,7 @@ mod negotiation {
     #[test]
     fn mandatory_does_not_affect_a_confirm() {
         let wrong = OptionFault::NotOnThisPacket { kind: PacketType::Request };
-        let ignored = [Err((wrong, Answer::IgnoreOption))];
+        let ignored = [Err((wrong, Reaction::IgnoreOption))];
         assert_eq!(process(PacketType::Request, &[1, 33, 4, 1, 2, 0, 0, 0]), ignored);
         assert_eq!(process(PacketType::Request, &[0, 33, 4, 1, 2, 0, 0, 0]), ignored);
     }
@@ -446,7 +447,7 @@ mod negotiation {
     #[test]
     fn unknown_features() {
         for (first, wanted) in [
-            (0, Answer::EmptyConfirm { action: FeatureAction::ConfirmR, feature: Feature(99) }),
+            (0, Reaction::EmptyConfirm { action: FeatureAction::ConfirmR, feature: Feature(99) }),
             (1, reset(ResetCode::MANDATORY_ERROR, [32, 99, 7])),
         ] {
             let mut buffer = [0; 8];
@@ -454,7 +455,7 @@ mod negotiation {
             writer.push(if first == 1 { DccpOption::Mandatory } else { DccpOption::Padding }).unwrap();
             writer.push(DccpOption::Unknown(RawOption { number: 32, data: &[99, 7] })).unwrap();
             let item = writer.finish().unwrap().process(PacketType::Ack).next().unwrap().unwrap();
-            assert_eq!(item.error(OptionFault::NotUnderstood).answer(), wanted);
+            assert_eq!(item.error(OptionFault::NotUnderstood).reaction(), wanted);
         }
     }
 
@@ -465,7 +466,7 @@ mod negotiation {
         let mut writer = OptionWriter::new(&mut buffer);
         writer.push(DccpOption::Unknown(RawOption { number: 33, data: &[99, 7] })).unwrap();
         let item = writer.finish().unwrap().process(PacketType::Ack).next().unwrap().unwrap();
-        assert_eq!(item.error(OptionFault::NotUnderstood).answer(), Answer::IgnoreOption);
+        assert_eq!(item.error(OptionFault::NotUnderstood).reaction(), Reaction::IgnoreOption);
     }
 }
 

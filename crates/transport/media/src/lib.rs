@@ -25,8 +25,8 @@ mod write;
 pub use datagram::{Datagram, Datagrams, UdpOptions, datagrams};
 pub use frame::{Fragment, Framing, HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
 pub use queue::{
-    Decisions, ExternalQueue, Full, KindMethods, Late, Lost, Media, NextMedia, Order, Outstanding, QueueMethod, Rules,
-    SendQueue, SendQueueOptions, Settled, Told, Travel, Unsent, Waits,
+    Decisions, ExternalQueue, Full, KindMethods, Late, Lost, Media, NextMedia, Order, Outstanding, QueueMethod,
+    ReportedFate, ReportedPackets, Rules, SendQueue, SendQueueOptions, Travel, Unsent, Waits,
 };
 pub use rtp::RtpHeader;
 pub use source::capture::{

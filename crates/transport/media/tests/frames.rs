@@ -186,7 +186,7 @@ proptest! {
         }
         let mut arrived = BTreeSet::new();
         let mut complete = BTreeSet::new();
-        for (fragment, _) in events.iter().filter(|(_, comes)| *comes) {
+        for (fragment, _) in events.iter().filter(|(_, arrives)| *arrives) {
             let new = arrived.insert((fragment.frame, fragment.index));
             let have = arrived.iter().filter(|(frame, _)| *frame == fragment.frame).count();
             let got = insert(&mut frames, *fragment, u32::from(fragment.index));

@@ -3,7 +3,7 @@
 
 mod queueing;
 
-use headway_media::{Lost, Media, SendQueue, Told};
+use headway_media::{Lost, Media, ReportedPackets, SendQueue};
 use headway_units::{Bytes, Duration, MediaKind, SendDrop};
 use proptest::prelude::*;
 use queueing::{any_queue, at, millis, with};
@@ -93,9 +93,9 @@ proptest! {
                     }
                 }
                 Step::RoundTrip(rtt) => queue.set_round_trip(millis(rtt)),
-                Step::Report(come) => {
-                    let reports = come.iter().zip((1..=number).rev()).map(|(come, number)| {
-                        Told { numbers: number..=number, received: *come }
+                Step::Report(arrives) => {
+                    let reports = arrives.iter().zip((1..=number).rev()).map(|(arrives, number)| {
+                        ReportedPackets { numbers: number..=number, received: *arrives }
                     });
                     let mut lost = |lost: Lost<'_, Payload>| match lost {
                         Lost::Returns(media) => returned.push(media.payload.name),
@@ -145,7 +145,8 @@ fn a_lost_payload_waits_again_or_is_returned() {
         let media = queue.dequeue(at(0), &mut |_| {}).unwrap();
         queue.sent(name, media);
     }
-    let reports = [Told { numbers: 0..=1, received: false }, Told { numbers: 2..=4, received: true }];
+    let reports =
+        [ReportedPackets { numbers: 0..=1, received: false }, ReportedPackets { numbers: 2..=4, received: true }];
     let mut late = Vec::new();
     let mut lost = |lost: Lost<'_, Payload>| match lost {
         Lost::Returns(media) => assert_eq!(media.payload.name, 1),

@@ -105,17 +105,17 @@ proptest! {
 /// A source of 20 Gb/s over a path of 1 Mb/s must not fill the memory, even with an excessive limit.
 #[test]
 fn the_limit_of_a_queue_is_bounded() {
-    const MOST: u64 = 1 << 20;
-    let error = preset("fifo", MOST + 1).check().unwrap_err();
+    const MAX_LIMIT: u64 = 1 << 20;
+    let error = preset("fifo", MAX_LIMIT + 1).check().unwrap_err();
     assert_eq!(error.key, "limit");
     assert_eq!(error.message, "1048577 packets are too many to keep in memory: limit is at most 1048576packets");
-    preset("fifo", MOST).check().unwrap();
+    preset("fifo", MAX_LIMIT).check().unwrap();
     let bytes = with("fifo", |rules| rules.limit = QueueSize::Bytes(Bytes::new(u64::MAX)));
     bytes.check().unwrap();
     let mut queue = SendQueue::new(&bytes);
     let mut refused = Vec::new();
-    for _ in 0..MOST + 2 {
+    for _ in 0..MAX_LIMIT + 2 {
         queue.enqueue(at(0), named(1, 0, 0, 200), &mut |packet| refused.push(packet.cause));
     }
-    assert_eq!((queue.len() as u64, refused), (MOST, vec![SendDrop::Refused; 2]));
+    assert_eq!((queue.len() as u64, refused), (MAX_LIMIT, vec![SendDrop::Refused; 2]));
 }

@@ -1,7 +1,7 @@
 //! Lost packets that are enqueued again.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use headway_media::{Lost, Media, SendQueue, SendQueueOptions, Told, Unsent};
+use headway_media::{Lost, Media, ReportedPackets, SendQueue, SendQueueOptions, Unsent};
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
 fn at(millis: u64) -> Instant {
@@ -31,7 +31,10 @@ fn lose(queue: &mut SendQueue, now: u64, media: &[Media]) -> (Vec<(Media, bool)>
     let all = media.len() as u64;
     media.iter().zip(0..).for_each(|(media, number)| queue.sent(number, *media));
     let (mut lost, mut unsent) = (Vec::new(), Vec::new());
-    let report = [Told { numbers: all..=all + 2, received: true }, Told { numbers: 0..=all - 1, received: false }];
+    let report = [
+        ReportedPackets { numbers: all..=all + 2, received: true },
+        ReportedPackets { numbers: 0..=all - 1, received: false },
+    ];
     queue.report(at(now), report, &mut |found| lost.push(outcome(found)), &mut |thrown| unsent.push(thrown));
     (lost, unsent)
 }
@@ -105,7 +108,7 @@ fn a_packet_may_be_resent_several_times() {
     for number in [0, 10, 20] {
         queue.sent(number, media);
         let reports = [number..=number, number + 1..=number + 3]
-            .map(|numbers| Told { received: numbers.contains(&(number + 1)), numbers });
+            .map(|numbers| ReportedPackets { received: numbers.contains(&(number + 1)), numbers });
         let mut lost = 0;
         queue.report(at(10 * number), reports, &mut |_| lost += 1, &mut |_| {});
         assert_eq!(lost, 1);

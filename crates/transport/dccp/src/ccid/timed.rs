@@ -23,7 +23,7 @@ pub(super) fn read(raw: RawOption<'_>, feedback: &mut CcidFeedback) -> Result<()
 }
 
 pub(super) fn write(report: &TimedReport<'_>, writer: &mut OptionWriter<'_>) {
-    let mut bytes = [0; 4 + 2 * TimedReport::MOST];
+    let mut bytes = [0; 4 + 2 * TimedReport::MAX_ARRIVALS];
     if let Some(data) = report.encode(&mut bytes).and_then(|len| bytes.get(..len)) {
         let _ = writer.push(DccpOption::Ccid(RawOption { number: REPORT, data }));
     }

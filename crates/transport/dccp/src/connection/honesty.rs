@@ -21,7 +21,7 @@ const MAX_RUN: u32 = 8;
 /// section 6.1). Loss intervals do not report it before.
 const SETTLED: u8 = 3;
 /// Factor by which a peer that has lied is tested more often.
-const HASTE: u64 = 8;
+const TEST_SPEEDUP: u64 = 8;
 /// Number of lies that reset the connection: "only as last resorts, after multiple round-trip times
 /// of verified aggression" (RFC 4340 section 12.3).
 const LIES_FOR_A_PENALTY: u32 = 3;
@@ -136,7 +136,7 @@ impl Honesty {
         if !self.verifiable || self.interval == 0 {
             return 0;
         }
-        let interval = if self.lies > 0 { self.interval.div_ceil(HASTE) } else { self.interval };
+        let interval = if self.lies > 0 { self.interval.div_ceil(TEST_SPEEDUP) } else { self.interval };
         let between = (rtt * ROUND_TRIPS_BETWEEN).min(self.shortest.unwrap_or(rtt) * SHORTEST_BETWEEN);
         let soon = self.last.is_some_and(|last| now.since(last) < between);
         if soon || random.below(interval) > 0 {

@@ -194,7 +194,7 @@ impl Listener {
             fits = self.add_cookie(now, peer, long, &mut server, limit);
             if !fits {
                 // Optional features are negotiated later.
-                server.negotiation.put_off();
+                server.negotiation.postpone();
                 fits = self.add_cookie(now, peer, long, &mut server, limit);
             }
             server.opening.limit_response(limit);

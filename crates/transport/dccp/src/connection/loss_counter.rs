@@ -5,7 +5,7 @@ use headway_rate::{Arrival, LossInterval, Run};
 
 /// Number of later packets that must have arrived before a missing one counts as lost (RFC 4340
 /// section 11.4, RFC 5348 section 5.1).
-const LATER: u64 = 3;
+const NUMDUPACK: u64 = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LossCounts {
@@ -97,9 +97,9 @@ impl LossCounter {
 fn settled_below(end: u64, runs: &[Run]) -> u64 {
     let (mut later, mut top) = (0, end);
     for run in runs {
-        let counts = if run.arrival == Arrival::NotReceived { 0 } else { run.packets.min(LATER - later) };
+        let counts = if run.arrival == Arrival::NotReceived { 0 } else { run.packets.min(NUMDUPACK - later) };
         later += counts;
-        if later == LATER {
+        if later == NUMDUPACK {
             return top.saturating_sub(counts);
         }
         top = top.saturating_sub(run.packets);

@@ -25,13 +25,13 @@ const TRIES: u32 = 3;
 /// Time without acknowledgement of a large packet, while others of its size are sent, after which
 /// the size is tested. The test costs two Syncs. Waiting for more such packets would take long,
 /// because a controller without feedback keeps reducing its rate.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TEST_AFTER: Duration = Duration::from_secs(1);
 /// Interval of confirmations of the current size while data is sent (RFC 8899 section 5.1.1,
 /// CONFIRMATION_TIMER). Most packets are a few bytes smaller: when the path MTU shrinks slightly,
 /// they still pass and only packets with many options are lost.
 const CONFIRM: Duration = Duration::from_secs(30);
 /// Interval after which a finished search restarts, because paths change.
-const AGAIN: Duration = Duration::from_secs(600);
+const RESTART_INTERVAL: Duration = Duration::from_secs(600);
 /// Plateaus of RFC 1191 section 7, for routers that do not report their MTU.
 const PLATEAUS: [usize; 7] = [8166, 4352, 2002, 1492, 1280, 1006, 576];
 
@@ -54,8 +54,8 @@ pub(crate) struct PathMtu {
     tries: u32,
     watch: Option<Watch>,
     asked: Option<Instant>,
-    again: Option<Instant>,
-    doubt: Option<Doubt>,
+    restart_at: Option<Instant>,
+    size_test: Option<SizeTest>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ struct Probe {
 
 /// Number of unanswered padded Syncs of the current size.
 #[derive(Clone, Copy, Debug, Default)]
-struct Doubt {
+struct SizeTest {
     too_large: u32,
     /// The bare Sync was not answered either.
     silent: u32,
@@ -101,9 +101,9 @@ impl PathMtu {
             tries: 0,
             watch: None,
             asked: None,
-            again: None,
+            restart_at: None,
             // The answer to a larger probe also confirms the current size.
-            doubt: (probing && known && !confirmed).then(Doubt::default),
+            size_test: (probing && known && !confirmed).then(SizeTest::default),
         }
     }
 
@@ -111,7 +111,7 @@ impl PathMtu {
         if self.probing {
             self.pmtu = self.pmtu.min(MIN_PMTU);
             self.known = self.interface < self.pmtu + STEP;
-            (self.confirmed, self.doubt) = (true, None);
+            (self.confirmed, self.size_test) = (true, None);
         }
     }
 
@@ -138,29 +138,29 @@ impl PathMtu {
     pub(crate) fn on_data(&mut self, now: Instant, rtt: Duration, seq: Seq48, packet: usize) -> bool {
         let size = packet + self.lower_headers;
         // Larger packets are sent in fragments.
-        if !self.probing || size <= MIN_PMTU || size > self.pmtu || self.doubt.is_some() {
+        if !self.probing || size <= MIN_PMTU || size > self.pmtu || self.size_test.is_some() {
             return false;
         }
         // In an outage nothing is confirmed, so the test is repeated while data is sent.
         let is_open = !self.confirmed && !self.fresh;
         if now.since(*self.asked.get_or_insert(now)) >= CONFIRM || is_open {
-            (self.asked, self.doubt) = (Some(now), Some(Doubt::default()));
+            (self.asked, self.size_test) = (Some(now), Some(SizeTest::default()));
             return true;
         }
         let this = Watch { seq, size, sent: now, packets: 0 };
         let watch = self.watch.get_or_insert(this);
         watch.packets += u32::from(size >= watch.size);
-        if now.since(watch.sent) < PATIENCE.max(rtt * 4) {
+        if now.since(watch.sent) < TEST_AFTER.max(rtt * 4) {
             return false;
         }
-        let doubtful = watch.packets > 1;
-        if doubtful {
-            self.doubt = Some(Doubt::default());
+        let is_doubtful = watch.packets > 1;
+        if is_doubtful {
+            self.size_test = Some(SizeTest::default());
         } else {
             // It was lost, and is larger than the packets sent now.
             *watch = Watch { packets: 1, ..this };
         }
-        doubtful
+        is_doubtful
     }
     /// Records that `packets` packets from `newest` down were received.
     pub(crate) fn on_arrivals(&mut self, newest: Seq48, packets: u64) {
@@ -174,7 +174,7 @@ impl PathMtu {
     }
     /// Returns the DCCP packet size to probe now, if any: half way to the ceiling, or the current size during a test.
     pub(crate) fn next_probe(&self) -> Option<usize> {
-        if self.doubt.is_some() {
+        if self.size_test.is_some() {
             return self.probe.is_none().then_some(self.pmtu - self.lower_headers);
         }
         let wanted = self.probing && self.probe.is_none() && self.ceiling >= self.pmtu + STEP;
@@ -200,9 +200,9 @@ impl PathMtu {
             return Some(self.is_lost(probe));
         }
         let probe = self.probe.take_if(|probe| probe.seq == ack)?;
-        (self.watch, self.doubt, self.confirmed) = (None, None, true);
-        let asked_again = probe.size == self.pmtu;
-        (self.tries, self.fresh) = (0, self.fresh && asked_again);
+        (self.watch, self.size_test, self.confirmed) = (None, None, true);
+        let is_repeated = probe.size == self.pmtu;
+        (self.tries, self.fresh) = (0, self.fresh && is_repeated);
         let grows = probe.size > self.pmtu;
         self.pmtu = self.pmtu.max(probe.size);
         self.known |= grows;
@@ -210,7 +210,7 @@ impl PathMtu {
     }
     /// Handles a lost probe. Returns whether the path MTU or its status has changed.
     fn is_lost(&mut self, probe: Probe) -> bool {
-        if probe.size <= self.pmtu { self.doubts_more(probe) } else { self.lost(probe.size) }
+        if probe.size <= self.pmtu { self.test_failed(probe) } else { self.lost(probe.size) }
     }
 
     /// Handles a lost probe of a larger size. Returns whether this ends the first search.
@@ -222,7 +222,7 @@ impl PathMtu {
         (self.tries, self.fresh) = (0, false);
         self.ceiling = (size - 1).max(self.pmtu);
         if !self.confirmed {
-            self.doubt.get_or_insert_default();
+            self.size_test.get_or_insert_default();
         }
         !std::mem::replace(&mut self.known, true)
     }
@@ -231,34 +231,35 @@ impl PathMtu {
         if let Some(probe) = self.probe.take() {
             return self.is_lost(probe);
         }
-        (self.ceiling, self.fresh, self.again) = (self.interface, true, None);
+        (self.ceiling, self.fresh, self.restart_at) = (self.interface, true, None);
         false
     }
 
     /// Handles an unanswered test of the current size. If the path does not carry it, the next size is the IPv6
     /// minimum, then the least (RFC 8899 section 5.2). The old size is tried first, as the cause may be congestion. The
     /// new size is confirmed next: on a slightly narrower path only some packets with options are lost.
-    fn doubts_more(&mut self, probe: Probe) -> bool {
-        let Some(doubt) = &mut self.doubt else { return false };
-        doubt.too_large += u32::from(probe.smaller_arrived);
-        doubt.silent += u32::from(!probe.smaller_arrived);
-        let (is_hole, is_outage) = (doubt.too_large >= TRIES, doubt.silent >= TRIES);
+    fn test_failed(&mut self, probe: Probe) -> bool {
+        let Some(test) = &mut self.size_test else { return false };
+        test.too_large += u32::from(probe.smaller_arrived);
+        test.silent += u32::from(!probe.smaller_arrived);
+        let (is_hole, is_outage) = (test.too_large >= TRIES, test.silent >= TRIES);
         if is_hole || is_outage {
-            (self.watch, self.doubt) = (None, None);
+            (self.watch, self.size_test) = (None, None);
         }
         let smaller = if self.pmtu > BASE { BASE } else { MIN_PMTU };
         let shrinks = is_hole && smaller < self.pmtu;
         if shrinks {
             (self.pmtu, self.ceiling, self.fresh, self.tries) = (smaller, probe.size, true, 0);
-            (self.confirmed, self.again) = (smaller <= MIN_PMTU, None);
-            self.doubt = (!self.confirmed).then(Doubt::default);
+            (self.confirmed, self.restart_at) = (smaller <= MIN_PMTU, None);
+            self.size_test = (!self.confirmed).then(SizeTest::default);
         }
         shrinks
     }
     /// Returns when a finished search restarts, if a larger size is possible.
     pub(crate) fn resting(&mut self, now: Instant) -> Option<Instant> {
         let worth = self.probing && self.interface >= self.pmtu + STEP;
-        (worth && self.probe.is_none() && self.next_probe().is_none()).then(|| *self.again.get_or_insert(now + AGAIN))
+        (worth && self.probe.is_none() && self.next_probe().is_none())
+            .then(|| *self.restart_at.get_or_insert(now + RESTART_INTERVAL))
     }
 
     /// Handles a router's report that a packet was too big. `mtu` is that of the next hop, 0 if
@@ -273,7 +274,7 @@ impl PathMtu {
             self.pmtu = mtu;
             self.ceiling = mtu;
             (self.known, self.confirmed) = (true, true);
-            (self.probe, self.watch, self.doubt, self.again) = (None, None, None, None);
+            (self.probe, self.watch, self.size_test, self.restart_at) = (None, None, None, None);
         }
         shrinks
     }

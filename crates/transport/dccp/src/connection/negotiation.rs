@@ -286,7 +286,7 @@ impl Negotiation {
     }
 
     /// Postpones Changes that need not be on the Response.
-    pub(crate) fn put_off(&mut self) {
+    pub(crate) fn postpone(&mut self) {
         self.slots_mut().for_each(|slot| slot.wanted &= !slot.may_wait());
     }
 

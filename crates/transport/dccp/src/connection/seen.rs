@@ -1,21 +1,21 @@
 //! Record of received packets, which detects duplicates and counts lost acknowledgements.
 
 /// Number of later packets after which a missing one counts as lost (NUMDUPACK, RFC 4341 section 6.1.1).
-const LATER: usize = 3;
+const NUMDUPACK: usize = 3;
 /// Maximum number of bits. Older packets count as duplicates.
 const MAX_BITS: usize = 1 << 12;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     bits: Vec<u64>,
-    newest: [u64; LATER],
+    newest: [u64; NUMDUPACK],
     lost: u64,
 }
 
 impl Seen {
     /// Creates a record of `depth` numbers below the greatest. The first number is 0.
     pub(crate) fn new(depth: u64) -> Self {
-        Self { bits: vec![0; Self::words(depth)], newest: [0; LATER], lost: 0 }
+        Self { bits: vec![0; Self::words(depth)], newest: [0; NUMDUPACK], lost: 0 }
     }
     fn words(depth: u64) -> usize {
         usize::try_from(depth).unwrap_or(MAX_BITS).clamp(128, MAX_BITS).next_power_of_two() / 64
@@ -28,8 +28,8 @@ impl Seen {
                 // A number without a bit may have been received, unless it is greater than the
                 // third greatest received; it stays a duplicate. The greatest ones are known.
                 let forgotten = number < self.oldest();
-                let may_have_come = number <= self.newest[LATER - 1] || self.newest.contains(&number);
-                if if forgotten { may_have_come } else { self.get(number) } {
+                let may_have_arrived = number <= self.newest[NUMDUPACK - 1] || self.newest.contains(&number);
+                if if forgotten { may_have_arrived } else { self.get(number) } {
                     wider.set(number);
                 }
             }
@@ -100,7 +100,7 @@ impl Seen {
             _ if number > before => [first, second, number],
             _ => self.newest,
         };
-        let after = self.newest[LATER - 1];
+        let after = self.newest[NUMDUPACK - 1];
         if after > before + 1 {
             let known = self.oldest().clamp(before + 1, after);
             let missing = (known..after).filter(|number| !self.get(*number)).count() as u64;

@@ -5,8 +5,8 @@ use super::negotiation::Arrived;
 use super::parsed_options::ParsedOptions;
 use super::{Connection, preferences};
 use crate::{
-    Answer, DccpOption, Feature, FeatureAction, HalfConnection, OptionError, OptionFault, Packet, ProcessedOption,
-    RawOption, arrivals,
+    DccpOption, Feature, FeatureAction, HalfConnection, OptionError, OptionFault, Packet, ProcessedOption, RawOption,
+    Reaction, arrivals,
 };
 use headway_units::Instant;
 use std::ops::ControlFlow;
@@ -126,19 +126,19 @@ impl Connection {
         let feature = Feature(error.data[0]);
         let confirm =
             [FeatureAction::ConfirmL, FeatureAction::ConfirmR].into_iter().find(|a| a.number() == error.option);
-        let reset = match error.answer() {
+        let reset = match error.reaction() {
             // Confirms without a negotiation are not invalid, and reordered options are ignored.
-            Answer::Reset(_) if confirm.is_some_and(|a| !self.negotiation.expects(a, feature, arrived)) => {
+            Reaction::Reset(_) if confirm.is_some_and(|a| !self.negotiation.expects(a, feature, arrived)) => {
                 return ControlFlow::Continue(());
             }
-            Answer::Reset(reset) => reset,
-            Answer::EmptyConfirm { action, feature } => {
+            Reaction::Reset(reset) => reset,
+            Reaction::EmptyConfirm { action, feature } => {
                 if self.negotiation.is_in_order(arrived.seq) {
                     self.negotiation.queue_empty_confirm(action, feature);
                 }
                 return ControlFlow::Continue(());
             }
-            Answer::IgnoreOption | Answer::IgnoreRest => return ControlFlow::Continue(()),
+            Reaction::IgnoreOption | Reaction::IgnoreRest => return ControlFlow::Continue(()),
         };
         self.reset(now, reset);
         ControlFlow::Break(Delivery::Dropped(Ignored::OptionError))

@@ -4,7 +4,7 @@ use crate::PacketType;
 use headway_units::Seq48;
 
 /// Maximum length of a burst of losses, in packets.
-const NEAR: u64 = 1 << 24;
+const MAX_BURST: u64 = 1 << 24;
 
 /// Sequence number variables of section 7.1, and both Sequence Window features.
 ///
@@ -119,7 +119,7 @@ impl SeqWindows {
 
     /// Returns whether a sequence number is within any burst of losses from GSR. One in 2^23 guesses is.
     pub(crate) fn is_near(&self, seq: Seq48) -> bool {
-        seq.is_within(self.gsr - NEAR, self.gsr + NEAR)
+        seq.is_within(self.gsr - MAX_BURST, self.gsr + MAX_BURST)
     }
 
     /// Returns whether a packet is valid by the table of section 7.5.3. `active`: a valid packet

@@ -2,7 +2,7 @@
 
 use headway_units::Instant;
 
-const NOWHERE: u32 = u32::MAX;
+const NO_PLACE: u32 = u32::MAX;
 
 /// Heap with the earliest deadline first; equal deadlines are ordered by index.
 #[derive(Debug, Default)]
@@ -26,18 +26,18 @@ impl Deadlines {
     /// Sets, replaces or removes the deadline of an index.
     pub(super) fn set(&mut self, index: u32, at: Option<Instant>) {
         if self.places.len() <= index as usize {
-            self.places.resize(index as usize + 1, NOWHERE);
+            self.places.resize(index as usize + 1, NO_PLACE);
         }
         let place = self.places[index as usize];
         match at {
-            Some(at) if place == NOWHERE => {
+            Some(at) if place == NO_PLACE => {
                 self.heap.push((at, index));
                 self.rise(self.heap.len() - 1);
             }
             Some(at) => self.replace(place as usize, (at, index)),
-            None if place == NOWHERE => {}
+            None if place == NO_PLACE => {}
             None => {
-                self.places[index as usize] = NOWHERE;
+                self.places[index as usize] = NO_PLACE;
                 let last = self.heap.pop();
                 if let Some(last) = last.filter(|(_, other)| *other != index) {
                     self.replace(place as usize, last);

@@ -14,7 +14,7 @@ pub use area::{OptionArea, RawOption};
 pub use ccid::{CcidOption, DroppedPackets, LossInterval, LossIntervals};
 pub use data_dropped::{DataDropped, DropCode, DropRun};
 pub use decode::DccpOption;
-pub use process::{Answer, OptionError, OptionFault, ProcessedOption};
+pub use process::{OptionError, OptionFault, ProcessedOption, Reaction};
 pub use time::{Elapsed, Timestamp};
 pub use writer::OptionWriter;
 

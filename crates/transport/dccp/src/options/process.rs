@@ -89,7 +89,7 @@ pub enum OptionFault {
 
 /// Reaction that the RFC requires to an invalid option. The packet remains valid unless the reaction is a Reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Reaction {
     /// Continue with the next option, as for anything unknown (section 15).
     IgnoreOption,
     /// Also ignore the remaining options (section 5.8).
@@ -119,7 +119,7 @@ impl OptionError {
 
     /// Returns the reaction that the RFC requires.
     #[must_use]
-    pub const fn answer(&self) -> Answer {
+    pub const fn reaction(&self) -> Reaction {
         // "Confirm options behave identically and have the same reset conditions whether or not they are Mandatory"
         // (section 6.6.9).
         let confirm = matches!(self.option, n::CONFIRM_L | n::CONFIRM_R);
@@ -129,21 +129,21 @@ impl OptionError {
             OptionFault::FeatureValue if confirm => self.reset(ResetCode::OPTION_ERROR),
             _ if self.mandatory && !confirm => self.reset(ResetCode::MANDATORY_ERROR),
             OptionFault::NothingInCommon => self.reset(ResetCode::OPTION_ERROR),
-            OptionFault::NonsensicalLength { .. } => Answer::IgnoreRest,
+            OptionFault::NonsensicalLength { .. } => Reaction::IgnoreRest,
             OptionFault::FeatureValue | OptionFault::NotUnderstood => match self.option {
-                n::CHANGE_L => Answer::EmptyConfirm { action: FeatureAction::ConfirmR, feature },
-                n::CHANGE_R => Answer::EmptyConfirm { action: FeatureAction::ConfirmL, feature },
-                _ => Answer::IgnoreOption,
+                n::CHANGE_L => Reaction::EmptyConfirm { action: FeatureAction::ConfirmR, feature },
+                n::CHANGE_R => Reaction::EmptyConfirm { action: FeatureAction::ConfirmL, feature },
+                _ => Reaction::IgnoreOption,
             },
             OptionFault::Length { .. } | OptionFault::Value { .. } | OptionFault::NotOnThisPacket { .. } => {
-                Answer::IgnoreOption
+                Reaction::IgnoreOption
             }
         }
     }
 
-    const fn reset(&self, code: ResetCode) -> Answer {
+    const fn reset(&self, code: ResetCode) -> Reaction {
         let [first, second] = self.data;
-        Answer::Reset(Reset { code, data: [self.option, first, second] })
+        Reaction::Reset(Reset { code, data: [self.option, first, second] })
     }
 }
 
@@ -184,7 +184,7 @@ impl<'a> Iterator for Process<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let result = if self.ended { None } else { self.advance() };
         if let Some(Err(error)) = result {
-            self.ended = matches!(error.answer(), Answer::Reset(_) | Answer::IgnoreRest);
+            self.ended = matches!(error.reaction(), Reaction::Reset(_) | Reaction::IgnoreRest);
         }
         result
     }

@@ -29,7 +29,7 @@ pub use late::Late;
 pub use media::{Lost, Media, NextMedia, Unsent};
 pub use method::{KindMethods, QueueMethod};
 pub use order::Order;
-pub use resend::{Outstanding, Settled, Told};
+pub use resend::{Outstanding, ReportedFate, ReportedPackets};
 pub use rules::Rules;
 pub use travel::Travel;
 
@@ -292,7 +292,7 @@ impl<T> SendQueue<T> {
     pub fn report(
         &mut self,
         now: Instant,
-        reports: impl IntoIterator<Item = Told>,
+        reports: impl IntoIterator<Item = ReportedPackets>,
         lost: &mut impl FnMut(Lost<'_, T>),
         unsent: &mut impl FnMut(Unsent<T>),
     ) {

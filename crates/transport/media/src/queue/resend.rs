@@ -18,11 +18,11 @@ const NUMDUPACK: usize = 3;
 
 /// Maximum number of packets: the range of two Ack Vector options (RFC 4340 section 11.4). Reports do not cover older
 /// ones.
-const MOST: usize = 2 * 253 * 64;
+const MAX_OUTSTANDING: usize = 2 * 253 * 64;
 
 /// Report about packets with consecutive numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ReportedPackets {
     /// Numbers of the packets.
     pub numbers: RangeInclusive<u64>,
     /// Whether they were received.
@@ -42,13 +42,13 @@ pub struct Outstanding<P> {
 
 /// Fate of a packet according to reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum ReportedFate {
     /// It was received.
     Received,
     /// A report stated that it was not received, and three later packets were.
     Lost,
     /// Reports no longer cover it, and none did.
-    Untold,
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl<P> Outstanding<P> {
             return Some(packet);
         }
         // Without reports, the oldest packet is the likeliest to have expired.
-        let oldest = if self.packets.len() == MOST { self.packets.pop_front() } else { None };
+        let oldest = if self.packets.len() == MAX_OUTSTANDING { self.packets.pop_front() } else { None };
         self.packets.push_back(Sent { number, packet, fate: Fate::Open });
         oldest.map(|sent| sent.packet)
     }
@@ -90,12 +90,12 @@ impl<P> Outstanding<P> {
     /// reports no longer cover is kept while `waits` returns true.
     pub fn settle(
         &mut self,
-        reports: impl IntoIterator<Item = Told>,
+        reports: impl IntoIterator<Item = ReportedPackets>,
         waits: impl Fn(&P) -> bool,
-        settled: &mut impl FnMut(P, Settled),
+        settled: &mut impl FnMut(P, ReportedFate),
     ) {
         let mut oldest_reported = u64::MAX;
-        for Told { numbers, received } in reports {
+        for ReportedPackets { numbers, received } in reports {
             oldest_reported = oldest_reported.min(*numbers.start());
             if received {
                 self.note_newest(&numbers);
@@ -115,11 +115,13 @@ impl<P> Outstanding<P> {
         for _ in 0..self.packets.len() {
             let Some(sent) = self.packets.pop_front() else { break };
             match sent.fate {
-                Fate::Received => settled(sent.packet, Settled::Received),
-                Fate::Missing if third.is_some_and(|third| sent.number < third) => settled(sent.packet, Settled::Lost),
+                Fate::Received => settled(sent.packet, ReportedFate::Received),
+                Fate::Missing if third.is_some_and(|third| sent.number < third) => {
+                    settled(sent.packet, ReportedFate::Lost);
+                }
                 // Reports no longer cover it.
                 Fate::Open if sent.number < oldest_reported && !waits(&sent.packet) => {
-                    settled(sent.packet, Settled::Untold);
+                    settled(sent.packet, ReportedFate::Unknown);
                 }
                 Fate::Missing | Fate::Open => self.packets.push_back(sent),
             }
@@ -154,12 +156,12 @@ impl<T> Outstanding<Media<T>> {
     }
 
     /// Processes a report. Returns the packets that it shows lost, each once, oldest first.
-    pub(super) fn report(&mut self, now: Instant, reports: impl IntoIterator<Item = Told>) -> Vec<Media<T>> {
+    pub(super) fn report(&mut self, now: Instant, reports: impl IntoIterator<Item = ReportedPackets>) -> Vec<Media<T>> {
         let mut lost = Vec::new();
         // Expired packets cannot be sent again.
         let waits = |media: &Media<T>| media.expires.is_none_or(|expires| expires >= now);
         self.settle(reports, waits, &mut |media, settled| {
-            if settled == Settled::Lost {
+            if settled == ReportedFate::Lost {
                 lost.push(media);
             }
         });

@@ -49,10 +49,10 @@ const fn is_false(value: &bool) -> bool {
 
 /// Maximum number of packets in a queue that searches before it selects: a second of 12 Mb/s in full packets, with a
 /// negligible cost per packet.
-const MOST_SEARCHED: usize = 1000;
+const MAX_SEARCHED: usize = 1000;
 /// Maximum number of packets in any queue: two minutes of 100 Mb/s in full packets, and 64 MiB of memory, which a
 /// source faster than its path would fill.
-const MOST_KEPT: usize = 1 << 20;
+const MAX_KEPT: usize = 1 << 20;
 /// Maximum weight: a day.
 const LARGEST_WEIGHT: Duration = Duration::from_secs(86_400);
 
@@ -85,7 +85,7 @@ impl Rules {
 
     /// Returns the maximum number of waiting packets when a message of this method arrives, for any limit.
     pub(super) fn most_before(method: QueueMethod) -> usize {
-        if method.chooses() { MOST_SEARCHED } else { MOST_KEPT }
+        if method.chooses() { MAX_SEARCHED } else { MAX_KEPT }
     }
 
     pub(super) fn unused(&self) -> Vec<OptionError> {
@@ -116,10 +116,10 @@ impl Rules {
             let message = if self.chooses() {
                 format!(
                     "{packets} packets are too many for a queue that searches them before it selects one: limit is at most \
-                     {MOST_SEARCHED}packets, or write kind = \"fifo\""
+                     {MAX_SEARCHED}packets, or write kind = \"fifo\""
                 )
             } else {
-                format!("{packets} packets are too many to keep in memory: limit is at most {MOST_KEPT}packets")
+                format!("{packets} packets are too many to keep in memory: limit is at most {MAX_KEPT}packets")
             };
             return Err(OptionError::new("limit", message));
         }

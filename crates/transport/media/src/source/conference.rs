@@ -93,7 +93,7 @@ impl SizeDistribution {
     }
 }
 
-const MOST_PHASES: usize = 1000;
+const MAX_PHASES: usize = 1000;
 
 impl ConferenceOptions {
     pub(super) fn largest_write(&self) -> WriteSize {
@@ -139,7 +139,7 @@ impl ConferenceOptions {
     }
 
     fn check_pattern(&self) -> Result<(), OptionError> {
-        if self.pattern.len() > MOST_PHASES {
+        if self.pattern.len() > MAX_PHASES {
             let message = format!("a pattern of {} times is too long: write at most 1000", self.pattern.len());
             return Err(OptionError::new("pattern", message));
         }

@@ -27,7 +27,7 @@ pub struct EncodingsOptions {
     pub lifetime: Option<Duration>,
 }
 
-const MOST_ENCODINGS: usize = 256;
+const MAX_ENCODINGS: usize = 256;
 
 impl EncodingsOptions {
     pub(super) const fn write_size(&self) -> WriteSize {
@@ -55,8 +55,8 @@ impl headway_units::Options for EncodingsOptions {
     fn check(&self) -> Result<(), OptionError> {
         let wrong = |message: String| Err(OptionError::new("rates", message));
         let count = self.rates.len();
-        if !(1..=MOST_ENCODINGS).contains(&count) {
-            return wrong(format!("there are {count} encodings; expected 1 to {MOST_ENCODINGS}"));
+        if !(1..=MAX_ENCODINGS).contains(&count) {
+            return wrong(format!("there are {count} encodings; expected 1 to {MAX_ENCODINGS}"));
         }
         if self.rates.first().is_some_and(|rate| rate.is_zero()) {
             return wrong("an encoding of 0bps sends nothing; expected at least 1bps".to_owned());

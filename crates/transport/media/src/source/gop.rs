@@ -57,8 +57,8 @@ pub struct GopOptions {
     pub random_start: bool,
 }
 
-const MOST_FRAMES: usize = 1000;
-const MOST_VARIATION: f64 = 2.0;
+const MAX_FRAMES: usize = 1000;
+const MAX_VARIATION: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Frame {
@@ -111,7 +111,7 @@ impl GopOptions {
         if let Some(other) = self.pattern.chars().find(|letter| !matches!(letter, 'I' | 'P' | 'B')) {
             return wrong(format!("{other:?} is no frame type: expected I, P and B, such as \"IBBPBB\""));
         }
-        if self.pattern.len() > MOST_FRAMES {
+        if self.pattern.len() > MAX_FRAMES {
             return wrong(format!("a GOP of {} frames is too long: write at most 1000", self.pattern.len()));
         }
         for (letter, key, mean) in
@@ -163,7 +163,7 @@ impl headway_units::Options for GopOptions {
             let message = "an interval of 0s never ends: frame_interval is at least 1ns";
             return Err(OptionError::new("frame_interval", message));
         }
-        if !(0.0..=MOST_VARIATION).contains(&self.variation) {
+        if !(0.0..=MAX_VARIATION).contains(&self.variation) {
             let message = format!("{} is out of range: variation is from 0 to 2", self.variation);
             return Err(OptionError::new("variation", message));
         }

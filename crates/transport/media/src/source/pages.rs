@@ -16,12 +16,12 @@ use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, OptionError, O
 use std::collections::BTreeMap;
 
 /// Maximum number of users; each has separate random streams and up to [`PagesOptions::connections`] open sessions.
-const MOST_USERS: u32 = 10_000;
-const MOST_CONNECTIONS: u32 = 1_000;
-const MOST_OBJECTS: u32 = 1_000;
+const MAX_USERS: u32 = 10_000;
+const MAX_CONNECTIONS: u32 = 1_000;
+const MAX_OBJECTS: u32 = 1_000;
 /// Maximum number of pages in progress; further pages are refused, as sessions are.
-const MOST_PAGES: usize = 1 << 16;
-const LEAST_READING: Duration = Duration::from_micros(1);
+const MAX_PAGES: usize = 1 << 16;
+const MIN_READING: Duration = Duration::from_micros(1);
 
 /// Options of `kind = "pages"`. The preset for one user is that of IEEE 802.16m-08/004r5, section 10.1.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,10 +74,10 @@ fn deserialize_objects<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     impl Visitor<'_> for Objects {
         type Value = u32;
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "a whole number from 0 to {MOST_OBJECTS}, such as 5")
+            write!(f, "a whole number from 0 to {MAX_OBJECTS}, such as 5")
         }
         fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
-            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MOST_OBJECTS);
+            let objects = u32::try_from(number).ok().filter(|objects| *objects <= MAX_OBJECTS);
             objects.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
         }
         fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
@@ -110,8 +110,8 @@ impl ParetoObjects {
             return fail(format!("a shape of {shape} is out of range: above 0, and at most 100"));
         }
         match maximum.checked_sub(minimum) {
-            Some(1..=MOST_OBJECTS) if minimum >= 1 => Ok(()),
-            _ => fail(format!("minimum is at least 1, and maximum above it, by {MOST_OBJECTS} at most")),
+            Some(1..=MAX_OBJECTS) if minimum >= 1 => Ok(()),
+            _ => fail(format!("minimum is at least 1, and maximum above it, by {MAX_OBJECTS} at most")),
         }
     }
 
@@ -124,8 +124,8 @@ impl ObjectCounts {
     fn check(&self) -> Result<(), OptionError> {
         match self {
             Self::Pareto(pareto) => pareto.check(),
-            Self::Constant(count) if *count > MOST_OBJECTS => {
-                Err(OptionError::new("objects", format!("{count} is out of range: from 0 to {MOST_OBJECTS}")))
+            Self::Constant(count) if *count > MAX_OBJECTS => {
+                Err(OptionError::new("objects", format!("{count} is out of range: from 0 to {MAX_OBJECTS}")))
             }
             Self::Constant(_) => Ok(()),
         }
@@ -194,20 +194,20 @@ impl headway_units::Options for PagesOptions {
                 return fail("users", "pages come by arrivals or when users have read: write one of both".to_owned());
             }
             (Some(arrivals), None) => arrivals.check()?,
-            (None, Some(users)) if !(1..=MOST_USERS).contains(&users) => {
-                return fail("users", format!("{users} users are out of range: 1 to {MOST_USERS}"));
+            (None, Some(users)) if !(1..=MAX_USERS).contains(&users) => {
+                return fail("users", format!("{users} users are out of range: 1 to {MAX_USERS}"));
             }
             (None, _) => {}
         }
-        if self.reading_time < LEAST_READING {
-            let message = format!("{} is out of range: reading_time is at least {LEAST_READING}", self.reading_time);
+        if self.reading_time < MIN_READING {
+            let message = format!("{} is out of range: reading_time is at least {MIN_READING}", self.reading_time);
             return fail("reading_time", message);
         }
         self.main.check("main")?;
         self.embedded.check("embedded")?;
         self.objects.check()?;
-        if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
-            let message = format!("{} connections are out of range: 1 to {MOST_CONNECTIONS}", self.connections);
+        if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
+            let message = format!("{} connections are out of range: 1 to {MAX_CONNECTIONS}", self.connections);
             return fail("connections", message);
         }
         if self.most == Some(0) {
@@ -392,7 +392,7 @@ impl Pages {
         };
         self.started_pages += 1;
         self.events.push(PageEvent::Began(now));
-        if self.pages.len() >= MOST_PAGES {
+        if self.pages.len() >= MAX_PAGES {
             self.events.push(PageEvent::Refused(now));
             return None;
         }

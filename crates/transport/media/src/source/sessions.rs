@@ -11,7 +11,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use crate::write::{Write, WriteSize};
 use headway_units::{Dialect, Duration, Instant, MediaKind, OptionError, Random};
 
-const LEAST_GAP: Duration = Duration::from_micros(1);
+const MIN_GAP: Duration = Duration::from_micros(1);
 
 /// Options of `kind = "sessions"`: `arrivals` and `sizes`.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +60,8 @@ impl Arrivals {
     pub(super) fn check(&self) -> Result<(), OptionError> {
         let fail = |message: String| Err(OptionError::new("arrivals", message));
         match self {
-            Self::Poisson(gap) | Self::Every(gap) if *gap < LEAST_GAP => {
-                fail(format!("{gap} from one session to the next is too short: at least {LEAST_GAP}"))
+            Self::Poisson(gap) | Self::Every(gap) if *gap < MIN_GAP => {
+                fail(format!("{gap} from one session to the next is too short: at least {MIN_GAP}"))
             }
             Self::At(times) if times.is_empty() => fail("the list is empty: write at least one time".to_owned()),
             Self::At(times) if !times.is_sorted() => fail("each time must not be before the one before it".to_owned()),

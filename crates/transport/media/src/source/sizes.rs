@@ -6,7 +6,7 @@ use crate::schema::{Deserialize, JsonSchema, Serialize};
 use headway_units::{Bytes, OptionError, Random};
 
 /// Minimum probability of a draw within the limits; other draws are repeated.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 
 /// Distribution of the sizes of sessions, each at least 1B.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +116,7 @@ impl LognormalSizes {
             minimum.map_or(1.0, |size| size.count() as f64),
             maximum.map_or(f64::INFINITY, |size| size.count() as f64),
         );
-        if distribution.share_within() < LEAST_SHARE {
+        if distribution.share_within() < MIN_SHARE {
             let message =
                 "hardly any size of this mean and deviation is between minimum and maximum: expected at least 1 %";
             return Err(OptionError::new(key, message));

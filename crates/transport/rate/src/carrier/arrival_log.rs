@@ -4,7 +4,7 @@ use crate::report::{TimedArrival, TimedReport};
 use headway_units::{Ecn, Instant};
 use std::collections::VecDeque;
 
-/// Arrival times of the newest packets, at most [`TimedReport::MOST`].
+/// Arrival times of the newest packets, at most [`TimedReport::MAX_ARRIVALS`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct ArrivalLog {
     /// Greatest number received plus 1.
@@ -21,11 +21,12 @@ impl ArrivalLog {
     pub(super) fn insert(&mut self, now: Instant, number: u64, ecn: Ecn) {
         let ahead = (number.saturating_add(1)).saturating_sub(self.next);
         if ahead > 0 {
-            let skipped = usize::try_from(ahead - 1).unwrap_or(TimedReport::MOST).min(TimedReport::MOST);
+            let skipped =
+                usize::try_from(ahead - 1).unwrap_or(TimedReport::MAX_ARRIVALS).min(TimedReport::MAX_ARRIVALS);
             let skipped = if self.packets.is_empty() { 0 } else { skipped };
             self.packets.extend(std::iter::repeat_n(None, skipped));
             self.packets.push_back(Some((now, ecn)));
-            self.packets.drain(..self.packets.len().saturating_sub(TimedReport::MOST));
+            self.packets.drain(..self.packets.len().saturating_sub(TimedReport::MAX_ARRIVALS));
             self.next = number.saturating_add(1);
             return;
         }
@@ -39,7 +40,7 @@ impl ArrivalLog {
 
     /// Returns the arrivals since the report before the last, newest first, so that the loss of one report is harmless.
     pub(super) fn report(&mut self, now: Instant) -> TimedReport<'_> {
-        let count = usize::try_from(self.next - self.reported[0]).unwrap_or(TimedReport::MOST);
+        let count = usize::try_from(self.next - self.reported[0]).unwrap_or(TimedReport::MAX_ARRIVALS);
         self.reported = [self.reported[1], self.next];
         self.report.clear();
         self.report.extend(self.packets.iter().rev().take(count).map(|packet| match packet {
@@ -90,8 +91,8 @@ mod tests {
         let mut log = ArrivalLog::default();
         for number in [0, 1, 1000, u64::MAX - 1, 3, u64::MAX, u64::MAX - 1] {
             log.insert(ms(1), number, Ecn::NotEct);
-            assert!(log.packets.len() <= TimedReport::MOST);
+            assert!(log.packets.len() <= TimedReport::MAX_ARRIVALS);
         }
-        assert_eq!(reported(&mut log, 1).len(), TimedReport::MOST);
+        assert_eq!(reported(&mut log, 1).len(), TimedReport::MAX_ARRIVALS);
     }
 }

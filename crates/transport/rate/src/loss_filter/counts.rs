@@ -1,7 +1,7 @@
 //! Counts of received and lost packets under a condition, compared with those under a base condition.
 
 /// Number of standard deviations attributed to chance.
-const CHANCE: f64 = 3.0;
+const DEVIATIONS: f64 = 3.0;
 /// Factor applied to the unexplained share of losses: all count if the base explains less than 1/GAIN of them.
 const GAIN: f64 = 2.0;
 
@@ -33,7 +33,7 @@ impl Counts {
         }
         let expected = base.lost / base.received * self.received;
         let variance = if base.lost > 0.0 { expected + expected * expected / base.lost } else { 0.0 };
-        (GAIN * (1.0 - (expected + CHANCE * variance.sqrt()) / self.lost)).clamp(0.0, 1.0)
+        (GAIN * (1.0 - (expected + DEVIATIONS * variance.sqrt()) / self.lost)).clamp(0.0, 1.0)
     }
 }
 

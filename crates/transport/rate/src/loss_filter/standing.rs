@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! v = standard deviation of the queueing delay / its mean
-//! share = (EMPTIES - v) / (EMPTIES - STANDS), between 0 and 1
+//! share = (EMPTYING - v) / (EMPTYING - STANDING), between 0 and 1
 //! ```
 //! For a queue that empties at random v is near 1 (exponential), for one that a sawtooth fills from empty to full 0.58
 //! (uniform). A queue that never empties varies less, even if the recent minimum delay is taken as an empty queue: the
@@ -11,9 +11,9 @@
 use headway_units::Duration;
 
 /// Coefficient of variation above which the queue empties.
-const EMPTIES: f64 = 0.5;
+const EMPTYING: f64 = 0.5;
 /// Coefficient of variation below which the queue is standing.
-const STANDS: f64 = 0.3;
+const STANDING: f64 = 0.3;
 
 /// Moments of queueing delays; older packets have less weight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +43,7 @@ impl Standing {
             return 0.0;
         }
         let variation = (self.packets * self.squares / (self.sum * self.sum) - 1.0).max(0.0).sqrt();
-        ((EMPTIES - variation) / (EMPTIES - STANDS)).clamp(0.0, 1.0)
+        ((EMPTYING - variation) / (EMPTYING - STANDING)).clamp(0.0, 1.0)
     }
 }
 

@@ -7,16 +7,16 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     len: u8,
-    bytes: [u8; Self::MOST],
+    bytes: [u8; Self::MAX_LEN],
 }
 
 impl Own {
     /// Maximum number of bytes.
-    pub const MOST: usize = 15;
+    pub const MAX_LEN: usize = 15;
     /// No data; occupies no bytes on the wire.
-    pub const NONE: Self = Self { len: 0, bytes: [0; Self::MOST] };
+    pub const NONE: Self = Self { len: 0, bytes: [0; Self::MAX_LEN] };
 
-    /// Creates data of these bytes; `None` if there are more than [`MOST`](Self::MOST).
+    /// Creates data of these bytes; `None` if there are more than [`MAX_LEN`](Self::MAX_LEN).
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut own = Self { len: u8::try_from(bytes.len()).ok()?, ..Self::NONE };
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn holds_up_to_15_bytes_and_rejects_more() {
         let all: Vec<u8> = (1..=16).collect();
-        for len in 0..=Own::MOST {
+        for len in 0..=Own::MAX_LEN {
             let own = Own::new(&all[..len]).unwrap();
             assert_eq!((own.as_bytes(), own.is_empty()), (&all[..len], len == 0));
         }

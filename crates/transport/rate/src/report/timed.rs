@@ -44,7 +44,7 @@ impl TimedReport<'_> {
     pub const EMPTY: Self = TimedReport { clock: Instant::ZERO, arrivals: &[] };
     /// Maximum number of packets in a report, so that it fits into one DCCP option. A receiver half that must report
     /// every packet sends a report before this many have arrived.
-    pub const MOST: usize = 120;
+    pub const MAX_ARRIVALS: usize = 120;
 
     /// Returns the clock in its encoded form.
     fn ticks(&self) -> u32 {
@@ -53,7 +53,7 @@ impl TimedReport<'_> {
 
     /// Encodes the report into `buffer` and returns its length; `None` if it does not fit.
     pub fn encode(&self, buffer: &mut [u8]) -> Option<usize> {
-        let arrivals = self.arrivals.get(..Self::MOST).unwrap_or(self.arrivals);
+        let arrivals = self.arrivals.get(..Self::MAX_ARRIVALS).unwrap_or(self.arrivals);
         let (clock, packets) = buffer.get_mut(..4 + 2 * arrivals.len())?.split_at_mut(4);
         clock.copy_from_slice(&self.ticks().to_be_bytes());
         for (place, arrival) in packets.chunks_exact_mut(2).zip(arrivals) {
@@ -90,11 +90,11 @@ impl TimedArrival {
     }
 
     /// Decodes a report: appends its packets to `arrivals` and returns its clock in 1/65536 s modulo 2^32. `None` if it
-    /// is shorter than its clock, ends within a packet, or has more packets than [`TimedReport::MOST`].
+    /// is shorter than its clock, ends within a packet, or has more packets than [`TimedReport::MAX_ARRIVALS`].
     pub fn decode(bytes: &[u8], arrivals: &mut Vec<Self>) -> Option<u32> {
         let (clock, packets) = bytes.split_first_chunk()?;
         let (packets, []) = packets.as_chunks() else { return None };
-        if packets.len() > TimedReport::MOST {
+        if packets.len() > TimedReport::MAX_ARRIVALS {
             return None;
         }
         arrivals.extend(packets.iter().map(|word| Self::of_word(u16::from_be_bytes(*word))));

@@ -16,8 +16,8 @@ fn sent(numbers: impl IntoIterator<Item = u64>) -> Outstanding<Media> {
     outstanding
 }
 
-fn reported(numbers: RangeInclusive<u64>, received: bool) -> Told {
-    Told { numbers, received }
+fn reported(numbers: RangeInclusive<u64>, received: bool) -> ReportedPackets {
+    ReportedPackets { numbers, received }
 }
 
 /// Returns the lost packets of a report with a letter for each number from 0: `+` received, `-` not received, `.` not
@@ -119,7 +119,7 @@ fn numbers_that_do_not_increase_are_rejected() {
 }
 
 /// Returns the receiver's report about packets from `oldest` to `newest`.
-fn truth(received: &[bool], oldest: usize, newest: usize) -> Vec<Told> {
+fn truth(received: &[bool], oldest: usize, newest: usize) -> Vec<ReportedPackets> {
     (oldest..=newest).map(|number| reported(number as u64..=number as u64, received[number])).collect()
 }
 

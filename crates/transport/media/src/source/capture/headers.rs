@@ -48,7 +48,7 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// VLAN tags: IEEE 802.1Q, 802.1ad, and the older type of stacked tags.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-const MOST_TAGS: usize = 3;
+const MAX_TAGS: usize = 3;
 
 const UDP: u8 = 17;
 const FRAGMENT: u8 = 44;
@@ -92,7 +92,7 @@ fn ethernet(frame: &[u8]) -> Option<&[u8]> {
 /// Returns the IP packet after an EtherType and any VLAN tags.
 fn tagged(ether_type: Option<u16>, payload: Option<&[u8]>) -> Option<&[u8]> {
     let (mut ether_type, mut payload) = (ether_type?, payload?);
-    for _ in 0..MOST_TAGS {
+    for _ in 0..MAX_TAGS {
         if !TAGS.contains(&ether_type) {
             break;
         }

@@ -37,21 +37,21 @@ fn drawn(number: u64) -> u64 {
 }
 
 /// Returns a queueing delay that rises and falls between 0 and 20 ms with a period of 2 s.
-fn saw(number: u64) -> u64 {
+fn sawtooth(number: u64) -> u64 {
     20 * (1000 - (number % 2000).abs_diff(1000))
 }
 
 /// The channel loses 1 of 20 packets at any queueing delay.
 #[test]
 fn losses_independent_of_delay_do_not_count() {
-    let (counted, all) = run(100_000, saw, |number| drawn(number).is_multiple_of(20));
+    let (counted, all) = run(100_000, sawtooth, |number| drawn(number).is_multiple_of(20));
     assert!(all > 2000 && counted * 50 < all, "{counted} of {all}");
 }
 
 /// A queue that drops packets at its maximum.
 #[test]
 fn losses_with_a_full_queue_count() {
-    let (counted, all) = run(100_000, saw, |number| saw(number) > 19_000 && number % 20 == 0);
+    let (counted, all) = run(100_000, sawtooth, |number| sawtooth(number) > 19_000 && number % 20 == 0);
     assert!(all > 100 && counted == all, "{counted} of {all}");
 }
 
@@ -59,10 +59,10 @@ fn losses_with_a_full_queue_count() {
 #[test]
 fn channel_and_queue_losses_are_distinguished() {
     let channel = |number| drawn(number).is_multiple_of(100);
-    let top = |number| saw(number) > 19_000 && number % 5 == 0;
-    let (of_channel, _) = run(100_000, saw, channel);
-    let (counted, all) = run(100_000, saw, |number| channel(number) || top(number));
-    let (_, of_top) = run(100_000, saw, top);
+    let top = |number| sawtooth(number) > 19_000 && number % 5 == 0;
+    let (of_channel, _) = run(100_000, sawtooth, channel);
+    let (counted, all) = run(100_000, sawtooth, |number| channel(number) || top(number));
+    let (_, of_top) = run(100_000, sawtooth, top);
     assert!(of_channel * 10 < all - of_top, "{of_channel}");
     assert!(counted * 10 > of_top * 9, "{counted} of {all}, {of_top} at the top");
 }
@@ -77,7 +77,7 @@ fn without_delays_all_losses_count() {
 /// The queue becomes 30 ms longer permanently and drops packets. After about 256 round trips all losses count.
 #[test]
 fn earlier_channel_losses_are_forgotten() {
-    let queue = |number: u64| if number < 20_000 { saw(number) } else { 40_000 };
+    let queue = |number: u64| if number < 20_000 { sawtooth(number) } else { 40_000 };
     let (counted, all) = run(100_000, queue, |number| drawn(number).is_multiple_of(50));
     assert!(all > 500 && counted * 100 > all * 95, "{counted} of {all}");
 }
