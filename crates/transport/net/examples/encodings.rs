@@ -1,8 +1,8 @@
 //! A camera with five encodings, which sends the one whose scale the receiver announces:
 //! `cargo run --package headway-net --example encodings`
 //!
-//! The controller is UDPm. When they connect, both ends agree that there are five scales, 200 kb/s apart. All encodings have packets of
-//! 1000 B; the encoding decides the time between two packets. After a second the camera ends.
+//! The controller is UDPm. When they connect, both ends agree on five scales, 200 kb/s apart. All encodings have
+//! packets of 1000 B and differ in the time between packets. The camera ends after one second.
 
 use headway_net::{ControllerOptions, Duration, Endpoint, Event, Media, Options, Rate, Trust, UdpmOptions};
 use std::error::Error;

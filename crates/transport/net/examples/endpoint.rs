@@ -133,7 +133,7 @@ fn call(
     Ok(())
 }
 
-/// One call: numbered datagrams in both directions until `until`, or until the connection is closed.
+/// Exchanges numbered datagrams in both directions until `until`, or until the connection is closed.
 fn run(connection: &Connection, plan: &Plan, until: Instant) {
     let (clock, counts) = (Clock::new(), &plan.counts);
     counts.calls.fetch_add(1, Ordering::Relaxed);
@@ -198,7 +198,7 @@ fn print_event(event: &str, pairs: &[(&str, &dyn Display)]) {
     println!("{{\"event\": \"{event}\", \"at\": {:.6}{pairs}}}", at());
 }
 
-/// Reading of the system's monotonic clock, in seconds.
+/// Returns the reading of the system's monotonic clock, in seconds.
 fn at() -> f64 {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     now.map_or(0.0, |now| std::time::Duration::from(now).as_secs_f64())

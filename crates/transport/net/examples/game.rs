@@ -11,7 +11,7 @@ const MOVE: u8 = 0;
 const WORLD: u8 = 1;
 const CHAT: u8 = 2;
 
-/// A state, which expires after two intervals.
+/// Returns a state, which expires after two intervals.
 const fn state(payload: &[u8], every_ms: u64) -> Media<'_> {
     Media { priority: 1, expires: Some(Duration::from_millis(2 * every_ms)), ..Media::new(payload) }
 }

@@ -50,7 +50,8 @@ const PERIOD_TRIPS: u64 = 4;
 const PERIODS: usize = 5;
 /// "Likely on the order of seconds, or tens of seconds" (RFC 8083 section 4.4).
 const UNUSABLE_PERIODS: u32 = 20;
-/// "Consumes bandwidth arbitrarily and does not compete fairly with TCP within an order of magnitude" (RFC 8083 section 4.3).
+/// "Consumes bandwidth arbitrarily and does not compete fairly with TCP within an order of magnitude"
+/// (RFC 8083 section 4.3).
 const ORDER_OF_MAGNITUDE: f64 = 10.0;
 /// Three times Td, which is 5 s (RFC 8083 section 4.1).
 const SILENCE: Duration = Duration::from_secs(15);
@@ -307,7 +308,7 @@ fn total(periods: &VecDeque<Period>) -> Period {
 }
 
 impl Period {
-    /// Data packets per second. Sizes cancel: `s` is the same for this sender and TCP.
+    /// Returns the data packets per second. Sizes cancel: `s` is the same for this sender and TCP.
     fn packet_rate(&self) -> f64 {
         self.data as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
@@ -316,7 +317,7 @@ impl Period {
         Rate::from_bits_per_second((self.bytes as f64 * 8.0 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)) as u64)
     }
 
-    /// Loss rate p. Losses are reported a round trip later, so they may exceed the packets sent.
+    /// Returns the loss rate p. Losses are reported a round trip later, so they may exceed the packets sent.
     fn lost(&self) -> f64 {
         (self.lost as f64 / self.sent.max(1) as f64).min(1.0)
     }
@@ -325,7 +326,7 @@ impl Period {
         (self.lost() * 1000.0) as u16
     }
 
-    /// Rate of TCP, X / s, in packets per second.
+    /// Returns the rate of TCP, X / s, in packets per second.
     fn tcp(&self) -> f64 {
         1.0 / (self.rtt * (2.0 * self.lost() / 3.0).sqrt()).max(f64::MIN_POSITIVE)
     }

@@ -13,7 +13,7 @@ pub struct Clock {
 impl Clock {
     /// Creates a clock that reads zero now.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+    #[expect(clippy::disallowed_methods, reason = "this is the source of time")]
     pub fn new() -> Self {
         Self { start: std::time::Instant::now(), own: None }
     }

@@ -195,42 +195,45 @@ impl Connection {
         self.mailbox.events.until(Events::next).await
     }
 
-    /// Number of received datagrams that were dropped because [`Options::unread`](crate::Options::unread) others
-    /// were unread. Each is reported to the peer's sender, which slows down (RFC 4340 section 11.7,
-    /// RFC 4342 section 5.2).
+    /// Returns the number of received datagrams that were dropped because
+    /// [`Options::unread`](crate::Options::unread) others were unread. Each is reported to the peer's sender, which
+    /// slows down (RFC 4340 section 11.7, RFC 4342 section 5.2).
     #[must_use]
     pub fn dropped_datagrams(&self) -> u64 {
         self.mailbox.dropped()
     }
 
-    /// Number of unread events. Beyond [`Options::events`](crate::Options::events) the oldest are discarded.
+    /// Returns the number of unread events. Beyond [`Options::events`](crate::Options::events) the oldest are
+    /// discarded.
     #[must_use]
     pub fn waiting_events(&self) -> usize {
         self.mailbox.events.with(|events| events.waiting())
     }
 
-    /// Rate that an encoder should produce now; `None` before the first report. [`Event::Rate`] reports each change.
+    /// Returns the rate that an encoder should produce now; `None` before the first report. [`Event::Rate`] reports
+    /// each change.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.mailbox.rate()
     }
 
-    /// Last scale announced by the peer, under a controller with a ladder of rates. [`Event::Scale`] reports each
-    /// change.
+    /// Returns the last scale announced by the peer, under a controller with a ladder of rates. [`Event::Scale`]
+    /// reports each change.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.mailbox.scale()
     }
 
-    /// Rate of the encoding to send now: that of the announced [scale](Self::scale), otherwise [`rate`](Self::rate).
+    /// Returns the rate of the encoding to send now: that of the announced [scale](Self::scale), otherwise
+    /// [`rate`](Self::rate).
     #[must_use]
     pub fn encoding_rate(&self) -> Option<Rate> {
         self.scale().map(|scale| scale.rate).or_else(|| self.rate())
     }
 
-    /// Size of the largest datagram that fits into one packet, in bytes; 0 before the connection is established.
-    /// Path MTU discovery may raise it during the first round trips: larger datagrams wait until it ends and are
-    /// discarded if they do not fit. [`Event::Largest`] reports each change.
+    /// Returns the size of the largest datagram that fits into one packet, in bytes; 0 before the connection is
+    /// established. Path MTU discovery may raise it during the first round trips: larger datagrams wait until it
+    /// ends and are discarded if they do not fit. [`Event::Largest`] reports each change.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.mailbox.largest()

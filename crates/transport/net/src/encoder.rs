@@ -23,7 +23,7 @@ pub struct EncoderOptions {
 }
 
 impl Default for EncoderOptions {
-    /// Headroom of 10 %, dead band of 5 %, growth by 2 in one second, 30 kb/s to 1 Gb/s.
+    /// Returns a headroom of 10 %, dead band of 5 %, growth by 2 in one second, 30 kb/s to 1 Gb/s.
     fn default() -> Self {
         Self {
             headroom: 0.1,

@@ -10,6 +10,8 @@ use std::io;
 pub(crate) struct SystemEntropy(ChaCha20Rng);
 
 impl SystemEntropy {
+    /// Creates a generator.
+    ///
     /// # Errors
     ///
     /// If the system has no random numbers.

@@ -100,7 +100,7 @@ impl Lead {
         true
     }
 
-    /// A thread that did not get the lead has ended its wait.
+    /// Ends the wait of a thread that did not get the lead.
     pub(crate) fn stop_waiting(&self) {
         lock(&self.state).waiting -= 1;
     }

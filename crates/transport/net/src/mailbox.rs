@@ -116,7 +116,7 @@ pub(crate) struct Events {
 }
 
 impl Mailbox {
-    /// `wakers` collects the wakers of waiting tasks until they may be called.
+    /// Creates the state of a new connection. `wakers` collects wakers until they may be called.
     pub(crate) fn new(capacity: usize, events: usize, largest: usize, wakers: &PendingWakers) -> Self {
         let (datagrams, spare) = Default::default();
         let incoming = Incoming {
@@ -144,7 +144,7 @@ impl Mailbox {
     pub(crate) fn largest(&self) -> usize {
         self.incoming.with(|incoming| incoming.largest)
     }
-    /// Size of the largest datagram, in bytes; 0 until path MTU discovery has ended.
+    /// Returns the size of the largest datagram, in bytes; 0 until path MTU discovery has ended.
     pub(crate) fn confirmed_largest(&self) -> usize {
         self.incoming.with(|incoming| if incoming.is_largest_confirmed { incoming.largest } else { 0 })
     }
@@ -152,7 +152,7 @@ impl Mailbox {
     pub(crate) fn confirm_largest(&self) {
         self.incoming.with(|incoming| incoming.is_largest_confirmed = true);
     }
-    /// Number of datagrams dropped because the program did not read in time.
+    /// Returns the number of datagrams dropped because the program did not read in time.
     pub(crate) fn dropped(&self) -> u64 {
         self.incoming.with(|incoming| incoming.dropped)
     }

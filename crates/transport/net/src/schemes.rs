@@ -66,7 +66,7 @@ impl Options {
     pub fn with_loss_filter(self, filter: LossFilterKind, uddj: Option<UddjOptions>) -> Result<Self, OptionError> {
         if filter == LossFilterKind::Oracle {
             let message = "the oracle counts the losses that the channel did not cause, and only a simulator knows these; \
-                 expected another filter";
+                           expected another filter";
             return Err(OptionError::new("loss_filter", message));
         }
         let preset = TfrcOptions::preset(Dialect::default());

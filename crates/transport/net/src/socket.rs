@@ -78,7 +78,7 @@ impl Socket {
         Ok(Self { io, state, local })
     }
 
-    /// Underlying socket, for pollers.
+    /// Returns the socket for pollers.
     pub(crate) const fn io(&self) -> &UdpSocket {
         &self.io
     }
@@ -87,7 +87,7 @@ impl Socket {
         self.local
     }
 
-    /// Maximum number of datagrams of one send call.
+    /// Returns the maximum number of datagrams of one send call.
     pub(crate) fn segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -144,7 +144,7 @@ impl Socket {
         Ok(MAX_BUFFERS > 1 && batch.filled < MAX_BUFFERS)
     }
 
-    /// PendingWakers `each` with every [received](Self::receive) datagram.
+    /// Calls `each` with every [received](Self::receive) datagram.
     pub(crate) fn datagrams(&self, batch: &mut Batch, mut each: impl FnMut(Arrived, &mut [u8])) {
         for (meta, buffer) in batch.metas.iter().zip(&mut batch.buffers).take(batch.filled) {
             let arrived = self.arrived(meta);

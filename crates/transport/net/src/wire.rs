@@ -1,5 +1,5 @@
 //! Transport below an endpoint: its own UDP socket, or a [`Wire`] of the program that owns the port.
-#![expect(clippy::disallowed_types, reason = "who waits for a socket has to see it")]
+#![expect(clippy::disallowed_types, reason = "pollers need the socket")]
 
 use crate::socket::{Arrived, Batch, Socket};
 use headway_dccp::Path;
@@ -27,7 +27,7 @@ pub trait Wire: fmt::Debug + Send + Sync {
     /// Datagrams that cannot be sent are lost, also with [`WouldBlock`](io::ErrorKind::WouldBlock).
     fn send(&self, to: SocketAddr, ecn: Ecn, datagrams: &[u8], segment: usize) -> io::Result<()>;
 
-    /// Maximum number of datagrams of one [`send`](Self::send) call.
+    /// Returns the maximum number of datagrams of one [`send`](Self::send) call.
     fn segments(&self) -> usize {
         1
     }
@@ -44,7 +44,7 @@ impl Carrier {
         Socket::bind(local).map(|socket| Self::Socket(Box::new(socket)))
     }
 
-    /// Underlying socket, for pollers; `None` for a wire.
+    /// Returns the socket for pollers; `None` for a wire.
     pub(crate) fn io(&self) -> Option<&UdpSocket> {
         match self {
             Self::Socket(socket) => Some(socket.io()),
@@ -59,7 +59,7 @@ impl Carrier {
         }
     }
 
-    /// Maximum number of datagrams of one send call.
+    /// Returns the maximum number of datagrams of one send call.
     pub(crate) fn segments(&self) -> usize {
         match self {
             Self::Socket(socket) => socket.segments(),

@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz target for DTLS: seeds for the fuzzer, and what once went wrong.
+//! Replays the corpus of the fuzz target for DTLS: seeds of the fuzzer and inputs that once failed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check_dtls.rs"]

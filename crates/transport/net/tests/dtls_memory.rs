@@ -20,8 +20,8 @@ fn flood(world: &mut World, hello: &[u8], thousands: u32) -> Vec<usize> {
     for n in 0..thousands * 1000 {
         let mut hello = with_random(hello, n);
         // Each has its own prefix.
-        let who = from(address(n << 8));
-        world.server.handle_datagram(world.now, who, &mut hello, &mut |_, _| panic!("a packet"));
+        let source = from(address(n << 8));
+        world.server.handle_datagram(world.now, source, &mut hello, &mut |_, _| panic!("a packet"));
         while world.server.poll_transmit(world.now, &mut datagram).is_some() {}
         world.now += Duration::from_millis(1);
         world.server.handle_timeout(world.now);

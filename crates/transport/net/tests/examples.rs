@@ -1,4 +1,4 @@
-//! The examples run to their end, and the book shows the first of them as it is.
+//! Runs all examples, and compares the first with the book.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 #[path = "../examples/camera.rs"]
@@ -44,6 +44,6 @@ fn hello_is_what_the_book_shows() {
     hello::main().unwrap();
     let (book, program) = (include_str!("../../../../docs/src/real.md"), include_str!("../examples/hello.rs"));
     let shown = book.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    // This file has to see it.
+    // `main` of the example is `pub(crate)` so that this file can call it.
     assert_eq!(shown, program.replace("pub(crate) fn main", "fn main"));
 }

@@ -51,7 +51,7 @@ impl Driver {
     }
 }
 
-/// Reason of an end. `here`: this end has closed the connection.
+/// Returns the reason of an end. `here`: this end has closed the connection.
 const fn closed(why: headway_dccp::Closed, here: bool) -> Closed {
     match why {
         headway_dccp::Closed::ByPeer(reset) | headway_dccp::Closed::ByUs(reset)

@@ -218,7 +218,7 @@ impl Driver {
         self.entries.is_empty()
     }
 
-    /// AcceptQueue connections from now on.
+    /// Accepts connections from now on.
     pub(crate) fn listen(&mut self, now: Instant) -> Result<(), headway_dccp::ListenError> {
         let Common { port, connection, service, .. } = &self.common;
         self.endpoint.listen(now, *port, connection, &[*service])

@@ -84,7 +84,7 @@ impl Driver {
             None => deliver(arrived.path, datagram),
             Some(secure) => {
                 secure.handle_datagram(now, arrived.path, datagram, &mut deliver);
-                is_used = true; // it counts those for itself
+                is_used = true; // DTLS has its own counter of ignored datagrams
             }
         }
         counters.ignored_datagrams += u64::from(!is_used);

@@ -15,10 +15,10 @@ use std::fmt;
 
 /// Secure sessions with peers, identified by their paths.
 pub trait Secure: fmt::Debug + Send {
-    /// Number of sessions and of handshakes in progress.
+    /// Returns the number of sessions and of handshakes in progress.
     fn held(&self) -> usize;
 
-    /// Maximum number of bytes added to a packet; upper layers subtract it from the MTU.
+    /// Returns the maximum number of bytes added to a packet; upper layers subtract it from the MTU.
     fn overhead(&self) -> usize;
 
     /// Opens a session with the peer of this path unless there is one. [`SecureEvent::Ready`] reports when packets

@@ -182,9 +182,9 @@ fn forged_plaintext_changes_nothing() {
                 plain(26, n, &[0, 0]),
             ] {
                 world.inject(address(0), &record);
-                let mut behind = world.sealed(0, b"ours");
-                behind.extend_from_slice(&record);
-                world.inject(address(0), &behind);
+                let mut appended = world.sealed(0, b"ours");
+                appended.extend_from_slice(&record);
+                world.inject(address(0), &appended);
                 let (path, mut copy) = (to_server(world.clients[0].local), record);
                 let none = &mut |_, packet: &[u8]| panic!("{packet:?}");
                 world.clients[0].layer.handle_datagram(world.now, path, &mut copy, none);
@@ -250,7 +250,7 @@ fn a_forged_alert_does_not_end_a_handshake() {
     }
 }
 
-/// Random and changed datagrams, with session and source.
+/// Returns random and changed datagrams, with session and source.
 fn garbage() -> impl Strategy<Value = (u8, u32, Vec<u8>, usize, u8)> {
     let bytes = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..200),
@@ -276,11 +276,11 @@ proptest! {
     fn garbage_changes_nothing(all in proptest::collection::vec(garbage(), 1..60), version in 0..2_usize) {
         let mut world = World::connected(server_options(), VERSIONS[version], 2);
         let hello = client_hello(VERSIONS[version]);
-        for (kind, who, bytes, at, value) in all {
+        for (kind, client, bytes, at, value) in all {
             let mut datagram = match kind {
                 0 | 1 => bytes,
-                2 => world.sealed(who as usize % 2, b"changed"),
-                _ => with_random(&hello, who),
+                2 => world.sealed(client as usize % 2, b"changed"),
+                _ => with_random(&hello, client),
             };
             if kind > 1 && let Some(byte) = datagram.get_mut(at) {
                 // Not the type: records of other kinds are tested above.
@@ -288,7 +288,7 @@ proptest! {
             } else if kind > 1 {
                 datagram.truncate(at % datagram.len().max(1));
             }
-            world.inject(address(who), &datagram);
+            world.inject(address(client), &datagram);
             if let Some(at) = world.server.poll_timeout() {
                 world.now = world.now.max(at);
                 world.server.handle_timeout(world.now);

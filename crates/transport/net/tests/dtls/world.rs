@@ -18,11 +18,11 @@ pub(crate) fn address(n: u32) -> SocketAddr {
     let [_, a, b, c] = n.to_be_bytes();
     SocketAddr::from(([10, a, b, c], 40_000))
 }
-/// Path of a client as seen by the server.
+/// Returns the path of a client as seen by the server.
 pub(crate) fn from(remote: SocketAddr) -> Path {
     Path::Udp { local: server_address(), remote }
 }
-/// Path of the server as seen by a client.
+/// Returns the path of the server as seen by a client.
 pub(crate) fn to_server(local: SocketAddr) -> Path {
     Path::Udp { local, remote: server_address() }
 }
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// A server and clients with sessions, each with a packet in both directions.
+    /// Creates a server and clients with sessions and exchanges a packet in both directions.
     pub(crate) fn connected(server: DtlsOptions, versions: DtlsVersions, clients: usize) -> Self {
         let mut world = Self::new(server);
         for n in 0..clients {
@@ -128,7 +128,7 @@ impl World {
         self.clients.len() - 1
     }
 
-    /// Identifier of the session of a client at the server.
+    /// Returns the identifier of the session of a client at the server.
     pub(crate) fn name(&self, client: usize) -> Path {
         from(self.clients[client].local)
     }
@@ -231,7 +231,7 @@ impl World {
     }
 }
 
-/// First datagram of a client, for an attacker to copy.
+/// Returns the first datagram of a client, for an attacker to copy.
 pub(crate) fn client_hello(versions: DtlsVersions) -> Vec<u8> {
     let mut client = layer(options(versions));
     client.connect(Instant::ZERO, to_server(address(0))).unwrap();

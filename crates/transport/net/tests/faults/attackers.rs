@@ -41,7 +41,7 @@ fn carried(bytes: &[u8], from: Network, to: Network) -> Vec<u8> {
     bytes
 }
 
-/// Public knowledge of the connection; without DTLS also its DCCP ports.
+/// Returns the public knowledge of the connection; without DTLS also its DCCP ports.
 fn target(world: &World) -> Target {
     let ports =
         world.nat.seen(Way::ToServer).iter().find_map(|datagram| match Packet::decode(datagram, Network::Udp) {
@@ -100,7 +100,7 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
     })
 }
 
-/// All kinds of attackers of the simulator, dropping a tenth of the packets, and forgeries of each type.
+/// Returns all kinds of attackers of the simulator, dropping a tenth of the packets, and forgeries of each type.
 fn attacks(unknown_bits: u32) -> Vec<(String, AttackOptions)> {
     let tenth = Probability::new(0.1).unwrap();
     let mut all: Vec<(String, AttackOptions)> = AttackOptions::KINDS

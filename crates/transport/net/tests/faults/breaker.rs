@@ -59,7 +59,7 @@ fn flood(controller: &str, seconds: u64) -> Option<Closed> {
     closed
 }
 
-/// Reason of the end, if the connection is closed.
+/// Returns the reason of the end, if the connection is closed.
 fn end(connection: &Connection) -> Option<Closed> {
     while let Some(event) = connection.event_timeout(Duration::ZERO) {
         if let Event::Closed(why) = event {

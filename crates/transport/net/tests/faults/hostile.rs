@@ -18,7 +18,7 @@ fn is_served(client: &Endpoint, server: &Endpoint, to: SocketAddr) -> (Connectio
     (connection, accepted)
 }
 
-/// Random bytes, and datagrams of the connection that are cut, changed by one bit, or replayed.
+/// Returns random bytes, or a datagram of the connection that is cut, changed by one bit, or replayed.
 fn garbage(random: &mut Random, seen: &[Vec<u8>]) -> Vec<u8> {
     let mut datagram = match seen {
         [_, ..] if random.below(4) > 0 => seen[random.below(seen.len() as u64) as usize].clone(),
@@ -112,7 +112,7 @@ fn socket(address: [u8; 4]) -> UdpSocket {
     socket
 }
 
-/// Number of bytes that have arrived.
+/// Returns the number of bytes that have arrived.
 fn bytes(socket: &UdpSocket) -> u64 {
     let mut buffer = [0; 1 << 16];
     socket.set_nonblocking(true).unwrap();
@@ -165,7 +165,7 @@ fn spoofed_handshakes_are_bounded() {
             }
         }
         println!(
-            "{name}: {sent} B in, {back} B back, {worst:.2} B a byte at most; {connections} connections, {sessions} sessions at most"
+            "{name}: {sent} B in, {back} B back, at most {worst:.2} B a byte, {connections} connections, {sessions} sessions"
         );
         honest.0.send(Media::new(b"still here")).unwrap();
         honest.1.recv_timeout(&mut Vec::new(), LONG).expect("it arrives").unwrap();

@@ -136,11 +136,11 @@ impl Nat {
     pub(crate) fn on_path(&self, on_path: OnPath) {
         self.state.lock().unwrap().on_path = Some(on_path);
     }
-    /// Number of datagrams lost.
+    /// Returns the number of datagrams lost.
     pub(crate) fn lost(&self) -> u64 {
         self.state.lock().unwrap().lost
     }
-    /// Last datagrams of this direction.
+    /// Returns the last datagrams of this direction.
     pub(crate) fn seen(&self, way: Way) -> Vec<Vec<u8>> {
         self.state.lock().unwrap().seen[way as usize].iter().cloned().collect()
     }

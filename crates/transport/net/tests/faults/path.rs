@@ -68,7 +68,7 @@ fn without_security_a_connection_ends_with_its_address() {
     assert_eq!(later.connected(), Ok(()));
 }
 
-/// A datagram of the largest size.
+/// Returns a datagram of the largest size.
 fn largest(connection: &Connection) -> Vec<u8> {
     vec![0; connection.largest()]
 }

@@ -88,7 +88,7 @@ impl World {
 /// Length of the number in a datagram, in bytes.
 const NUMBER: usize = 8;
 
-/// A datagram of 200 bytes; the number is filled in later.
+/// Returns a datagram of 200 bytes; the number is filled in later.
 pub(crate) fn small(_: &Connection) -> Vec<u8> {
     vec![0; 200]
 }
@@ -113,7 +113,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Number of duplicates and of datagrams that were never sent.
+    /// Returns the number of duplicates and of datagrams that were never sent.
     pub(crate) fn repeats(&self) -> u64 {
         self.wrong + self.numbers.values().map(|times| times - 1).sum::<u64>()
     }
@@ -187,7 +187,7 @@ impl Stream {
         Self { sent, over, received, threads: [sender, receiver].map(Result::unwrap), fates: fates.unwrap() }
     }
 
-    /// Number of datagrams queued.
+    /// Returns the number of datagrams queued.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
     }

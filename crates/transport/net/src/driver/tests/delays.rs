@@ -19,7 +19,7 @@ fn clock(offset: &str, skew: &str) -> headway_units::Clock {
     headway_units::Clock::new(offset, skew, headway_units::Drift::default(), Duration::ZERO)
 }
 
-/// A client that sends 1000 B each 20 ms for 20 s over these links to a server that measures delays.
+/// Sends 1000 B each 20 ms for 20 s over these links to a server that measures delays. Returns the delays.
 fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay>)> {
     let options = Options::insecure().with_controller(controller).unwrap();
     let mut measures = options.clone();
@@ -29,7 +29,7 @@ fn delays(link: [&str; 2], controller: &str) -> Vec<(Instant, Option<OneWayDelay
     found
 }
 
-/// A client that sends 1000 B each `gap` ms. Returns when each datagram arrived at the server, and its delay. The
+/// Sends 1000 B each `gap` ms. Returns when each datagram arrived at the server, and its delay. The
 /// server's clock gains 200 ppm on the client's.
 fn received(
     link: [&str; 2],

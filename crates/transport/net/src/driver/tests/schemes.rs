@@ -43,13 +43,13 @@ fn arrivals(options: [&Options; 2], until: Instant, loses: impl Fn(u64) -> bool)
     arrivals
 }
 
-/// Mean gap between arrivals in the second half, in seconds.
+/// Returns the mean gap between arrivals in the second half, in seconds.
 fn mean_gap(arrivals: &[Instant]) -> f64 {
     let half = &arrivals[arrivals.len() / 2..];
     half[half.len() - 1].since(half[0]).as_secs_f64() / (half.len() - 1) as f64
 }
 
-/// The path drops each 25th datagram of the client.
+/// Selects each 25th datagram of the client.
 fn each_25th(number: u64) -> bool {
     number.is_multiple_of(25)
 }

@@ -69,7 +69,7 @@ impl Identity {
     pub(super) fn certificate(&self) -> DtlsCertificate {
         self.0.clone()
     }
-    /// Bytes of the certificate.
+    /// Returns the length of the certificate, in bytes.
     pub(super) fn certificate_len(&self) -> usize {
         self.0.certificate.len()
     }

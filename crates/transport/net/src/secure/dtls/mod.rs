@@ -435,7 +435,7 @@ impl Sizes {
     }
 }
 
-/// Size of a handshake datagram on an unknown path, in bytes.
+/// Returns the size of a handshake datagram on an unknown path, in bytes.
 fn full_datagram(options: &DtlsOptions) -> usize {
     options.handshake_datagram.clamp(256, HANDSHAKE_DATAGRAM)
 }
