@@ -12,7 +12,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(page) => format!("Some(include_str!({:?}))", page.display().to_string()),
         Err(_) => "None".to_owned(),
     };
-    let out =
-        PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("viewer.rs");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("viewer.rs");
     Ok(std::fs::write(out, format!("pub(super) const VIEWER: Option<&str> = {page};\n"))?)
 }

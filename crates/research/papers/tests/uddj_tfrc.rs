@@ -62,7 +62,7 @@ fn figure_4_is_the_network() {
 fn figure_4_leaves_4_mbps() {
     for (name, scenario) in scenarios("f4.uddj.") {
         let capacity = link(&scenario, "router", "mobile").rate.bits_per_second() as f64 / 1e6;
-        let left = capacity - constant(&scenario).into_iter().map(offers).sum::<f64>();
+        let left = capacity - constant(&scenario).into_iter().map(offered_load).sum::<f64>();
         assert!((left - 4.0).abs() < 1e-9, "{name}: {left}");
     }
 }
@@ -78,7 +78,7 @@ fn cross_traffic_joins_hop_by_hop() {
                 let from = node(flow.from).trim_start_matches('r').parse::<u32>().unwrap();
                 flow.name.starts_with("cross") && from <= pair && node(flow.to) == "end"
             };
-            let crossing: f64 = scenario.flows.iter().filter(joined).map(offers).sum();
+            let crossing: f64 = scenario.flows.iter().filter(joined).map(offered_load).sum();
             assert!((crossing - expected).abs() < 1e-9, "{name}: pair {pair} carries {crossing}");
             let (from, to) = (format!("r{pair}"), format!("r{}", pair + 1));
             assert!(link(&scenario, &from, &to).loss.is_none(), "{name}");

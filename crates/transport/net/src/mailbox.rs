@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_waiting_sender_is_woken_at_half_of_its_limit() {
         let mut backlog = Backlog::default();
-        let mut opens = |waiting| {
+        let mut opens = |len| {
             backlog.len = len;
             backlog.poll_below(8).is_some()
         };
