@@ -247,14 +247,14 @@ fn section_5_6_an_empty_queue() {
         let mut leave = |now, queue: &mut Sublist, pool: &mut Pool<_>| {
             control.dequeue(params, us(now), queue, 10_000, pool, decisions)
         };
-        assert!(depart(5_000, queue, pool).is_some() && depart(6_000, queue, pool).is_some());
-        assert!(depart(7_000, queue, pool).is_none());
+        assert!(leave(5_000, queue, pool).is_some() && leave(6_000, queue, pool).is_some());
+        assert!(leave(7_000, queue, pool).is_none());
         for _ in 0..2 {
             let packet = pool.insert(Packet::of(SIZE));
             pool.slot_mut(packet).unwrap().since = us(100_000);
             queue.push(packet, pool);
         }
-        assert!(depart(106_000, queue, pool).is_some());
+        assert!(leave(106_000, queue, pool).is_some());
         assert_eq!(decisions.len(), drops);
     }
 }
