@@ -279,7 +279,7 @@ fn recv_to_a_closed_standard_output_is_refused() {
     let ended = Running::new(&mut command).end();
     let messages = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{messages}");
-    assert!(messages.starts_with("headway: --out -: standard output is closed or is /dev/null: "), "{messages}");
+    assert!(messages.starts_with("headway: --out -: standard output is closed or is /dev/null; "), "{messages}");
 }
 
 #[test]

@@ -775,7 +775,7 @@ fn a_closed_standard_input_is_refused() {
     let output = Command::new("sh").args(["-c", &script]).output().unwrap();
     let messages = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{messages}");
-    assert!(messages.starts_with("headway: --stdin: standard input is closed or is /dev/null: "), "{messages}");
+    assert!(messages.starts_with("headway: --stdin: standard input is closed or is /dev/null; "), "{messages}");
 }
 
 #[test]

@@ -85,9 +85,9 @@ fn end_of_type(message: &str) -> Option<&str> {
     Some(end.split(", in ").next().unwrap_or(end))
 }
 
-/// What a check's message says is right: `10s is too long: at most 1s` ends with it.
+/// Returns the end of a check's message, which contains the allowed values: `10s is too long; expected at most 1s`.
 fn allowed(message: &str) -> &str {
-    if let Some((_, allowed)) = message.split_once(": ") {
+    if let Some((_, allowed)) = message.split_once("expected ").or_else(|| message.split_once(": ")) {
         return allowed;
     }
     match message.split_once(' ') {

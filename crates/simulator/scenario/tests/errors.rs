@@ -229,11 +229,11 @@ fn an_error_shows_the_range_of_the_key_not_of_its_type() {
         ),
         (
             link("loss = { kind = \"periodic\", every = 10, burst = -1 }"),
-            "link[0].loss.burst: -1 is out of range: burst is at least 1",
+            "link[0].loss.burst: -1 is out of range: 1 or more; at most 10",
         ),
         (
             tcp("expert = { ecn_least_window = -1 }"),
-            "flow[0].transport.expert.ecn_least_window: -1 is out of range: expected 1 or 2",
+            "flow[0].transport.expert.ecn_least_window: -1 is out of range: 1 or 2",
         ),
         (tcp("overhead = \"-4ms\""), "flow[0].transport.overhead: \"-4ms\" is out of range: from 0s to 1s"),
         (tcp("overhead = -4"), "flow[0].transport.overhead: \"-4\" is out of range: from 0s to 1s"),

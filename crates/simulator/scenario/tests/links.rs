@@ -73,7 +73,7 @@ fn runs_of_losses_are_written_in_two_ways() {
         ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run"),
         ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
         ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad conflicts with mean and run"),
-        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; write one below 1"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; a mean below 1"),
         ("p = 0.1", "link[0].loss: unknown key \"p\""),
     ] {
         let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();
@@ -294,7 +294,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
             "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
-            "link[0].reverse.changes[0]: behind the last change",
+            "link[0].reverse.changes[0]: the last rate is 0bps",
         ),
     ] {
         let error = with(keys).unwrap_err();
@@ -342,8 +342,11 @@ fn limits_of_marks_and_of_packets_in_flight() {
         ("kind = \"red\", mark_limit = -1", "queue.mark_limit: -1 is out of range: from 0 to 100"),
         ("kind = \"red\", mark_limit = \"two\"", "or a number above 1 such as 2 to mark always"),
         ("kind = \"red\", automatic_bottom = \"ns3\"", "queue.automatic_bottom"),
-        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: is counted in packets"),
-        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "queue.drop: the arriving packet is dropped"),
+        (
+            "kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"",
+            "queue.limit: counts packets with counts = \"in-flight\"",
+        ),
+        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "which drops the arriving packet"),
     ] {
         let error = queue(keys).unwrap_err();
         assert!(error.contains(expected), "{keys}:\n{error}");

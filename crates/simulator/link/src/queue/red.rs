@@ -27,6 +27,12 @@ pub use options::{Adaptive, AutomaticBottom, Options, Victim};
 use super::{Arrival, Backlog, LinkFacts, Verdict};
 use headway_units::{DropCause, Duration, Instant, QueueSize, Random};
 
+/// Steps of Adaptive RED (Floyd, Gummadi and Shenker 2001), and of Self-configuring RED (Feng et al. 1999).
+const ALPHA: f64 = 0.01;
+const BETA: f64 = 0.9;
+const FENG_ALPHA: f64 = 3.0;
+const FENG_BETA: f64 = 2.0;
+
 /// A running RED queue. Names as in the equations of the module.
 #[derive(Debug)]
 pub struct Red {
@@ -192,10 +198,10 @@ impl Red {
         }
         let part = 0.4 * (self.max_th - self.min_th);
         if self.avg < self.min_th + part && self.max_p > self.bottom {
-            self.max_p *= self.options.beta;
+            self.max_p *= self.options.beta.unwrap_or(BETA);
             self.adapted_at = now;
         } else if self.avg > self.max_th - part && self.max_p < self.options.top.value() {
-            self.max_p += f64::min(self.options.alpha, 0.25 * self.max_p);
+            self.max_p += f64::min(self.options.alpha.unwrap_or(ALPHA), 0.25 * self.max_p);
             self.adapted_at = now;
         }
     }
@@ -206,11 +212,11 @@ impl Red {
         }
         if self.avg < self.min_th && self.feng != Region::Below {
             self.feng = Region::Below;
-            self.max_p /= self.options.alpha;
+            self.max_p /= self.options.alpha.unwrap_or(FENG_ALPHA);
         }
         if self.avg > self.max_th && self.feng != Region::Above {
             self.feng = Region::Above;
-            self.max_p *= self.options.beta;
+            self.max_p *= self.options.beta.unwrap_or(FENG_BETA);
         }
     }
 

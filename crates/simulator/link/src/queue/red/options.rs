@@ -48,12 +48,15 @@ pub struct Options {
     pub drop: Victim,
     /// How `max_probability` adapts to the load. \[adaptive_, feng_adaptive_\]
     pub adaptive: Adaptive,
-    /// For `aimd`: additive increase of `max_probability`, at most a quarter of it. For `feng`: divisor of
-    /// `max_probability` when the average falls below the lower threshold; above 1 for a decrease. \[alpha_\]
-    pub alpha: f64,
-    /// For `aimd`: factor that decreases `max_probability`. For `feng`: factor of `max_probability` when the average
-    /// rises above the upper threshold; above 1 for an increase. \[beta_\]
-    pub beta: f64,
+    /// For `aimd`: additive increase of `max_probability`, at most a quarter of it; 0.01 if absent. For `feng`: divisor
+    /// of `max_probability` when the average falls below the lower threshold, above 1 for a decrease; 3 if absent.
+    /// \[alpha_\]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// For `aimd`: factor that decreases `max_probability`; 0.9 if absent. For `feng`: factor of `max_probability` when
+    /// the average rises above the upper threshold, above 1 for an increase; 2 if absent. \[beta_\]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
     /// Minimum time between two adaptations. \[interval_\]
     pub interval: Duration,
     /// Upper bound of the adapted probability. \[top_\]
@@ -127,8 +130,9 @@ impl headway_units::Options for Options {
             mark_limit: ns2.then_some(probability(0.1).into()),
             drop: Victim::Tail,
             adaptive: Adaptive::Off,
-            alpha: 0.01,
-            beta: 0.9,
+            // ns-2 has one `alpha_` and `beta_` for both algorithms; ns-3 has `FengAlpha` 3 and `FengBeta` 2.
+            alpha: ns2.then_some(0.01),
+            beta: ns2.then_some(0.9),
             interval: Duration::from_millis(500),
             top: probability(0.5),
             bottom: Probability::ZERO,
@@ -174,7 +178,7 @@ impl headway_units::Options for Options {
             return wrong("max_probability", "must be above 0: at 0 nothing is dropped early; use kind = \"droptail\"");
         }
         for (key, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if !(value > 0.0 && value <= 100.0) {
+            if value.is_some_and(|value| !(value > 0.0 && value <= 100.0)) {
                 return wrong(key, "must be above 0 and at most 100");
             }
         }

@@ -290,10 +290,10 @@ fn each_bound_of_the_options_holds_on_both_sides() {
             |o| o.queue_weight = -1.0,
             |o| o.queue_weight = -2.0,
             |o| o.max_probability = Probability::new(f64::MIN_POSITIVE).unwrap(),
-            |o| o.alpha = f64::MIN_POSITIVE,
-            |o| o.alpha = 100.0,
-            |o| o.beta = f64::MIN_POSITIVE,
-            |o| o.beta = 100.0,
+            |o| o.alpha = Some(f64::MIN_POSITIVE),
+            |o| o.alpha = Some(100.0),
+            |o| o.beta = Some(f64::MIN_POSITIVE),
+            |o| o.beta = Some(100.0),
             |o| o.cautious = 3,
             |o| (o.adaptive, o.bottom) = (Adaptive::Aimd, o.top),
         ],
@@ -314,10 +314,10 @@ fn each_bound_of_the_options_holds_on_both_sides() {
             ("queue_weight", |o| o.queue_weight = -3.0),
             ("queue_weight", |o| o.queue_weight = f64::NAN),
             ("max_probability", |o| o.max_probability = Probability::ZERO),
-            ("alpha", |o| o.alpha = 0.0),
-            ("alpha", |o| o.alpha = 100.0_f64.next_up()),
-            ("beta", |o| o.beta = 0.0),
-            ("beta", |o| o.beta = 100.0_f64.next_up()),
+            ("alpha", |o| o.alpha = Some(0.0)),
+            ("alpha", |o| o.alpha = Some(100.0_f64.next_up())),
+            ("beta", |o| o.beta = Some(0.0)),
+            ("beta", |o| o.beta = Some(100.0_f64.next_up())),
             ("cautious", |o| o.cautious = 4),
             ("bottom", |o| (o.adaptive, o.bottom) = (Adaptive::Aimd, Probability::ONE)),
             ("classes", |o| o.classes = vec![Class { dscp: vec![], on_congestion: OnCongestion::Drop }]),
@@ -346,7 +346,7 @@ fn packets_become_bytes() {
 fn feng_moves_max_p_at_each_crossing() {
     let mut queue = red(|options| {
         options.adaptive = Adaptive::Feng;
-        (options.alpha, options.beta) = (4.0, 2.0);
+        (options.alpha, options.beta) = (Some(4.0), Some(2.0));
         options.queue_weight = 1.0;
     });
     for (q, max_p) in [
@@ -366,6 +366,21 @@ fn feng_moves_max_p_at_each_crossing() {
     ] {
         queue.update_average(Instant::ZERO, q, 0);
         close(queue.max_p, max_p, 1e-12);
+    }
+}
+
+/// Feng et al. divide by 3 and multiply by 2 (ns-3: `FengAlpha`, `FengBeta`). ns-2 has the values of Adaptive RED.
+#[test]
+fn feng_without_alpha_and_beta() {
+    for (dialect, below, above) in [(Dialect::Rfc, 0.1 / 3.0, 0.2 / 3.0), (Dialect::Ns2, 10.0, 9.0)] {
+        let mut options = Options { adaptive: Adaptive::Feng, queue_weight: 1.0, ..Options::preset(Dialect::Rfc) };
+        let Options { alpha, beta, .. } = Options::preset(dialect);
+        (options.alpha, options.beta) = (alpha, beta);
+        let mut queue = red(|own| *own = options);
+        queue.update_average(Instant::ZERO, 4, 0);
+        close(queue.max_p, below, 1e-12);
+        queue.update_average(Instant::ZERO, 16, 0);
+        close(queue.max_p, above, 1e-12);
     }
 }
 
