@@ -6,7 +6,7 @@ use crate::measured::Measured;
 use crate::number::Number;
 use crate::reference::Reference;
 use crate::verdict::{CheckResult, Judgement, UnderReading, Verdict};
-use headway_record::FEWEST_RUNS;
+use headway_record::MIN_RUNS;
 use std::collections::BTreeMap;
 
 /// The numbers that verdicts are based on.
@@ -30,7 +30,7 @@ impl Evidence<'_> {
         // A single run represents all seeds of a deterministic cell.
         let range = estimate.and_then(|estimate| match estimate.runs {
             1 if self.measured.is_exact(check) => Some((estimate.mean, estimate.mean)),
-            runs if runs >= FEWEST_RUNS => estimate.range(),
+            runs if runs >= MIN_RUNS => estimate.range(),
             _ => None,
         });
         CheckResult {

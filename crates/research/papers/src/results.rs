@@ -11,7 +11,7 @@ use crate::paper::Paper;
 use crate::reference::Reference;
 use crate::timeline::Curve;
 use crate::verdict::{CheckResult, Judgement, Verdict};
-use headway_record::FEWEST_RUNS;
+use headway_record::MIN_RUNS;
 use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,7 +313,7 @@ fn agreement(claims: &Claims, ns2: &Reference, measured: &Measured) -> Vec<Compa
         .filter_map(|(cell, metric, theirs)| {
             let margin = claims.agreements.iter().find(|agreement| agreement.metric == metric)?.margin;
             let ours = measured.estimate(cell, metric)?;
-            if ours.runs.min(theirs.runs) < FEWEST_RUNS {
+            if ours.runs.min(theirs.runs) < MIN_RUNS {
                 return None;
             }
             let (difference, ci95) = (ours.mean - theirs.mean, ours.welch(&theirs));

@@ -2,7 +2,7 @@
 
 use crate::claim::{Class, Kind};
 use crate::number::shortest;
-use headway_record::FEWEST_RUNS;
+use headway_record::MIN_RUNS;
 use headway_units::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -28,7 +28,7 @@ pub enum Verdict {
     /// The paper does not state enough to measure anything.
     #[serde(rename = "not measurable")]
     NotMeasurable,
-    /// Cells are missing, or have fewer than [`FEWEST_RUNS`] runs.
+    /// Cells are missing, or have fewer than [`MIN_RUNS`] runs.
     #[serde(rename = "not run")]
     NotRun,
 }
@@ -194,7 +194,7 @@ impl fmt::Display for CheckResult {
             }
             (Some(value), None, Some(_)) => write!(f, "{what} is {}, {not}{bound}", short(*value)),
             (Some(_), ..) => {
-                write!(f, "{what} has {}; at least {FEWEST_RUNS} are needed", counted(*runs as u64, "run"))
+                write!(f, "{what} has {}; at least {MIN_RUNS} are needed", counted(*runs as u64, "run"))
             }
             (None, ..) => write!(f, "{what} has no value: the cell was not run, or no event occurred that it measures"),
         }

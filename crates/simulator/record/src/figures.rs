@@ -1,34 +1,34 @@
-//! The figures of records. They are listed without the feature `plot`, too: a run removes the figures of an earlier run.
+//! The figures of a record. The list does not need the feature `plot`, because a run removes the figures of an earlier run.
 
 use crate::metric;
 
 /// A figure of a metric over time.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesFigure {
-    /// Its name, also of its files.
+    /// Name of the figure and of its files.
     pub name: &'static str,
-    /// The metric that it shows.
+    /// Name of the metric.
     pub metric: &'static str,
-    /// Its title.
+    /// Title of the figure.
     pub title: &'static str,
-    /// The title of the vertical axis, without the unit.
+    /// Title of the vertical axis, without the unit.
     pub y_title: &'static str,
-    /// Whether it shows links. Otherwise it shows flows.
+    /// Whether it shows links instead of flows.
     pub of_links: bool,
 }
 
 /// The figures of `series.arrow`.
 pub const SERIES_FIGURES: [SeriesFigure; 7] = [
     of_flows("throughput", metric::THROUGHPUT, "Throughput of each flow", "Throughput"),
-    of_flows("allowed-rate", metric::ALLOWED_RATE, "Data rate that each controller allows", "Rate"),
-    SeriesFigure { of_links: true, ..of_flows("queue", metric::QUEUE, "Queue of each link", "Waiting") },
+    of_flows("allowed-rate", metric::ALLOWED_RATE, "Allowed data rate of each controller", "Rate"),
+    SeriesFigure { of_links: true, ..of_flows("queue", metric::QUEUE, "Queue of each link", "Queue") },
     of_flows("cwnd", metric::CWND, "Congestion window of each flow", "Window"),
-    of_flows("rtt", metric::RTT, "Round trip as each controller has smoothed it", "Round trip"),
+    of_flows("rtt", metric::RTT, "Smoothed round-trip time of each controller", "Round-trip time"),
     of_flows("loss-events", metric::LOSS_EVENT_RATE, "Loss event rate of each controller", "Loss event rate"),
     of_flows("loss", metric::LOSS, "Packets lost since the start", "Lost"),
 ];
 
-/// The names of the figures of `distributions.json`: of packets and of frames.
+/// Names of the figures of `distributions.json`: delays of packets, and of frames.
 pub(crate) const DISTRIBUTION_FIGURES: [&str; 2] = ["delay-cdf", "frames"];
 
 const fn of_flows(name: &'static str, metric: &'static str, title: &'static str, y: &'static str) -> SeriesFigure {
@@ -36,7 +36,7 @@ const fn of_flows(name: &'static str, metric: &'static str, title: &'static str,
 }
 
 impl SeriesFigure {
-    /// Returns the unit of the metric, if it has one.
+    /// Returns the unit of the metric, or `None` for a ratio.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         metric::unit_of(self.metric)

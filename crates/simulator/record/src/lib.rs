@@ -2,19 +2,20 @@
 //!
 //! # Modules
 //!
-//! Results are the same on any machine: sums are integers while a run lasts, and each number is divided once, at the end.
+//! Results are equal on all machines: sums are integers during a run, and each is divided once, at the end.
 //!
-//! `meter` counts what happens to packets:
+//! `meter` counts the events of packets:
 //!
 //! | input | output |
 //! |---|---|
 //! | [`FlowMeter`]: the packets of a flow | [`FlowSummary`] |
-//! | [`LinkMeter`]: the packets at one direction of a link | [`LinkSummary`] |
-//! | [`HostMeter`]: the packets at a host whose CPU takes time | [`HostSummary`] |
+//! | [`LinkMeter`]: the packets in one direction of a link | [`LinkSummary`] |
+//! | [`HostMeter`]: the packets at a host with a modeled receive CPU | [`HostSummary`] |
 //! | [`Distributions`]: the delay of each packet and frame | `distributions.json` |
 //!
-//! `summary` holds the results of a run: [`Summary`] is `summary.json` and its tables, and [`Estimate`] is a mean over runs. `expression`
-//! computes a number of a summary: [`Expression`], such as `mean(flow[media*].throughput_bps) / 1e3`.
+//! `summary` holds the results of a run: [`Summary`] is `summary.json` and its tables, and [`Estimate`] is a mean
+//! over runs. `expression` computes a number from a summary: [`Expression`], such as
+//! `mean(flow[media*].throughput_bps) / 1e3`.
 //!
 //! `format` writes and reads files:
 //!
@@ -22,14 +23,14 @@
 //! |---|---|
 //! | [`SeriesWriter`]: samples over time | `series.arrow`, which [`SeriesTable`] reads |
 //! | [`PacketRows`]: every packet at every link | `packets.arrow` and its [`PacketIndex`] |
-//! | [`EventLog`]: drops, timeouts, late packets | `events.arrow`, which [`EventTable`] reads |
-//! | [`ns2`], [`nam`]: packets at queues | lines of ns-2's trace and of nam's |
+//! | [`EventLog`]: drops, timeouts, loss events, late packets | `events.arrow`, which [`EventTable`] reads |
+//! | [`ns2`], [`nam`]: packets at queues | lines of an ns-2 or nam trace |
 //! | [`perfetto`]: events of links and flows | a trace for Perfetto |
-//! | [`PcapngWriter`]: IP packets, made with [`IpHeader`] | a pcapng file for Wireshark |
+//! | [`PcapngWriter`]: IP packets, built with [`IpHeader`] | a pcapng file for Wireshark |
 //! | `series_batches`, `event_batches` (feature `arrow`): bytes of a file | Arrow's record batches |
 //!
-//! `plot` (feature `plot`) draws series, distributions and samples over a parameter as SVG and PNG. [`metric`] and [`SERIES_FIGURES`] list the
-//! metrics of a series and the figures that show them.
+//! `plot` (feature `plot`) draws series, distributions and samples over a parameter as SVG and PNG. [`metric`] and
+//! [`SERIES_FIGURES`] list the metrics of a series and the figures that show them.
 #![forbid(unsafe_code)]
 
 mod expression;
@@ -48,7 +49,8 @@ pub use figures::{SERIES_FIGURES, SeriesFigure, figure_names};
 pub use format::arrow::batches::{event_batches, series_batches, series_schema};
 pub use format::arrow::messages::{ARROW_STREAM_END, arrow_messages};
 pub use format::events::{
-    Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError, MOST_ROWS as MOST_EVENTS,
+    Event, EventCause, EventKind, EventLog, EventNames, EventRow, EventTable, EventsError,
+    MAX_ROWS_PER_KIND as MAX_EVENTS_PER_KIND,
 };
 pub use format::ip::{IpAddresses, IpError, IpHeader};
 pub use format::packets::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, PacketRows, PacketsError};
@@ -73,6 +75,6 @@ pub use meter::pages::PagesSummary;
 pub use meter::send_queue::SendQueueSummary;
 pub use meter::sessions::{CompletionBySize, CompletionOfSize, SessionsSummary};
 pub use readable::axis_title;
-pub use summary::estimate::{Estimate, FEWEST_RUNS};
+pub use summary::estimate::{Estimate, MIN_RUNS};
 pub use summary::table::{attacker_table, flow_table, host_table, link_table, number_table, session_table};
 pub use summary::{Interval, Summary, SummaryError};

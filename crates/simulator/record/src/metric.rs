@@ -1,18 +1,18 @@
-//! The metrics that a run samples. The record, the book and the viewer use this table.
+//! The metrics that a run samples over time. The record, the book and the viewer use this table.
 
 use serde::Serialize;
 
 /// A metric of `series.arrow`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Metric {
-    /// Its name in the file, which ends in its unit.
+    /// Name in the file, which ends in the unit.
     pub name: &'static str,
-    /// The title of its chart.
+    /// Title of its chart.
     pub title: &'static str,
-    /// The entities that have it.
+    /// Entities that have the metric.
     #[serde(skip)]
     pub entities: &'static str,
-    /// What it measures.
+    /// Description of the values.
     #[serde(skip)]
     pub meaning: &'static str,
 }
@@ -20,11 +20,11 @@ pub struct Metric {
 macro_rules! metrics {
     ($($constant:ident $name:literal, $title:literal, $entities:literal, $meaning:literal;)*) => {
         $(
-            #[doc = concat!("Of ", $entities, ": ", $meaning, ".")]
+            #[doc = concat!("Metric of a ", $entities, ": ", $meaning, ".")]
             pub const $constant: &str = $name;
         )*
 
-        /// Every metric, in the order of the viewer's charts.
+        /// All metrics, in the order of the viewer's charts.
         pub const ALL: &[Metric] =
             &[$(Metric { name: $constant, title: $title, entities: $entities, meaning: $meaning }),*];
     };
@@ -33,32 +33,31 @@ macro_rules! metrics {
 metrics! {
     THROUGHPUT "throughput_bps", "Throughput", "flow, link",
         "wire bits that arrived (flow) or left the queue (link) since the previous sample, divided by the time since then";
-    LINK_RATE "link_rate_bps", "Rate of links that change", "link whose rate changes or was measured",
+    LINK_RATE "link_rate_bps", "Link rate", "link whose rate changes or was measured",
         "mean rate since the previous sample";
     ALLOWED_RATE "allowed_rate_bps", "Allowed rate", "flow with a rate controller",
         "data rate that the controller allows";
-    QUEUE "queue_packets", "Queue", "link", "packets that wait, without the packet in transmission";
-    RED_AVERAGE "red_average_packets", "RED's average queue", "link with RED", "average queue of RED";
-    LINK_DELAY "link_delay_s", "Delay of links that change", "link whose delay changes",
-        "delay of a packet that leaves now";
+    QUEUE "queue_packets", "Queue", "link", "packets in the queue, without the packet in transmission";
+    RED_AVERAGE "red_average_packets", "RED average queue", "link with RED", "average queue length of RED";
+    LINK_DELAY "link_delay_s", "Link delay", "link whose delay changes", "current propagation delay";
     WAITING "waiting_packets", "Send queue", "flow of a real connection, at its sender",
-        "datagrams that wait in the send queue";
-    LOSS "loss_packets", "Lost since the start", "flow", "packets lost since the start of the run";
-    RTT "rtt_s", "Round trip", "flow with a rate controller", "smoothed round-trip time of the controller";
+        "datagrams in the send queue";
+    LOSS "loss_packets", "Lost packets", "flow", "packets lost since the start of the run";
+    RTT "rtt_s", "Round-trip time", "flow with a rate controller", "smoothed round-trip time of the controller";
     CWND "cwnd_packets", "Congestion window", "TCP flow without sessions", "congestion window";
     SSTHRESH "ssthresh_packets", "Slow-start threshold", "TCP flow without sessions", "slow-start threshold";
     LOSS_EVENT_RATE "loss_event_ratio", "Loss event rate p", "flow with TFRC", "loss event rate that the sender uses";
-    OPEN_SESSIONS "open_sessions", "Open sessions", "TCP flow with sessions", "sessions that are open";
-    ARRIVED "arrived_packets", "Arrived since the start", "link, flow at a link",
+    OPEN_SESSIONS "open_sessions", "Open sessions", "TCP flow with sessions", "number of open sessions";
+    ARRIVED "arrived_packets", "Arrived packets", "link, flow at a link",
         "packets offered to the link since the start of the run";
-    DROPPED "dropped_packets", "Dropped since the start", "link, flow at a link",
+    DROPPED "dropped_packets", "Dropped packets", "link, flow at a link",
         "packets dropped at the link since the start of the run";
 }
 
-/// Endings of names, and the units that they stand for.
+/// Suffixes of names and their units.
 const UNITS: [(&str, &str); 4] = [("_bps", "bps"), ("_s", "s"), ("_packets", "packets"), ("_bytes", "B")];
 
-/// Returns the unit in which a name of a record ends: `bps`, `s`, `packets` or `B`.
+/// Returns the unit given by the suffix of a record's key: `bps`, `s`, `packets` or `B`.
 pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
-    UNITS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, unit)| *unit)
+    UNITS.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, unit)| *unit)
 }

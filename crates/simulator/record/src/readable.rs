@@ -1,31 +1,33 @@
-//! Units in which numbers have few digits.
+//! Selection of units in which numbers have few digits.
 
-/// For each unit of a record or a scenario, those that are written in its place, the largest first, and how many of it they are.
+/// Units of a record or a scenario, each with its display units and their factors, largest first.
 const UNITS: [(&str, &[(&str, f64)]); 3] = [
     ("bps", &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
     ("s", &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]),
     ("B", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]),
 ];
 
-/// Returns the title of an axis with its unit, and how many of `unit` that is: the largest value has few digits in it. A label that a user wrote, such
-/// as `Link rate (Mb/s)`, decides instead if it ends in a unit of the same quantity. `1` is the unit of shares and counts, and is not shown.
+/// Returns the title of an axis with its display unit, and the factor of that unit in `unit`s.
+///
+/// The display unit is the one in which the largest value has few digits. If the user's `label` ends in a unit of the
+/// same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit `1` of ratios and counts is not shown.
 #[must_use]
-pub fn axis_title(what: &str, unit: Option<&str>, largest: f64, label: Option<&str>) -> (String, f64) {
-    let Some(unit) = unit else { return (what.to_owned(), 1.0) };
+pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&str>) -> (String, f64) {
+    let Some(unit) = unit else { return (title.to_owned(), 1.0) };
     let (unit, scale) = readable_unit(unit, largest, label);
-    (if unit == "1" { what.to_owned() } else { format!("{what} ({unit})") }, scale)
+    (if unit == "1" { title.to_owned() } else { format!("{title} ({unit})") }, scale)
 }
 
 fn readable_unit<'a>(unit: &'a str, largest: f64, label: Option<&str>) -> (&'a str, f64) {
     let Some((_, units)) = UNITS.iter().find(|(known, _)| *known == unit) else { return (unit, 1.0) };
-    let asked = label.and_then(unit_of_label);
-    let named = asked.and_then(|asked| units.iter().find(|(name, _)| *name == asked));
-    let fits = units.iter().find(|(_, scale)| largest >= *scale);
-    let plain = units.iter().find(|(_, scale)| *scale == 1.0);
-    named.or(fits).or(plain).copied().unwrap_or((unit, 1.0))
+    let label_unit = label.and_then(unit_of_label);
+    let from_label = label_unit.and_then(|label_unit| units.iter().find(|(name, _)| *name == label_unit));
+    let fitting = units.iter().find(|(_, scale)| largest >= *scale);
+    let base = units.iter().find(|(_, scale)| *scale == 1.0);
+    from_label.or(fitting).or(base).copied().unwrap_or((unit, 1.0))
 }
 
-/// What the parentheses at the end of a label hold, in the spelling of [`UNITS`].
+/// Returns the unit in parentheses at the end of a label, in the spelling of [`UNITS`].
 fn unit_of_label(label: &str) -> Option<String> {
     let (_, unit) = label.trim_end().strip_suffix(')')?.rsplit_once('(')?;
     let unit = unit.trim();
@@ -37,7 +39,7 @@ fn unit_of_label(label: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Ticks of a rate were 1e6 and 1e7 under a label in bits per second.
+    /// Regression: ticks of a rate were 1e6 and 1e7 under a label in bits per second.
     #[test]
     fn an_axis_has_the_unit_of_its_largest_value() {
         let of = |unit, largest| readable_unit(unit, largest, None);
@@ -53,7 +55,7 @@ mod tests {
         assert_eq!(axis_title("probability", Some("1"), 1e7, None), ("probability".to_owned(), 1.0));
     }
 
-    /// A label in Mb/s stood over ticks in another unit.
+    /// Regression: the ticks under a label in Mb/s had another unit.
     #[test]
     fn the_unit_of_a_label_is_that_of_its_ticks() {
         let of = |unit, label| readable_unit(unit, 5e5, Some(label));

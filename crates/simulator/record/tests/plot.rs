@@ -56,7 +56,7 @@ fn a_metric_with_samples_has_a_picture() {
     }
     // The link's throughput is not a flow's.
     assert!(!throughput.svg.contains("r1-r2"));
-    for text in ["r1-r2", "RED average", "Waiting (packets)"] {
+    for text in ["r1-r2", "RED average", "Queue (packets)"] {
         assert!(figures[1].svg.contains(text), "{text}");
     }
 }

@@ -42,8 +42,8 @@ fn a_line_is_what_was_sampled() {
         (metric::THROUGHPUT, "throughput", "Throughput (Gb/s)", 1e9, 3e9),
         (metric::ALLOWED_RATE, "allowed-rate", "Rate (kb/s)", 1e3, 1e4),
         (metric::CWND, "cwnd", "Window (packets)", 1.0, 7.0),
-        (metric::RTT, "rtt", "Round trip (ms)", 1e-3, 0.01),
-        (metric::RTT, "rtt", "Round trip (s)", 1.0, 1.0),
+        (metric::RTT, "rtt", "Round-trip time (ms)", 1e-3, 0.01),
+        (metric::RTT, "rtt", "Round-trip time (s)", 1.0, 1.0),
         (metric::LOSS_EVENT_RATE, "loss-events", "Loss event rate", 1.0, 0.1),
         (metric::LOSS, "loss", "Lost (packets)", 1.0, 100.0),
     ] {

@@ -98,7 +98,7 @@ fn other_columns_are_named_in_the_error() {
     assert!(
         error
             .to_string()
-            .contains("has the columns when (uint64); right would be time_ns (uint64), entity (Utf8 by int32)"),
+            .contains("has the columns when (uint64); expected time_ns (uint64), entity (Utf8 by int32)"),
         "{error}"
     );
 }

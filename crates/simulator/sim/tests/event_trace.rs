@@ -5,7 +5,7 @@ use crate::common;
 
 use common::columns::Table;
 use common::{run, scenario, shipped};
-use headway_record::{MOST_EVENTS, Summary};
+use headway_record::{MAX_EVENTS_PER_KIND, Summary};
 use headway_scenario::Scenario;
 use headway_sim::{EventTrace, Simulation};
 use headway_units::{DropCause, MediaKind};
@@ -252,12 +252,12 @@ fn a_flood_fills_no_disk() {
     "#;
     let (bytes, summary) = traced(&scenario(text));
     let dropped = summary.flows[0].lost_packets.total();
-    assert!(dropped > MOST_EVENTS, "{dropped}");
+    assert!(dropped > MAX_EVENTS_PER_KIND, "{dropped}");
     let table = Table::read(&bytes);
-    assert_eq!(table.told("rows").parse::<u64>().unwrap(), MOST_EVENTS);
-    assert_eq!(table.told("left_out"), format!("{{\"drop\":{}}}", dropped - MOST_EVENTS));
-    assert_eq!(table.all("time_ns").len() as u64, MOST_EVENTS);
-    assert!(bytes.len() as u64 / MOST_EVENTS < 16, "{} bytes", bytes.len());
+    assert_eq!(table.told("rows").parse::<u64>().unwrap(), MAX_EVENTS_PER_KIND);
+    assert_eq!(table.told("left_out"), format!("{{\"drop\":{}}}", dropped - MAX_EVENTS_PER_KIND));
+    assert_eq!(table.all("time_ns").len() as u64, MAX_EVENTS_PER_KIND);
+    assert!(bytes.len() as u64 / MAX_EVENTS_PER_KIND < 16, "{} bytes", bytes.len());
 }
 
 /// Nothing goes wrong: a file without rows. A run that is stopped leaves one that can be read.

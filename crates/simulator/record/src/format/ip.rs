@@ -1,80 +1,80 @@
-//! An IP packet around a payload, for captures: the simulator's packets have no IP header of their own.
+//! IP headers for captures; the simulator's packets have none.
 
 use headway_units::Ecn;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
-/// From where to where.
+/// Source and destination address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpAddresses {
     /// IPv4 (RFC 791).
     V4 {
-        /// The sender's address.
+        /// Source address.
         source: Ipv4Addr,
-        /// The receiver's address.
+        /// Destination address.
         destination: Ipv4Addr,
     },
     /// IPv6 (RFC 8200).
     V6 {
-        /// The sender's address.
+        /// Source address.
         source: Ipv6Addr,
-        /// The receiver's address.
+        /// Destination address.
         destination: Ipv6Addr,
     },
 }
 
-/// What the header of an IP packet says. It has no options, no extension headers and no fragments.
+/// Header fields of an unfragmented IP packet without options or extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// From where to where.
+    /// Source and destination.
     pub addresses: IpAddresses,
-    /// What the payload is: 6 TCP, 17 UDP, 33 DCCP.
+    /// Protocol of the payload: 6 TCP, 17 UDP, 33 DCCP.
     pub protocol: u8,
-    /// Differentiated services, 0 to 63 (RFC 2474).
+    /// Differentiated services codepoint, 0 to 63 (RFC 2474).
     pub dscp: u8,
-    /// RFC 3168.
+    /// ECN codepoint (RFC 3168).
     pub ecn: Ecn,
-    /// TTL, or hop limit.
+    /// TTL (IPv4) or hop limit (IPv6).
     pub hop_limit: u8,
-    /// IPv4's DF; IPv6 behaves so anyhow.
+    /// IPv4's DF bit. IPv6 routers never fragment.
     pub dont_fragment: bool,
-    /// IPv4's identification; of no use in packets with DF (RFC 6864).
+    /// IPv4's identification, unused in packets with DF (RFC 6864).
     pub identification: u16,
 }
 
-/// Why there is no such IP packet.
+/// Reason why an IP packet cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum IpError {
-    /// The payload is too long.
-    #[error("a payload of {len} bytes fits no IP packet: it must be {most} bytes or less")]
+    /// The payload exceeds the length field.
+    #[error("a payload of {len} bytes exceeds an IP packet; expected at most {max} bytes")]
     TooLong {
-        /// Bytes of the payload.
+        /// Length of the payload, in bytes.
         len: usize,
-        /// What would be right.
-        most: usize,
+        /// Maximum length, in bytes.
+        max: usize,
     },
     /// The DSCP has more than six bits.
-    #[error("{dscp} is no DSCP: it must be 63 or less")]
+    #[error("DSCP {dscp} is out of range; expected 0 to 63")]
     Dscp {
-        /// As given.
+        /// The given value.
         dscp: u8,
     },
 }
 
 impl IpHeader {
-    /// Puts the packet into `packet`, instead of what was there.
+    /// Writes the packet into `packet`, replacing its contents.
     ///
     /// # Errors
     /// See [`IpError`].
     pub fn write(&self, payload: &[u8], packet: &mut Vec<u8>) -> Result<(), IpError> {
-        const MOST: usize = u16::MAX as usize;
+        const MAX_LENGTH: usize = u16::MAX as usize;
         let (len, dscp) = (payload.len(), self.dscp);
         if dscp > 63 {
             return Err(IpError::Dscp { dscp });
         }
         let header_in_length = if matches!(self.addresses, IpAddresses::V4 { .. }) { 20 } else { 0 };
-        let most = MOST - header_in_length;
-        let length = u16::try_from(len + header_in_length).map_err(|_| IpError::TooLong { len, most })?;
+        let max = MAX_LENGTH - header_in_length;
+        let length = u16::try_from(len + header_in_length).map_err(|_| IpError::TooLong { len, max })?;
         let traffic_class = dscp << 2 | self.ecn as u8;
         packet.clear();
         match self.addresses {
@@ -101,7 +101,7 @@ impl IpHeader {
     }
 }
 
-/// The Internet checksum (RFC 1071) of a header, whose length is even.
+/// Returns the Internet checksum (RFC 1071) of a header of even length.
 fn checksum(header: &[u8]) -> u16 {
     let (words, _) = header.as_chunks::<2>();
     let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
@@ -128,7 +128,7 @@ mod tests {
 
     /// The header 4500 0073 0000 4000 4011 .. c0a8 0001 c0a8 00c7, a widely printed example, has the checksum b861.
     #[test]
-    fn ipv4() {
+    fn an_ipv4_packet_has_its_checksum() {
         let mut packet = vec![1, 2, 3];
         HEADER.write(&[7; 95], &mut packet).unwrap();
         let head = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
@@ -138,7 +138,7 @@ mod tests {
     /// RFC 791 section 3.1 and RFC 2474 section 3: DSCP 46 is ef, with ECT(0) 0xba; 0x1234 may be fragmented. By hand:
     /// 45ba + 0014 + 1234 + 0000 + ff21 + c0a8 + 0001 + c0a8 + 00c7 = 2d93b, folded d93d; the checksum is 26c2.
     #[test]
-    fn ipv4_fields() {
+    fn ipv4_fields_are_encoded() {
         let mut packet = vec![];
         let header = IpHeader {
             protocol: 33,
@@ -155,7 +155,7 @@ mod tests {
 
     /// RFC 8200 section 3: version 6, traffic class, flow label 0; the length is that of the payload.
     #[test]
-    fn ipv6() {
+    fn an_ipv6_packet_is_encoded() {
         let addresses = IpAddresses::V6 {
             source: Ipv6Addr::LOCALHOST,
             destination: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2),
@@ -163,23 +163,23 @@ mod tests {
         let mut packet = vec![];
         let header = IpHeader { addresses, protocol: 6, dscp: 46, ecn: Ecn::Ce, hop_limit: 3, ..HEADER };
         header.write(b"ab", &mut packet).unwrap();
-        let mut wanted = vec![0x6b, 0xb0, 0, 0, 0, 2, 6, 3];
-        wanted.extend([0; 15]);
-        wanted.extend([1, 0x20, 1, 0x0d, 0xb8]);
-        wanted.extend([0; 11]);
-        wanted.extend(b"\x02ab");
-        assert_eq!(packet, wanted);
+        let mut expected = vec![0x6b, 0xb0, 0, 0, 0, 2, 6, 3];
+        expected.extend([0; 15]);
+        expected.extend([1, 0x20, 1, 0x0d, 0xb8]);
+        expected.extend([0; 11]);
+        expected.extend(b"\x02ab");
+        assert_eq!(packet, expected);
     }
 
     #[test]
-    fn limits() {
+    fn long_payloads_and_wide_dscps_are_errors() {
         let (mut packet, payload) = (vec![], vec![0; 65_536]);
         let v6 = IpHeader {
             addresses: IpAddresses::V6 { source: Ipv6Addr::LOCALHOST, destination: Ipv6Addr::LOCALHOST },
             ..HEADER
         };
-        assert_eq!(HEADER.write(&payload[..65_516], &mut packet), Err(IpError::TooLong { len: 65_516, most: 65_515 }));
-        assert_eq!(v6.write(&payload, &mut packet), Err(IpError::TooLong { len: 65_536, most: 65_535 }));
+        assert_eq!(HEADER.write(&payload[..65_516], &mut packet), Err(IpError::TooLong { len: 65_516, max: 65_515 }));
+        assert_eq!(v6.write(&payload, &mut packet), Err(IpError::TooLong { len: 65_536, max: 65_535 }));
         assert_eq!(HEADER.write(&payload[..65_515], &mut packet), Ok(()));
         assert_eq!(v6.write(&payload[..65_535], &mut packet), Ok(()));
         assert_eq!(IpHeader { dscp: 64, ..HEADER }.write(&[], &mut packet), Err(IpError::Dscp { dscp: 64 }));

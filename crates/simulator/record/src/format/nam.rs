@@ -2,41 +2,41 @@
 //!
 //! ```text
 //! + -t 1.84375 -s 0 -d 2 -p cbr -e 210 -c 1 -i 610 -a 1 -x {0.0 3.1 225 ------- null}
-//! event time from to type bytes colour uid attribute {source.port destination.port sequence flags session}
+//! event time from to type bytes color uid attribute {source.port destination.port sequence flags session}
 //! ```
-//! Format: ns-2.35 `trace/trace.cc` `Trace::format` and `write_nam_trace`, `tcl/lib/ns-namsupp.tcl` for the lines before the first event. nam
-//! finds places for the nodes by itself.
+//! Format: ns-2.35 `trace/trace.cc` `Trace::format` and `write_nam_trace`; `tcl/lib/ns-namsupp.tcl` for the lines before
+//! the first event. nam lays out the nodes itself.
 
 use super::ns2::{TraceEvent, TracePacket, decimal, general, number, time};
 use headway_units::{Duration, Instant, Rate};
 
-/// A link, as nam draws it.
+/// One direction of a link, as nam draws it.
 #[derive(Clone, Copy, Debug)]
 pub struct NamLink {
-    /// The node that it leads from.
+    /// Number of the sending node.
     pub from: u32,
-    /// The node that it leads to.
+    /// Number of the receiving node.
     pub to: u32,
-    /// What it carries.
+    /// Transmission rate.
     pub rate: Rate,
-    /// Its propagation.
+    /// Propagation delay.
     pub delay: Duration,
 }
 
-/// Colours of flows, in X11's names: as different as they can be for who sees fewer colours.
-const COLOURS: [&str; 8] = ["blue", "DarkOrange", "SeaGreen", "magenta", "SkyBlue", "gold", "firebrick", "black"];
+/// X11 names of the flows' colors, distinguishable with color vision deficiency.
+const COLORS: [&str; 8] = ["blue", "DarkOrange", "SeaGreen", "magenta", "SkyBlue", "gold", "firebrick", "black"];
 
-/// Appends what comes before the first event: so many nodes, links, and the numbers of flows. Two links between the same nodes are one line,
-/// with a queue at either end that is shown.
+/// Appends the lines before the first event: the colors of `flows`, the `nodes` and the links. The two directions of a
+/// link are one `l` line; each direction has a visible queue.
 pub fn header(out: &mut Vec<u8>, nodes: u32, links: &[NamLink], flows: impl IntoIterator<Item = u32>) {
     let mut line = |text: String| out.extend_from_slice(text.as_bytes());
     // Addresses of one level and 31 bits, ns-2's default.
     line(
         "V -t * -v 1.0a5 -a 0\nA -t * -n 1 -p 0 -o 0x7fffffff -c 30 -a 1\nA -t * -h 1 -m 1073741823 -s 0\n".to_owned(),
     );
-    let mut coloured = std::collections::BTreeSet::new();
-    for (flow, colour) in flows.into_iter().filter(|flow| coloured.insert(*flow)).zip(COLOURS.iter().cycle()) {
-        line(format!("c -t * -i {flow} -n {colour}\n"));
+    let mut seen_flows = std::collections::BTreeSet::new();
+    for (flow, color) in flows.into_iter().filter(|flow| seen_flows.insert(*flow)).zip(COLORS.iter().cycle()) {
+        line(format!("c -t * -i {flow} -n {color}\n"));
     }
     for node in 0..nodes {
         line(format!("n -t * -a {node} -s {node} -S UP -v circle -c black -i black\n"));
@@ -55,12 +55,12 @@ pub fn header(out: &mut Vec<u8>, nodes: u32, links: &[NamLink], flows: impl Into
     }
 }
 
-/// Appends a line, with its newline, as [`ns2::line`](crate::ns2::line) does; where a transmission starts, a second one that moves the packet
-/// on (`h`).
+/// Appends a line with a newline, like [`ns2::line`](crate::ns2::line). A [`TraceEvent::Dequeue`] has a second line, `h`,
+/// which moves the packet along the link.
 pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, to_node: u32, packet: &TracePacket) {
-    // nam knows drops alone.
+    // nam has no event for early drops.
     let event = if event == TraceEvent::EarlyDrop { TraceEvent::Drop } else { event };
-    let mut of = |letter: u8, sequence: i64| {
+    let mut append = |letter: u8, sequence: i64| {
         out.extend_from_slice(&[letter, b' ', b'-', b't', b' ']);
         time(out, now);
         let field = |out: &mut Vec<u8>, name: &[u8], value: u64| {
@@ -85,8 +85,8 @@ pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, 
         out.extend_from_slice(&packet.flags());
         out.extend_from_slice(b" null}\n");
     };
-    of(event.letter(), packet.sequence);
+    append(event.letter(), packet.sequence);
     if event == TraceEvent::Dequeue {
-        of(b'h', -1);
+        append(b'h', -1);
     }
 }

@@ -1,4 +1,4 @@
-//! A set of names in one text. A record has three names for each flow, and a separate allocation for each would be slow.
+//! A set of names in one string. A record has three names per flow; separate allocations would be slow.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -9,59 +9,59 @@ use std::hash::BuildHasher;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameSet {
     names: Names,
-    places: HashTable<u32>,
+    indices: HashTable<u32>,
     hasher: RandomState,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Names {
     text: String,
-    /// Where each name ends.
+    /// End of each name in `text`.
     ends: Vec<usize>,
 }
 
 impl Names {
-    fn get(&self, place: usize) -> &str {
-        let begin = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[begin..self.ends[place]]
+    fn get(&self, index: usize) -> &str {
+        let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[begin..self.ends[index]]
     }
 }
 
 impl NameSet {
     pub(crate) fn reserve(&mut self, more: usize) {
-        let Self { names, places, hasher } = self;
+        let Self { names, indices, hasher } = self;
         names.ends.reserve(more);
-        places.reserve(more, |place| hasher.hash_one(names.get(*place as usize)));
+        indices.reserve(more, |index| hasher.hash_one(names.get(*index as usize)));
     }
 
-    /// The place of a name, which is new or known.
+    /// Returns the index of a name, which is added if it is new.
     pub(crate) fn insert(&mut self, name: &str) -> usize {
-        let Self { names, places, hasher } = self;
-        let is_name = |place: &u32| names.get(*place as usize) == name;
-        match places.entry(hasher.hash_one(name), is_name, |place| hasher.hash_one(names.get(*place as usize))) {
+        let Self { names, indices, hasher } = self;
+        let is_name = |index: &u32| names.get(*index as usize) == name;
+        match indices.entry(hasher.hash_one(name), is_name, |index| hasher.hash_one(names.get(*index as usize))) {
             Entry::Occupied(known) => *known.get() as usize,
             Entry::Vacant(new) => {
-                let place = names.ends.len();
+                let index = names.ends.len();
                 // 2^32 names would not fit in memory.
-                new.insert(place as u32);
+                new.insert(index as u32);
                 names.text.push_str(name);
                 names.ends.push(names.text.len());
-                place
+                index
             }
         }
     }
 
-    pub(crate) fn place(&self, name: &str) -> Option<usize> {
-        let is_name = |place: &u32| self.names.get(*place as usize) == name;
-        self.places.find(self.hasher.hash_one(name), is_name).map(|place| *place as usize)
+    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+        let is_name = |index: &u32| self.names.get(*index as usize) == name;
+        self.indices.find(self.hasher.hash_one(name), is_name).map(|index| *index as usize)
     }
 
-    pub(crate) fn get(&self, place: usize) -> &str {
-        self.names.get(place)
+    pub(crate) fn get(&self, index: usize) -> &str {
+        self.names.get(index)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> + Clone {
-        (0..self.names.ends.len()).map(|place| self.names.get(place))
+        (0..self.names.ends.len()).map(|index| self.names.get(index))
     }
 }
 
@@ -71,20 +71,20 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A list of names, each looked for among those before it, does the same.
+        /// Compares with a linear search in a list.
         #[test]
-        fn each_name_has_one_place(inserted in prop::collection::vec("[ab]{0,3}", 0..60), reserved in 0usize..100) {
+        fn each_name_has_one_index(inserted in prop::collection::vec("[ab]{0,3}", 0..60), reserved in 0usize..100) {
             let (mut set, mut list) = (NameSet::default(), Vec::<&str>::new());
             set.reserve(reserved);
             for name in &inserted {
                 let known = list.iter().position(|known| known == name);
-                prop_assert_eq!(set.place(name), known);
-                let place = known.unwrap_or(list.len());
+                prop_assert_eq!(set.index_of(name), known);
+                let index = known.unwrap_or(list.len());
                 if known.is_none() {
                     list.push(name);
                 }
-                prop_assert_eq!(set.insert(name), place);
-                prop_assert_eq!(set.get(place), name);
+                prop_assert_eq!(set.insert(name), index);
+                prop_assert_eq!(set.get(index), name);
             }
             prop_assert!(set.iter().eq(list));
         }

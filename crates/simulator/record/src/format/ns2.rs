@@ -4,35 +4,35 @@
 //! + 1.84375 0 2 cbr 210 ------- 0 0.0 3.1 225 610
 //! event time from to type bytes flags flow source.port destination.port sequence uid
 //! ```
-//! Format: ns-2.35 `trace/trace.cc` `Trace::format`, without TCP header fields (`show_tcphdr_` 0, the default). Time:
+//! Format: ns-2.35 `trace/trace.cc` `Trace::format`, without TCP header fields (`show_tcphdr_` 0, the default). Times:
 //! `trace/basetrace.h`, rounded to 1e-6 s in doubles, printed `%.15g`.
 
 use headway_units::{Ecn, Instant};
 use std::io::Write;
 
-/// What happened, at the queue in front of a link or at its far end.
+/// Event of a packet at the queue of a link or at the link's far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// `+`: offered to the queue (a packet that is dropped there has this line, too; one that is lost before has not).
+    /// `+`: arrival at the queue. Also written for packets that the queue drops, but not for packets lost before it.
     Enqueue,
-    /// `-`: its transmission starts.
+    /// `-`: start of the transmission.
     Dequeue,
-    /// `r`: it reached the far end.
+    /// `r`: arrival at the far end.
     Receive,
-    /// `d`: dropped.
+    /// `d`: drop.
     Drop,
-    /// `e`: dropped early by RED, where a script asks for these apart (`attach-edrops`); otherwise they are `d`.
+    /// `e`: early drop by RED, if the script traces these separately (`attach-edrops`); otherwise `d`.
     EarlyDrop,
 }
 
-/// The type of a packet, as ns-2 names it (`common/packet.h`).
+/// Type of a packet, with ns-2's name (`common/packet.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketType {
-    /// `tcp`: a TCP's data.
+    /// `tcp`: TCP data.
     Tcp,
-    /// `ack`: a TCP's acknowledgement.
+    /// `ack`: TCP acknowledgement.
     Ack,
-    /// `udp`: UDP data of no traffic generator.
+    /// `udp`: UDP data without a traffic generator.
     Udp,
     /// `cbr`: data at a constant rate.
     Cbr,
@@ -40,14 +40,14 @@ pub enum PacketType {
     Exponential,
     /// `pareto`: data of a Pareto on-off source.
     Pareto,
-    /// `tcpFriend`: TFRC's data.
+    /// `tcpFriend`: TFRC data.
     Tfrc,
-    /// `tcpFriendCtl`: TFRC's feedback.
+    /// `tcpFriendCtl`: TFRC feedback.
     TfrcAck,
 }
 
 impl PacketType {
-    /// ns-2's name.
+    /// Returns ns-2's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,39 +66,39 @@ impl PacketType {
 /// A node and a port on it, printed `node.port`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceAddress {
-    /// Nodes count from 0 in the order of the scenario.
+    /// Node number, from 0 in the order of the scenario.
     pub node: u32,
-    /// Ports count from 0 on each node in the order of attachment.
+    /// Port number, from 0 on each node in the order of attachment.
     pub port: u32,
 }
 
-/// What a line tells of a packet.
+/// Fields of a packet in a trace line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePacket {
-    /// What it is.
+    /// Packet type.
     pub packet_type: PacketType,
-    /// Its size on the wire, as ns-2 counts it.
+    /// Size on the wire as counted by ns-2, in bytes.
     pub bytes: u32,
-    /// The ECN field: `N` for an ECN-capable transport, `E` for congestion experienced (then both, as in ns-2, where
-    /// only capable packets are marked).
+    /// ECN codepoint: `N` for an ECN-capable transport, `N` and `E` for congestion experienced, because ns-2 marks only
+    /// ECN-capable packets.
     pub ecn: Ecn,
-    /// TCP's ECN-Echo, `C`.
+    /// TCP's ECN-Echo flag, `C`.
     pub ecn_echo: bool,
-    /// TCP's Congestion Window Reduced, `A` (ns-2: congestion action).
+    /// TCP's Congestion Window Reduced flag, `A` (ns-2: congestion action).
     pub cwr: bool,
-    /// ns-2's `fid_`.
+    /// Flow number, ns-2's `fid_`.
     pub flow: u32,
-    /// Where it comes from.
+    /// Source address.
     pub source: TraceAddress,
-    /// Where it goes.
+    /// Destination address.
     pub destination: TraceAddress,
-    /// Its sequence number in its flow: TCP counts segments. Negative if the sender counts none.
+    /// Sequence number in the flow; TCP counts segments. Negative if the sender has none.
     pub sequence: i64,
-    /// Its number among all packets of the run.
+    /// Number among all packets of the run.
     pub uid: u64,
 }
 
-/// Appends a line, with its newline: `event` happened to `packet` at `now`, on the link from `from_node` to `to_node`.
+/// Appends the line, with a newline, of `event` of `packet` at `now` on the link from `from_node` to `to_node`.
 pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, to_node: u32, packet: &TracePacket) {
     out.extend_from_slice(&[event.letter(), b' ']);
     time(out, now);
@@ -166,7 +166,7 @@ pub(crate) fn number(out: &mut Vec<u8>, number: i64) {
     decimal(out, number.unsigned_abs());
 }
 
-/// Appends `number` in decimal: most of a line is these, and the formatting machinery costs several times more.
+/// Appends `number` in decimal, several times faster than `write!`. Most of a line is decimal numbers.
 pub(crate) fn decimal(out: &mut Vec<u8>, mut number: u64) {
     let start = out.len();
     loop {
@@ -179,16 +179,16 @@ pub(crate) fn decimal(out: &mut Vec<u8>, mut number: u64) {
     out[start..].reverse();
 }
 
-/// `%.15g` of `now`, rounded to 1e-6 s as `BaseTrace::round` rounds it: in doubles, so that a half goes the same way.
+/// Appends `%.15g` of `now`, rounded to 1e-6 s in doubles like `BaseTrace::round`, so that halves round equally.
 pub(crate) fn time(out: &mut Vec<u8>, now: Instant) {
     let micros = (now.as_secs_f64() * 1e6 + 0.5).floor();
-    // From 1e-4 s on and with at most 15 digits the double micros/1e6 prints as its exact decimal.
+    // From 1e-4 s and with at most 15 digits, the double micros/1e6 prints as its exact decimal.
     if (100.0..1e15).contains(&micros) {
         let micros = micros as u64;
         let (whole, fraction) = (micros / 1_000_000, micros % 1_000_000);
         decimal(out, whole);
         if fraction != 0 {
-            // The digit before the fraction's six keeps their leading zeros, and becomes the point.
+            // The leading 1 keeps the zeros of the six-digit fraction and is replaced by the decimal point.
             let point = out.len();
             decimal(out, 1_000_000 + fraction);
             out[point] = b'.';
@@ -199,8 +199,8 @@ pub(crate) fn time(out: &mut Vec<u8>, now: Instant) {
     }
 }
 
-/// C's `%.15g` of a finite number that is not negative: 15 significant digits, correctly rounded, without trailing
-/// zeros; with an exponent below 1e-4 and from 1e15 on (ISO C 7.21.6.1).
+/// Appends C's `%.15g` of a finite nonnegative number: 15 significant digits, correctly rounded, without trailing zeros,
+/// with an exponent below 1e-4 and from 1e15 (ISO C 7.21.6.1).
 pub(crate) fn general(out: &mut Vec<u8>, value: f64) {
     if value == 0.0 {
         out.push(b'0');
@@ -224,7 +224,7 @@ pub(crate) fn general(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Removes the zeros at the end of a fraction, and its point if nothing is left of it.
+/// Removes the trailing zeros of a fraction, and its decimal point if no digit follows.
 fn trim_zeros(out: &mut Vec<u8>) {
     while out.last() == Some(&b'0') {
         out.pop();

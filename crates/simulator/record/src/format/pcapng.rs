@@ -1,8 +1,8 @@
-//! Packets as a pcapng file, for Wireshark and its like (draft-ietf-opsawg-pcapng).
+//! Packet captures in pcapng format, for example for Wireshark (draft-ietf-opsawg-pcapng).
 //!
-//! One section, little-endian; an interface for each direction or link that is recorded, with whole nanoseconds
-//! (`if_tsresol` 9) and IP packets without a link's header (LINKTYPE_RAW). Time zero is 1970-01-01. The same calls give
-//! the same bytes on any machine: the file names no machine and no date.
+//! A file has one little-endian section and an interface for each recorded direction or link. Timestamps are in ns
+//! (`if_tsresol` 9), and time zero is 1970-01-01. IP packets have no link-layer header (LINKTYPE_RAW). Equal calls give
+//! equal bytes on all machines: the file names no machine and no date.
 
 use headway_units::Instant;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// IPv4 or IPv6, as the first four bits say.
+/// IPv4 or IPv6, given by the first four bits of the packet.
 const LINKTYPE_RAW: u16 = 101;
 
 const END_OF_OPTIONS: u16 = 0;
@@ -21,11 +21,11 @@ const INTERFACE_NAME: u16 = 2; // of an interface description
 const TIMESTAMP_RESOLUTION: u16 = 9; // of an interface description
 const FLAGS: u16 = 2; // of an enhanced packet
 
-/// An interface of one [`PcapngWriter`].
+/// Identifier of an interface of a [`PcapngWriter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PcapngInterface(u32);
 
-/// Whether a packet entered or left the interface.
+/// Direction of a packet at the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PcapngDirection {
@@ -35,24 +35,24 @@ pub enum PcapngDirection {
     Outbound = 2,
 }
 
-/// A packet as it is recorded.
+/// A recorded packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PcapngPacket<'a> {
-    /// Where.
+    /// Interface at which it was captured.
     pub interface: PcapngInterface,
-    /// When.
+    /// Timestamp.
     pub at: Instant,
-    /// Which way.
+    /// Direction.
     pub direction: PcapngDirection,
     /// The IP packet, or its beginning.
     pub bytes: &'a [u8],
-    /// How long it was; less than `bytes` counts as that.
+    /// Original length, in bytes; at least the length of `bytes`.
     pub length: u32,
-    /// A remark that Wireshark shows beside the packet, cut at 65535 bytes; empty: none.
+    /// Packet comment, truncated at 65535 bytes; empty for none.
     pub comment: &'a str,
 }
 
-/// Writes a pcapng file, block by block.
+/// Writer of a pcapng file, block by block.
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     out: W,
@@ -61,10 +61,10 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file.
+    /// Creates the writer and writes the section header.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The error of `out`.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = Self { out, interfaces: 0, block: vec![] };
         writer.begin(SECTION_HEADER);
@@ -77,15 +77,15 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface. Its packets come after it.
+    /// Adds an interface.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The error of `out`.
     pub fn interface(&mut self, name: &str) -> io::Result<PcapngInterface> {
         self.begin(INTERFACE_DESCRIPTION);
         self.word(LINKTYPE_RAW.into());
-        self.word(0); // no limit to what is kept of a packet
-        self.option(INTERFACE_NAME, cut(name));
+        self.word(0); // no limit on captured bytes
+        self.option(INTERFACE_NAME, truncated(name));
         self.option(TIMESTAMP_RESOLUTION, &[9]);
         self.end()?;
         self.interfaces += 1;
@@ -95,36 +95,36 @@ impl<W: Write> PcapngWriter<W> {
     /// Adds a packet.
     ///
     /// # Errors
-    /// If the interface is another writer's, or the packet longer than 4 GiB; and those of `out`.
+    /// The interface is not one of this writer, the packet is 4 GiB or longer, or `out` fails.
     pub fn packet(&mut self, packet: &PcapngPacket<'_>) -> io::Result<()> {
-        let wrong = |what| io::Error::new(io::ErrorKind::InvalidInput, what);
+        let invalid = |message| io::Error::new(io::ErrorKind::InvalidInput, message);
         if packet.interface.0 >= self.interfaces {
-            return Err(wrong("the interface of this packet is not one of this file"));
+            return Err(invalid("the packet's interface is not one of this file"));
         }
-        let kept =
-            u32::try_from(packet.bytes.len()).map_err(|_| wrong("a packet of 4 GiB or more fits no pcapng file"))?;
+        let captured =
+            u32::try_from(packet.bytes.len()).map_err(|_| invalid("a pcapng packet must be shorter than 4 GiB"))?;
         let nanos = packet.at.as_nanos();
         self.begin(ENHANCED_PACKET);
-        for word in [packet.interface.0, (nanos >> 32) as u32, nanos as u32, kept, packet.length.max(kept)] {
+        for word in [packet.interface.0, (nanos >> 32) as u32, nanos as u32, captured, packet.length.max(captured)] {
             self.word(word);
         }
         self.padded(packet.bytes);
         self.option(FLAGS, &(packet.direction as u32).to_le_bytes());
         if !packet.comment.is_empty() {
-            self.option(COMMENT, cut(packet.comment));
+            self.option(COMMENT, truncated(packet.comment));
         }
         self.end()
     }
 
-    /// What the file is written to.
+    /// Returns the output.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Ends the file: what it was written to.
+    /// Flushes and returns the output.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The error of `out`.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -133,7 +133,7 @@ impl<W: Write> PcapngWriter<W> {
     fn begin(&mut self, block: u32) {
         self.block.clear();
         self.word(block);
-        self.word(0); // the length, which is known at the end
+        self.word(0); // length, set by `end`
     }
 
     fn word(&mut self, word: u32) {
@@ -161,8 +161,8 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
-/// What of a text fits into an option.
-fn cut(text: &str) -> &[u8] {
+/// Returns the longest prefix of a text that fits into an option.
+fn truncated(text: &str) -> &[u8] {
     &text.as_bytes()[..text.floor_char_boundary(u16::MAX.into())]
 }
 
@@ -176,7 +176,7 @@ mod tests {
         digits.chunks(2).map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap()).collect()
     }
 
-    /// Put together by hand from draft-ietf-opsawg-pcapng sections 4.1 to 4.3; read by tshark 4.0.17 without complaint.
+    /// Assembled by hand from draft-ietf-opsawg-pcapng sections 4.1 to 4.3; tshark 4.0.17 reads it without errors.
     #[test]
     fn a_file_with_two_interfaces_and_one_packet() {
         let mut writer = PcapngWriter::new(vec![]).unwrap();
@@ -192,7 +192,7 @@ mod tests {
                 comment: "late",
             })
             .unwrap();
-        let wanted = "
+        let expected = "
             0a0d0d0a 2c000000 4d3c2b1a 0100 0000 ffffffffffffffff   # section header
             0400 0700 48656164776179 00  0000 0000  2c000000        # Headway
             01000000 28000000 6500 0000 00000000                    # interface 0
@@ -201,11 +201,11 @@ mod tests {
             0200 0400 622d6121  0900 0100 09 000000  0000 0000  28000000
             06000000 3c000000 01000000 01000000 02000000 05000000 28000000
             4501020304 000000  0200 0400 02000000  0100 0400 6c617465  0000 0000  3c000000";
-        assert_eq!(writer.finish().unwrap(), hex(wanted));
+        assert_eq!(writer.finish().unwrap(), hex(expected));
     }
 
     #[test]
-    fn what_does_not_fit() {
+    fn foreign_interfaces_are_errors_and_long_comments_are_truncated() {
         let mut other = PcapngWriter::new(vec![]).unwrap();
         let interface = other.interface("x").unwrap();
         let packet = PcapngPacket {
@@ -219,7 +219,7 @@ mod tests {
         let mut writer = PcapngWriter::new(vec![]).unwrap();
         let error = writer.packet(&packet).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        // A long comment is cut between two characters.
+        // The comment is truncated between two characters.
         let before = other.finish().unwrap().len();
         let mut other = PcapngWriter::new(vec![]).unwrap();
         other.interface("x").unwrap();

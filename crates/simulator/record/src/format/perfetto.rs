@@ -1,66 +1,68 @@
-//! A trace that Perfetto opens (ui.perfetto.dev), and Chrome's `about:tracing`: the JSON Array Format of Google's "Trace Event Format".
+//! Traces for Perfetto (ui.perfetto.dev) and Chrome's `about:tracing`: the JSON Array Format of Google's "Trace Event
+//! Format".
 //!
-//! A process is a heading with tracks below it: what lasts, what happened at an instant, counters. Times are in us, with three decimals.
+//! A process is a group of tracks: slices, instants and counters. Times are in us, with three decimals.
 
 use headway_units::Instant;
 use serde_json::{Map, Value, json};
 
-/// The track of a process that has what lasts.
-const LASTING: u32 = 1;
-/// The track that has instants.
+/// Track number of a process's slices.
+const SLICES: u32 = 1;
+/// Track number of a process's instants.
 const INSTANTS: u32 = 2;
 
-/// Writes a trace. What is ready can be taken as often as one likes.
+/// Writer of a trace. [`take`](Self::take) may be called at any time.
 #[derive(Debug)]
 pub struct PerfettoWriter {
     out: Vec<u8>,
-    begun: bool,
+    has_events: bool,
 }
 
 impl Default for PerfettoWriter {
     fn default() -> Self {
-        Self { out: b"[\n".to_vec(), begun: false }
+        Self { out: b"[\n".to_vec(), has_events: false }
     }
 }
 
 impl PerfettoWriter {
-    /// The bytes since the last call.
+    /// Returns the bytes written since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// The process with this number is called so, and stands in the order of the numbers. Its tracks are called `lasting` and `instants`; one that is not used has no name.
-    pub fn process(&mut self, number: u32, name: &str, [lasting, instants]: [&str; 2]) {
-        let mut tell = |what: &str, track: u32, told: Value| {
-            self.event(&json!({ "ph": "M", "pid": number, "tid": track, "name": what, "args": told }));
+    /// Names a process and its tracks of slices and instants. Processes are sorted by number. An unused track has an empty
+    /// name.
+    pub fn process(&mut self, number: u32, name: &str, [slices, instants]: [&str; 2]) {
+        let mut metadata = |key: &str, track: u32, args: Value| {
+            self.event(&json!({ "ph": "M", "pid": number, "tid": track, "name": key, "args": args }));
         };
-        tell("process_name", 0, json!({ "name": name }));
-        tell("process_sort_index", 0, json!({ "sort_index": number }));
-        for (track, name) in [(LASTING, lasting), (INSTANTS, instants)].into_iter().filter(|(_, name)| !name.is_empty())
+        metadata("process_name", 0, json!({ "name": name }));
+        metadata("process_sort_index", 0, json!({ "sort_index": number }));
+        for (track, name) in [(SLICES, slices), (INSTANTS, instants)].into_iter().filter(|(_, name)| !name.is_empty())
         {
-            tell("thread_name", track, json!({ "name": name }));
+            metadata("thread_name", track, json!({ "name": name }));
         }
     }
 
-    /// Something lasts from `start` to `end`.
-    pub fn slice(&mut self, process: u32, name: &str, [start, end]: [Instant; 2], about: &Map<String, Value>) {
-        let lasts = us(end.as_nanos().saturating_sub(start.as_nanos()));
-        self.timed("X", process, LASTING, name, start, &format!(",\"dur\":{lasts}"), about);
+    /// Adds an event that lasts from `start` to `end`.
+    pub fn slice(&mut self, process: u32, name: &str, [start, end]: [Instant; 2], args: &Map<String, Value>) {
+        let duration = us(end.as_nanos().saturating_sub(start.as_nanos()));
+        self.timed("X", process, SLICES, name, start, &format!(",\"dur\":{duration}"), args);
     }
 
-    /// Something happens.
-    pub fn instant(&mut self, process: u32, name: &str, at: Instant, about: &Map<String, Value>) {
-        self.timed("i", process, INSTANTS, name, at, ",\"s\":\"t\"", about);
+    /// Adds an event without a duration.
+    pub fn instant(&mut self, process: u32, name: &str, at: Instant, args: &Map<String, Value>) {
+        self.timed("i", process, INSTANTS, name, at, ",\"s\":\"t\"", args);
     }
 
-    /// A counter has this value from now on.
+    /// Sets the value of a counter from `at`.
     pub fn counter(&mut self, process: u32, name: &str, at: Instant, value: f64) {
         let mut values = Map::new();
         values.insert("value".to_owned(), json!(value));
         self.timed("C", process, 0, name, at, "", &values);
     }
 
-    /// The last event is written.
+    /// Ends the trace after its last event.
     pub fn finish(&mut self) {
         self.out.extend_from_slice(b"\n]\n");
     }
@@ -73,13 +75,13 @@ impl PerfettoWriter {
         track: u32,
         name: &str,
         at: Instant,
-        more: &str,
-        about: &Map<String, Value>,
+        fields: &str,
+        args: &Map<String, Value>,
     ) {
         self.separate();
-        let (name, at, about) = (json!(name), us(at.as_nanos()), serde_json::to_string(about).unwrap_or_default());
+        let (name, at, args) = (json!(name), us(at.as_nanos()), serde_json::to_string(args).unwrap_or_default());
         let text = format!(
-            "{{\"ph\":\"{phase}\",\"pid\":{process},\"tid\":{track},\"ts\":{at}{more},\"name\":{name},\"args\":{about}}}"
+            "{{\"ph\":\"{phase}\",\"pid\":{process},\"tid\":{track},\"ts\":{at}{fields},\"name\":{name},\"args\":{args}}}"
         );
         self.out.extend_from_slice(text.as_bytes());
     }
@@ -90,13 +92,13 @@ impl PerfettoWriter {
     }
 
     fn separate(&mut self) {
-        if std::mem::replace(&mut self.begun, true) {
+        if std::mem::replace(&mut self.has_events, true) {
             self.out.extend_from_slice(b",\n");
         }
     }
 }
 
-/// Nanoseconds as microseconds, exactly: a double would round them after some hours.
+/// Formats nanoseconds as microseconds exactly; a double would round after some hours.
 fn us(nanos: u64) -> String {
     format!("{}.{:03}", nanos / 1000, nanos % 1000)
 }

@@ -1,11 +1,11 @@
-//! JSON as `serde_json::to_string_pretty` writes it, without a text of all of it in memory.
+//! Indented JSON, equal to that of `serde_json::to_string_pretty`, written without building the whole text in memory.
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Error, Serializer};
 use std::io::{self, BufWriter, Write};
 
-/// A comma and a new line with the indentation of the deepest table of a summary.
+/// A comma and a newline with the indentation of the deepest object of a summary.
 const NEXT: &[u8] = b",\n                               ";
 
 /// Writes `value` as indented JSON.
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// A writer that fails is an error, also in the middle.
+    /// The error of the writer is returned, also after the first bytes.
     #[test]
     fn a_full_disk_is_an_error() {
         struct Full;

@@ -1,53 +1,53 @@
-//! Means of runs, and how far they can be trusted.
+//! Means over runs and their confidence intervals.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Student's t that 95 % of draws stay within, for so many degrees of freedom (Student 1908).
+/// Returns the two-sided 95 % quantile of Student's t with `degrees` degrees of freedom (Student 1908).
 fn t95(degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|t| t.inverse_cdf(0.975))
 }
 
-/// Samples that differ by no more than this part of the largest of them are equal: sums of doubles are not more exact.
+/// Relative difference up to which samples are equal: the rounding error of sums of doubles.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Fewer runs prove nothing.
-pub const FEWEST_RUNS: usize = 10;
+/// Minimum number of runs for a conclusion.
+pub const MIN_RUNS: usize = 10;
 
-/// A mean over runs with its 95 % interval.
+/// A mean over runs with its 95 % confidence interval.
 ///
-/// Equal samples have no interval. A spread of zero says nothing of the spread that more runs would have.
+/// Equal samples have no interval: a sample deviation of 0 is no estimate of the deviation over more runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Mean of the samples.
     pub mean: f64,
-    /// Half the width of the 95 % interval (Student); none of a single run, and none of equal samples.
+    /// Half width of the 95 % interval (Student's t); `None` for a single run or equal samples.
     pub ci95: Option<f64>,
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
 }
 
 impl Estimate {
-    /// Estimates the mean of samples, one a run: `mean +- t s / sqrt(n)`, s with n - 1 in its denominator. None of no
-    /// samples.
+    /// Estimates the mean from one sample per run: `mean +- t s / sqrt(n)`, with n - 1 in the denominator of s. Returns
+    /// `None` without samples.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
         Self::with_rounding(samples, largest(samples.iter()))
     }
 
-    /// Estimates the mean of the differences of pairs, the first less the second.
+    /// Estimates the mean difference of pairs, first minus second.
     #[must_use]
     pub fn of_differences(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences: Vec<f64> = pairs.iter().map(|(first, second)| first - second).collect();
         Self::with_rounding(&differences, largest(pairs.iter().flat_map(|(first, second)| [first, second])))
     }
 
-    /// `scale` is the largest of the numbers that the samples were computed from: their rounding errors are parts of it.
+    /// `scale` is the largest magnitude of the inputs; rounding errors of the samples are proportional to it.
     fn with_rounding(samples: &[f64], scale: f64) -> Option<Self> {
         let runs = samples.len();
         let first = *samples.first()?;
         if samples.iter().all(|sample| (sample - first).abs() <= ROUNDING * scale) {
-            // An empty sum is -0.0, which no table should show.
+            // An empty sum is -0.0, which a table would print as such.
             return Some(Self { mean: first + 0.0, ci95: None, runs });
         }
         let n = runs as f64;
@@ -56,36 +56,36 @@ impl Estimate {
         Some(Self { mean, ci95: t95(n - 1.0).map(|t| t * (variance / n).sqrt()), runs })
     }
 
-    /// Whether several runs gave the same value.
+    /// Returns whether there are several runs and all samples are equal.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.runs > 1 && self.ci95.is_none()
     }
 
-    /// Whether the interval is no wider than `relative` of the mean. A constant is known well enough after
-    /// [`FEWEST_RUNS`]: in fewer, chance may have had no occasion.
+    /// Returns whether the half width is at most `relative` times the mean. Equal samples meet any precision after
+    /// [`MIN_RUNS`] runs; with fewer runs, a rare event may not have occurred yet.
     #[must_use]
     pub fn is_within(&self, relative: f64) -> bool {
-        self.ci95.map_or(self.runs >= FEWEST_RUNS, |half| half <= relative * self.mean.abs())
+        self.ci95.map_or(self.runs >= MIN_RUNS, |half| half <= relative * self.mean.abs())
     }
 
-    /// The ends of the 95 % interval; both are the value itself if several runs gave the same. None of a single run.
+    /// Returns the ends of the 95 % interval. Equal samples give the value twice; a single run gives `None`.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let half = if self.is_constant() { 0.0 } else { self.ci95? };
         Some((self.mean - half, self.mean + half))
     }
 
-    /// Half the width of Welch's 95 % interval of the difference of two means (Welch 1947). A constant side adds nothing
-    /// to it. None if both sides are constant, or if either is of one run.
+    /// Returns half the width of Welch's 95 % interval of the difference of two means (Welch 1947). A constant side
+    /// contributes no variance. Returns `None` if both sides are constant or either has a single run.
     #[must_use]
     pub fn welch(&self, other: &Self) -> Option<f64> {
-        // The squared standard error of each mean, back from its interval.
-        let squared_error = |of: &Self| {
-            if of.is_constant() {
+        // The squared standard error of each mean, computed from its interval.
+        let squared_error = |estimate: &Self| {
+            if estimate.is_constant() {
                 return Some(0.0);
             }
-            let (half, t) = (of.ci95?, t95(of.runs as f64 - 1.0)?);
+            let (half, t) = (estimate.ci95?, t95(estimate.runs as f64 - 1.0)?);
             Some((half / t) * (half / t))
         };
         let (a, b) = (squared_error(self)?, squared_error(other)?);
@@ -99,7 +99,7 @@ impl Estimate {
 }
 
 fn largest<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
-    numbers.fold(0.0, |most: f64, number| most.max(number.abs()))
+    numbers.fold(0.0, |largest: f64, number| largest.max(number.abs()))
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
 
     /// Mean 3, s^2 = 2.5, 4 degrees: 2.776445 * sqrt(2.5 / 5) = 1.963243.
     #[test]
-    fn an_interval_by_hand() {
+    fn the_interval_follows_students_t() {
         let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         close(estimate.mean, 3.0, 1e-15);
         close(estimate.ci95.unwrap(), 1.963_243_2, 1e-7);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(Estimate::of(&[]), None);
     }
 
-    /// s = 0 is no estimate of a spread: `headway sweep` once printed `1.213 ± 0.000`.
+    /// Regression: `headway sweep` printed `1.213 ± 0.000`.
     #[test]
     fn equal_samples_have_no_interval() {
         let nothing = Estimate::of(&[-0.0, -0.0]).unwrap();
@@ -145,30 +145,30 @@ mod tests {
         assert_eq!(Estimate::of(&[0.1]).unwrap().range(), None);
     }
 
-    /// `--precision 1%` was once met at once by two equal runs.
+    /// Regression: two equal runs met `--precision 1%`.
     #[test]
-    fn a_constant_is_precise_after_ten_runs() {
+    fn equal_samples_are_precise_after_ten_runs() {
         let is_within = |samples: &[f64]| Estimate::of(samples).unwrap().is_within(0.01);
         assert_eq!([1, 2, 9, 10].map(|runs| is_within(&vec![5.0; runs])), [false, false, false, true]);
         // 12.7062 times 0.0005 is 0.64 % of 1.
         assert!(is_within(&[0.9995, 1.0005]) && !is_within(&[0.999, 1.001]));
     }
 
-    /// 0.1 + 0.2 is not 0.3 in doubles; the pairs differ by 0.3 all the same.
+    /// 0.1 + 0.2 is not 0.3 in doubles; the differences of all pairs are 0.3 within rounding.
     #[test]
-    fn differences_that_only_rounding_tells_apart_have_no_interval() {
+    fn differences_equal_within_rounding_have_no_interval() {
         let pairs: Vec<(f64, f64)> = (1..=10).map(|n| (f64::from(n) * 0.1 + 0.3, f64::from(n) * 0.1)).collect();
         assert!(pairs.iter().any(|(first, second)| first - second != pairs[0].0 - pairs[0].1));
         let estimate = Estimate::of_differences(&pairs).unwrap();
         assert!(estimate.is_constant(), "{estimate:?}");
         close(estimate.mean, 0.3, 1e-15);
-        // A nanosecond of a second is no rounding.
+        // 1e-9 is far above the rounding error.
         assert!(Estimate::of(&[1.0, 1.000_000_001]).unwrap().ci95.is_some());
     }
 
     /// n 10 and 20, s 3.4 and 4.7.
     #[test]
-    fn welch_by_hand() {
+    fn the_interval_of_a_difference_follows_welch() {
         let of = |mean, s: f64, runs: usize| {
             let ci95 = t95(runs as f64 - 1.0).map(|t| t * s / (runs as f64).sqrt());
             Estimate { mean, ci95, runs }
@@ -176,7 +176,7 @@ mod tests {
         // (1.156 + 1.1045)^2 / (1.156^2/9 + 1.1045^2/19) = 24.025; t(24.025) = 2.06379; sqrt(2.2605) = 1.503496.
         close(of(20.0, 3.4, 10).welch(&of(22.0, 4.7, 20)).unwrap(), 3.102_90, 2e-5);
         assert_eq!(Estimate::of(&[1.0]).unwrap().welch(&of(1.0, 1.0, 10)), None);
-        // Equal samples on both sides give no interval; on one side they add nothing to the other's: t(9) 3.4 / sqrt(10).
+        // Equal samples on both sides give no interval; on one side they contribute nothing: t(9) 3.4 / sqrt(10).
         let same = Estimate::of(&[2.0; 10]).unwrap();
         assert_eq!(same.welch(&same), None);
         close(same.welch(&of(20.0, 3.4, 10)).unwrap(), 2.432_213, 1e-6);

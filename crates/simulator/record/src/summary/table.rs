@@ -1,4 +1,4 @@
-//! The summary as tables for people: within 100 columns for names of ordinary length.
+//! The summary as text tables, at most 100 columns wide for names of ordinary length.
 
 use crate::{
     AttackerSummary, CompletionOfSize, DelaySummary, FlowSummary, HostSummary, LinkSummary, PagesSummary, Summary,
@@ -7,32 +7,32 @@ use comfy_table::{CellAlignment, Table, presets};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
 
-/// Longer lists show this many, and say how many more there are; one more is shown instead.
-const SHOWN: usize = 10;
+/// Maximum number of rows of a table before the line `... N more`. A table of one more row is printed whole.
+const MAX_ROWS: usize = 10;
 
-/// Longer names are cut, so that numbers stay in view.
+/// Maximum width of a name, in characters; longer names are truncated.
 const NAME_WIDTH: usize = 16;
 
-/// Where a number would mislead.
+/// Cell without a value.
 const NONE: &str = "-";
 
-type OfAll<'a, T> = Box<dyn Fn(&[T]) -> String + 'a>;
+type Aggregate<'a, T> = Box<dyn Fn(&[T]) -> String + 'a>;
 
-/// A column: its head over its unit, and what it shows of a `T`.
+/// A column: its header, its unit, and the cell of a row.
 struct Column<'a, T> {
     head: &'a str,
     unit: &'a str,
     is_text: bool,
-    show: Box<dyn Fn(&T) -> String + 'a>,
-    /// What it shows of all rows, in the lines below them.
-    total: OfAll<'a, T>,
-    mean: OfAll<'a, T>,
+    cell: Box<dyn Fn(&T) -> String + 'a>,
+    /// Cells of all rows together, in the lines below them.
+    total: Aggregate<'a, T>,
+    mean: Aggregate<'a, T>,
 }
 
 impl<'a, T> Column<'a, T> {
-    fn text(head: &'a str, show: impl Fn(&T) -> String + 'a) -> Self {
+    fn text(head: &'a str, cell: impl Fn(&T) -> String + 'a) -> Self {
         let empty = || Box::new(|_: &[T]| String::new());
-        Self { head, unit: "", is_text: true, show: Box::new(show), total: empty(), mean: empty() }
+        Self { head, unit: "", is_text: true, cell: Box::new(cell), total: empty(), mean: empty() }
     }
 
     fn sum(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> f64 + Copy + 'a) -> Self {
@@ -41,31 +41,31 @@ impl<'a, T> Column<'a, T> {
             head,
             unit,
             is_text: false,
-            show: Box::new(move |row| format!("{:.decimals$}", value(row))),
+            cell: Box::new(move |row| format!("{:.decimals$}", value(row))),
             total: Box::new(move |rows| format!("{:.decimals$}", sum(rows))),
             mean: Box::new(move |rows| format!("{:.*}", decimals.max(1), sum(rows) / rows.len() as f64)),
         }
     }
 
-    /// A number of a row as a whole: all rows together have none, and the mean counts each row that has it once.
+    /// Returns a column without a total; its mean is over the rows that have a value.
     fn level(head: &'a str, unit: &'a str, decimals: usize, value: impl Fn(&T) -> Option<f64> + Copy + 'a) -> Self {
-        let show = move |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.decimals$}"));
+        let cell = move |value: Option<f64>| value.map_or(NONE.to_owned(), |value| format!("{value:.decimals$}"));
         Self {
             head,
             unit,
             is_text: false,
-            show: Box::new(move |row| show(value(row))),
+            cell: Box::new(move |row| cell(value(row))),
             total: Box::new(|_| String::new()),
             mean: Box::new(move |rows| {
                 let known: Vec<f64> = rows.iter().filter_map(value).collect();
-                show((!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64))
+                cell((!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64))
             }),
         }
     }
 }
 
-/// The flows, in the order of the scenario: the first ten, then how many more, the total and the mean of all. What is of
-/// packets (loss, mean delay) is in the total that of all packets, and has no mean over flows.
+/// Returns the table of flows in the order of the scenario: the first ten, the number of other flows, and the total and
+/// the mean of all. The total of loss and mean delay is over all packets; these columns have no mean over flows.
 #[must_use]
 pub fn flow_table(summary: &Summary) -> String {
     let flows = summary.flows.as_slice();
@@ -73,7 +73,7 @@ pub fn flow_table(summary: &Summary) -> String {
     let (rate_unit, rate_scale) = rate_unit(fastest);
     let slowest = flows.iter().filter_map(|flow| flow.one_way_delay_s).map(|delay| delay.p95).fold(0.0, f64::max);
     let (time_unit, time_scale) = if slowest > 0.0 && slowest < 1e-3 { ("us", 1e6) } else { ("ms", 1e3) };
-    let of_all_packets = |flows: &[FlowSummary]| {
+    let loss_of_all_packets = |flows: &[FlowSummary]| {
         let sent: u64 = flows.iter().map(|flow| flow.sent_packets).sum();
         let lost: u64 = flows.iter().map(|flow| flow.lost_packets.total()).sum();
         if sent == 0 { NONE.to_owned() } else { format!("{:.2}", lost as f64 / sent as f64 * 100.0) }
@@ -92,7 +92,7 @@ pub fn flow_table(summary: &Summary) -> String {
         Column::sum("sent", "packets", 0, |flow: &FlowSummary| flow.sent_packets as f64),
         Column::sum("lost", "packets", 0, |flow: &FlowSummary| flow.lost_packets.total() as f64),
         Column {
-            total: Box::new(of_all_packets),
+            total: Box::new(loss_of_all_packets),
             mean: no_mean(),
             ..Column::level("loss", "%", 2, |flow: &FlowSummary| {
                 (flow.sent_packets > 0).then_some(flow.loss_ratio * 100.0)
@@ -118,24 +118,25 @@ pub fn flow_table(summary: &Summary) -> String {
         columns.push(Column::sum("copies", "packets", 0, |flow: &FlowSummary| flow.duplicate_packets as f64));
     }
     if flows.iter().any(|flow| !flow.on_time_ratio.is_empty()) {
-        columns.push(in_time(flows));
+        columns.push(on_time(flows));
     }
-    let shown = shown(flows.len());
+    let shown = shown_rows(flows.len());
     let mut lines = Vec::new();
     if shown < flows.len() {
-        lines = vec![Line::Words(format!("... {} more", flows.len() - shown)), Line::Total, Line::Mean];
+        lines = vec![Line::Text(format!("... {} more", flows.len() - shown)), Line::Total, Line::Mean];
     } else if flows.len() > 1 {
         lines.push(Line::Total);
     }
     render(&columns, &flows[..shown], &lines, flows)
 }
 
-fn shown(rows: usize) -> usize {
-    if rows == SHOWN + 1 { rows } else { rows.min(SHOWN) }
+fn shown_rows(rows: usize) -> usize {
+    if rows == MAX_ROWS + 1 { rows } else { rows.min(MAX_ROWS) }
 }
 
-/// The least share of a flow's kinds of media, and which kind that is: in the head where it is the same of all.
-fn in_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
+/// Returns the column of the smallest on-time ratio over a flow's media kinds. The kind is in the header if all flows have
+/// the same one, otherwise in each cell.
+fn on_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
     let least = |flow: &FlowSummary| {
         flow.on_time_ratio.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(kind, share)| (*kind, share * 100.0))
     };
@@ -145,22 +146,23 @@ fn in_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
             Column::level(only.name(), "in time %", 2, move |flow: &FlowSummary| Some(least(flow)?.1))
         }
         _ => {
-            let show = move |flow: &FlowSummary| {
+            let cell = move |flow: &FlowSummary| {
                 least(flow).map_or(NONE.to_owned(), |(kind, share)| format!("{} {share:.2}", kind.name()))
             };
-            Column { is_text: false, unit: "%", ..Column::text("in time", show) }
+            Column { is_text: false, unit: "%", ..Column::text("in time", cell) }
         }
     }
 }
 
-/// The links' directions that a packet came to, in the order of the scenario; of more than ten the busiest ten.
+/// Returns the table of link directions with packets, in the order of the scenario; of more than ten, the ten with the
+/// highest utilization.
 #[must_use]
 pub fn link_table(summary: &Summary) -> String {
     let mut used: Vec<(usize, &LinkSummary)> =
         summary.links.iter().enumerate().filter(|(_, link)| link.arrived_packets > 0).collect();
-    let left_out = used.len() - shown(used.len());
+    let omitted = used.len() - shown_rows(used.len());
     used.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));
-    used.truncate(shown(used.len()));
+    used.truncate(shown_rows(used.len()));
     used.sort_by_key(|(index, _)| *index);
     let links: Vec<LinkSummary> = used.into_iter().map(|(_, link)| link.clone()).collect();
     let mut columns = vec![
@@ -188,11 +190,12 @@ pub fn link_table(summary: &Summary) -> String {
     if links.iter().any(|link| link.mean_red_average.is_some()) {
         columns.push(Column::level("RED avg", "packets", 2, |link: &LinkSummary| link.mean_red_average));
     }
-    let more = Line::Words(format!("... {left_out} more"));
-    render(&columns, &links, if left_out > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
+    let more = Line::Text(format!("... {omitted} more"));
+    render(&columns, &links, if omitted > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
 }
 
-/// The hosts whose CPU takes time and that a packet came to, in the order of the scenario, ten at most; empty if there are none.
+/// Returns the table of hosts with a modeled receive CPU that packets reached, in the order of the scenario, ten at most.
+/// Empty without such hosts.
 #[must_use]
 pub fn host_table(summary: &Summary) -> String {
     let used: Vec<_> = summary.hosts.iter().filter(|host| host.arrived_packets > 0).cloned().collect();
@@ -211,13 +214,13 @@ pub fn host_table(summary: &Summary) -> String {
         Column::level("wait", "ms", 2, |host: &HostSummary| Some(host.mean_wait_s? * 1e3)),
         Column::level("busy", "%", 2, |host: &HostSummary| Some(host.utilisation * 100.0)),
     ];
-    let shown = shown(used.len());
-    let more = (shown < used.len()).then(|| Line::Words(format!("... {} more", used.len() - shown)));
+    let shown = shown_rows(used.len());
+    let more = (shown < used.len()).then(|| Line::Text(format!("... {} more", used.len() - shown)));
     render(&columns, &used[..shown], more.as_slice(), &used)
 }
 
-/// How long sessions took, of each flow that has any: all that are complete, and each class of sizes, and
-/// of pages the pages that they are of. Empty if there are none.
+/// Returns the table of completion times of each flow with sessions: all sessions, each size class, and pages. Empty
+/// without completed sessions.
 #[must_use]
 pub fn session_table(summary: &Summary) -> String {
     let of_flow = |flow: &FlowSummary| {
@@ -248,12 +251,12 @@ pub fn session_table(summary: &Summary) -> String {
         time("99 %", |took| took.p99),
         time("longest", |took| took.max),
     ];
-    let shown = shown(rows.len());
-    let more = (shown < rows.len()).then(|| Line::Words(format!("... {} more", rows.len() - shown)));
+    let shown = shown_rows(rows.len());
+    let more = (shown < rows.len()).then(|| Line::Text(format!("... {} more", rows.len() - shown)));
     render(&columns, &rows[..shown], more.as_slice(), &rows)
 }
 
-/// The attackers, in the order of the scenario; empty if there are none.
+/// Returns the table of attackers in the order of the scenario. Empty without attackers.
 #[must_use]
 pub fn attacker_table(summary: &Summary) -> String {
     if summary.attackers.is_empty() {
@@ -282,7 +285,7 @@ pub fn attacker_table(summary: &Summary) -> String {
 }
 
 enum Line {
-    Words(String),
+    Text(String),
     Total,
     Mean,
 }
@@ -290,10 +293,10 @@ enum Line {
 fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -> String {
     let head = columns.iter().map(|column| format!("{}\n{}", column.head, column.unit)).collect();
     let mut cells: Vec<Vec<String>> =
-        rows.iter().map(|row| columns.iter().map(|column| (column.show)(row)).collect()).collect();
+        rows.iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect()).collect();
     for line in lines {
         let (first, mut last): (&str, Vec<String>) = match line {
-            Line::Words(words) => (words, vec![String::new(); columns.len()]),
+            Line::Text(text) => (text, vec![String::new(); columns.len()]),
             Line::Total => ("total", columns.iter().map(|column| (column.total)(all)).collect()),
             Line::Mean => ("mean of flows", columns.iter().map(|column| (column.mean)(all)).collect()),
         };
@@ -305,7 +308,8 @@ fn render<T>(columns: &[Column<'_, T>], rows: &[T], lines: &[Line], all: &[T]) -
     draw(head, cells, |column| columns[column].is_text)
 }
 
-/// A table of names and their numbers: the first `texts` columns are text, all others are numbers. A line break in a head begins its unit.
+/// Returns a table whose first `texts` columns are text, left-aligned, and whose others are numbers. A line break in a
+/// header separates it from its unit.
 #[must_use]
 pub fn number_table(texts: usize, head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     draw(head, rows, |column| column < texts)
@@ -316,9 +320,9 @@ fn draw(head: Vec<String>, rows: Vec<Vec<String>>, is_text: impl Fn(usize) -> bo
     table.load_style(presets::NOTHING);
     table.set_header(head);
     table.add_rows(rows);
-    for (column, shown) in table.column_iter_mut().enumerate() {
-        shown.set_padding((0, 2));
-        shown.set_cell_alignment(if is_text(column) { CellAlignment::Left } else { CellAlignment::Right });
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(if is_text(index) { CellAlignment::Left } else { CellAlignment::Right });
     }
     let mut text = table.trim_fmt();
     text.push('\n');
@@ -429,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_a_packet_came_to() {
+    fn hosts_without_packets_are_omitted() {
         let mut summary = summary(1, 0);
         assert_eq!(host_table(&summary), "");
         let host = |name: &str, arrived_packets| HostSummary {
@@ -450,9 +454,9 @@ livelocked        1          0           7          300      -  90.00
         assert_eq!(host_table(&summary), expected);
     }
 
-    /// 3000 bytes answer 2000.
+    /// The response of 3000 bytes to 2000 bytes is 1.50 B/B.
     #[test]
-    fn an_attacker_and_what_answered() {
+    fn the_attacker_table_lists_packets_and_amplification() {
         let mut summary = summary(1, 0);
         assert_eq!(attacker_table(&summary), "");
         summary.attackers.push(AttackerSummary {
@@ -476,7 +480,7 @@ mallory   flow1   flood        50        0        0        0         1          
     }
 
     #[test]
-    fn two_flows_with_units_and_a_total() {
+    fn the_flow_table_has_units_and_a_total() {
         let text = flow_table(&summary(2, 0));
         let expected = "\
 flow   from > to  kind            sent     lost  loss   rate  delay   95 %  jitter   rate
@@ -489,7 +493,7 @@ total                             2000        1  0.05  1.500  12.50
     }
 
     #[test]
-    fn fifty_flows_are_ten_lines_and_what_they_all_did() {
+    fn fifty_flows_are_ten_rows_a_total_and_a_mean() {
         let text = flow_table(&summary(50, 0));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2 + 10 + 3, "\n{text}");
@@ -502,9 +506,9 @@ total                             2000        1  0.05  1.500  12.50
         assert!(lines.iter().all(|line| line.chars().count() <= 100), "\n{text}");
     }
 
-    /// 900 packets of 10 ms and 100 of 110 ms have 20 ms in the mean, whichever flow they are of.
+    /// 900 packets of 10 ms and 100 of 110 ms have a mean of 20 ms.
     #[test]
-    fn the_delay_of_all_is_that_of_all_packets() {
+    fn the_total_delay_is_the_mean_over_packets() {
         let mut summary = summary(2, 0);
         for (flow, packets, mean) in [(0, 900, 0.01), (1, 100, 0.11)] {
             let delay = DelaySummary { mean, p50: mean, p95: mean, p99: mean, max: mean };
@@ -517,7 +521,7 @@ total                             2000        1  0.05  1.500  12.50
     }
 
     #[test]
-    fn the_last_one_is_shown_and_not_counted() {
+    fn eleven_rows_are_printed_whole() {
         for (text, name) in [(flow_table(&summary(11, 0)), "ftp-10 "), (link_table(&summary(0, 11)), "r1-r10 ")] {
             assert!(text.contains(name) && !text.contains("more"), "\n{text}");
         }
@@ -525,7 +529,7 @@ total                             2000        1  0.05  1.500  12.50
     }
 
     #[test]
-    fn in_time_says_of_what() {
+    fn the_on_time_column_names_the_media_kind() {
         let mut summary = summary(2, 0);
         let shares = |all: &[(MediaKind, f64)]| all.iter().copied().collect::<BTreeMap<_, _>>();
         summary.flows[0].on_time_ratio = shares(&[(MediaKind::Audio, 0.9), (MediaKind::Video, 0.2148)]);
@@ -549,7 +553,7 @@ total                             2000        1  0.05  1.500  12.50
     }
 
     #[test]
-    fn sessions_are_shown_by_their_sizes() {
+    fn sessions_are_listed_by_size_class() {
         let mut summary = summary(2, 0);
         assert_eq!(session_table(&summary), "");
         let took = DelaySummary { mean: 0.25, p50: 0.125, p95: 0.5, p99: 1.0, max: 2.0 };
@@ -573,9 +577,8 @@ total                             2000        1  0.05  1.500  12.50
         assert_eq!(lines, expected, "\n{text}");
     }
 
-    /// Most links mark nothing: then no column says so.
     #[test]
-    fn marks_have_a_column_where_there_are_any() {
+    fn the_marked_column_is_present_only_with_marks() {
         let mut summary = summary(0, 2);
         assert!(!link_table(&summary).contains("marked"));
         summary.links[1].marked_packets = 7;
@@ -585,7 +588,7 @@ total                             2000        1  0.05  1.500  12.50
     }
 
     #[test]
-    fn nothing_is_a_head_without_rows() {
+    fn a_table_without_rows_is_a_header() {
         assert_eq!(flow_table(&summary(0, 0)).lines().count(), 2);
         assert_eq!(link_table(&summary(0, 0)).lines().count(), 2);
     }

@@ -84,7 +84,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether the record has kept all events of this kind: of very many it keeps the first.
     pub(super) fn has_all(&self, kind: EventKind) -> bool {
-        self.events.left_out(kind) == 0
+        self.events.omitted(kind) == 0
     }
 
     /// From the first to the last of these; all of what was measured if there is none, or if some were not kept.

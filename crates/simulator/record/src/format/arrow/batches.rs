@@ -1,4 +1,4 @@
-//! The tables of a record as Arrow arrays, for programs that pass tables on.
+//! The tables of a record as Arrow arrays in memory.
 
 use super::metadata::{Column, ColumnType};
 use crate::format::events::EventsError;
@@ -44,12 +44,12 @@ pub fn series_schema() -> SchemaRef {
     schema(&COLUMNS, BTreeMap::new())
 }
 
-/// Returns the bytes of `series.arrow` as a table: one record batch after the other, whose columns stay at their places in the file.
-/// Columns that are not aligned are copied, which no file of Headway needs.
+/// Returns the record batches of the bytes of `series.arrow`. Columns refer to `bytes`; only unaligned columns are copied,
+/// which files of Headway do not have.
 ///
 /// # Errors
 ///
-/// Those of [`SeriesTable::from_ipc`](crate::SeriesTable::from_ipc).
+/// The errors of [`SeriesTable::from_ipc`](crate::SeriesTable::from_ipc).
 pub fn series_batches(bytes: &Buffer) -> Result<Vec<RecordBatch>, SeriesError> {
     let file = File::open(bytes)?;
     let names = |names: &[&str]| -> ArrayRef { Arc::new(StringArray::from_iter_values(names)) };
@@ -71,16 +71,16 @@ pub fn series_batches(bytes: &Buffer) -> Result<Vec<RecordBatch>, SeriesError> {
             Arc::new(Float64Array::new(ScalarBuffer::from(part(rows.values)), None)),
         ];
         let batch = RecordBatch::try_new(series_schema(), columns);
-        batch.map_err(|_| SeriesError::Damaged { what: "the columns of a record batch differ in length" })
+        batch.map_err(|_| SeriesError::Damaged { reason: "the columns of a record batch differ in length" })
     });
     batches.collect()
 }
 
-/// Returns the bytes of `events.arrow` as a table: its columns, and one record batch after the other.
+/// Returns the schema and the record batches of the bytes of `events.arrow`.
 ///
 /// # Errors
 ///
-/// They are not a whole file of events.
+/// The bytes are not a complete `events.arrow`.
 pub fn event_batches(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), EventsError> {
     let file = EventFile::read(bytes)?;
     let schema = schema(&file.columns, file.metadata);
@@ -93,7 +93,7 @@ pub fn event_batches(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), Even
         });
         let columns = columns.collect::<Option<Vec<_>>>();
         let batch = columns.and_then(|columns| RecordBatch::try_new(Arc::clone(&schema), columns).ok());
-        batch.ok_or(EventsError::Damaged { what: "its columns do not fit its schema" })
+        batch.ok_or(EventsError::Damaged { reason: "its columns do not match its schema" })
     });
     let batches = batches.collect::<Result<Vec<_>, _>>()?;
     Ok((schema, batches))
@@ -113,7 +113,7 @@ fn array(column: EventColumn, rows: usize, names: Option<&ArrayRef>) -> Option<A
     })
 }
 
-/// Copies the values to where they are aligned.
+/// Copies the values to aligned memory.
 fn scalars<const N: usize, T: arrow_buffer::ArrowNativeType>(bytes: &[u8], of: fn([u8; N]) -> T) -> ScalarBuffer<T> {
     bytes.as_chunks().0.iter().map(|bytes| of(*bytes)).collect::<Vec<T>>().into()
 }

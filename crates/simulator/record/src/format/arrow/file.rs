@@ -1,28 +1,28 @@
-//! Writes an Arrow IPC file a batch at a time, compressed or not, and returns the place of each batch.
+//! Writes an Arrow IPC file batch by batch, compressed or not, and returns the location of each batch.
 //!
-//! `arrow_ipc`'s own writer takes arrays, and memory for each of them anew; it keeps to itself where batches are, and wants to know the
-//! schema's metadata before the first row. Here a column is compressed as soon as it is made of its rows, and what a run has left out is
-//! told at its end: in the footer's schema, which readers of files go by.
+//! The writer of `arrow_ipc` needs newly allocated arrays and the schema's metadata before the first row, and does not
+//! return the locations of batches. This writer compresses each column directly from the rows. Metadata known only at the
+//! end of a run, such as the number of omitted events, is in the footer's schema, which readers of files use.
 //!
-//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A compressed buffer is its length, eight bytes,
-//! and an LZ4 frame; or -1 and the bytes themselves, where that is shorter.
+//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A compressed buffer is its
+//! length, eight bytes, and an LZ4 frame; or -1 and the uncompressed bytes if they are shorter.
 
 use super::metadata::{ALIGNMENT, BatchHeader, Block, Buffer, CONTINUATION, FieldNode, MAGIC, Schema};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Where a message lies in a file, in bytes.
+/// Location of a message in a file, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Place {
     pub(crate) offset: u64,
-    /// Header and body.
+    /// Length of header and body.
     pub(crate) length: u64,
 }
 
 pub(crate) trait Number: Copy + Default {
     const BYTES: usize;
-    fn put(self, bytes: &mut [u8]);
+    fn write_to(self, bytes: &mut [u8]);
 }
 
 macro_rules! numbers {
@@ -30,7 +30,7 @@ macro_rules! numbers {
         impl Number for $Type {
             const BYTES: usize = size_of::<Self>();
             #[inline(always)]
-            fn put(self, bytes: &mut [u8]) {
+            fn write_to(self, bytes: &mut [u8]) {
                 bytes.copy_from_slice(&self.to_le_bytes());
             }
         }
@@ -54,19 +54,19 @@ pub(crate) struct ArrowFile {
     batch: Batch,
 }
 
-/// Sizes of blocks, and the most bytes of a buffer that has them: a buffer is one block, so that each match may reach as far back as matches can, and
-/// readers do not reserve a mebibyte for each small buffer.
+/// Maximum sizes of buffers, in bytes, and their LZ4 block sizes. A buffer is one block, so that matches may span all of it.
+/// Small buffers have small blocks, because readers allocate a whole block.
 const BLOCKS: [(usize, BlockSize); 3] =
     [(64 << 10, BlockSize::Max64KB), (256 << 10, BlockSize::Max256KB), (1 << 20, BlockSize::Max1MB)];
 
 struct Batch {
     body: Vec<u8>,
-    /// `None` in a file without compression, else one for each of [`BLOCKS`]. An encoder gets the body for as long as it writes a buffer.
+    /// An encoder for each of [`BLOCKS`]; `None` without compression. An encoder owns the body while it writes a buffer.
     encoders: Option<[FrameEncoder<Vec<u8>>; BLOCKS.len()]>,
     rows: usize,
     nodes: Vec<FieldNode>,
     buffers: Vec<Buffer>,
-    /// The values of a column, and the validity of its rows, before compression.
+    /// Uncompressed values of a column, and the validity bits of its rows.
     values: Vec<u8>,
     validity: Vec<u8>,
     failure: Option<io::Error>,
@@ -88,14 +88,14 @@ impl ArrowFile {
         Self { schema, ready, length, dictionaries: Vec::new(), batches: Vec::new(), batch }
     }
 
-    /// Where the schema lies: with it a batch alone is a stream that can be read.
+    /// Returns the location of the schema. The schema followed by a batch is a readable stream.
     pub(crate) fn schema_place(&self) -> Place {
         let end = self.dictionaries.iter().chain(&self.batches).map(|block| block.offset).min();
         let end = end.map_or(self.length as u64, i64::unsigned_abs);
         Place { offset: ALIGNMENT as u64, length: end - ALIGNMENT as u64 }
     }
 
-    /// Writes the names of the dictionary with this number, counted over the schema's columns from 0: before the first batch, and once.
+    /// Writes a dictionary, once and before the first batch. `number` counts the schema's dictionary columns from 0.
     pub(crate) fn dictionary<'n>(
         &mut self,
         number: usize,
@@ -120,7 +120,7 @@ impl ArrowFile {
         Ok(())
     }
 
-    /// Begins a batch of so many rows, whose columns come next, in the order of the schema.
+    /// Begins a batch of `rows` rows. Its columns follow in the order of the schema.
     pub(crate) fn begin(&mut self, rows: usize) {
         self.batch.begin(rows);
     }
@@ -130,29 +130,29 @@ impl ArrowFile {
         batch.values.clear();
         batch.values.resize(rows.len() * N::BYTES, 0);
         for (bytes, row) in batch.values.chunks_exact_mut(N::BYTES).zip(rows) {
-            of(row).put(bytes);
+            of(row).write_to(bytes);
         }
         batch.node(0);
         batch.buffer();
     }
 
-    pub(crate) fn column_with_gaps<R, N: Number>(&mut self, rows: &[R], of: impl Fn(&R) -> Option<N>) {
+    pub(crate) fn nullable_column<R, N: Number>(&mut self, rows: &[R], of: impl Fn(&R) -> Option<N>) {
         let batch = &mut self.batch;
         batch.values.clear();
         batch.values.resize(rows.len() * N::BYTES, 0);
         batch.validity.clear();
         batch.validity.resize(rows.len().div_ceil(8), 0);
-        let mut gaps = 0;
+        let mut nulls = 0;
         for ((number, row), bytes) in rows.iter().enumerate().zip(batch.values.chunks_exact_mut(N::BYTES)) {
             match of(row) {
                 Some(value) => {
-                    value.put(bytes);
+                    value.write_to(bytes);
                     batch.validity[number / 8] |= 1 << (number % 8);
                 }
-                None => gaps += 1,
+                None => nulls += 1,
             }
         }
-        batch.node(gaps);
+        batch.node(nulls);
         batch.buffer();
     }
 
@@ -176,14 +176,19 @@ impl ArrowFile {
         Ok(Block { offset, meta_data_length: header as i32, body_length: body.len() as i64 })
     }
 
-    /// Ends the file. `more` is added to the schema's metadata, in the footer only; `apart` is metadata of the footer's own.
-    pub(crate) fn finish(&mut self, more: impl IntoIterator<Item = (String, String)>, apart: Option<(&str, &str)>) {
+    /// Ends the file. `schema_metadata` is added to the schema in the footer only; `footer_metadata` is separate metadata of
+    /// the footer.
+    pub(crate) fn finish(
+        &mut self,
+        schema_metadata: impl IntoIterator<Item = (String, String)>,
+        footer_metadata: Option<(&str, &str)>,
+    ) {
         let mut schema = self.schema.clone();
-        schema.metadata.extend(more);
-        let apart = apart.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let apart: BTreeMap<String, String> = apart.into_iter().collect();
-        let footer = schema.footer(&self.dictionaries, &self.batches, &apart);
-        // A message without a header ends them all.
+        schema.metadata.extend(schema_metadata);
+        let footer_metadata = footer_metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let footer_metadata: BTreeMap<String, String> = footer_metadata.into_iter().collect();
+        let footer = schema.footer(&self.dictionaries, &self.batches, &footer_metadata);
+        // A message of length 0 ends the stream.
         self.ready.extend_from_slice(&CONTINUATION);
         self.ready.extend_from_slice(&[0; 4]);
         self.ready.extend_from_slice(&footer);
@@ -191,13 +196,13 @@ impl ArrowFile {
         self.ready.extend_from_slice(MAGIC);
     }
 
-    /// What is ready of the file, behind what was taken before.
+    /// Returns the bytes of the file that are complete since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.ready)
     }
 }
 
-/// Appends a message without its body, and returns how many bytes that are.
+/// Appends a message without its body and returns the number of bytes.
 fn append_header(ready: &mut Vec<u8>, message: &[u8]) -> usize {
     let begin = ready.len();
     let padded = message.len().next_multiple_of(ALIGNMENT);
@@ -234,37 +239,37 @@ impl Batch {
         self.buffers.clear();
     }
 
-    /// A column begins: which rows are there comes first, and may be left out if all are.
-    fn node(&mut self, gaps: usize) {
-        self.nodes.push(FieldNode { length: self.rows as i64, null_count: gaps as i64 });
-        if gaps == 0 {
+    /// Begins a column with its validity bits, which are omitted if no row is null.
+    fn node(&mut self, nulls: usize) {
+        self.nodes.push(FieldNode { length: self.rows as i64, null_count: nulls as i64 });
+        if nulls == 0 {
             self.buffers.push(Buffer { offset: self.body.len() as i64, length: 0 });
         } else {
             let validity = std::mem::take(&mut self.validity);
-            self.put(&validity);
+            self.append_buffer(&validity);
             self.validity = validity;
         }
     }
 
     fn buffer(&mut self) {
         let values = std::mem::take(&mut self.values);
-        self.put(&values);
+        self.append_buffer(&values);
         self.values = values;
     }
 
-    fn put(&mut self, bytes: &[u8]) {
+    fn append_buffer(&mut self, bytes: &[u8]) {
         let Self { body, encoders, failure, .. } = self;
         let begin = body.len();
         match encoders {
             None => body.extend_from_slice(bytes),
             Some(encoders) if !bytes.is_empty() => {
-                let size = BLOCKS.iter().position(|&(most, _)| bytes.len() <= most).unwrap_or(BLOCKS.len() - 1);
+                let size = BLOCKS.iter().position(|&(max, _)| bytes.len() <= max).unwrap_or(BLOCKS.len() - 1);
                 let encoder = &mut encoders[size];
                 body.extend_from_slice(&(bytes.len() as i64).to_le_bytes());
                 std::mem::swap(body, encoder.get_mut());
-                let done = encoder.write_all(bytes).and_then(|()| Ok(encoder.try_finish()?));
+                let result = encoder.write_all(bytes).and_then(|()| Ok(encoder.try_finish()?));
                 std::mem::swap(body, encoder.get_mut());
-                if let Err(error) = done {
+                if let Err(error) = result {
                     failure.get_or_insert(error);
                 }
                 if body.len() - begin >= bytes.len() + size_of::<i64>() {

@@ -1,32 +1,32 @@
-//! The whole messages of an Arrow file that is still being written.
+//! The complete messages of an Arrow file that is still being written.
 //!
-//! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is `ARROW1`, zeroes up to a multiple of 8
-//! bytes, a stream, and a footer.
+//! Layout: "Arrow Columnar Format", sections "IPC Streaming Format" and "IPC File Format": a file is `ARROW1`, zeros up
+//! to a multiple of 8 bytes, a stream, and a footer.
 
 use super::metadata::{CONTINUATION, MAGIC, body_length};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-/// Bytes in which the magic and its zeroes end: writers align to 8 or 64 bytes.
-const LONGEST_PROLOGUE: u64 = 4 << 10;
-/// Maximum size of a message's header, in bytes: those of a record have some hundred.
-const LARGEST_HEADER: u32 = 1 << 20;
+/// Maximum length of the magic and its padding, in bytes. Writers align to 8 or 64 bytes.
+const MAX_PROLOGUE: u64 = 4 << 10;
+/// Maximum length of a message header, in bytes. Headers of a record have a few hundred.
+const MAX_HEADER: u32 = 1 << 20;
 
 /// A message of length 0, which ends a stream.
 pub const ARROW_STREAM_END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// Returns where the whole messages are in the first `length` bytes of `file`. With [`ARROW_STREAM_END`] they are a stream for any reader.
-/// None if not even the schema is there. Only the headers of messages are read.
+/// Returns the range of the complete messages in the first `length` bytes of `file`. Followed by [`ARROW_STREAM_END`], they
+/// are a valid stream. `None` if the schema is incomplete. Only message headers are read.
 ///
 /// # Errors
 ///
-/// Those of the file.
+/// The error of the file.
 pub fn arrow_messages(file: &mut (impl Read + Seek), length: u64) -> io::Result<Option<Range<u64>>> {
     file.seek(SeekFrom::Start(0))?;
     let mut prologue = Vec::new();
-    file.by_ref().take(length.min(LONGEST_PROLOGUE)).read_to_end(&mut prologue)?;
-    let zeroes = prologue.strip_prefix(MAGIC);
-    let Some(padding) = zeroes.and_then(|zeroes| zeroes.iter().position(|byte| *byte != 0)) else { return Ok(None) };
+    file.by_ref().take(length.min(MAX_PROLOGUE)).read_to_end(&mut prologue)?;
+    let zeros = prologue.strip_prefix(MAGIC);
+    let Some(padding) = zeros.and_then(|zeros| zeros.iter().position(|byte| *byte != 0)) else { return Ok(None) };
     let start = (MAGIC.len() + padding) as u64;
     let mut end = start;
     while let Some(next) = message_end(file, end, length)? {
@@ -35,7 +35,7 @@ pub fn arrow_messages(file: &mut (impl Read + Seek), length: u64) -> io::Result<
     Ok((end > start).then_some(start..end))
 }
 
-/// Returns where the message ends that starts at `start`. None if it is the last, or not whole.
+/// Returns the end of the message that starts at `start`. `None` if it ends the stream or is incomplete.
 fn message_end(file: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<Option<u64>> {
     let mut head = [0; 8];
     if length - start < head.len() as u64 {
@@ -46,7 +46,7 @@ fn message_end(file: &mut (impl Read + Seek), start: u64, length: u64) -> io::Re
     let [a, b, c, d, size @ ..] = head;
     let size = u32::from_le_bytes(size);
     let body = start + head.len() as u64 + u64::from(size);
-    if [a, b, c, d] != CONTINUATION || size == 0 || size > LARGEST_HEADER || body > length {
+    if [a, b, c, d] != CONTINUATION || size == 0 || size > MAX_HEADER || body > length {
         return Ok(None);
     }
     let mut header = vec![0; size as usize];
@@ -78,7 +78,7 @@ mod tests {
         file
     }
 
-    /// The messages of the first `length` bytes, as a stream.
+    /// Returns the messages of the first `length` bytes as a stream.
     fn arrow_stream(file: &[u8], length: usize) -> Option<Vec<u8>> {
         let part = arrow_messages(&mut Cursor::new(file), length as u64).unwrap()?;
         Some([&file[part.start as usize..part.end as usize], &ARROW_STREAM_END].concat())
@@ -88,9 +88,9 @@ mod tests {
         StreamReader::try_new(stream, None).unwrap().map(|batch| batch.unwrap().num_rows()).sum()
     }
 
-    /// At each length of the file the result is a stream, and never one of fewer rows than before.
+    /// For each length of the file, the result is a stream with no fewer rows than for a smaller length.
     #[test]
-    fn every_beginning_of_a_file_is_a_stream_of_its_whole_batches() {
+    fn every_prefix_of_a_file_is_a_stream_of_its_complete_batches() {
         let file = file();
         let mut before = 0;
         for length in 0..=file.len() {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_arrow_file_is_no_stream() {
+    fn other_files_give_no_stream() {
         for file in [&b""[..], b"ARROW1", b"ARROW1\0\0\0", b"ARROW1\0\0\xff\xff\xff\xff\xff\xff\xff\x7f", b"PAR1"] {
             assert_eq!(arrow_stream(file, file.len()), None, "{file:?}");
         }

@@ -1,11 +1,11 @@
 //! Writes and reads the metadata of Arrow IPC files: schemas, footers, and the headers of batches and dictionaries.
 //!
-//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". Metadata are flatbuffers. A file is `ARROW1`,
-//! messages, a footer, the footer's length and `ARROW1`. The footer lists the place of each message. A message is a header and a body of
-//! buffers.
+//! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". Metadata are flatbuffers. A
+//! file is `ARROW1`, messages, a footer, the footer's length and `ARROW1`. The footer lists the location of each message. A
+//! message is a header and a body of buffers.
 //!
-//! Files may be damaged. Each access to a flatbuffer is checked, and all lists are read in place, so that overlapping parts of a file
-//! cannot ask for more memory than the file has bytes.
+//! Files are untrusted. Each access to a flatbuffer is checked, and lists are read in place, so that overlapping parts of
+//! a file cannot need more memory than the file has bytes.
 
 use polars_arrow_format::ipc as format;
 use polars_arrow_format::ipc::planus::{Builder, ReadAsRoot};
@@ -14,14 +14,14 @@ use std::fmt;
 
 pub(crate) use format::{Block, Buffer, FieldNode};
 
-/// The first and the last bytes of a file.
+/// First and last bytes of a file.
 pub(crate) const MAGIC: &[u8; 6] = b"ARROW1";
-/// The first bytes of a message, before the length of its header.
+/// First bytes of a message, before the length of its header.
 pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Alignment of messages and of their buffers, in bytes.
+/// Alignment of messages and buffers, in bytes.
 pub(crate) const ALIGNMENT: usize = 8;
-/// Maximum number of columns and of pairs of metadata that are read. A file of a record has 15 columns at most.
-const MOST_ENTRIES: usize = 64;
+/// Maximum number of columns and of metadata entries that are read. Files of a record have at most 15 columns.
+const MAX_ENTRIES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnType {
@@ -31,7 +31,7 @@ pub(crate) enum ColumnType {
     Uint(i32),
     /// Floating-point numbers of 64 bits.
     Float64,
-    /// Texts, as signed indices of this many bits into a dictionary.
+    /// Strings, as signed indices of this many bits into a dictionary.
     Names(i32),
 }
 
@@ -99,7 +99,7 @@ impl Column {
     }
 }
 
-/// The columns of a file, and its metadata. Dictionaries are numbered from 0 in the order of the columns.
+/// Columns and metadata of a file. Dictionaries are numbered from 0 in the order of the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Schema {
     pub(crate) columns: Vec<Column>,
@@ -165,7 +165,7 @@ pub(crate) struct BatchHeader<'a> {
 }
 
 impl BatchHeader<'_> {
-    /// Returns the header of the message: a record batch, or the dictionary with this number.
+    /// Returns the header of a record batch message, or of the dictionary with this number.
     pub(crate) fn message(&self, dictionary: Option<i64>) -> Vec<u8> {
         let compression = self.compressed.then(|| {
             let (codec, method) = (format::CompressionType::Lz4Frame, format::BodyCompressionMethod::Buffer);
@@ -199,7 +199,7 @@ pub(crate) struct Footer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundColumn<'a> {
     pub(crate) name: &'a str,
-    /// `None` for a type that no file of a record has.
+    /// `None` for a type that files of a record do not have.
     pub(crate) holds: Option<ColumnType>,
     pub(crate) dictionary: Option<i64>,
 }
@@ -214,7 +214,7 @@ impl fmt::Display for FoundColumn<'_> {
 }
 
 impl<'a> Footer<'a> {
-    /// Reads the footer of a whole file. `None` if the bytes do not start and end as a file does.
+    /// Reads the footer of a complete file. `None` if the bytes do not start and end with [`MAGIC`].
     pub(crate) fn of(bytes: &'a [u8]) -> Option<Self> {
         let (rest, length) = bytes.strip_prefix(MAGIC)?.strip_suffix(MAGIC)?.split_last_chunk()?;
         let begin = rest.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
@@ -222,10 +222,10 @@ impl<'a> Footer<'a> {
         Some(Self { bytes, footer, schema: footer.schema().ok()?? })
     }
 
-    /// Returns the columns, [`MOST_ENTRIES`] at most.
+    /// Returns the columns, at most [`MAX_ENTRIES`].
     pub(crate) fn columns(&self) -> Option<Vec<FoundColumn<'a>>> {
         let fields = self.schema.fields().ok()??;
-        fields.iter().take(MOST_ENTRIES).map(|field| column(&field.ok()?)).collect()
+        fields.iter().take(MAX_ENTRIES).map(|field| column(&field.ok()?)).collect()
     }
 
     pub(crate) fn metadata(&self) -> Option<BTreeMap<&'a str, &'a str>> {
@@ -263,7 +263,7 @@ fn column<'a>(field: &format::FieldRef<'a>) -> Option<FoundColumn<'a>> {
             Some(int) => Some((int.bit_width().ok()?, int.is_signed().ok()?)),
         },
     };
-    // An unknown type is an error of the flatbuffer's reader.
+    // The flatbuffer reader returns an error for unknown types.
     let holds = match (field.type_().ok().flatten(), index) {
         (Some(format::TypeRef::Int(int)), None) => {
             let bits = int.bit_width().ok()?;
@@ -282,7 +282,7 @@ fn column<'a>(field: &format::FieldRef<'a>) -> Option<FoundColumn<'a>> {
 type Pairs<'a> = format::planus::Vector<'a, format::planus::Result<format::KeyValueRef<'a>>>;
 
 fn read_pairs(pairs: Option<Pairs<'_>>) -> Option<BTreeMap<&str, &str>> {
-    let pairs = pairs.into_iter().flatten().take(MOST_ENTRIES);
+    let pairs = pairs.into_iter().flatten().take(MAX_ENTRIES);
     pairs
         .map(|pair| pair.and_then(|pair| Ok((pair.key()?.unwrap_or_default(), pair.value()?.unwrap_or_default()))).ok())
         .collect()
@@ -300,7 +300,7 @@ pub(crate) struct Batch<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Dictionary<'a> {
     pub(crate) id: i64,
-    /// Whether the entries follow those of earlier dictionaries with this identifier.
+    /// Whether the entries are appended to those of earlier dictionaries with this identifier.
     pub(crate) is_delta: bool,
     pub(crate) batch: Batch<'a>,
 }
@@ -349,7 +349,7 @@ fn body_of<'a>(bytes: &'a [u8], block: format::BlockRef<'a>) -> Option<(format::
     Some((format::MessageRef::read_as_root(header).ok()?.header().ok()??, body))
 }
 
-/// Returns the length of the body after this header of a message. `None` if the header is damaged.
+/// Returns the body length given by a message header. `None` if the header is damaged.
 pub(crate) fn body_length(header: &[u8]) -> Option<u64> {
     u64::try_from(format::MessageRef::read_as_root(header).ok()?.body_length().ok()?).ok()
 }

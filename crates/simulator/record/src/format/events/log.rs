@@ -1,7 +1,7 @@
-//! Collects events and writes them.
+//! Collects events and writes `events.arrow`.
 
 use super::row::{Event, EventCause, EventKind};
-use super::{EventsError, MOST_ROWS};
+use super::{EventsError, MAX_ROWS_PER_KIND};
 use crate::format::arrow::file::{ArrowFile, Compression};
 use crate::format::arrow::metadata::{Column, ColumnType, Schema};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::io;
 
 const BATCH_ROWS: usize = 4096;
 
-/// The shape of the file, told in its metadata.
+/// Version of the file's layout, written in its metadata.
 const VERSION: u32 = 1;
 
-/// Names one after the other, without memory for each: there may be thousands, of which no event tells.
+/// Names in one string. Thousands of names may have no event; separate allocations would be wasteful.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     text: String,
@@ -46,7 +46,7 @@ impl<'a> FromIterator<&'a str> for Names {
     }
 }
 
-/// What the numbers of events stand for.
+/// Names of the numbers in events.
 #[derive(Clone, Debug)]
 pub struct EventNames {
     entities: Names,
@@ -55,7 +55,7 @@ pub struct EventNames {
 }
 
 impl EventNames {
-    /// Names of places, flows and kinds of packets. Places may have a name in common.
+    /// Creates the names of entities, flows and kinds of packets. Entities may share a name.
     #[must_use]
     pub fn new<'a>(
         entities: impl IntoIterator<Item = &'a str>,
@@ -71,36 +71,36 @@ impl EventNames {
 #[derive(Debug)]
 struct Columns {
     file: ArrowFile,
-    /// The place in its dictionary of each place that events know.
+    /// Dictionary key of each entity number.
     entity_keys: Vec<i32>,
-    /// Whether a number of an entity or a flow has two bytes or four.
-    many: bool,
+    /// Whether keys of entities and flows have four bytes instead of two.
+    wide: bool,
 }
 
-/// Makes `events.arrow` of the events of a run: what is ready can be taken as often as one likes. The same events always give the same
-/// bytes.
+/// Writer of `events.arrow` from the events of a run. [`take`](Self::take) may be called at any time. Equal events give
+/// equal bytes.
 #[derive(Debug)]
 pub struct EventLog {
     names: EventNames,
     batch: Vec<Event>,
     seen: [u64; EventKind::ALL.len()],
     columns: Option<Columns>,
-    /// What went wrong in [`push`](Self::push), which cannot say so.
+    /// Error of [`push`](Self::push), returned by the next [`take`](Self::take).
     failure: Option<io::Error>,
 }
 
 impl EventLog {
-    /// None has happened yet.
+    /// Creates a log without events.
     #[must_use]
     pub fn new(names: EventNames) -> Self {
         Self { names, batch: Vec::new(), seen: Default::default(), columns: None, failure: None }
     }
 
-    /// Something happened, not before what happened last.
+    /// Appends an event. Events must be in the order of time.
     pub fn push(&mut self, event: Event) {
         let seen = &mut self.seen[event.kind as usize];
         *seen += 1;
-        if *seen > MOST_ROWS {
+        if *seen > MAX_ROWS_PER_KIND {
             return;
         }
         if self.batch.len() == BATCH_ROWS {
@@ -125,10 +125,10 @@ impl EventLog {
         if self.batch.is_empty() { Ok(()) } else { columns.write(&self.batch) }
     }
 
-    /// What is ready of the file, behind what was taken before.
+    /// Returns the bytes of the file that are complete since the last call.
     ///
     /// # Errors
-    /// What could not be written.
+    /// Encoding of an earlier batch failed.
     pub fn take(&mut self) -> Result<Vec<u8>, EventsError> {
         match self.failure.take() {
             Some(error) => Err(error.into()),
@@ -136,21 +136,21 @@ impl EventLog {
         }
     }
 
-    /// No more happens. Gives the rest of the file.
+    /// Ends the log and returns the rest of the file.
     ///
     /// # Errors
-    /// What could not be written.
+    /// Encoding failed.
     pub fn finish(mut self) -> Result<Vec<u8>, EventsError> {
         self.flush();
-        let of_kinds = || EventKind::ALL.into_iter().zip(self.seen);
-        let left_out: BTreeMap<_, _> = of_kinds()
-            .filter(|(_, seen)| *seen > MOST_ROWS)
-            .map(|(kind, seen)| (kind.name(), seen - MOST_ROWS))
+        let counts = || EventKind::ALL.into_iter().zip(self.seen);
+        let omitted: BTreeMap<_, _> = counts()
+            .filter(|(_, seen)| *seen > MAX_ROWS_PER_KIND)
+            .map(|(kind, seen)| (kind.name(), seen - MAX_ROWS_PER_KIND))
             .collect();
-        let rows: u64 = of_kinds().map(|(_, seen)| seen.min(MOST_ROWS)).sum();
+        let rows: u64 = counts().map(|(_, seen)| seen.min(MAX_ROWS_PER_KIND)).sum();
         let metadata = [
             ("rows".to_owned(), rows.to_string()),
-            ("left_out".to_owned(), serde_json::to_string(&left_out).unwrap_or_default()),
+            ("left_out".to_owned(), serde_json::to_string(&omitted).unwrap_or_default()),
         ];
         if let Some(columns) = &mut self.columns {
             columns.file.finish(metadata, None);
@@ -159,9 +159,9 @@ impl EventLog {
     }
 }
 
-/// Returns the columns of `events.arrow`; `many`: entities and flows are so many that their numbers have four bytes.
-pub(super) fn columns(many: bool) -> [Column; 9] {
-    let key = ColumnType::Names(if many { 32 } else { 16 });
+/// Returns the columns of `events.arrow`. With `wide`, keys of entities and flows have four bytes instead of two.
+pub(super) fn columns(wide: bool) -> [Column; 9] {
+    let key = ColumnType::Names(if wide { 32 } else { 16 });
     [
         Column::new("time_ns", ColumnType::Int(64)),
         Column::new("event", ColumnType::Names(8)),
@@ -176,15 +176,15 @@ pub(super) fn columns(many: bool) -> [Column; 9] {
 }
 
 impl Columns {
-    /// `with_rows`: there will be rows, which need dictionaries. A file holds each once, so that there is one for all batches.
+    /// Begins the file. With `with_rows`, writes the dictionaries, once for all batches.
     fn new(names: &EventNames, with_rows: bool) -> io::Result<Self> {
-        let many = names.entities.ends.len() > i16::MAX as usize;
+        let wide = names.entities.ends.len() > i16::MAX as usize;
         let metadata = BTreeMap::from([("headway.events".to_owned(), VERSION.to_string())]);
-        let schema = Schema { columns: columns(many).to_vec(), metadata };
+        let schema = Schema { columns: columns(wide).to_vec(), metadata };
         let mut file = ArrowFile::new(schema, Compression::Lz4);
         let mut entity_keys = Vec::new();
         if with_rows {
-            let (entities, keys) = each_once(&names.entities);
+            let (entities, keys) = unique(&names.entities);
             entity_keys = keys;
             file.dictionary(0, EventKind::ALL.into_iter().map(EventKind::name))?;
             file.dictionary(1, entities.into_iter())?;
@@ -192,42 +192,42 @@ impl Columns {
             file.dictionary(3, names.kinds.iter())?;
             file.dictionary(4, EventCause::names())?;
         }
-        Ok(Self { file, entity_keys, many })
+        Ok(Self { file, entity_keys, wide })
     }
 
     fn write(&mut self, rows: &[Event]) -> io::Result<()> {
-        let Self { file, entity_keys, many } = self;
+        let Self { file, entity_keys, wide } = self;
         let entity = |row: &Event| entity_keys.get(row.entity as usize).copied().unwrap_or_default();
         let flow = |row: &Event| row.flow as i32;
         file.begin(rows.len());
         file.column(rows, |row| row.at.as_nanos() as i64);
         file.column(rows, |row| row.kind as i8);
-        if *many {
+        if *wide {
             file.column(rows, entity);
             file.column(rows, flow);
         } else {
             file.column(rows, |row| entity(row) as i16);
             file.column(rows, |row| flow(row) as i16);
         }
-        file.column_with_gaps(rows, |row| row.media.map(|kind| kind as i8));
-        file.column_with_gaps(rows, |row| row.cause.map(|cause| cause.code() as i8));
-        file.column_with_gaps(rows, |row| row.sequence);
-        file.column_with_gaps(rows, |row| row.bytes);
-        file.column_with_gaps(rows, |row| row.late.map(|late| late.as_nanos() as i64));
+        file.nullable_column(rows, |row| row.media.map(|kind| kind as i8));
+        file.nullable_column(rows, |row| row.cause.map(|cause| cause.code() as i8));
+        file.nullable_column(rows, |row| row.sequence);
+        file.nullable_column(rows, |row| row.bytes);
+        file.nullable_column(rows, |row| row.late.map(|late| late.as_nanos() as i64));
         file.end().map(|_| ())
     }
 }
 
-/// Each name once, and where each is among them: a dictionary with a name twice is one that pandas refuses.
-fn each_once(names: &Names) -> (Vec<&str>, Vec<i32>) {
-    let mut places: BTreeMap<&str, i32> = BTreeMap::new();
-    let mut once = Vec::new();
+/// Returns the distinct names and the index of each name among them. pandas rejects dictionaries with duplicates.
+fn unique(names: &Names) -> (Vec<&str>, Vec<i32>) {
+    let mut indices: BTreeMap<&str, i32> = BTreeMap::new();
+    let mut distinct = Vec::new();
     let keys = names.iter().map(|name| {
-        *places.entry(name).or_insert_with(|| {
-            once.push(name);
-            once.len() as i32 - 1
+        *indices.entry(name).or_insert_with(|| {
+            distinct.push(name);
+            distinct.len() as i32 - 1
         })
     });
     let keys = keys.collect();
-    (once, keys)
+    (distinct, keys)
 }

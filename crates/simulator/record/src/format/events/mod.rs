@@ -1,7 +1,8 @@
-//! What went wrong, and when: `events.arrow`.
+//! Drops, timeouts and similar events: `events.arrow`.
 //!
-//! A row an event, in the order of time: drops, timeouts, fast retransmits, loss events, what a send queue threw away, what came late.
-//! Of each of these [`MOST_ROWS`] are kept, the first ones; how many more there were is told in the schema's metadata.
+//! Each row is an event, in the order of time: drops, timeouts, fast retransmits, loss events, data discarded by a send
+//! queue, late packets. The first [`MAX_ROWS_PER_KIND`] events of each kind are kept. The schema's metadata has the number
+//! of omitted events.
 
 mod log;
 pub(crate) mod read;
@@ -12,19 +13,19 @@ pub use log::{EventLog, EventNames};
 pub use row::{Event, EventCause, EventKind};
 pub use table::{EventRow, EventTable};
 
-/// So many rows of each kind of event are kept.
-pub const MOST_ROWS: u64 = 1 << 18;
+/// Maximum number of rows of each kind of event.
+pub const MAX_ROWS_PER_KIND: u64 = 1 << 18;
 
-/// Why events could not be written or read.
+/// Error while writing or reading `events.arrow`.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
     /// Writing failed.
-    #[error("events.arrow could not be written: {0}")]
+    #[error("cannot write events.arrow: {0}")]
     Write(#[from] std::io::Error),
-    /// The bytes are not a whole file of events.
-    #[error("not a readable events.arrow (an Arrow IPC file): {what}")]
+    /// The bytes are not a complete `events.arrow`.
+    #[error("not a valid events.arrow (an Arrow IPC file): {reason}")]
     Damaged {
-        /// Where reading ended.
-        what: &'static str,
+        /// Reason, such as a missing column.
+        reason: &'static str,
     },
 }

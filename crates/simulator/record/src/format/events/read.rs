@@ -1,32 +1,32 @@
-//! Reads `events.arrow` back.
+//! Reads `events.arrow`.
 //!
-//! Files come from anywhere, so every offset and length is checked before it is followed, and what is kept is never more than a file of
-//! events may have.
+//! Files are untrusted: every offset and length is checked, and memory is bounded by the limits of a file of events.
 
 use super::log::{Names, columns};
 use super::row::EventKind;
-use super::{EventsError, MOST_ROWS};
+use super::{EventsError, MAX_ROWS_PER_KIND};
 use crate::format::arrow::metadata::{Batch, Column, ColumnType, Footer};
 use lz4_flex::frame::FrameDecoder;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// More rows a batch of ours does not have, nor more text a dictionary: a hundred thousand names of flows, links and nodes each.
-const MOST_BATCH_ROWS: usize = 1 << 20;
-const MOST_TEXT: usize = 1 << 26;
+/// Maximum number of rows of a batch.
+const MAX_BATCH_ROWS: usize = 1 << 20;
+/// Maximum text of a dictionary, in bytes: a hundred thousand names each of flows, links and nodes.
+const MAX_TEXT: usize = 1 << 26;
 
-/// The columns of names have a dictionary each.
+/// Number of dictionaries: one for each column of names.
 pub(super) const DICTIONARIES: usize = 5;
 
-fn damaged(what: &'static str) -> EventsError {
-    EventsError::Damaged { what }
+fn damaged(reason: &'static str) -> EventsError {
+    EventsError::Damaged { reason }
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct EventFile {
     pub(crate) columns: Vec<Column>,
     pub(crate) metadata: BTreeMap<String, String>,
-    /// The dictionaries in the order of their columns. Each batch has an entry for each of its keys.
+    /// The dictionaries in the order of their columns. All keys of the batches are valid.
     pub(crate) names: [Names; DICTIONARIES],
     pub(crate) batches: Vec<EventBatch>,
 }
@@ -40,13 +40,13 @@ pub(crate) struct EventBatch {
 #[derive(Debug)]
 pub(crate) struct EventColumn {
     pub(crate) holds: ColumnType,
-    /// A bit for each row, which is 0 if the cell is empty. `None` if no cell is.
+    /// A bit for each row, which is 0 if the cell is null. `None` if no cell is null.
     pub(crate) validity: Option<Vec<u8>>,
     pub(crate) values: Vec<u8>,
 }
 
 impl EventColumn {
-    /// Returns the value or the key of a row, of which a value of 64 bits without a sign keeps its bits. `None` if the cell is empty.
+    /// Returns the value or the key of a row; an unsigned 64-bit value keeps its bits. `None` if the cell is null.
     pub(crate) fn integer(&self, row: usize) -> Option<i64> {
         if self.validity.as_ref().is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 0) {
             return None;
@@ -68,82 +68,82 @@ impl EventColumn {
 impl EventFile {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, EventsError> {
         let footer = Footer::of(bytes);
-        let footer = footer.ok_or(damaged("it does not begin and end as an Arrow IPC file does: is it cut short?"))?;
+        let footer = footer.ok_or(damaged("it is not an Arrow IPC file, or it is truncated"))?;
         let found = footer.columns().ok_or(damaged("its schema cannot be read"))?;
-        let alike = |columns: &[Column; 9]| {
-            let ours = columns.iter().map(|column| (column.name, Some(column.holds)));
-            ours.eq(found.iter().map(|column| (column.name, column.holds)))
+        let matches = |columns: &[Column; 9]| {
+            let expected = columns.iter().map(|column| (column.name, Some(column.holds)));
+            expected.eq(found.iter().map(|column| (column.name, column.holds)))
         };
-        let columns = [false, true].map(columns).into_iter().find(alike).ok_or(damaged("its columns are others"))?;
+        let columns = [false, true].map(columns).into_iter().find(matches).ok_or(damaged("it has other columns"))?;
         let metadata = footer.metadata().ok_or(damaged("its metadata cannot be read"))?;
         let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let mut names: [Option<Names>; DICTIONARIES] = Default::default();
         for dictionary in footer.dictionaries().ok_or(damaged("its footer cannot be read"))? {
-            let dictionary = dictionary.ok_or(damaged("a dictionary is not where it should be"))?;
-            let place = usize::try_from(dictionary.id).ok().and_then(|id| names.get_mut(id));
-            let place = place.ok_or(damaged("a dictionary has no column"))?;
-            if place.replace(Parts::new(dictionary.batch)?.text()?).is_some() {
-                return Err(damaged("a dictionary is there twice"));
+            let dictionary = dictionary.ok_or(damaged("a dictionary is missing or damaged"))?;
+            let slot = usize::try_from(dictionary.id).ok().and_then(|id| names.get_mut(id));
+            let slot = slot.ok_or(damaged("a dictionary has no column"))?;
+            if slot.replace(CompressedBatch::new(dictionary.batch)?.text()?).is_some() {
+                return Err(damaged("a dictionary is duplicated"));
             }
         }
-        // A dictionary that no row needs may be absent.
+        // A dictionary without keys may be absent.
         let names = names.map(Option::unwrap_or_default);
         let mut file = Self { columns: columns.to_vec(), metadata, names, batches: Vec::new() };
         let mut rows = 0;
         for batch in footer.batches().ok_or(damaged("its footer cannot be read"))? {
-            let parts = Parts::new(batch.ok_or(damaged("a batch is not where it should be"))?)?;
-            rows += parts.batch.rows as u64;
-            // Blocks may overlap.
-            if rows > MOST_ROWS * EventKind::ALL.len() as u64 {
-                return Err(damaged("it has more rows than events are kept"));
+            let batch = CompressedBatch::new(batch.ok_or(damaged("a record batch is missing or damaged"))?)?;
+            rows += batch.batch.rows as u64;
+            // Overlapping blocks could exceed the size of the file.
+            if rows > MAX_ROWS_PER_KIND * EventKind::ALL.len() as u64 {
+                return Err(damaged("it has more rows than the maximum of all kinds"));
             }
-            file.batches.push(parts.columns(&file.columns, &file.names)?);
+            file.batches.push(batch.columns(&file.columns, &file.names)?);
         }
         Ok(file)
     }
 }
 
-/// A record batch, its buffers in their order.
-struct Parts<'a> {
+/// A record batch with compressed buffers.
+struct CompressedBatch<'a> {
     batch: Batch<'a>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> CompressedBatch<'a> {
     fn new(batch: Batch<'a>) -> Result<Self, EventsError> {
-        if batch.rows > MOST_BATCH_ROWS { Err(damaged("a batch has too many rows")) } else { Ok(Self { batch }) }
+        if batch.rows > MAX_BATCH_ROWS { Err(damaged("a record batch has too many rows")) } else { Ok(Self { batch }) }
     }
 
-    /// A buffer as it was before it was compressed, of so many bytes at most.
-    fn buffer(&self, number: usize, most: usize) -> Result<Vec<u8>, EventsError> {
-        let wrong = || damaged("a column cannot be read");
-        let part = self.batch.buffer(number).ok_or_else(wrong)?;
+    /// Returns a decompressed buffer of at most `max` bytes.
+    fn buffer(&self, number: usize, max: usize) -> Result<Vec<u8>, EventsError> {
+        let invalid = || damaged("a column cannot be read");
+        let part = self.batch.buffer(number).ok_or_else(invalid)?;
         if part.is_empty() {
             return Ok(Vec::new());
         }
-        let (length, part) = part.split_first_chunk::<8>().ok_or_else(wrong)?;
+        let (length, part) = part.split_first_chunk::<8>().ok_or_else(invalid)?;
         let length = i64::from_le_bytes(*length);
         if length == -1 {
             return Ok(part.to_vec());
         }
-        let length = usize::try_from(length).ok().filter(|length| *length <= most).ok_or_else(wrong)?;
+        let length = usize::try_from(length).ok().filter(|length| *length <= max).ok_or_else(invalid)?;
         let mut bytes = Vec::with_capacity(length);
-        FrameDecoder::new(part).take(length as u64).read_to_end(&mut bytes).map_err(|_| wrong())?;
-        if bytes.len() == length { Ok(bytes) } else { Err(wrong()) }
+        FrameDecoder::new(part).take(length as u64).read_to_end(&mut bytes).map_err(|_| invalid())?;
+        if bytes.len() == length { Ok(bytes) } else { Err(invalid()) }
     }
 
     fn text(&self) -> Result<Names, EventsError> {
-        let wrong = || damaged("a dictionary's entries are not text");
+        let invalid = || damaged("a dictionary's entries are not text");
         let rows = self.batch.rows;
         let ends = self.buffer(1, 4 * (rows + 1))?;
         let ends: Vec<usize> = ends.as_chunks().0.iter().map(|end| u32::from_le_bytes(*end) as usize).collect();
         if ends.len() != rows + 1 || !ends.is_sorted() {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let text = String::from_utf8(self.buffer(2, MOST_TEXT)?).map_err(|_| wrong())?;
-        ends.windows(2).map(|pair| text.get(pair[0]..pair[1]).ok_or_else(wrong)).collect()
+        let text = String::from_utf8(self.buffer(2, MAX_TEXT)?).map_err(|_| invalid())?;
+        ends.windows(2).map(|pair| text.get(pair[0]..pair[1]).ok_or_else(invalid)).collect()
     }
 
-    /// The columns, whose keys are all in their dictionaries.
+    /// Returns the columns and checks that all keys are in their dictionaries.
     fn columns(&self, columns: &[Column], names: &[Names]) -> Result<EventBatch, EventsError> {
         let rows = self.batch.rows;
         let read = columns.iter().enumerate().map(|(number, column)| self.column(number, column.holds));
@@ -152,24 +152,24 @@ impl<'a> Parts<'a> {
         for (column, names) in with_names.zip(names) {
             let known = |key: i64| usize::try_from(key).is_ok_and(|key| key < names.len());
             if !(0..rows).filter_map(|row| column.integer(row)).all(known) {
-                return Err(damaged("a name is missing"));
+                return Err(damaged("a key is not in its dictionary"));
             }
         }
         Ok(EventBatch { rows, columns })
     }
 
     fn column(&self, number: usize, holds: ColumnType) -> Result<EventColumn, EventsError> {
-        let wrong = || damaged("a column is shorter than its rows");
+        let short = || damaged("a column is shorter than its rows");
         let rows = self.batch.rows;
-        let validity = match self.batch.node(number).ok_or_else(wrong)? {
-            (length, _) if length != rows => return Err(wrong()),
+        let validity = match self.batch.node(number).ok_or_else(short)? {
+            (length, _) if length != rows => return Err(short()),
             (_, 0) => None,
             _ => Some(self.buffer(2 * number, rows.div_ceil(8))?),
         };
         let values = self.buffer(2 * number + 1, rows * holds.width())?;
-        let short = validity.as_ref().is_some_and(|bits: &Vec<u8>| bits.len() < rows.div_ceil(8));
-        if short || values.len() < rows * holds.width() {
-            return Err(wrong());
+        let is_short = validity.as_ref().is_some_and(|bits: &Vec<u8>| bits.len() < rows.div_ceil(8));
+        if is_short || values.len() < rows * holds.width() {
+            return Err(short());
         }
         Ok(EventColumn { holds, validity, values })
     }

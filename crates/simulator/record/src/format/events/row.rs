@@ -1,30 +1,30 @@
-//! An event.
+//! Events and their kinds and causes.
 
 use headway_units::{DropCause, Duration, Instant, SendDrop};
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
-    /// A link, a host or an attacker let a packet go no further.
+    /// A link, a host or an attacker dropped a packet.
     Drop,
-    /// A sender heard nothing for too long.
+    /// The retransmission or no-feedback timer of a sender expired.
     Timeout,
-    /// A TCP sent a segment again for what acknowledgements said.
+    /// A TCP retransmitted a segment because of acknowledgements.
     FastRetransmit,
-    /// A rate controller's sender learned of losses or marks that count as one event.
+    /// The sender of a rate controller received a report of a new loss event (losses or marks).
     LossEvent,
-    /// A send queue threw data away.
+    /// A send queue discarded data.
     Unsent,
-    /// A packet came after its deadline.
+    /// A packet arrived after its deadline.
     Late,
 }
 
 impl EventKind {
-    /// Every one, in order.
+    /// All kinds, in the order of their codes.
     pub const ALL: [Self; 6] =
         [Self::Drop, Self::Timeout, Self::FastRetransmit, Self::LossEvent, Self::Unsent, Self::Late];
 
-    /// As written in the file.
+    /// Returns the name in the file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,17 +38,17 @@ impl EventKind {
     }
 }
 
-/// Why it happened.
+/// Cause of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventCause {
-    /// A packet was dropped.
+    /// Cause of a drop.
     Drop(DropCause),
-    /// Data was never sent.
+    /// Cause for which data was not sent.
     Unsent(SendDrop),
 }
 
 impl EventCause {
-    /// Its place among [`names`](Self::names).
+    /// Returns the index of the name in [`names`](Self::names).
     pub(super) const fn code(self) -> u8 {
         match self {
             Self::Drop(cause) => cause as u8,
@@ -56,31 +56,31 @@ impl EventCause {
         }
     }
 
-    /// As written in the file.
+    /// Returns the names of all causes in the file.
     pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
         DropCause::ALL.into_iter().map(DropCause::name).chain(SendDrop::ALL.into_iter().map(SendDrop::name))
     }
 }
 
-/// A row of `events.arrow`. Numbers are places in [`EventNames`](super::EventNames).
+/// A row of `events.arrow`. Numbers are indices of [`EventNames`](super::EventNames).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Where.
+    /// Entity at which it occurred.
     pub entity: u32,
-    /// Whose it is.
+    /// Flow of the event.
     pub flow: u32,
-    /// What the packet is, if it is about one.
+    /// Kind of the packet, if the event is of a packet.
     pub media: Option<u8>,
-    /// Why, if there is something to tell.
+    /// Cause of a drop or of unsent data.
     pub cause: Option<EventCause>,
-    /// The packet's number, if it has one.
+    /// Sequence number of the packet, if it has one.
     pub sequence: Option<u64>,
-    /// Its IP bytes; of what was never sent, the application's.
+    /// Size with the IP header; for unsent data, size of the application's data.
     pub bytes: Option<u32>,
-    /// How late it came, or would have come.
+    /// Time after its deadline at which it arrived, or would have arrived.
     pub late: Option<Duration>,
 }

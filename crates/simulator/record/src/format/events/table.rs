@@ -1,4 +1,4 @@
-//! The rows of `events.arrow`, one after the other.
+//! The rows of `events.arrow`.
 
 use super::log::Names;
 use super::read::{DICTIONARIES, EventBatch, EventFile};
@@ -6,20 +6,20 @@ use super::{EventKind, EventsError};
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// The events of a run, as they are in its file.
+/// The events of a run, read from `events.arrow`.
 #[derive(Debug, Default)]
 pub struct EventTable {
     rows: Vec<Row>,
     /// The dictionaries of `event`, `entity`, `flow`, `kind` and `cause`.
     names: [Names; DICTIONARIES],
-    left_out: BTreeMap<String, u64>,
+    omitted: BTreeMap<String, u64>,
 }
 
-/// An event, decoded once: the findings read all events several times.
+/// A decoded event. Decoding once is faster, because the findings read all events several times.
 #[derive(Debug)]
 struct Row {
     at: Instant,
-    /// Keys of the dictionaries: the columns from the second on. `None` if the cell is empty.
+    /// Keys of the dictionaries, from the second column on. `None` if the cell is null.
     keys: [Option<u32>; DICTIONARIES],
     bytes: Option<u32>,
     late: Option<Duration>,
@@ -38,29 +38,29 @@ impl Row {
     }
 }
 
-/// One of them. Names are those of the record.
+/// An event. Names are those of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventRow<'a> {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// The name of an [`EventKind`].
+    /// Name of an [`EventKind`].
     pub event: &'a str,
-    /// Where: a flow, or a link's direction.
+    /// Name of the flow or link direction at which it occurred.
     pub entity: &'a str,
-    /// Whose it is.
+    /// Name of its flow.
     pub flow: Option<&'a str>,
-    /// What the packet is.
+    /// Kind of the packet.
     pub kind: Option<&'a str>,
-    /// Why.
+    /// Cause.
     pub cause: Option<&'a str>,
-    /// Its bytes.
+    /// Size, in bytes.
     pub bytes: Option<u32>,
-    /// How late it came, or would have come.
+    /// Time after its deadline at which it arrived, or would have arrived.
     pub late: Option<Duration>,
 }
 
 impl EventRow<'_> {
-    /// Whether it is one of these.
+    /// Returns whether the event is of this kind.
     #[must_use]
     pub fn is(&self, kind: EventKind) -> bool {
         self.event == kind.name()
@@ -71,22 +71,22 @@ impl EventTable {
     /// Reads the bytes of `events.arrow`.
     ///
     /// # Errors
-    /// They are not a whole file of events.
+    /// The bytes are not a complete `events.arrow`.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, EventsError> {
         let file = EventFile::read(bytes)?;
-        let left_out = file.metadata.get("left_out");
-        let left_out = left_out.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let omitted = file.metadata.get("left_out");
+        let omitted = omitted.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let of_batch = |batch: &EventBatch| (0..batch.rows).map(|row| Row::of(batch, row)).collect::<Vec<_>>();
-        Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names: file.names, left_out })
+        Ok(Self { rows: file.batches.iter().flat_map(of_batch).collect(), names: file.names, omitted })
     }
 
-    /// How many more of these there were than were kept.
+    /// Returns the number of events of this kind that the file omits.
     #[must_use]
-    pub fn left_out(&self, kind: EventKind) -> u64 {
-        self.left_out.get(kind.name()).copied().unwrap_or_default()
+    pub fn omitted(&self, kind: EventKind) -> u64 {
+        self.omitted.get(kind.name()).copied().unwrap_or_default()
     }
 
-    /// All of them, in the order of time.
+    /// Returns all events in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = EventRow<'_>> {
         self.rows.iter().map(|row| {
             let name = |named: usize| self.names[named].get(row.keys[named]? as usize);
@@ -111,7 +111,7 @@ mod tests {
     use headway_units::{DropCause, SendDrop};
 
     #[test]
-    fn rows_are_read_as_they_were_written() {
+    fn rows_round_trip() {
         let mut log = EventLog::new(EventNames::new(["a->b", "call"], ["call"], ["data", "audio"]));
         let event = Event {
             at: Instant::from_nanos(5),
@@ -151,7 +151,7 @@ mod tests {
         };
         assert_eq!(rows, [first, second]);
         assert!(rows[1].is(EventKind::Unsent) && !rows[1].is(EventKind::Drop));
-        assert_eq!(table.left_out(EventKind::Drop), 0);
+        assert_eq!(table.omitted(EventKind::Drop), 0);
         assert_eq!(EventTable::default().iter().count(), 0);
     }
 }

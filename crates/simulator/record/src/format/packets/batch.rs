@@ -1,21 +1,21 @@
-//! Rows as columns.
+//! Converts rows to the columns of a batch of `packets.arrow`.
 
 use super::row::Row;
 use crate::format::arrow::file::{ArrowFile, Place};
 use crate::format::arrow::metadata::{Column, ColumnType};
 use std::io;
 
-/// Numbers of links and flows have two bytes where that is enough, else four.
+/// Width of the numbers of links and flows: two bytes up to 65536 of them, otherwise four.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    many_links: bool,
-    many_flows: bool,
+    wide_links: bool,
+    wide_flows: bool,
 }
 
 impl Shape {
     pub(super) fn of(links: usize, flows: usize) -> Self {
-        let [many_links, many_flows] = [links, flows].map(|count| count > 1 << 16);
-        Self { many_links, many_flows }
+        let [wide_links, wide_flows] = [links, flows].map(|count| count > 1 << 16);
+        Self { wide_links, wide_flows }
     }
 }
 
@@ -28,8 +28,8 @@ pub(super) fn columns(shape: Shape) -> Vec<Column> {
         Column::new("wait", ColumnType::Uint(32)),
         Column::new("transmission", ColumnType::Uint(32)),
         Column::new("propagation", ColumnType::Uint(32)),
-        Column::new("link", number(shape.many_links)),
-        Column::new("flow", number(shape.many_flows)),
+        Column::new("link", number(shape.wide_links)),
+        Column::new("flow", number(shape.wide_flows)),
         Column::new("kind", ColumnType::Uint(8)),
         Column::new("fate", ColumnType::Uint(8)),
         Column::new("bytes", ColumnType::Uint(32)),
@@ -48,7 +48,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Ticks of 1 ns if all times of these rows fit into 32 bits then, else of as few powers of ten as it takes.
+    /// Selects the smallest power of ten of 1 ns as the tick with which all times of the rows fit into 32 bits.
     pub(super) fn of(rows: &[Row]) -> Self {
         let base_ns = rows.iter().map(|row| row.offered).min().unwrap_or(0);
         let until_ns = rows.iter().map(|row| row.end.max(row.offered) + row.propagation()).max().unwrap_or(base_ns);
@@ -60,13 +60,13 @@ impl Times {
         Self { base_ns, until_ns, tick_ns }
     }
 
-    /// An instant, from the base on; rounded down, so that sums are instants that were rounded down.
+    /// Returns the ticks from the base to a time, rounded down; sums of differences are then rounded-down times, too.
     fn ticks(self, at: u64) -> u32 {
         ((at - self.base_ns) / u64::from(self.tick_ns)).try_into().unwrap_or(u32::MAX)
     }
 }
 
-/// Appends these rows, all of which are settled, as they stand.
+/// Appends a batch of rows, all of which are complete, in the given order.
 pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Times) -> io::Result<Place> {
     file.begin(rows.len());
     file.column(rows, |_| times.base_ns as i64);
@@ -78,14 +78,14 @@ pub(super) fn write(file: &mut ArrowFile, shape: Shape, rows: &[Row], times: Tim
     let mut number = |is_wide: bool, of: fn(&Row) -> u32| {
         if is_wide { file.column(rows, of) } else { file.column(rows, |row| of(row) as u16) }
     };
-    number(shape.many_links, |row| row.link);
-    number(shape.many_flows, |row| row.flow);
+    number(shape.wide_links, |row| row.link);
+    number(shape.wide_flows, |row| row.flow);
     file.column(rows, |row| row.kind);
     file.column(rows, |row| row.fate);
     file.column(rows, |row| row.bytes);
     file.column(rows, |row| row.sequence);
     file.column(rows, |row| row.queue);
     file.column(rows, |row| u8::from(row.mark));
-    file.column_with_gaps(rows, |row| (row.deadline != Row::NO_DEADLINE).then_some(row.deadline));
+    file.nullable_column(rows, |row| (row.deadline != Row::NO_DEADLINE).then_some(row.deadline));
     file.end()
 }

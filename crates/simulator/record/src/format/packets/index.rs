@@ -1,31 +1,31 @@
-//! Where the batches of `packets.arrow` lie, for who reads a part of a long run.
+//! Offsets of the batches of `packets.arrow`, for reading part of a long run.
 
 use crate::format::arrow::file::Place;
 use crate::format::arrow::metadata::Footer;
 use serde::Serialize;
 
-/// Under this key the footer of `packets.arrow` has the index too.
+/// Key of the index in the footer of `packets.arrow`.
 pub(super) const INDEX_KEY: &str = "headway.index";
 
 /// `packets.index.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PacketIndex {
     pub(super) version: u32,
-    /// Rows in all.
+    /// Total number of rows.
     pub(super) rows: u64,
-    /// Where the schema's message lies: before a batch it makes a stream of it.
+    /// Location of the schema message. The schema followed by a batch is a readable stream.
     pub(super) schema: Place,
     pub(super) batches: Vec<BatchPlace>,
 }
 
-/// A batch. Times are in ns since the start of the run, places in bytes.
+/// Location of a batch. Times are in ns since the start of the run, offsets and lengths in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct BatchPlace {
-    /// The first offer.
+    /// Time of the first arrival at a link.
     pub(super) base_ns: u64,
-    /// The last thing that happens on a link to one of its packets: an offer, the end of a transmission, or an arrival.
+    /// Time of the last event of its packets: arrival at a link, end of transmission, or arrival at the far end.
     pub(super) until_ns: u64,
-    /// What its times are counted in.
+    /// Unit of the batch's times, in ns.
     pub(super) tick_ns: u32,
     #[serde(flatten)]
     pub(super) place: Place,
@@ -33,13 +33,13 @@ pub(super) struct BatchPlace {
 }
 
 impl PacketIndex {
-    /// The index that the bytes of a `packets.arrow` have in their footer, as text; none if they are something else.
+    /// Returns the JSON text of the index in the footer of a `packets.arrow`; `None` for other bytes.
     #[must_use]
     pub fn text_of(packets: &[u8]) -> Option<String> {
         Footer::of(packets)?.own_metadata()?.get(INDEX_KEY).map(|text| (*text).to_owned())
     }
 
-    /// The file's text.
+    /// Returns the text of `packets.index.json`.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! Every packet at every link, in columns: `packets.arrow`, and beside it `packets.index.json`.
+//! Every packet at every link: `packets.arrow` and its index, `packets.index.json`.
 //!
-//! A row a packet-hop. Rows are kept until what became of their packets is known, and written in batches of [`BATCH_ROWS`] in the order of
-//! their offers; within a batch they stand link by link, where neighbours are alike: that makes two thirds of the bytes. Times are counted
-//! from a batch's own base in a batch's own tick, so that four bytes hold them.
+//! Each row is a packet at a link. A row is kept until the fate of its packet is known. Rows are written in batches of
+//! [`BATCH_ROWS`] in the order of arrival at the link. A batch is sorted by link: neighboring rows are then similar, and
+//! the compressed file has two thirds of the size. Times are four bytes, in a tick and from a base chosen for each batch.
 
 mod batch;
 mod by_link;
@@ -16,7 +16,7 @@ pub use rows::{HopId, PacketNames, PacketRows};
 
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
-/// Why `packets.arrow` could not be written.
+/// Error while writing `packets.arrow`.
 #[derive(Debug, thiserror::Error)]
-#[error("packets.arrow could not be written: {0}")]
+#[error("cannot write packets.arrow: {0}")]
 pub struct PacketsError(#[from] std::io::Error);

@@ -3,23 +3,23 @@
 use headway_units::{Bytes, DropCause, Instant, Rate};
 use serde::Serialize;
 
-/// A direction of a link, as the file tells of it.
+/// One direction of a link, as described in the file's metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HopLink {
-    /// Its name.
+    /// Name of the direction.
     pub name: String,
-    /// The node that sends into it.
+    /// Sending node.
     pub from: String,
-    /// The node that it leads to.
+    /// Receiving node.
     pub to: String,
-    /// Its propagation, in ns; the first one where it changes.
+    /// Propagation delay, in ns; the initial one if it changes.
     pub delay_ns: u64,
-    /// Its rate in bit/s: a mean where its capacity was measured, the first one where it changes.
+    /// Rate, in bit/s: the mean of a measured capacity, or the initial rate if it changes.
     pub rate_bps: u64,
 }
 
 impl HopLink {
-    /// One of these.
+    /// Creates the description of a direction.
     #[must_use]
     pub fn new(name: &str, [from, to]: [&str; 2], delay: headway_units::Duration, rate: Rate) -> Self {
         let [name, from, to] = [name, from, to].map(str::to_owned);
@@ -27,43 +27,43 @@ impl HopLink {
     }
 }
 
-/// A packet that is offered to a link.
+/// Arrival of a packet at a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// When.
+    /// Time of arrival.
     pub offered: Instant,
-    /// To which, in the order of the scenario.
+    /// Number of the link direction, in the order of the scenario.
     pub link: u32,
-    /// Of which flow, in the order of the scenario.
+    /// Number of the flow, in the order of the scenario.
     pub flow: u32,
-    /// What it is: a place in [`PacketNames::kinds`](super::PacketNames::kinds).
+    /// Kind of the packet: an index of [`PacketNames::kinds`](super::PacketNames::kinds).
     pub kind: u8,
-    /// Its IP bytes.
+    /// Size with the IP header.
     pub bytes: Bytes,
-    /// Its number, as in the other traces.
+    /// Sequence number, as in the other traces.
     pub sequence: u32,
-    /// How many packets wait there already.
+    /// Number of packets already in the queue.
     pub queue: u64,
-    /// When it is of no more use, if ever.
+    /// Deadline of the packet's data, if it has one.
     pub deadline: Option<Instant>,
 }
 
-/// What became of a packet at a link.
+/// Outcome of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopFate {
-    /// It came to the far end.
+    /// It arrived at the far end.
     Delivered,
-    /// It was dropped. Of [`DropCause::Host`]: it came to the far end, and the host there had no room for it.
+    /// It was dropped. With [`DropCause::Host`], it arrived at the far end and the host dropped it.
     Dropped(DropCause),
     /// It was still on the link when the run ended.
     InFlight,
 }
 
 impl HopFate {
-    /// How many there are.
+    /// Number of fates.
     const COUNT: usize = DropCause::ALL.len() + 2;
 
-    /// As written in the file: its place among [`names`](Self::names).
+    /// Returns the code in the file: the index of the name in [`names`](Self::names).
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -73,7 +73,7 @@ impl HopFate {
         }
     }
 
-    /// What each is called, in the order of their codes.
+    /// Returns the names of all fates in the order of their codes.
     #[must_use]
     pub fn names() -> [&'static str; Self::COUNT] {
         let mut names = ["delivered"; Self::COUNT];
@@ -85,20 +85,20 @@ impl HopFate {
     }
 }
 
-/// A row as it is kept: about a cache line.
+/// A row in memory: at most one cache line. Times are in ns since the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) offered: u64,
-    /// When transmission began; as long as it has not, [`Row::NOT_YET`].
+    /// Start of the transmission; [`Row::NOT_YET`] before it starts.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Since when it is on the link no more.
-    pub(super) gone: u64,
+    /// Time at which it left the link.
+    pub(super) left: u64,
     pub(super) link: u32,
     pub(super) flow: u32,
     pub(super) bytes: u32,
     pub(super) sequence: u32,
-    /// In ms from the offer on; [`Row::NO_DEADLINE`]: none.
+    /// Deadline, in ms since its arrival at the link; [`Row::NO_DEADLINE`] without one.
     pub(super) deadline: i32,
     pub(super) queue: u16,
     pub(super) kind: u8,
@@ -116,7 +116,7 @@ impl Row {
             offered,
             start: Self::NOT_YET,
             end: Self::NOT_YET,
-            gone: 0,
+            left: 0,
             link: hop.link,
             flow: hop.flow,
             bytes: hop.bytes.count().try_into().unwrap_or(u32::MAX),
@@ -129,23 +129,23 @@ impl Row {
         }
     }
 
-    /// It is on the link no more.
+    /// Records that the packet leaves the link at `now`.
     pub(super) fn leave(&mut self, now: u64, fate: HopFate) {
         self.fate = fate.code();
-        self.gone = now;
-        // What waited until now is transmitted no more.
+        self.left = now;
+        // A packet still in the queue will not be transmitted.
         if self.start >= now {
             (self.start, self.end) = (now, now);
         }
     }
 
-    /// From the end of its transmission to the far end.
+    /// Returns the time from the end of the transmission to the arrival at the far end, in ns.
     pub(super) const fn propagation(&self) -> u64 {
-        self.gone.saturating_sub(self.end)
+        self.left.saturating_sub(self.end)
     }
 }
 
-/// Whole ms from one instant to another, rounded down; negative if that has passed.
+/// Returns the time until the deadline in ms, rounded down; negative after the deadline.
 fn until_ms(now: u64, deadline: u64) -> i32 {
     const MS: i128 = 1_000_000;
     let ms = (i128::from(deadline) - i128::from(now)).div_euclid(MS);
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_a_cache_line() {
+    fn a_row_fits_into_a_cache_line() {
         assert!(size_of::<Row>() <= 64, "{}", size_of::<Row>());
     }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn deadlines_are_rounded_down_on_both_sides_of_now() {
+    fn past_and_future_deadlines_are_rounded_down() {
         assert_eq!(until_ms(1_000_000, 2_999_999), 1);
         assert_eq!(until_ms(2_000_001, 2_000_000), -1);
         assert_eq!(until_ms(u64::MAX, 0), i32::MIN + 1);

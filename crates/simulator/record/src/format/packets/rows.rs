@@ -1,4 +1,4 @@
-//! Collects rows and writes them.
+//! Collects rows and writes `packets.arrow`.
 
 use super::batch::{Shape, Times, columns, write};
 use super::by_link::ByLink;
@@ -11,59 +11,59 @@ use headway_units::Instant;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// So many batches wait at most for what becomes of their packets. Where one takes longer, as on a slow link with a long queue, its row
-/// comes in a later batch: rows take 60 MB at most, and those of the packets under way that much more.
-const MOST_WAITING: usize = 16;
+/// Maximum number of batches that wait for the fates of their packets. A packet that takes longer, for example in the
+/// long queue of a slow link, is written in a later batch. Rows take at most 60 MB, plus one row per packet in flight.
+const MAX_WAITING: usize = 16;
 
-/// The shape of the file, told in its metadata.
+/// Version of the file's layout, written in its metadata.
 const VERSION: u32 = 2;
 
-/// A row that has been begun.
+/// Identifier of a row returned by [`PacketRows::offered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HopId(u64);
 
-/// What the numbers of rows stand for.
+/// Names of the numbers in the rows.
 #[derive(Clone, Debug, Default)]
 pub struct PacketNames {
-    /// Directions of links.
+    /// Directions of links, by number.
     pub links: Vec<HopLink>,
-    /// Flows.
+    /// Names of flows, by number.
     pub flows: Vec<String>,
-    /// What packets are.
+    /// Kinds of packets, by number.
     pub kinds: Vec<&'static str>,
 }
 
-/// Rows of one batch, in the order of their offers.
+/// Rows of one batch, in the order of arrival at their links.
 #[derive(Debug)]
 struct Chunk {
     rows: Vec<Row>,
-    /// Rows of packets that are still on their links.
+    /// Number of packets that are still on their links.
     open: usize,
 }
 
-/// Makes `packets.arrow` of the packet-hops of a run: what is ready can be taken as often as one likes, so that a run of any length needs
-/// little memory. The same hops always give the same bytes.
+/// Writer of `packets.arrow` from the packets at each link of a run. [`take`](Self::take) may be called at any time, so that
+/// memory does not grow with the run. Equal calls give equal bytes.
 #[derive(Debug)]
 pub struct PacketRows {
     shape: Shape,
     file: ArrowFile,
     chunks: VecDeque<Chunk>,
-    /// How many chunks have been written: the number of the first that is left.
+    /// Number of chunks written, which is the number of the first remaining chunk.
     written: u64,
-    /// Rows that were still open when their chunk was written.
+    /// Rows that were open when their chunk was written.
     stragglers: BTreeMap<HopId, Row>,
-    /// Those of them that no longer are.
+    /// Stragglers that have been completed since.
     late: Vec<Row>,
     spare: Vec<Row>,
     by_link: ByLink,
-    places: Vec<BatchPlace>,
+    batches: Vec<BatchPlace>,
     rows: u64,
-    /// What went wrong in a call that cannot say so.
+    /// Error of a call that returns no result, returned by the next [`take`](Self::take).
     failure: Option<io::Error>,
 }
 
 impl PacketRows {
-    /// Of a run with these links, flows and kinds.
+    /// Creates the writer for a run with these links, flows and kinds.
     #[must_use]
     pub fn new(names: &PacketNames) -> Self {
         let PacketNames { links, flows, kinds } = names;
@@ -88,13 +88,13 @@ impl PacketRows {
             late: Vec::new(),
             spare: Vec::new(),
             by_link: ByLink::new(links.len()),
-            places: Vec::new(),
+            batches: Vec::new(),
             rows: 0,
             failure: None,
         }
     }
 
-    /// A packet is offered to a link. Nothing is offered before what was offered last.
+    /// Records the arrival of a packet at a link. Calls must be in the order of time.
     #[inline]
     pub fn offered(&mut self, hop: &Hop) -> HopId {
         if self.chunks.back().is_none_or(|chunk| chunk.rows.len() == BATCH_ROWS) {
@@ -110,14 +110,14 @@ impl PacketRows {
 
     #[cold]
     fn begin_chunk(&mut self) {
-        self.write_settled();
+        self.write_complete();
         let mut rows = std::mem::take(&mut self.spare);
         rows.clear();
         rows.reserve_exact(BATCH_ROWS);
         self.chunks.push_back(Chunk { rows, open: 0 });
     }
 
-    /// Its transmission lasts, or will last, from `start` to `end`.
+    /// Records that the packet's transmission lasts from `start` to `end`, which may be in the future.
     #[inline]
     pub fn transmitted(&mut self, id: HopId, start: Instant, end: Instant) {
         if let Some(row) = self.row_mut(id) {
@@ -125,20 +125,20 @@ impl PacketRows {
         }
     }
 
-    /// The link marked it Congestion Experienced.
+    /// Records that the link marked the packet Congestion Experienced.
     pub fn marked(&mut self, id: HopId) {
         if let Some(row) = self.row_mut(id) {
             row.mark = true;
         }
     }
 
-    /// It is no longer on the link: once for each row that has been begun.
+    /// Records that the packet left the link. Called once for each [`offered`](Self::offered) packet.
     #[inline]
     pub fn ended(&mut self, id: HopId, now: Instant, fate: HopFate) {
         let end = |row: &mut Row| row.leave(now.as_nanos(), fate);
-        let (number, place) = Self::place(id);
-        if let Some(chunk) = number.checked_sub(self.written).and_then(|place| self.chunks.get_mut(place as usize)) {
-            if let Some(row) = chunk.rows.get_mut(place) {
+        let (number, index) = Self::position(id);
+        if let Some(chunk) = number.checked_sub(self.written).and_then(|chunk| self.chunks.get_mut(chunk as usize)) {
+            if let Some(row) = chunk.rows.get_mut(index) {
                 end(row);
                 chunk.open = chunk.open.saturating_sub(1);
             }
@@ -148,24 +148,24 @@ impl PacketRows {
         }
     }
 
-    const fn place(id: HopId) -> (u64, usize) {
+    const fn position(id: HopId) -> (u64, usize) {
         (id.0 / BATCH_ROWS as u64, id.0 as usize % BATCH_ROWS)
     }
 
     #[inline]
     fn row_mut(&mut self, id: HopId) -> Option<&mut Row> {
-        let (number, place) = Self::place(id);
-        match number.checked_sub(self.written).and_then(|place| self.chunks.get_mut(place as usize)) {
-            Some(chunk) => chunk.rows.get_mut(place),
+        let (number, index) = Self::position(id);
+        match number.checked_sub(self.written).and_then(|chunk| self.chunks.get_mut(chunk as usize)) {
+            Some(chunk) => chunk.rows.get_mut(index),
             None => self.stragglers.get_mut(&id),
         }
     }
 
-    fn write_settled(&mut self) {
-        while self.chunks.front().is_some_and(|chunk| chunk.open == 0) || self.chunks.len() > MOST_WAITING {
+    fn write_complete(&mut self) {
+        while self.chunks.front().is_some_and(|chunk| chunk.open == 0) || self.chunks.len() > MAX_WAITING {
             let Some(mut chunk) = self.chunks.pop_front() else { return };
             if chunk.open > 0 {
-                self.leave_behind(&mut chunk.rows);
+                self.set_stragglers_aside(&mut chunk.rows);
             }
             self.written += 1;
             self.write(&chunk.rows);
@@ -177,11 +177,11 @@ impl PacketRows {
     }
 
     #[cold]
-    fn leave_behind(&mut self, rows: &mut Vec<Row>) {
+    fn set_stragglers_aside(&mut self, rows: &mut Vec<Row>) {
         let open = HopFate::InFlight.code();
         let first = self.written * BATCH_ROWS as u64;
-        let left = rows.iter().zip(first..).filter(|(row, _)| row.fate == open);
-        self.stragglers.extend(left.map(|(row, id)| (HopId(id), *row)));
+        let stragglers = rows.iter().zip(first..).filter(|(row, _)| row.fate == open);
+        self.stragglers.extend(stragglers.map(|(row, id)| (HopId(id), *row)));
         rows.retain(|row| row.fate != open);
     }
 
@@ -197,10 +197,10 @@ impl PacketRows {
             return;
         }
         let times = Times::of(rows);
-        match write(&mut self.file, self.shape, self.by_link.order(rows), times) {
+        match write(&mut self.file, self.shape, self.by_link.sort(rows), times) {
             Ok(place) => {
                 let Times { base_ns, until_ns, tick_ns } = times;
-                self.places.push(BatchPlace { base_ns, until_ns, tick_ns, place, rows: rows.len() as u64 });
+                self.batches.push(BatchPlace { base_ns, until_ns, tick_ns, place, rows: rows.len() as u64 });
                 self.rows += rows.len() as u64;
             }
             Err(error) => {
@@ -209,10 +209,10 @@ impl PacketRows {
         }
     }
 
-    /// What is ready of the file, behind what was taken before.
+    /// Returns the bytes of the file that are complete since the last call.
     ///
     /// # Errors
-    /// What could not be written.
+    /// Compression of an earlier batch failed.
     pub fn take(&mut self) -> Result<Vec<u8>, PacketsError> {
         match self.failure.take() {
             Some(error) => Err(error.into()),
@@ -220,20 +220,21 @@ impl PacketRows {
         }
     }
 
-    /// The run ends: what has not ended by now is in flight. What is left of the file can be [taken](Self::take) then.
+    /// Ends the run at `now` and returns the index. Packets without a fate are in flight. [`take`](Self::take) then returns
+    /// the rest of the file.
     pub fn finish(&mut self, now: Instant) -> PacketIndex {
         let now = now.as_nanos();
         let open = HopFate::InFlight.code();
         self.late.extend(std::mem::take(&mut self.stragglers).into_values());
-        let left = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).chain(&mut self.late);
-        left.filter(|row| row.fate == open).for_each(|row| row.leave(now, HopFate::InFlight));
+        let rows = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).chain(&mut self.late);
+        rows.filter(|row| row.fate == open).for_each(|row| row.leave(now, HopFate::InFlight));
         for chunk in std::mem::take(&mut self.chunks) {
             self.write(&chunk.rows);
         }
         self.write_late();
         let schema = self.file.schema_place();
         let index =
-            PacketIndex { version: VERSION, rows: self.rows, schema, batches: std::mem::take(&mut self.places) };
+            PacketIndex { version: VERSION, rows: self.rows, schema, batches: std::mem::take(&mut self.batches) };
         self.file.finish([("rows".to_owned(), self.rows.to_string())], Some((INDEX_KEY, &index.to_json())));
         index
     }

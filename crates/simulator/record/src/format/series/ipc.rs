@@ -1,13 +1,12 @@
-//! Reads the one shape of Arrow IPC file that `series.arrow` has.
+//! Reads Arrow IPC files with the schema of `series.arrow`.
 //!
-//! Files come from anywhere, so every offset and length is checked before it is followed, and what is kept is never
-//! more than the file is long.
+//! Files are untrusted: every offset and length is checked, and memory is bounded by the length of the file.
 
 use super::{COLUMNS, SeriesError};
 use crate::format::arrow::metadata::{Batch, Footer, FoundColumn};
 use std::collections::BTreeMap;
 
-/// The rows of one record batch, keys checked against their dictionary.
+/// The columns of one record batch, as bytes.
 pub(crate) struct Rows<'a> {
     pub(crate) times: &'a [u8],
     pub(crate) entities: &'a [u8],
@@ -15,7 +14,7 @@ pub(crate) struct Rows<'a> {
     pub(crate) values: &'a [u8],
 }
 
-/// A whole file, its record batches still as bytes.
+/// A complete file with undecoded record batches.
 pub(crate) struct File<'a> {
     length: usize,
     footer: Footer<'a>,
@@ -23,11 +22,11 @@ pub(crate) struct File<'a> {
     metric_names: Vec<&'a str>,
 }
 
-fn damaged(what: &'static str) -> SeriesError {
-    SeriesError::Damaged { what }
+fn damaged(reason: &'static str) -> SeriesError {
+    SeriesError::Damaged { reason }
 }
 
-/// Returns the rows of column `index`, none of whose cells may be empty.
+/// Returns the number of rows of column `index`. Null cells are an error.
 fn rows_of(batch: &Batch<'_>, index: usize) -> Result<usize, SeriesError> {
     match batch.node(index).ok_or(damaged("a record batch lacks a column"))? {
         (rows, 0) => Ok(rows),
@@ -35,51 +34,51 @@ fn rows_of(batch: &Batch<'_>, index: usize) -> Result<usize, SeriesError> {
     }
 }
 
-/// Returns the values of column `index`: as many as the batch has rows, each of `width` bytes.
+/// Returns the values of column `index`: `rows` values of `width` bytes.
 fn data<'a>(batch: &Batch<'a>, index: usize, rows: usize, width: usize) -> Result<&'a [u8], SeriesError> {
     if rows_of(batch, index)? != rows {
         return Err(damaged("the columns of a record batch differ in length"));
     }
-    // A column has two buffers: which cells are empty, and the values.
+    // A column has two buffers: validity bits and values.
     let bytes = batch.buffer(2 * index + 1).zip(rows.checked_mul(width));
     bytes.and_then(|(data, length)| data.get(..length)).ok_or(damaged("a column is shorter than its rows"))
 }
 
-fn compressed(batch: &Batch<'_>) -> Result<(), SeriesError> {
-    if batch.compressed { Err(damaged("its buffers are compressed; write it without compression")) } else { Ok(()) }
+fn reject_compressed(batch: &Batch<'_>) -> Result<(), SeriesError> {
+    if batch.compressed { Err(damaged("its buffers are compressed; expected no compression")) } else { Ok(()) }
 }
 
 /// Returns the entries of a dictionary: UTF-8 between consecutive offsets.
 fn names<'a>(batch: &Batch<'a>) -> Result<Vec<&'a str>, SeriesError> {
-    let wrong = || damaged("a dictionary's entries are not text");
-    compressed(batch)?;
+    let invalid = || damaged("a dictionary's entries are not text");
+    reject_compressed(batch)?;
     let rows = rows_of(batch, 0)?;
-    let offsets = batch.buffer(1).ok_or_else(wrong)?;
-    let text = batch.buffer(2).ok_or_else(wrong)?;
-    // No entries may come without offsets.
+    let offsets = batch.buffer(1).ok_or_else(invalid)?;
+    let text = batch.buffer(2).ok_or_else(invalid)?;
+    // An empty dictionary may have no offsets.
     if rows == 0 {
         return Ok(Vec::new());
     }
-    let length = rows.checked_add(1).and_then(|count| count.checked_mul(4)).ok_or_else(wrong)?;
-    let offsets = offsets.get(..length).ok_or_else(wrong)?.as_chunks().0;
+    let length = rows.checked_add(1).and_then(|count| count.checked_mul(4)).ok_or_else(invalid)?;
+    let offsets = offsets.get(..length).ok_or_else(invalid)?.as_chunks().0;
     let ends: Vec<usize> = offsets.iter().map(|end| u32::from_le_bytes(*end) as usize).collect();
     ends.windows(2)
-        .map(|pair| text.get(pair[0]..pair[1]).and_then(|name| std::str::from_utf8(name).ok()).ok_or_else(wrong))
+        .map(|pair| text.get(pair[0]..pair[1]).and_then(|name| std::str::from_utf8(name).ok()).ok_or_else(invalid))
         .collect()
 }
 
 /// Returns the identifiers of the two dictionaries, if the columns are those of `series.arrow`.
 fn dictionaries(footer: &Footer<'_>) -> Result<(i64, i64), SeriesError> {
     let found = footer.columns().ok_or(damaged("it has no schema"))?;
-    let alike = COLUMNS.iter().map(|column| (column.name, Some(column.holds)));
-    let alike = alike.eq(found.iter().map(|column| (column.name, column.holds)));
+    let expected = COLUMNS.iter().map(|column| (column.name, Some(column.holds)));
+    let matches = expected.eq(found.iter().map(|column| (column.name, column.holds)));
     match found.as_slice() {
-        [_, FoundColumn { dictionary: Some(entity), .. }, FoundColumn { dictionary: Some(metric), .. }, _] if alike => {
+        [_, FoundColumn { dictionary: Some(entity), .. }, FoundColumn { dictionary: Some(metric), .. }, _] if matches => {
             Ok((*entity, *metric))
         }
         _ => Err(SeriesError::Columns {
             found: found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-            right: COLUMNS.map(|column| format!("{} ({})", column.name, column.holds)).join(", "),
+            expected: COLUMNS.map(|column| format!("{} ({})", column.name, column.holds)).join(", "),
         }),
     }
 }
@@ -87,15 +86,15 @@ fn dictionaries(footer: &Footer<'_>) -> Result<(i64, i64), SeriesError> {
 impl<'a> File<'a> {
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, SeriesError> {
         let footer = Footer::of(bytes);
-        let footer = footer.ok_or(damaged("it does not begin and end as an Arrow IPC file does: is it cut short?"))?;
+        let footer = footer.ok_or(damaged("it is not an Arrow IPC file, or it is truncated"))?;
         let (entity_id, metric_id) = dictionaries(&footer)?;
         let mut entries: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
-        let mut kept = 0;
-        for dictionary in footer.dictionaries().ok_or(damaged("its footer is unreadable"))? {
-            let dictionary = dictionary.ok_or(damaged("a dictionary is not where it should be"))?;
-            // Blocks that overlap could ask for far more than the file holds.
-            kept += dictionary.batch.body.len();
-            if kept > bytes.len() {
+        let mut read = 0;
+        for dictionary in footer.dictionaries().ok_or(damaged("its footer cannot be read"))? {
+            let dictionary = dictionary.ok_or(damaged("a dictionary is missing or damaged"))?;
+            // Overlapping blocks could need far more memory than the file has bytes.
+            read += dictionary.batch.body.len();
+            if read > bytes.len() {
                 return Err(damaged("its dictionaries overlap"));
             }
             let names = names(&dictionary.batch)?;
@@ -105,7 +104,7 @@ impl<'a> File<'a> {
                 entries.insert(dictionary.id, names);
             }
         }
-        // A dictionary that no row needs may be absent; both columns may share one.
+        // A dictionary without keys may be absent; both columns may share one.
         let metric_names = entries.get(&metric_id).cloned().unwrap_or_default();
         let entity_names = entries.remove(&entity_id).unwrap_or_default();
         Ok(Self { length: bytes.len(), footer, entity_names, metric_names })
@@ -120,15 +119,15 @@ impl<'a> File<'a> {
     }
 
     pub(crate) fn batches(&self) -> Result<impl Iterator<Item = Result<Rows<'a>, SeriesError>>, SeriesError> {
-        let (mut kept, length) = (0, self.length);
-        let batches = self.footer.batches().ok_or(damaged("its footer is unreadable"))?;
+        let (mut read, length) = (0, self.length);
+        let batches = self.footer.batches().ok_or(damaged("its footer cannot be read"))?;
         Ok(batches.map(move |batch| {
-            let batch = batch.ok_or(damaged("a record batch is not where it should be"))?;
-            kept += batch.body.len();
-            if kept > length {
+            let batch = batch.ok_or(damaged("a record batch is missing or damaged"))?;
+            read += batch.body.len();
+            if read > length {
                 return Err(damaged("its record batches overlap"));
             }
-            compressed(&batch)?;
+            reject_compressed(&batch)?;
             let rows = rows_of(&batch, 0)?;
             let [times, entities, metrics, values] = COLUMNS.map(|column| column.holds.width());
             Ok(Rows {
@@ -142,7 +141,7 @@ impl<'a> File<'a> {
 }
 
 impl Rows<'_> {
-    /// Time in ns, key of the entity, key of the metric, value.
+    /// Returns the rows: time in ns, key of the entity, key of the metric, value.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, i32, i32, f64)> {
         let times = self.times.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         let entities = self.entities.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes));

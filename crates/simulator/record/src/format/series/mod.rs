@@ -1,42 +1,42 @@
-//! Samples over time: `series.arrow`.
+//! Samples over time: `series.arrow`. [`SeriesWriter`] in `writer.rs` writes it, [`SeriesTable`] in `table.rs` reads it.
 //!
-//! Long ("tidy") form, a row a sample: `time_ns` (u64, since the start of the run), `entity` (the name of a flow or of a
-//! link's direction), `metric` (one of [`metric`](crate::metric)), `value` (f64). Names are dictionary-encoded with 32-bit keys; the
-//! bytes are an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
+//! Long ("tidy") form, one row per sample: `time_ns` (u64, since the start of the run), `entity` (name of a flow or of a
+//! link direction), `metric` (one of [`metric`](crate::metric)), `value` (f64). Names are dictionary-encoded with 32-bit
+//! keys. The file is an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
 
-mod builder;
 pub(crate) mod ipc;
 mod table;
+mod writer;
 
-pub use builder::{SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter};
 pub use table::SeriesTable;
+pub use writer::{SeriesEntity, SeriesId, SeriesMetric, SeriesNames, SeriesWriter};
 
 use crate::format::arrow::metadata::{Column, ColumnType};
 
-/// Why a series could not be written or read.
+/// Error while writing or reading `series.arrow`.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
     /// Writing failed.
-    #[error("series.arrow could not be written: {0}")]
+    #[error("cannot write series.arrow: {0}")]
     Write(#[from] std::io::Error),
-    /// The bytes are not a whole Arrow IPC file.
-    #[error("not a readable series.arrow (an Arrow IPC file): {what}")]
+    /// The bytes are not a complete Arrow IPC file.
+    #[error("not a valid series.arrow (an Arrow IPC file): {reason}")]
     Damaged {
-        /// Where reading ended.
-        what: &'static str,
+        /// Reason, such as a missing column.
+        reason: &'static str,
     },
     /// The file has other columns.
-    #[error("series.arrow has the columns {found}; right would be {right}")]
+    #[error("series.arrow has the columns {found}; expected {expected}")]
     Columns {
-        /// The columns of the file.
+        /// Columns of the file.
         found: String,
-        /// The columns of every `series.arrow`.
-        right: String,
+        /// Columns of a `series.arrow`.
+        expected: String,
     },
-    /// A cell is empty, or names an entry that its dictionary lacks.
-    #[error("series.arrow has a row without {column}; every row needs its four values")]
+    /// A cell is null, or its key is not in the dictionary.
+    #[error("series.arrow has a row without {column}; expected four values in each row")]
     Empty {
-        /// The column's name.
+        /// Name of the column.
         column: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Reads samples back, series by series.
+//! Reads `series.arrow` into a table of series.
 
 use super::SeriesError;
 use super::ipc::File;
@@ -13,13 +13,13 @@ use std::ops::Range;
 pub struct SeriesTable {
     entities: NameSet,
     metrics: NameSet,
-    /// In the order in which the file first shows them: the places of entity and metric, and which of the samples these are.
+    /// Indices of entity and metric, and their range of `samples`, in the order of first occurrence in the file.
     series: IndexMap<(usize, usize), Range<usize>, RandomState>,
     /// The samples of a series are adjacent, in the order of the file.
     samples: Vec<(Instant, f64)>,
 }
 
-/// The keys of a dictionary: which name each has, and whether it is read. Two keys may have the same name.
+/// For each key of a dictionary, the index of its name and whether it is read. Two keys may have the same name.
 struct Keys(Vec<(usize, bool)>);
 
 impl Keys {
@@ -37,16 +37,16 @@ impl SeriesTable {
     /// Reads the bytes of `series.arrow`.
     ///
     /// # Errors
-    /// The bytes are not a whole Arrow IPC file, or one of other columns, or compressed, or a cell is empty. Any bytes
-    /// give an error or a table, and a table takes no more memory than a small multiple of the bytes.
+    /// The bytes are not a complete Arrow IPC file, have other columns, are compressed, or have a null cell. For any bytes,
+    /// the table needs at most a small multiple of their length.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, SeriesError> {
         Self::read(bytes, |_| true)
     }
 
-    /// Reads the samples of these metrics alone.
+    /// Reads only the samples of these metrics.
     ///
     /// # Errors
-    /// Those of [`from_ipc`](Self::from_ipc).
+    /// The errors of [`from_ipc`](Self::from_ipc).
     pub fn of_metrics(bytes: &[u8], metrics: &[&str]) -> Result<Self, SeriesError> {
         Self::read(bytes, |metric| metrics.contains(&metric))
     }
@@ -56,8 +56,8 @@ impl SeriesTable {
         let mut table = Self::default();
         let entities = Keys::new(file.entities(), &mut table.entities, |_| true);
         let metrics = Keys::new(file.metrics(), &mut table.metrics, is_wanted);
-        // First how many samples each series has, then where they are.
-        table.each(&file, &entities, &metrics, |table, place, _| table.series[place].end += 1)?;
+        // The first pass counts the samples of each series, the second stores them.
+        table.for_each_sample(&file, &entities, &metrics, |table, index, _| table.series[index].end += 1)?;
         let mut end = 0;
         for range in table.series.values_mut() {
             let count = range.end;
@@ -65,21 +65,21 @@ impl SeriesTable {
             end += count;
         }
         table.samples = vec![(Instant::ZERO, 0.0); end];
-        table.each(&file, &entities, &metrics, |table, place, sample| {
-            let range = &mut table.series[place];
+        table.for_each_sample(&file, &entities, &metrics, |table, index, sample| {
+            let range = &mut table.series[index];
             table.samples[range.end] = sample;
             range.end += 1;
         })?;
         Ok(table)
     }
 
-    /// Calls `found` with the place of the series of each sample and the sample.
-    fn each(
+    /// Calls `on_sample` with the index of its series and each sample.
+    fn for_each_sample(
         &mut self,
         file: &File<'_>,
         entities: &Keys,
         metrics: &Keys,
-        mut found: impl FnMut(&mut Self, usize, (Instant, f64)),
+        mut on_sample: impl FnMut(&mut Self, usize, (Instant, f64)),
     ) -> Result<(), SeriesError> {
         let mut next = 0;
         for batch in file.batches()? {
@@ -88,31 +88,31 @@ impl SeriesTable {
                 if !is_wanted {
                     continue;
                 }
-                // The series follow one another in the same order at each time.
-                let place = match self.series.get_index(next) {
+                // Files usually have the same order of series at each time.
+                let index = match self.series.get_index(next) {
                     Some((key, _)) if *key == (entity, metric) => next,
                     _ => {
                         let entry = self.series.entry((entity, metric));
-                        let place = entry.index();
+                        let index = entry.index();
                         entry.or_default();
-                        place
+                        index
                     }
                 };
-                next = place + 1;
-                found(self, place, (Instant::from_nanos(time), value));
+                next = index + 1;
+                on_sample(self, index, (Instant::from_nanos(time), value));
             }
         }
         Ok(())
     }
 
-    /// The samples of `metric` of `entity` in the order of the file; empty if there are none.
+    /// Returns the samples of `metric` of `entity` in the order of the file; empty if there are none.
     #[must_use]
     pub fn samples(&self, entity: &str, metric: &str) -> &[(Instant, f64)] {
-        let key = self.entities.place(entity).zip(self.metrics.place(metric));
+        let key = self.entities.index_of(entity).zip(self.metrics.index_of(metric));
         key.and_then(|key| self.series.get(&key)).map_or(&[], |range| &self.samples[range.clone()])
     }
 
-    /// Every series: entity, metric, samples; in the order in which the file first shows them.
+    /// Returns all series as entity, metric and samples, in the order of first occurrence in the file.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &[(Instant, f64)])> {
         self.series.iter().map(|((entity, metric), range)| {
             (self.entities.get(*entity), self.metrics.get(*metric), &self.samples[range.clone()])
@@ -120,7 +120,7 @@ impl SeriesTable {
     }
 }
 
-/// Tables are equal if their series are, in their order.
+/// Tables are equal if they have equal series in the same order.
 impl PartialEq for SeriesTable {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

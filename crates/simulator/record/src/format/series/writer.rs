@@ -1,4 +1,4 @@
-//! Collects samples and writes them.
+//! Collects samples and writes `series.arrow`.
 
 use super::{COLUMNS, SeriesError};
 use crate::format::arrow::file::{ArrowFile, Compression};
@@ -8,18 +8,18 @@ use headway_units::Instant;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Rows of a record batch in the file. A column of so many is a block that the allocator gives again at once.
+/// Rows of a record batch. The allocator reuses blocks of the size of such a column without system calls.
 const BATCH_ROWS: usize = 8192;
 
-/// One entity: a flow, or a direction of a link.
+/// Identifier of an entity: a flow or a link direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesEntity(i32);
 
-/// One metric.
+/// Identifier of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesMetric(i32);
 
-/// One series: a metric of an entity, by their places in the file's dictionaries.
+/// Identifier of a series: the dictionary keys of an entity and a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesId {
     entity: i32,
@@ -27,7 +27,7 @@ pub struct SeriesId {
 }
 
 impl SeriesEntity {
-    /// The series of a metric of this entity.
+    /// Returns the series of a metric of this entity.
     #[must_use]
     #[inline]
     pub const fn series(self, metric: SeriesMetric) -> SeriesId {
@@ -35,7 +35,7 @@ impl SeriesEntity {
     }
 }
 
-/// The series of a run, before its first sample: a file's names stand before its rows.
+/// The names of the series of a run, collected before the first sample, because a file has names before rows.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesNames {
     entities: NameSet,
@@ -44,27 +44,27 @@ pub struct SeriesNames {
 
 // 2^31 names would not fit in memory.
 impl SeriesNames {
-    /// Reserves memory for that many more entities.
+    /// Reserves memory for `entities` more entities.
     pub fn reserve(&mut self, entities: usize) {
         self.entities.reserve(entities);
     }
 
-    /// The entity of this name, made if it is new.
+    /// Returns the entity with this name and adds it if it is new.
     pub fn entity(&mut self, name: &str) -> SeriesEntity {
         SeriesEntity(self.entities.insert(name) as i32)
     }
 
-    /// The metric of this name, made if it is new.
+    /// Returns the metric with this name and adds it if it is new.
     pub fn metric(&mut self, name: &str) -> SeriesMetric {
         SeriesMetric(self.metrics.insert(name) as i32)
     }
 
-    /// The series of `metric` of the entity of this name, made if it is new.
+    /// Returns the series of `metric` of the entity with this name and adds it if it is new.
     pub fn series(&mut self, entity: &str, metric: &str) -> SeriesId {
         self.entity(entity).series(self.metric(metric))
     }
 
-    /// Goes on to the samples.
+    /// Returns a writer of samples of these series.
     #[must_use]
     pub fn samples(self) -> SeriesWriter {
         SeriesWriter { names: self, batch: Vec::with_capacity(BATCH_ROWS), rows: 0, file: None, failure: None }
@@ -78,15 +78,15 @@ struct Sample {
     value: f64,
 }
 
-/// Makes `series.arrow` of the samples of a run, a batch at a time: what is ready can be taken as often as one likes, so
-/// that a run of any length needs little memory. The same samples always give the same bytes.
+/// Writer of `series.arrow`, batch by batch. [`drain`](Self::drain) may be called at any time, so that memory does not grow
+/// with the run. Equal samples give equal bytes.
 pub struct SeriesWriter {
-    /// Until they are in the file.
+    /// Names that are not yet written to the file.
     names: SeriesNames,
     batch: Vec<Sample>,
     rows: u64,
     file: Option<ArrowFile>,
-    /// What went wrong in [`push`](Self::push), which cannot say so.
+    /// Error of [`push`](Self::push), returned by the next [`drain`](Self::drain).
     failure: Option<io::Error>,
 }
 
@@ -97,7 +97,7 @@ impl std::fmt::Debug for SeriesWriter {
 }
 
 impl SeriesWriter {
-    /// A sample of `value` at `now`. The file keeps samples in the order of pushing.
+    /// Appends a sample of `value` at `now`. The file keeps the order of calls.
     #[inline]
     pub fn push(&mut self, id: SeriesId, now: Instant, value: f64) {
         self.batch.push(Sample { time_ns: now.as_nanos(), id, value });
@@ -106,13 +106,13 @@ impl SeriesWriter {
         }
     }
 
-    /// How many samples there have been.
+    /// Returns the number of samples so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows + self.batch.len() as u64
     }
 
-    /// What has been pushed can be [drained](Self::drain), in a batch of its own: for who follows a file as it grows.
+    /// Ends the current record batch, so that [`drain`](Self::drain) writes all samples so far for readers of a growing file.
     pub fn flush(&mut self) {
         if self.batch.is_empty() {
             return;
@@ -150,10 +150,10 @@ impl SeriesWriter {
         file.end().map(|_| ())
     }
 
-    /// Writes what is ready of the file, after what was written before.
+    /// Writes the bytes of the file that are complete since the last call.
     ///
     /// # Errors
-    /// What `writer` failed with. A `Vec<u8>` does not fail.
+    /// The error of `writer`. A `Vec<u8>` does not fail.
     pub fn drain<W: Write>(&mut self, mut writer: W) -> Result<(), SeriesError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure.into());
@@ -167,7 +167,7 @@ impl SeriesWriter {
     /// Writes the rest of the file.
     ///
     /// # Errors
-    /// As [`drain`](Self::drain).
+    /// The errors of [`drain`](Self::drain).
     pub fn finish<W: Write>(mut self, writer: W) -> Result<(), SeriesError> {
         if !self.batch.is_empty() || self.file.is_none() {
             self.write_batch();
