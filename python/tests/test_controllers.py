@@ -314,9 +314,9 @@ def test_endless_calls_at_the_same_time_are_refused():
 
 
 def test_flows_that_accept_no_controller():
-    with pytest.raises(ScenarioError, match="no rate controller that another could take the place of"):
+    with pytest.raises(ScenarioError, match="no rate controller to replace"):
         scenario("udp").run(controllers={"f": Controller(Even)})
-    with pytest.raises(ScenarioError, match="take one for experiments") as wrong:
+    with pytest.raises(ScenarioError, match="use an experimental CCID") as wrong:
         scenario({"kind": "dccp", "ccid": 3}).run(controllers={"f": Controller(Even)})
     assert wrong.value.key == "flow[f].transport.ccid"
     with pytest.raises(ValueError, match="there is no flow 'g'; there are f"):

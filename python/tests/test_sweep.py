@@ -127,7 +127,7 @@ def test_logarithmic_axis_refuses_values_it_would_omit(tmp_path):
 
 
 def test_key_cannot_be_set_and_varied(tmp_path):
-    with pytest.raises(headway.ScenarioError, match="is set already"):
+    with pytest.raises(headway.ScenarioError, match="is already set"):
         headway.sweep(LOSSY.set("link[0].rate", "2Mbps"), VARY, out=tmp_path / "out")
 
 

@@ -122,7 +122,7 @@ fn the_link_is_read_from_a_scenario_or_options() {
         text(&output.stderr)
     };
     for (arguments, why) in [
-        (&["--scenario", file][..], "there are several links, of which one must be named: a->b, b->a, b->c, c->b"),
+        (&["--scenario", file][..], "there are several links: name one of a->b, b->a, b->c, c->b"),
         // Errors include the option instead of `--set`.
         (&["--rate", "2mbps"], "--rate: \"2mbps\": unknown unit"),
         (&["--rate=-3Mbps"], "--rate: \"-3Mbps\" is out of range: write a rate above 0bps"),

@@ -188,7 +188,7 @@ fn errors_include_the_allowed_values() {
         ),
         (
             &["--queue", "sfdps2,resend=true"],
-            "--queue sfdps2,resend=true: resend needs a receiver that tells of each packet",
+            "--queue sfdps2,resend=true: resend needs a receiver that acknowledges each packet",
         ),
         (&["--set", "flow[call].count=2"], "2 flows have a send queue; select one with --flow: call1, call2"),
         (&["--set", "flow[call].cuont=2"], "did you mean \"count\"?"),

@@ -196,8 +196,8 @@ fn conflicting_and_invalid_options_are_refused() {
     for share in ["0%", "0", "100%"] {
         place.refuses(&["--precision", share], "is out of range: expected a share above 0% and below 100%");
     }
-    place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is set already");
-    place.refuses(&["--set", "seed=3", "--seeds", "2"], "--seeds: a value of seed is set already");
+    place.refuses(&["--set", "link[0].rate=3Mbps", "--vary", "link[0].rate=1Mbps,2Mbps"], "is already set");
+    place.refuses(&["--set", "seed=3", "--seeds", "2"], "--seeds: seed is already set");
     let twice = ["--metric", "a=jain_index", "--metric", "a=2 * jain_index"];
     place.refuses(&twice, "--metric a: an earlier metric has the same name");
     place.refuses(

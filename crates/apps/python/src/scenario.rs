@@ -173,7 +173,7 @@ impl Scenario {
         let flow = flow_mut(scenario, name)?;
         if flow.transport.controller().is_none() {
             let message = format!(
-                "{} decides itself when to send what: only a transport with a rate controller has a send queue",
+                "{} has no rate controller: only a transport with a rate controller uses a send queue",
                 flow.transport.kind()
             );
             return Err(self.wrong(py, name, "send_queue", message));

@@ -42,13 +42,13 @@ impl Report {
                 && error.p99 > bound.as_secs_f64()
             {
                 let p99 = Duration::from_secs_f64(error.p99);
-                faults.push(format!("the {what} error is {p99} in its 99th percentile, above the bound of {bound}"));
+                faults.push(format!("the 99th percentile of the {what} error is {p99}, above the bound of {bound}"));
             }
         }
         let no_room = self.to_server.no_room_packets + self.to_client.no_room_packets;
         let mib = MOST_HELD >> 20;
         for (count, why) in [
-            (no_room, format!("dropped because the proxy holds {mib} MiB at most, and not by the link")),
+            (no_room, format!("dropped because the proxy holds at most {mib} MiB")),
             (self.unsent_packets, "not sent, and not dropped by the link".to_owned()),
             (
                 self.refused_packets,
@@ -92,7 +92,7 @@ mod tests {
         assert!(valid.valid && valid.faults.is_empty() && valid.bound_s == 1e-3);
         let late = report().judged(Duration::from_micros(499), 256);
         assert_eq!(late.faults.len(), 2);
-        assert_eq!(late.faults[0], "the release error is 500us in its 99th percentile, above the bound of 499us");
+        assert_eq!(late.faults[0], "the 99th percentile of the release error is 500us, above the bound of 499us");
         let mut lossy = report();
         (lossy.to_client.no_room_packets, lossy.unsent_packets, lossy.refused_packets) = (3, 2, 1);
         let lossy = lossy.judged(Duration::from_millis(1), 256);

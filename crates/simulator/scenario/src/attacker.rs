@@ -87,8 +87,8 @@ pub(crate) fn read<'a>(
         && chosen.options.needs_path()
         && !on_path
     {
-        let message = "this attacker needs to see the packets: write on_path = true, or an attack that needs nothing, \
-                       such as { kind = \"forge\", unknown_bits = 48 }";
+        let message = "this attack needs an on-path attacker: write on_path = true, or an off-path attack such as \
+                       { kind = \"forge\", unknown_bits = 48 }";
         open.wrong("attack", message);
         return None;
     }
@@ -120,7 +120,7 @@ pub(crate) fn expand(
         let Some(at) = at else { continue };
         let flow = &flows[target];
         if flow.transport.connection().is_none() {
-            let message = format!("\"{}\" is no connection: only flows of transport dccp are attacked", flow.name);
+            let message = format!("\"{}\" is not a connection: only flows with transport dccp can be attacked", flow.name);
             reader.wrong(&path.key("target"), message);
         }
         let Named::One(at) = at else {
@@ -129,18 +129,18 @@ pub(crate) fn expand(
             continue;
         };
         if at == flow.from || at == flow.to {
-            let message = format!("\"{}\" is an end of \"{}\": an attacker sits elsewhere", table.at, flow.name);
+            let message = format!("\"{}\" is an end of \"{}\": expected another node", table.at, flow.name);
             reader.wrong(&path.key("at"), message);
         }
         if table.on_path && attackers.iter().any(|other| other.on_path && other.target == target) {
-            let message = format!("there is another attacker on the path of \"{}\": at most one is", flow.name);
+            let message = format!("\"{}\" already has an on-path attacker: at most one is allowed", flow.name);
             reader.wrong(&path.key("on_path"), message);
         }
         let floods = |attack: &AttackOptions| matches!(attack, AttackOptions::Flood(_));
         if floods(&table.attack.options)
             && attackers.iter().any(|other| floods(&other.attack) && other.target == target)
         {
-            let message = format!("another attacker floods \"{}\": at most one does", flow.name);
+            let message = format!("another attacker floods \"{}\": at most one is allowed", flow.name);
             reader.wrong(&path.key("attack"), message);
         }
         if let (AttackOptions::Lie(lie), Some(connection)) = (&table.attack.options, flow.transport.connection()) {
@@ -153,12 +153,12 @@ pub(crate) fn expand(
                     "one-event, first-interval or receive-rate"
                 };
                 let message = format!(
-                    "a receiver of CCID {ccid} says nothing that this changes: it may claim no-losses, ahead, elapsed, {own}"
+                    "a receiver of CCID {ccid} does not report what this claim changes: expected no-losses, ahead, elapsed, {own}"
                 );
                 reader.wrong(&path.key("claim"), message);
             }
             if lie.towards == Way::ToServer {
-                let message = "all data goes to the server, and who sends is lied to: write to-client, or leave it out";
+                let message = "the client sends all data, and claims go to the sender: write to-client, or leave towards out";
                 reader.wrong(&path.key("towards"), message);
             }
         }

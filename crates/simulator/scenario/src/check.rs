@@ -37,14 +37,14 @@ pub(crate) fn warnings(root: &Value, expanded: &Expanded) -> Problems {
     after_the_end(root, expanded, &mut warnings);
     for (path, flow) in one_of_each_table(expanded) {
         if root.has(&path.key("e_model")) && flow.source.lifetime().is_none() {
-            let message = "speech is rated where it is of use for a limited time: give the source a lifetime, or leave e_model out";
+            let message = "the E-model needs packets with a deadline: give the source a lifetime, or leave e_model out";
             warnings.value(root, &path.key("e_model"), message);
         }
         let path = path.key("send_queue");
         if flow.transport.controller().is_none() && root.has(&path) {
             let message = format!(
-                "{} decides itself when to send what: only a transport with a rate controller has a send queue, and this one \
-                 is not used",
+                "{} has no rate controller: only a transport with a rate controller uses a send queue, so that \
+                 send_queue has no effect",
                 flow.transport.kind()
             );
             warnings.value(root, &path, message);
@@ -122,7 +122,7 @@ fn idle_hosts(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
         let end = first + replicas.len();
         if scenario.hosts[first].is_some() && !receives[first..end].contains(&true) {
             let message =
-                "no packet ends its way here, and what only passes a node costs it nothing: this host is not used";
+                "no packet is addressed to this node, and forwarding has no cost: this host has no effect";
             warnings.value(root, &Path::default().key("node").index(replicas[0]).key("host"), message);
         }
         first = end;
@@ -152,7 +152,7 @@ fn by_flow(reader: &mut Reader<'_>, expanded: &Expanded) {
     let counted = flows_at_links(&expanded.scenario);
     if counted > MOST_FLOWS_AT_LINKS {
         let message = format!(
-            "flows by links with by_flow make {counted} counts, where at most {MOST_FLOWS_AT_LINKS} are kept: leave by_flow out of some"
+            "flows by links with by_flow make {counted} counters, above the limit of {MOST_FLOWS_AT_LINKS}: leave by_flow out of some links"
         );
         reader.wrong(&Path::default().key("link"), message);
     }
@@ -168,7 +168,7 @@ fn series(reader: &mut Reader<'_>, expanded: &Expanded) {
     if all > MOST_SAMPLES {
         let path = Path::default().key("record").key("series");
         let message = format!(
-            "{all} samples are too many, where at most {MOST_SAMPLES} are kept: write a longer interval than {interval}, or false"
+            "{all} samples are too many: at most {MOST_SAMPLES}; write an interval longer than {interval}, or false"
         );
         reader.wrong(&path, message);
     }
@@ -178,7 +178,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
     for (path, flow) in one_of_each_table(expanded) {
         if let (false, SourceOptions::Ftp(_)) = (flow.transport.takes_backlog(), &*flow.source) {
             let message = format!(
-                "{} would send all of an ftp at once: give the flow a tcp transport, or a source with a rate of its own",
+                "{} would send all data of an ftp source at once: give the flow a tcp transport, or a source with a rate",
                 flow.transport.kind()
             );
             reader.wrong(&path.key("source"), message);
@@ -186,7 +186,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         }
         if !flow.transport.opens_sessions() && flow.source.makes_sessions() {
             let message = format!(
-                "{} opens no connection for each session: give the flow a tcp transport, or a source that is one stream",
+                "{} does not open a connection for each session: give the flow a tcp transport, or a source without sessions",
                 flow.transport.kind()
             );
             reader.wrong(&path.key("source"), message);
@@ -194,8 +194,8 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         }
         if flow.source.follows_rate() && flow.transport.controller().is_none() {
             let message = format!(
-                "{} announces no rate that encodings could follow: give the flow a transport with a rate controller, such as udpm, or a \
-                 source such as cbr",
+                "{} reports no rate for the encodings to follow: give the flow a transport with a rate controller, \
+                 such as udpm, or a source such as cbr",
                 flow.transport.kind()
             );
             reader.wrong(&path.key("source"), message);
@@ -203,7 +203,7 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
         }
         if let Some((size, header)) = without_data(flow) {
             let message = format!(
-                "no write has data: the largest, {size} as an IP packet, has no room behind {header} of headers"
+                "the writes carry no data: the largest IP packet has {size}, and its headers take {header}"
             );
             reader.wrong(&path.key("source"), message);
             continue;
@@ -233,12 +233,12 @@ pub fn resend_misfit(flow: &Flow) -> Option<String> {
         None
     } else if controller.reports() != headway_rate::ReportForm::Arrivals {
         Some(format!(
-            "resend needs a receiver that tells of each packet whether it has come, and that of {} tells rates and losses only: \
+            "resend needs a receiver that acknowledges each packet, and that of {} reports rates and losses only: \
              write resend = false, or a transport tcp-like or dccp with ccid = 2",
             controller.kind()
         ))
     } else if let SourceOptions::Ftp(_) = *flow.source {
-        let message = "resend is for packets that somebody writes, and an ftp has always a next one instead: \
+        let message = "resend has no effect with an ftp source, which always has new data: \
                        write resend = false, or another source";
         Some(message.to_owned())
     } else {
@@ -318,7 +318,7 @@ fn routes(reader: &mut Reader<'_>, expanded: &Expanded) {
     }
     if hops > MOST_HOPS {
         let message =
-            format!("the flows pass {hops} links together: at most {MOST_HOPS}; make fewer flows or a shorter way");
+            format!("the flows cross {hops} links in total: at most {MOST_HOPS}; use fewer flows or shorter paths");
         reader.wrong(&Path::default().key("flow"), message);
     }
 }
@@ -328,10 +328,10 @@ fn no_way(reader: &mut Reader<'_>, expanded: &Expanded, path: &Path, trip: Trip)
     let names = [trip.from, trip.to].map(|node| scenario.nodes[node].as_str());
     let without_mtu = ways(scenario.nodes.len(), &scenario.links, &[Trip { size: 0, ..trip }]);
     let message = if without_mtu == [Way::None] {
-        format!("no links lead from \"{}\" to \"{}\"", names[0], names[1])
+        format!("there is no path from \"{}\" to \"{}\"", names[0], names[1])
     } else {
         format!(
-            "packets of {}B do not fit through any way from \"{}\" to \"{}\": send smaller ones, or raise the links' mtu",
+            "packets of {}B exceed the mtu of every path from \"{}\" to \"{}\": send smaller packets, or raise the mtu",
             trip.size, names[0], names[1]
         )
     };

@@ -76,7 +76,7 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(format!("an array of {} is none that fits: write {}", so_many(found, "value"), plain(expected)))
+        Self::new(format!("an array of {} has the wrong length: write {}", so_many(found, "value"), plain(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -157,7 +157,7 @@ impl<'de> Deserializer<'de> for &Value {
                 if elements.values.len() > 0 {
                     let found = so_many(values.len(), "value");
                     let message =
-                        format!("an array of {found} is none that fits: write an array of {}", elements.index);
+                        format!("an array of {found} has the wrong length: write an array of {}", elements.index);
                     return Err(Fault::new(message));
                 }
                 Ok(read)
@@ -187,7 +187,7 @@ impl<'de> Deserializer<'de> for &Value {
                 visitor.visit_enum(Choice { name, content: Some(written(entry)) })
             }
             Data::Table(table) => {
-                let message = format!("{} keys do not say which it is: write one of {}", table.len(), words.join(", "));
+                let message = format!("{} keys are too many: write one of {}", table.len(), words.join(", "));
                 Err(Fault::new(message))
             }
             _ => {
@@ -251,7 +251,7 @@ impl<'de> serde::de::VariantAccess<'de> for Choice<'_> {
             None => Ok(()),
             Some(_) => {
                 let name = quoted(self.name);
-                Err(Fault::new(format!("\"{name}\" is a word by itself: write \"{name}\" in place of the table")))
+                Err(Fault::new(format!("\"{name}\" takes no table: write \"{name}\" in place of the table")))
             }
         }
     }
@@ -313,7 +313,7 @@ impl<'de> serde::de::MapAccess<'de> for Keys<'_> {
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
         let Some((key, value)) = self.current.take() else {
-            return Err(serde::de::Error::custom("a value was asked for before its key"));
+            return Err(serde::de::Error::custom("a value was requested before its key"));
         };
         seed.deserialize(value).map_err(|fault| fault.below(Step::Key(key.clone())))
     }

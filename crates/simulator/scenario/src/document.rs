@@ -70,18 +70,18 @@ const MAX_DEPTH: usize = 16;
 /// Reason why a text is no document.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
-    #[error("the scenario has {0} bytes; the most that are read are {MAX_BYTES}")]
+    #[error("the scenario has {0} bytes: at most {MAX_BYTES} are read")]
     Bytes(usize),
-    #[error("the scenario has about {0} values; the most that are read are {MAX_VALUES}: write replicas with count")]
+    #[error("the scenario has about {0} values: at most {MAX_VALUES} are read; write replicas with count")]
     Values(usize),
-    #[error("tables and arrays are more than {MAX_DEPTH} deep in one another; a scenario needs five")]
+    #[error("tables and arrays are nested more than {MAX_DEPTH} deep; a scenario needs five")]
     Depth,
     /// The parser's messages are one or more lines.
     #[error("this is not TOML: {}", .0.message().trim().replace('\n', ", "))]
     Toml(toml::de::Error),
-    #[error("{} is out of range: whole numbers end at {}", quoted(.0), i64::MAX)]
+    #[error("{} is out of range: the largest whole number is {}", quoted(.0), i64::MAX)]
     Integer(String),
-    #[error("{} is no number to simulate with: write a finite one", quoted(.0))]
+    #[error("{} is not finite: write a finite number", quoted(.0))]
     Float(String),
     #[error(transparent)]
     NotWritten(#[from] toml::ser::Error),

@@ -38,9 +38,9 @@ const MOST_BYTES: u64 = 256 << 20;
 enum TraceError<'a> {
     #[error("cannot read \"{}\": {error}", quoted(file))]
     Unreadable { file: &'a str, error: Box<dyn Error> },
-    #[error("cannot read \"{}\": it is no text; {expected}", quoted(file))]
+    #[error("cannot read \"{}\": it is not text; {expected}", quoted(file))]
     NotText { file: &'a str, expected: String },
-    #[error("\"{}\" is no {what}: {error}", quoted(file))]
+    #[error("\"{}\" is not a {what}: {error}", quoted(file))]
     Malformed { file: &'a str, what: &'static str, error: Box<dyn Error> },
 }
 
@@ -162,7 +162,7 @@ impl<'a> Traces<'a> {
 fn trace_of(file: &str) -> String {
     let quoted = file.replace('\'', "'\\''");
     format!(
-        "of a recording a trace is made: ffprobe -v error -show_entries \
+        "convert a recording to a trace with ffprobe -v error -show_entries \
          packet=codec_type,stream_index,pts_time,dts_time,size,flags -of compact '{quoted}' > trace.txt"
     )
 }

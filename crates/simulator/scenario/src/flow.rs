@@ -261,7 +261,7 @@ pub(crate) fn expand(
             && count != nodes as u64
         {
             let message =
-                format!("count = {count} does not match its node, of which there are {nodes}: leave count out");
+                format!("count = {count} does not match the {nodes} replicas of its node: leave count out");
             reader.wrong(&path.key("count"), message);
             continue;
         }

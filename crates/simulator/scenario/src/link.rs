@@ -200,16 +200,16 @@ fn check_one_event(reader: &mut Reader<'_>, path: &Path, directions: &[Config], 
     if directions.iter().any(|direction| !direction.queue.decides_at_arrival()) {
         reader.wrong(
             path,
-            "this queue drops or marks packets that wait: its link needs events = \"two\", or leave events out",
+            "this queue drops or marks queued packets: its link needs events = \"two\", or leave events out",
         );
     }
     if ties == Ties::Scheduled {
         reader.wrong(
             path,
-            "the order of scheduling takes two events: write ties = \"drawn\" for the scenario, or leave events out",
+            "ties = \"scheduled\" needs two events: write ties = \"drawn\" for the scenario, or leave events out",
         );
     }
     if directions.iter().any(Config::overtakes) {
-        reader.wrong(path, "packets that overtake others take two events: leave events out");
+        reader.wrong(path, "reordered packets need two events: leave events out");
     }
 }

@@ -28,7 +28,7 @@ pub enum DuplexError {
     None,
     #[error("there is no link \"{}\": there are {}", crate::printable(name), first(known))]
     Unknown { name: String, known: Vec<String> },
-    #[error("there are several links, of which one must be named: {}", first(.0))]
+    #[error("there are several links: name one of {}", first(.0))]
     Several(Vec<String>),
     #[error("the link {0} has no reverse path: leave one_way out")]
     OneWay(String),

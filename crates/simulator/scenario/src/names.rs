@@ -147,7 +147,7 @@ pub(crate) fn pairs(reader: &mut Reader<'_>, path: &Path, ends: [Named; 2], name
     match ends.map(Named::count) {
         [Some(a), Some(b)] if a != b => {
             let message = format!(
-                "\"{}\" has {a} replicas and \"{}\" has {b}: they go in pairs, so write the same count",
+                "\"{}\" has {a} replicas and \"{}\" has {b}: replicas are paired, so write the same count",
                 names[0], names[1]
             );
             reader.wrong(path, message);

@@ -29,15 +29,15 @@ pub(crate) enum OverrideError {
     Path(#[from] PathError),
     #[error(transparent)]
     Value(#[from] DocumentError),
-    #[error("this writes {0} values, more than are read: write fewer")]
+    #[error("this sets {0} values, above the limit of a scenario: set fewer")]
     TooManyValues(usize),
-    #[error("it stands for more than {MOST_REPLICAS} keys")]
+    #[error("it matches more than {MOST_REPLICAS} keys")]
     TooManyKeys,
     #[error("there is no element {0}")]
     NoElement(String),
-    #[error("{0} has no keys or elements of its own")]
+    #[error("{0} is neither a table nor an array")]
     Plain(Path),
-    #[error("there is no [[{0}]]: it cannot be made here")]
+    #[error("there is no [[{0}]]: an override cannot create one")]
     NoArray(Path),
     /// The key of an array of tables, written with the index and with the name of its first table.
     #[error("there may be several [[{array}]]: write {}", written.join(", or by its name "))]
@@ -49,7 +49,7 @@ pub(crate) enum OverrideError {
 }
 
 fn called_as(name: &str) -> &'static str {
-    if name.contains('*') { "of which the name is like" } else { "called" }
+    if name.contains('*') { "with a name like" } else { "called" }
 }
 
 fn hint_of(array: &Path, name: &str, known: &[String]) -> String {

@@ -71,7 +71,7 @@ fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioErr
     let Document { file, text, overrides, root } = document;
     let is_varied = |key: &str| varies.iter().any(|vary| vary.key == key);
     if is_varied("seeds") && is_varied("seed") {
-        let message = "seeds says already which: leave one of the two out";
+        let message = "seeds already sets the seeds: leave one of the two out";
         return Err(ScenarioError::new("", Place::Vary("seed".to_owned()), message));
     }
     for (index, vary) in varies.iter().enumerate() {
@@ -87,7 +87,7 @@ fn planned(document: &Document<'_>, varies: &[Vary]) -> Result<Plan, ScenarioErr
         let key = if vary.key == "seeds" { "seed" } else { &vary.key };
         let places = Path::parse(key).ok().and_then(|path| resolve(root, &path).ok()).unwrap_or_default();
         if places.iter().any(|place| set.contains(place)) {
-            let message = format!("a value of {key} is set already: leave one of the two out");
+            let message = format!("{key} is already set: leave one of the two out");
             return Err(ScenarioError::new("", vary.place(), message));
         }
     }

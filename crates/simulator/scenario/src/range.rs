@@ -102,11 +102,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     let scale = open.optional("scale").unwrap_or_default();
     let (from, to, step) = (from?, to?, step.map_or(Some(None), |step| step.map(Some))?);
     if steps.is_some() && step.is_some() {
-        open.wrong("step", "steps says how many values there are: leave one of the two out");
+        open.wrong("step", "steps already sets the number of values: leave one of the two out");
         return None;
     }
     if step.is_some() && scale == Scale::Log {
-        open.wrong("step", "a step is a difference, and on a log scale ratios are even: write steps");
+        open.wrong("step", "a step needs a linear scale: write steps");
         return None;
     }
     let odd =
@@ -120,7 +120,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     let range = Range { origin: value.origin.clone(), form, ends, scale, count: 0 };
     let (low, high) = range.ends();
     if !(high - low).is_finite() {
-        open.wrong("to", "the way from one end to the other is no number that a computer knows");
+        open.wrong("to", "the difference of from and to is out of range");
         return None;
     }
     if low == high {
@@ -129,7 +129,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
     }
     if scale == Scale::Log && (low <= 0.0 || high <= 0.0) {
         let key = if low <= 0.0 { "from" } else { "to" };
-        open.wrong(key, "on a log scale both ends are above zero");
+        open.wrong(key, "on a log scale both ends must be above zero");
         return None;
     }
     let count = match (steps, step) {
@@ -142,7 +142,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
             }
         },
         (None, None) => {
-            reader.wrong(path, "this range has no values between its ends: write steps = 10, or a step");
+            reader.wrong(path, "this range has neither steps nor step: write steps = 10, or a step");
             return None;
         }
     };
@@ -152,12 +152,12 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value, path: &Path) -
 /// Reason why a step does not divide a range.
 #[derive(Debug, thiserror::Error)]
 enum StepError {
-    #[error("a step is above 0, and at most the difference of from and to")]
+    #[error("expected a step above 0 and at most the difference of from and to")]
     Size,
     #[error("these are more than {MOST_RUNS} values: write a larger step")]
     TooMany,
     #[error(
-        "steps of this size go past the value of to: write another step, or how many values there are, such as steps = {steps}"
+        "the range is not a multiple of this step: write another step, or the number of values, such as steps = {steps}"
     )]
     Past { steps: usize },
 }
@@ -192,7 +192,7 @@ fn end<'a>(open: &mut Open<'_, 'a>, key: &str) -> Option<End<'a>> {
     let Some((number, unit)) = end.filter(|(number, _)| number.is_finite()) else {
         open.wrong(
             key,
-            "this is no number, and no number with a unit, such as \"10ms\": other values are written in an array",
+            "expected a number, or a number with a unit such as \"10ms\": other values are written in an array",
         );
         return None;
     };

@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         if fault.is_list && matches!(path.0.last(), Some(Step::Key(_))) {
             let message = fault.message;
             let message =
-                format!("{message}: several values, a run each, are written under [vary], as \"{path}\" = [...]");
+                format!("{message}: to make a run of each value, write them under [vary], as \"{path}\" = [...]");
             self.wrong(&path, message);
         } else {
             self.wrong(&path, fault.message);
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             Data::Integer(number) if numbers.contains(&number.to_string().as_str()) => Some(format!("{stem}-{number}")),
             _ => {
                 let message =
-                    format!("this is no {key} of {stem}: write one of {}, without quotes", numbers.join(", "));
+                    format!("this is not a {key} of {stem}: write one of {}, without quotes", numbers.join(", "));
                 self.wrong(&path.key(key), message);
                 None
             }
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         path: &Path,
     ) -> Option<R> {
         let Some(mut preset) = preset_table(preset) else {
-            self.wrong(path, format!("the preset of \"{kind}\" is no table: this is a mistake of the program"));
+            self.wrong(path, format!("the preset of \"{kind}\" is not a table: this is a bug of headway"));
             return None;
         };
         off.remove_from(&mut preset);
@@ -428,7 +428,7 @@ impl<'a> Open<'_, 'a> {
                 let found = de::as_written(value);
                 self.wrong(
                     key,
-                    format!("{found} is not an array: write [[{key}]] with two brackets, there may be many"),
+                    format!("{found} is not an array: write [[{key}]] with two brackets"),
                 );
                 Vec::new()
             }

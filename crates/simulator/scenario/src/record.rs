@@ -44,7 +44,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, value: &'a Value) -> Option<Reco
         None => RecordTable::default().series,
         Some(Data::Boolean(false)) => Duration::ZERO,
         Some(Data::Boolean(true)) => {
-            open.wrong("series", "true does not say how often: write an interval such as \"100ms\", or false");
+            open.wrong("series", "true has no interval: write an interval such as \"100ms\", or false");
             Duration::ZERO
         }
         Some(_) => open.optional("series").unwrap_or_default(),

@@ -137,7 +137,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, default_name: &str) -> Option<Sc
     {
         // What is no array was told already.
         if tables.is_empty() && open.value(key).is_none_or(|value| value.array().is_some()) {
-            open.wrong(key, format!("there is no {key}: write one [[{key}]] at least, with {needs}"));
+            open.wrong(key, format!("there is no {key}: write at least one [[{key}]], with {needs}"));
         }
     }
     crate::vary::check(&mut open);

@@ -293,7 +293,7 @@ fn one_key<'a>(reader: &mut Reader<'a>, key: &str, value: &'a Value, varied: &mu
             };
             if path.0[..] == [Step::Key(SEED.to_owned())] {
                 if varied.seeds.is_some() {
-                    let message = "seeds says already which: leave one of the two out";
+                    let message = "seeds already sets the seeds: leave one of the two out";
                     reader.problems.key(reader.root, &vary(), key, message);
                 } else {
                     varied.seeds = Some(values);
@@ -360,7 +360,7 @@ fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
         let more = table.keys().find(|key| !first.contains_key(*key));
         if let Some(key) = missing.or(more) {
             let which = if missing.is_some() { "is missing here" } else { "is missing in the first" };
-            reader.wrong(&path.index(row), format!("\"{}\" {which}: all have the same keys", quoted(key)));
+            reader.wrong(&path.index(row), format!("\"{}\" {which}: all tables need the same keys", quoted(key)));
             return None;
         }
     }
@@ -368,7 +368,7 @@ fn list(reader: &mut Reader<'_>, value: &Value, path: &Path) -> Option<Axis> {
     for key in first.keys() {
         let (key_path, places) = key_of(reader, key)?;
         if key_path.0[..] == [Step::Key(SEED.to_owned())] {
-            reader.wrong(path, "seeds are the same for all: write seeds = 20 beside the list");
+            reader.wrong(path, "each combination runs with all seeds: write seeds = 20 next to the list");
             return None;
         }
         let values = tables.iter().filter_map(|table| Some(Arc::new(table.get(key)?.value.clone()))).collect();
@@ -388,10 +388,10 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
             if !varied.axes.iter().any(in_it) && key_of(reader, key).is_some() {
                 reader.wrong(
                     path,
-                    format!("\"{}\" has no values of its own: give it an array in [vary], too", quoted(key)),
+                    format!("\"{}\" has no values: give it an array in [vary], too", quoted(key)),
                 );
             } else if varied.axes.iter().any(in_it) {
-                reader.wrong(path, format!("\"{}\" varies together with others already", quoted(key)));
+                reader.wrong(path, format!("\"{}\" already varies together with other keys", quoted(key)));
             }
             return;
         };
@@ -422,7 +422,7 @@ fn twice(reader: &mut Reader<'_>, varied: &Varied) {
     let mut known = BTreeSet::new();
     for key in varied.axes.iter().flat_map(|axis| &axis.keys) {
         if let Some(place) = key.places.iter().find(|place| !known.insert((*place).clone())) {
-            let message = format!("{place} varies by another key as well: leave one of the two out");
+            let message = format!("{place} is also set by another key: leave one of the two out");
             reader.problems.key(reader.root, &vary(), &key.path.to_string(), message);
         }
     }

@@ -78,28 +78,28 @@ fn what_is_wrong_is_told_with_its_place() {
         ("\"b\"", "\"a\"", DCCP, "attack.toml:25:6: attacker[0].at: \"a\" is an end of \"call\""),
         ("\"b\"", "\"bb\"", DCCP, "attacker[0].at: unknown node \"bb\"; did you mean"),
         ("\"b\"", "\"many\"", DCCP, "attacker[0].at: \"many\" has replicas"),
-        ("\"b\"", "\"island\"", DCCP, "attacker[0].at: no links lead from \"island\" to"),
+        ("\"b\"", "\"island\"", DCCP, "attacker[0].at: there is no path from \"island\" to"),
         ("\"call\"", "\"cal\"", DCCP, "attacker[0].target: unknown flow \"cal\"; did you mean \"call\"?"),
-        ("mallory", "mallory", udp, "attacker[0].target: \"call\" is no connection"),
+        ("mallory", "mallory", udp, "attacker[0].target: \"call\" is not a connection"),
         ("\"forge\"", "\"frge\"", DCCP, "attacker[0].attack.kind: unknown attack \"frge\"; did you mean \"forge\"?"),
-        ("\"forge\"", "\"replay\"", DCCP, "attacker[0].attack: this attacker needs to see the packets"),
-        ("\"forge\"", "\"forge\", unknown_bits = 20", DCCP, "attacker[0].attack: this attacker needs to see"),
+        ("\"forge\"", "\"replay\"", DCCP, "attacker[0].attack: this attack needs an on-path attacker"),
+        ("\"forge\"", "\"forge\", unknown_bits = 20", DCCP, "attacker[0].attack: this attack needs an on-path"),
         ("\"forge\"", "\"forge\", unknown_bits = 49", DCCP, "attacker[0].attack.unknown_bits: 49 is out of range"),
         ("\"forge\"", "\"forge\", interval = \"1ns\"", DCCP, "attacker[0].attack.interval: 1ns is too short"),
         (
             FORGE_ATTACK,
             &lie("no-marks"),
             DCCP,
-            "attacker[0].attack.claim: a receiver of CCID 3 says nothing that this changes",
+            "attacker[0].attack.claim: a receiver of CCID 3 does not report what this claim changes",
         ),
-        (FORGE_ATTACK, &lie("one-event"), TWO, "it may claim no-losses, ahead, elapsed, no-marks"),
+        (FORGE_ATTACK, &lie("one-event"), TWO, "expected no-losses, ahead, elapsed, no-marks"),
         (FORGE_ATTACK, &lie("first-interval"), TWO, "a receiver of CCID 2"),
         (FORGE_ATTACK, &lie("receive-rate"), TWO, "a receiver of CCID 2"),
         (
             FORGE_ATTACK,
             &lie("ahead\", towards = \"to-server"),
             DCCP,
-            "attacker[0].attack.towards: all data goes to the server",
+            "attacker[0].attack.towards: the client sends all data",
         ),
         ("\"forge\"", "\"flood\", sources = 0", DCCP, "attacker[0].attack.sources: 0 is out of range"),
         ("attack =", "stop = \"0s\"\nattack =", DCCP, "attacker[0].stop: 0s is not after the start at 0s"),
@@ -112,11 +112,11 @@ fn what_is_wrong_is_told_with_its_place() {
     let two = format!("{FORGE}\non_path = true\n[[attacker]]\n{FORGE}\non_path = true");
     let error = load(&two, DCCP).unwrap_err().to_string();
     assert!(error.contains("two attackers are called \"mallory\""), "{error}");
-    assert!(error.contains("there is another attacker on the path of \"call\""), "{error}");
+    assert!(error.contains("\"call\" already has an on-path attacker"), "{error}");
     let floods = FORGE.replace("forge", "flood");
     let two = format!("{floods}\n[[attacker]]\n{}", floods.replace("mallory", "oscar"));
     let error = load(&two, DCCP).unwrap_err().to_string();
-    assert!(error.contains("attacker[1].attack: another attacker floods \"call\": at most one does"), "{error}");
+    assert!(error.contains("attacker[1].attack: another attacker floods \"call\": at most one is allowed"), "{error}");
 }
 
 /// Such keys were accepted without a word.

@@ -94,7 +94,7 @@ fn resending_needs_a_receiver_that_tells_of_each_packet() {
         let error = error(&text(transport, r#"kind = "ftp""#));
         assert!(
             error.starts_with(
-                "test.toml:11:42: flow[0].send_queue.resend: resend is for packets that somebody writes, and an ftp has"
+                "test.toml:11:42: flow[0].send_queue.resend: resend has no effect with an ftp source"
             ),
             "{error}"
         );
@@ -107,8 +107,8 @@ fn resending_needs_a_receiver_that_tells_of_each_packet() {
     ] {
         let error = error(&text(transport, cbr));
         let sentence = format!(
-            "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that tells of each packet whether it has come, and that \
-             of {kind} tells rates and losses only: write resend = false, or a transport tcp-like or dccp with ccid = 2"
+            "test.toml:11:42: flow[0].send_queue.resend: resend needs a receiver that acknowledges each packet, and that \
+             of {kind} reports rates and losses only: write resend = false, or a transport tcp-like or dccp with ccid = 2"
         );
         assert!(error.starts_with(&sentence), "{error}");
     }
@@ -153,12 +153,12 @@ fn a_key_without_effect_is_refused_with_what_it_needs() {
         (
             "{ kind = \"spacing-equation\", line_rate = \"1Gbps\" }".to_owned(),
             "line_rate",
-            "this controller does not need the rate of the line, so that line_rate has no effect",
+            "this controller does not use the line rate, so that line_rate has no effect",
         ),
         (
             "{ kind = \"dccp\", ccid = 3, connection = { line_rate = \"1Gbps\" } }".to_owned(),
             "connection.line_rate",
-            "this controller does not need the rate of the line",
+            "this controller does not use the line rate",
         ),
     ] {
         let error = error(&scenario(&transport));

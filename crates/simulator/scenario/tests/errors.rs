@@ -48,7 +48,7 @@ fn wrong_values_are_told_what_would_be_right() {
         ("\"10s\"", "10", "duration: \"10\" has no unit: a duration is written \"10ms\""),
         ("\"10s\"", "\"0s\"", "duration: 0s is out of range: a run lasts more than 0s and at most 1000000s"),
         ("\"10s\"", "\"500h\"", "duration: 1800000s is out of range"),
-        ("\"10s\"", "nan", "nan is no number to simulate with"),
+        ("\"10s\"", "nan", "nan is not finite"),
         ("\"10s\"", "1979-05-27", "duration: the date 1979-05-27 is not a duration"),
         ("\"10s\"\n", "\"10s\"\nmeasure_from = \"10s\"\n", "measure_from: 10s is not before the end of the run at 10s"),
         (
@@ -62,7 +62,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "\"10s\"\ndialect = \"ns4\"\n",
             r#"dialect: unknown value "ns4"; did you mean "ns2"? Known are headway, headway-1"#,
         ),
-        ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true does not say how often"),
+        ("\"10s\"\n", "\"10s\"\nrecord = { series = true }\n", "record.series: true has no interval"),
         (
             "\"10s\"\n",
             "\"10s\"\nrecord = { distributions = \"all\" }\n",
@@ -71,12 +71,12 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "\"10s\"\n",
             "\"10s\"\nrecord = { series = \"1ns\" }\n",
-            "record.series: 140000000000 samples are too many, where at most 50000000 are kept: write a longer interval than 1ns",
+            "record.series: 140000000000 samples are too many: at most 50000000; write an interval longer than 1ns",
         ),
         (
             "\"2Mbps\"\ndelay = \"10ms\"",
             "\"8.1Gbps\"\ndelay = \"0s\"",
-            "link[0].delay: a link of 0s transmits at 8Gbps at most, where one byte takes 1ns",
+            "link[0].delay: a link with a delay of 0s transmits at 8Gbps at most, which is 1ns per byte",
         ),
         ("name = \"small\"", "name = \"a/b\"", r#"name: "a/b" is not a name"#),
         ("name = \"small\"", "name = \"\"", r#"name: "" is not a name"#),
@@ -86,13 +86,13 @@ fn wrong_values_are_told_what_would_be_right() {
         ("[\"a\", \"b\"]", "[\"a\", 1]", "link[0].between[1]: 1 is not text in quotes"),
         ("[\"a\", \"b\"]", "[\"a\", \"a\"]", r#"link[0].between: a link cannot lead from "a" to itself"#),
         ("2Mbps", "2mbps", r#"unknown unit "mbps" for a rate; known are bps, kbps, Mbps"#),
-        ("2Mbps", "0bps", "link[0].rate: a link of 0bps passes nothing"),
+        ("2Mbps", "0bps", "link[0].rate: a link of 0bps transmits nothing"),
         ("\"10ms\"", "\"-10ms\"", r#"link[0].delay: "-10ms" is out of range"#),
-        ("\"10ms\"", "\"10ms\"\nmtu = \"0B\"", "link[0].mtu: a link for packets of 0B passes nothing"),
+        ("\"10ms\"", "\"10ms\"\nmtu = \"0B\"", "link[0].mtu: a link with an mtu of 0B transmits nothing"),
         (
             "\"10ms\"",
             "\"10ms\"\nmtu = \"1000B\"",
-            r#"flow[0]: packets of 1500B do not fit through any way from "a" to "b""#,
+            r#"flow[0]: packets of 1500B exceed the mtu of every path from "a" to "b""#,
         ),
         ("\"10ms\"", "\"10ms\"\noverhead = \"1MB\"", "link[0].overhead: 1MB is out of range"),
         (
@@ -104,7 +104,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "source = { kind = \"ftp\" }\n",
             "source = { kind = \"ftp\" }\ncount = 90000\n[[node]]\nname = \"x\"\ncount = 6\n\
              [[link]]\nbetween = [\"a\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nby_flow = true\n",
-            "link: flows by links with by_flow make 1080000 counts, where at most 1000000 are kept",
+            "link: flows by links with by_flow make 1080000 counters, above the limit of 1000000",
         ),
         (
             "to = \"b\"",
@@ -137,7 +137,7 @@ fn wrong_values_are_told_what_would_be_right() {
         (
             "{ kind = \"droptail\", limit = \"20packets\" }",
             "{ kind = \"red\", classes = [{ dscp = [\"ef\"], on_congestion = \"mark-head\" }] }\nevents = \"one\"",
-            "link[0].events: this queue drops or marks packets that wait: its link needs events = \"two\"",
+            "link[0].events: this queue drops or marks queued packets: its link needs events = \"two\"",
         ),
         (
             "20packets",
@@ -201,7 +201,7 @@ fn wrong_values_are_told_what_would_be_right() {
             "\"ftp\", segments = -1 }",
             "flow[0].source.segments: -1 is out of range: segments is at least 1",
         ),
-        ("\"10ms\"\n", "\"10ms\"\none_way = true\n", r#"flow[0]: no links lead from "b" to "a""#),
+        ("\"10ms\"\n", "\"10ms\"\none_way = true\n", r#"flow[0]: there is no path from "b" to "a""#),
     ] {
         let error = changed(from, to).unwrap_err();
         assert!(error.contains(expected), "{from} -> {to}:\n{error}");
@@ -655,7 +655,7 @@ fn encodings_and_ladders_need_a_transport_that_carries_them() {
     let encodings = "{ kind = \"encodings\" }";
     for kind in ["udp", "tcp-reno"] {
         let error = wrong(&format!("{{ kind = \"{kind}\" }}"), encodings).unwrap_err();
-        assert!(error.contains(&format!("{kind} announces no rate that encodings could follow")), "{error}");
+        assert!(error.contains(&format!("{kind} reports no rate for the encodings to follow")), "{error}");
     }
     for kind in ["\"udpm\"", "\"tfrc\"", "\"dccp\", ccid = 248", "\"dccp\", ccid = 3"] {
         assert_eq!(wrong(&format!("{{ kind = {kind} }}"), encodings), Ok(()), "{kind}");
@@ -774,7 +774,7 @@ fn a_link_whose_queue_changes_its_mind_needs_two_events() {
     }
     let text = SMALL.replace("\"droptail\",", front).replace("\"10ms\"", "\"10ms\"\nevents = \"one\"");
     let error = load("small.toml", &text, &[], &OneTrace).unwrap_err().to_string();
-    assert!(error.contains("link[0].events: this queue drops or marks packets that wait"), "{error}");
+    assert!(error.contains("link[0].events: this queue drops or marks queued packets"), "{error}");
 }
 
 #[test]
@@ -783,7 +783,7 @@ fn the_order_of_scheduling_takes_two_events() {
     assert!(load("small.toml", &one, &[], &OneTrace).is_ok());
     let scheduled = one.replace("\"10s\"\n", "\"10s\"\nties = \"scheduled\"\n");
     let error = load("small.toml", &scheduled, &[], &OneTrace).unwrap_err().to_string();
-    assert!(error.contains("link[0].events: the order of scheduling takes two events"), "{error}");
+    assert!(error.contains("link[0].events: ties = \"scheduled\" needs two events"), "{error}");
 }
 
 #[test]
@@ -858,7 +858,7 @@ fn overrides_are_named_in_their_errors() {
         ("link[0].rat=4Mbps", "--set link[0].rat: link[0]: unknown key \"rat\"; did you mean \"rate\"?"),
         ("link[1].rate=4Mbps", "--set link[1].rate: there is no link[1]"),
         ("flow[fpt].start=1s", "--set flow[fpt].start: there is no flow called \"fpt\"; did you mean \"ftp\"?"),
-        ("node[0].count=3", "--set node[0].count: there is no [[node]]: it cannot be made here"),
+        ("node[0].count=3", "--set node[0].count: there is no [[node]]: an override cannot create one"),
         ("duration.x=3", "--set duration.x: duration has no keys or elements of its own"),
         ("duration", "--set duration: a value is missing: write KEY=VALUE"),
         (
@@ -906,17 +906,17 @@ fn an_array_with_more_values_than_are_read_is_refused() {
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"4s\"] }",
-            "small.toml:14:21: flow[0].start.uniform: an array of 3 values is none that fits: write an array of 2",
+            "small.toml:14:21: flow[0].start.uniform: an array of 3 values has the wrong length: write an array of 2",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\", \"1s\", \"nonsense\"] }",
-            "flow[0].start.uniform: an array of 3 values is none that fits",
+            "flow[0].start.uniform: an array of 3 values has the wrong length",
         ),
         (
             "to = \"b\"",
             "to = \"b\"\nstart = { uniform = [\"0s\"] }",
-            "flow[0].start.uniform: an array of 1 value is none that fits",
+            "flow[0].start.uniform: an array of 1 value has the wrong length",
         ),
     ] {
         let error = changed(from, to).unwrap_err();
@@ -930,13 +930,13 @@ fn lists_are_told_where_they_stand() {
         (
             "\"10s\"\n",
             "\"10s\"\nseed = [1, 2]\n",
-            "small.toml:3:8: seed: an array is not a whole number from 0 to 9223372036854775807: several values, a run each, are \
+            "small.toml:3:8: seed: an array is not a whole number from 0 to 9223372036854775807: to make a run of each value, are \
              written under [vary], as \"seed\" = [...]",
         ),
         (
             "\"2Mbps\"",
             "[\"2Mbps\", \"4Mbps\"]",
-            "link[0].rate: an array is not a rate with its unit, such as \"2Mbps\": several values, a run each, are written under [vary], as \
+            "link[0].rate: an array is not a rate with its unit, such as \"2Mbps\": to make a run of each value, write them under [vary], as \
              \"link[0].rate\" = [...]",
         ),
         ("\"15packets\"", "[\"15packets\"]", "as \"flow[0].transport.window\" = [...]"),
@@ -1012,7 +1012,7 @@ fn laws_are_tables_and_their_examples_are_right() {
     pages("main = { constant = \"1000B\" }, objects = { constant = 5 }").unwrap();
     // A word by itself is no table.
     for (dialect, expected) in [
-        ("{ ns2 = 1 }", r#"dialect: "ns2" is a word by itself: write "ns2" in place of the table"#),
+        ("{ ns2 = 1 }", r#"dialect: "ns2" takes no table: write "ns2" in place of the table"#),
         ("5", "dialect: 5 is not one of the words headway, headway-1"),
     ] {
         let error = changed("\"10s\"\n", &format!("\"10s\"\ndialect = {dialect}\n")).unwrap_err();
@@ -1120,17 +1120,17 @@ fn what_is_no_text_is_told_by_what_it_should_be() {
         (
             "{ kind = \"ftp\" }",
             "{ kind = \"trace\", file = \"x.mp4\" }",
-            "cannot read \"x.mp4\": it is no text; of a recording a trace is made: ffprobe -v error",
+            "cannot read \"x.mp4\": it is not text; convert a recording to a trace with ffprobe -v error",
         ),
         (
             "rate = \"2Mbps\"",
             "capacity = \"x\"",
-            "cannot read \"x\": it is no text; a capacity trace has lines of milliseconds, such as 12",
+            "cannot read \"x\": it is not text; a capacity trace has lines of milliseconds, such as 12",
         ),
         (
             "\"10ms\"",
             "\"10ms\"\nloss = { kind = \"trace\", file = \"x\" }",
-            "cannot read \"x\": it is no text; a loss trace has packets, such as 00100, or steps",
+            "cannot read \"x\": it is not text; a loss trace has packets, such as 00100, or steps",
         ),
     ] {
         let error = load("small.toml", &SMALL.replace(from, to), &[], &Recording).unwrap_err().to_string();

@@ -65,7 +65,7 @@ fn a_host_that_nothing_comes_to_is_told_of() {
     let warnings = load(HOST, &sender).unwrap().warnings;
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     assert_eq!(warning.key, "node[0].host");
-    assert!(warning.message.starts_with("no packet ends its way here"), "{warning:?}");
+    assert!(warning.message.starts_with("no packet is addressed to this node"), "{warning:?}");
     let tcp = [sender[0], sender[1], "flow[load].transport.kind=tcp-sack", "flow[load].source={ kind = \"ftp\" }"];
     assert_eq!(load(HOST, &tcp).unwrap().warnings, []);
 }

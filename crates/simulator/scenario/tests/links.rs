@@ -73,7 +73,7 @@ fn runs_of_losses_are_written_in_two_ways() {
         ("mean = 0.02", "small.toml:8:1: link[0].loss.run: mean needs a run"),
         ("mean = 0.9, run = 2", "link[0].loss.run: 2 is too short for a mean of 0.9"),
         ("mean = 0.1, run = 2, to_bad = 0.1", "link[0].loss.to_bad: to_bad conflicts with mean and run"),
-        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; a mean below 1"),
+        ("mean = 2, run = 4", "link[0].loss.mean: 2 is out of range: 0 or more; write one below 1"),
         ("p = 0.1", "link[0].loss: unknown key \"p\""),
     ] {
         let error = with_loss(&format!("{{ kind = \"gilbert-elliott\", {written} }}"), "").unwrap_err();
@@ -200,10 +200,10 @@ fn what_is_wrong_with_the_way_back_is_told_with_its_place() {
         ("reverse = { changes = false }", "link[0].reverse.changes: false is not an array: write [] for none"),
         ("changes = false", "link[0].changes: false is not an array: write [] for none"),
         ("policer = true", "link[0].policer: true is not a table: write one with the keys burst, rate"),
-        ("reverse = { rate = \"0bps\" }", "link[0].reverse.rate: a link of 0bps passes nothing"),
+        ("reverse = { rate = \"0bps\" }", "link[0].reverse.rate: a link of 0bps transmits nothing"),
         (
             "reverse = { capacity = \"x\", rate = \"1Mbps\" }",
-            "link[0].reverse.rate: capacity determines how fast this link is: leave one of the two out",
+            "link[0].reverse.rate: capacity already determines the rate: leave one of the two out",
         ),
         (
             "reverse = { rate = \"9Gbps\", delay = \"0s\" }",
@@ -285,8 +285,11 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
             "small.toml:7:43: link[0].changes[1]: each change must be later than the previous one; 1s is not later than 2s",
         ),
         ("changes = [{ at = \"2s\" }]", "link[0].changes[0]: a change without rate and delay"),
-        ("changes = [{ at = \"2s\", rate = \"0bps\" }]", "link[0].changes[0]: the last rate is 0bps"),
-        ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: a packet is on its way for"),
+        (
+            "changes = [{ at = \"2s\", rate = \"0bps\" }]",
+            "link[0].changes[0]: the last rate is 0bps",
+        ),
+        ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: expected a delay of at most"),
         (
             "changes = [{ at = \"2s\", rate = \"9Gbps\", delay = \"0s\" }]",
             "link[0].changes[0]: a link of 0s transmits at",
@@ -294,7 +297,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
         ("changes = [{ at = \"2s\", speed = \"9Gbps\" }]", "speed"),
         (
             "reverse = { changes = [{ at = \"2s\", rate = \"0bps\" }] }",
-            "link[0].reverse.changes[0]: the last rate is 0bps",
+            "link[0].reverse.changes[0]: behind the last change",
         ),
     ] {
         let error = with(keys).unwrap_err();
@@ -342,11 +345,8 @@ fn limits_of_marks_and_of_packets_in_flight() {
         ("kind = \"red\", mark_limit = -1", "queue.mark_limit: -1 is out of range: from 0 to 100"),
         ("kind = \"red\", mark_limit = \"two\"", "or a number above 1 such as 2 to mark always"),
         ("kind = \"red\", automatic_bottom = \"ns3\"", "queue.automatic_bottom"),
-        (
-            "kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"",
-            "queue.limit: counts packets with counts = \"in-flight\"",
-        ),
-        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "which drops the arriving packet"),
+        ("kind = \"droptail\", counts = \"in-flight\", limit = \"9kB\"", "queue.limit: is counted in packets"),
+        ("kind = \"droptail\", counts = \"in-flight\", drop = \"front\"", "queue.drop: the arriving packet is dropped"),
     ] {
         let error = queue(keys).unwrap_err();
         assert!(error.contains(expected), "{keys}:\n{error}");
@@ -378,7 +378,7 @@ fn what_is_wrong_with_it_is_told_with_its_place() {
         ("by = \"5ms\"", "gap = 0, by = \"5ms\"", "link[0].reorder.gap: 0 is out of range"),
         (", by = \"5ms\"", "", "link[0].reorder: the key \"by\" is missing"),
         ("probability = \"2%\"", "", "link[0].duplicate: the key \"probability\" is missing"),
-        ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: packets that overtake others take two events"),
+        ("\"2%\" }", "\"2%\" }\nevents = \"one\"", "link[0].events: reordered packets need two events"),
         ("\"2%\" }", "\"2%\", gap = 2 }", "link[0].duplicate: unknown key \"gap\""),
     ] {
         let error = changed("\"10ms\"", &IMPAIRED.replacen(from, to, 1)).unwrap_err();

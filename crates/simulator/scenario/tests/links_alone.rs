@@ -39,7 +39,7 @@ fn a_link_that_cannot_be_both_ways_is_refused_in_a_sentence() {
     let refused =
         |text: &str, name| links("l.toml", text, &[], &NoFiles).unwrap().duplex(name).unwrap_err().to_string();
     let two = link("[\"a\", \"b\"]", "") + &link("[\"b\", \"c\"]", "");
-    assert_eq!(refused(&two, None), "there are several links, of which one must be named: a->b, b->a, b->c, c->b");
+    assert_eq!(refused(&two, None), "there are several links: name one of a->b, b->a, b->c, c->b");
     assert_eq!(refused(&two, Some("x")), "there is no link \"x\": there are a->b, b->a, b->c, c->b");
     let one_way = link("[\"a\", \"b\"]", "one_way = true");
     assert_eq!(refused(&one_way, None), "the link a->b has no reverse path: leave one_way out");

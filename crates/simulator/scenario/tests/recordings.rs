@@ -141,5 +141,5 @@ fn a_flow_has_a_codec_by_which_its_speech_is_rated() {
     }
     let source = "{ kind = \"cbr\", interval = \"20ms\", payload = \"160B\", media = \"audio\" }\ne_model = { codec = \"g711\" }";
     let warning = with(source, 0).unwrap().warnings[0].to_string();
-    assert!(warning.contains("flow[0].e_model: speech is rated where it is of use for a limited time"), "{warning}");
+    assert!(warning.contains("flow[0].e_model: the E-model needs packets with a deadline"), "{warning}");
 }

@@ -23,10 +23,10 @@ fn sessions_need_a_tcp_and_one_law_each() {
             "udp\"",
             often,
             large,
-            "flow[0].source: udp opens no connection for each session: give the flow a tcp transport",
+            "flow[0].source: udp does not open a connection for each session: give the flow a tcp transport",
         ),
-        ("tcp-like\"", often, large, "flow[0].source: tcp-like opens no connection for each session"),
-        ("dccp\", ccid = 2", often, large, "flow[0].source: dccp-2 opens no connection for each session"),
+        ("tcp-like\"", often, large, "flow[0].source: tcp-like does not open a connection for each session"),
+        ("dccp\", ccid = 2", often, large, "flow[0].source: dccp-2 does not open a connection for each session"),
         (
             "tcp-reno\"",
             "{ poison = \"45ms\" }",
@@ -37,7 +37,7 @@ fn sessions_need_a_tcp_and_one_law_each() {
             "tcp-reno\"",
             "{ poisson = \"45ms\", every = \"45ms\" }",
             large,
-            "flow[0].source.arrivals: 2 keys do not say which it is: write one of poisson, every, at",
+            "flow[0].source.arrivals: 2 keys are too many: write one of poisson, every, at",
         ),
         ("tcp-reno\"", "{ poisson = \"45\" }", large, r#"flow[0].source.arrivals.poisson: "45" has no unit"#),
         (
@@ -85,7 +85,7 @@ fn pages_take_other_laws_in_place_of_those_of_the_preset() {
     let (mean, deviation) = (Bytes::new(3_000_000), Bytes::new(1_000_000));
     assert_eq!(own, SessionSizes::Lognormal(LognormalSizes { mean, deviation, minimum: None, maximum: None }));
     for (keys, expected) in [
-        ("main = { constant = \"9kB\", exponential = \"9kB\" }", "flow[0].source.main: 3 keys do not say which it is"),
+        ("main = { constant = \"9kB\", exponential = \"9kB\" }", "flow[0].source.main: 3 keys are too many"),
         (
             "main = { lognormal = { mean = \"20kB\", deviation = \"1kB\", minimum = \"1GB\" } }",
             "flow[0].source.main: hardly any size",

@@ -59,7 +59,7 @@ fn a_star_sets_all_that_it_stands_for() {
     let loaded = load("sweep.toml", TWO_LINKS, &run.overrides, &NoFiles).unwrap();
     assert_eq!(loaded.resolved_toml.matches("delay = \"9ms\"").count(), 2, "{}", loaded.resolved_toml);
     let error = planned("\"link[x*].delay\" = [\"9ms\"]", &[]).unwrap_err();
-    assert!(error.contains("there is no link of which the name is like \"x*\""), "{error}");
+    assert!(error.contains("there is no link with a name like \"x*\""), "{error}");
 }
 
 #[test]
@@ -132,16 +132,16 @@ fn what_is_wrong_is_told_where_it_stands() {
         (
             "zip = [[\"link[0].rate\", \"link[0].delay\"]]\n\"link[0].rate\" = [\"1Mbps\"]",
             &[],
-            "has no values of its own",
+            "has no values",
         ),
         (
             "zip = [[\"link[0].rate\", \"duration\"]]\n\"link[0].rate\" = [\"1Mbps\"]\nduration = [\"1s\", \"2s\"]",
             &[],
             "they vary together",
         ),
-        ("list = [{ seed = 1 }]", &[], "seeds are the same for all"),
-        ("list = [{ duration = \"1s\" }, { measure_from = \"1s\" }]", &[], "all have the same keys"),
-        ("\"link[0].rate\" = [\"1Mbps\"]\n\"link[*].rate\" = [\"1Mbps\"]", &[], "varies by another key as well"),
+        ("list = [{ seed = 1 }]", &[], "each combination runs with all seeds"),
+        ("list = [{ duration = \"1s\" }, { measure_from = \"1s\" }]", &[], "all tables need the same keys"),
+        ("\"link[0].rate\" = [\"1Mbps\"]\n\"link[*].rate\" = [\"1Mbps\"]", &[], "is also set by another key"),
         ("design = { kind = \"random\", points = 3 }", &[], "unknown key \"design\"; it was removed"),
         ("", &["design={kind=random, points=3}"], "--vary design: unknown key \"design\"; it was removed"),
         ("", &["link[0].rate"], "--vary link[0].rate: values are missing"),
@@ -156,9 +156,9 @@ fn what_is_wrong_is_told_where_it_stands() {
         (
             "\"link[0].delay\" = { from = \"1s\", to = \"3s\", step = \"0.7s\" }",
             &[],
-            ".step: steps of this size go past the value of to: write another step, or how many values there are, such as steps = 4",
+            ".step: the range is not a multiple of this step: write another step, or the number of values, such as steps = 4",
         ),
-        ("", &["link[0].delay=1s..3s"], "link[0].delay: this range has no values between its ends: write steps"),
+        ("", &["link[0].delay=1s..3s"], "link[0].delay: this range has neither steps nor step: write steps"),
         ("seeds = 3", &["link[0].rate=1Mbps,1Mbps"], "--vary link[0].rate: link[0].rate has the same value twice"),
         // The first of two arguments was ignored, or the error was about other keys.
         ("", &["seeds=2", "seeds=3"], "--vary seeds: seeds is varied twice: write all of its values in one place"),

@@ -68,7 +68,7 @@ fn a_flow_without_a_place_for_it_is_refused() {
     for (transport, why) in [
         ("{ kind = \"udp\" }", "no rate controller"),
         ("{ kind = \"tcp-reno\" }", "no rate controller"),
-        ("{ kind = \"dccp\", ccid = 3 }", "take one for experiments"),
+        ("{ kind = \"dccp\", ccid = 3 }", "use an experimental CCID"),
     ] {
         let refused = from_elsewhere(&with_transport(transport)).unwrap_err();
         assert!(refused.contains(why), "{transport}: {refused}");

@@ -232,7 +232,7 @@ fn what_dccp_cannot_do_is_refused() {
     let ccid3 = format!("kind = \"dccp\", ccid = 3, controller = {{ {GUARDED} }}");
     let told = Path { transport: &ccid3, ..WIRELESS }.refused();
     assert!(
-        told.contains("CCID 3 tells its sender of every loss (RFC 4342 section 8.6): for a filter take ccid = 250"),
+        told.contains("CCID 3 reports every loss to its sender (RFC 4342 section 8.6): use ccid = 250 for a loss filter"),
         "{told}"
     );
     let told = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();

@@ -131,7 +131,7 @@ fn udp_and_tcp_have_no_send_queue() {
     for transport in ["kind = \"udp\"", "kind = \"tcp-reno\""] {
         let loaded = load(&call(transport, "kind = \"sfdps2\"")).unwrap();
         let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
-        let told = "only a transport with a rate controller has a send queue, and this one is not used";
+        let told = "only a transport with a rate controller uses a send queue";
         assert!(warning.to_string().contains(told), "{warning}");
         assert!(!loaded.resolved_toml.contains("send_queue"));
         let error = load(&call(transport, "kind = \"sfpds2\"")).unwrap_err().to_string();

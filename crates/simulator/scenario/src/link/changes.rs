@@ -17,7 +17,7 @@ pub(crate) fn read(
 ) -> Option<Vec<LinkChange>> {
     let changes: Vec<LinkChange> = open.optional("changes")?;
     if is_measured {
-        open.wrong("changes", "capacity tells what this link does: leave one of the two out");
+        open.wrong("changes", "capacity already determines the rate: leave one of the two out");
     }
     if changes.len() > MOST {
         open.wrong("changes", format!("there are {} of them: at most {MOST}, or write a capacity", changes.len()));
@@ -31,11 +31,11 @@ pub(crate) fn read(
         let at = open.path.key("changes").index(index);
         (rate, delay) = (change.rate.or(rate), change.delay.or(delay));
         if change.delay.is_some_and(|delay| delay > LONGEST_RUN) {
-            open.reader.wrong(&at.key("delay"), format!("a packet is on its way for {LONGEST_RUN} at most"));
+            open.reader.wrong(&at.key("delay"), format!("expected a delay of at most {LONGEST_RUN}"));
         }
         if delay.is_some_and(Duration::is_zero) && rate.is_some_and(|rate| rate > FASTEST_WITHOUT_DELAY) {
             let message = format!(
-                "a link of 0s transmits at {FASTEST_WITHOUT_DELAY} at most: write a delay of at least \"1ns\", or a lower rate"
+                "a link with a delay of 0s transmits at {FASTEST_WITHOUT_DELAY} at most: write a delay of at least \"1ns\", or a lower rate"
             );
             open.reader.wrong(&at, message);
         }

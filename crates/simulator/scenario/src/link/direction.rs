@@ -108,10 +108,10 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
     let capacity: Option<String> = open.optional("capacity");
     let own_rate: Option<Rate> = open.within("rate", .., RATE_ALLOWED);
     if capacity.is_some() && own_rate.is_some() {
-        open.wrong("rate", "capacity determines how fast this link is: leave one of the two out");
+        open.wrong("rate", "capacity already determines the rate: leave one of the two out");
     }
     if own_rate.is_some_and(Rate::is_zero) {
-        open.wrong("rate", "a link of 0bps passes nothing: write a rate such as \"2Mbps\"");
+        open.wrong("rate", "a link of 0bps transmits nothing: write a rate such as \"2Mbps\"");
     }
     let allowed = format!("from 0s to {LONGEST_RUN}");
     let own_delay: Option<Duration> = open.within("delay", Duration::ZERO..=LONGEST_RUN, &allowed);
@@ -131,7 +131,7 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
         && rate > FASTEST_WITHOUT_DELAY
     {
         let message = format!(
-            "a link of 0s transmits at {FASTEST_WITHOUT_DELAY} at most, where one byte takes 1ns, and not at {rate}: \
+            "a link with a delay of 0s transmits at {FASTEST_WITHOUT_DELAY} at most, which is 1ns per byte, and not at {rate}: \
              write a delay of at least \"1ns\", or a lower rate"
         );
         open.wrong(if own_delay.is_some() { "delay" } else { "rate" }, message);
@@ -140,7 +140,7 @@ pub(super) fn read(open: &mut Open<'_, '_>, dialect: Dialect, forward: Option<&D
     let allowed = "write at least \"1B\" and at most \"18446744073GB\", or leave mtu out";
     let own_mtu: Option<Bytes> = open.within("mtu", .., allowed);
     if own_mtu.is_some_and(|mtu| mtu.count() == 0) {
-        open.wrong("mtu", "a link for packets of 0B passes nothing: write at least \"1B\", or leave mtu out");
+        open.wrong("mtu", "a link with an mtu of 0B transmits nothing: write at least \"1B\", or leave mtu out");
     }
     let mtu = own_mtu.or_else(|| forward.and_then(|forward| forward.mtu));
     let queue = match (open.value("queue"), forward) {
@@ -181,7 +181,7 @@ impl Direction {
         };
         for (kind, error) in [("policer", policer), ("shaper", shaper)] {
             if let Some(error) = error {
-                open.wrong("mtu", format!("the {kind} of the link does not fit it: {}: {}", error.key, error.message));
+                open.wrong("mtu", format!("the {kind} of the link does not allow this mtu: {}: {}", error.key, error.message));
             }
         }
     }

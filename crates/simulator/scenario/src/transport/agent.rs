@@ -50,10 +50,10 @@ impl headway_units::Options for AgentOptions {
     fn check(&self) -> Result<(), OptionError> {
         TransportOptions::check(&self.cut())?;
         if self.line_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
-            return Err(OptionError::new("line_rate", "a line takes more than 0bps"));
+            return Err(OptionError::new("line_rate", "0bps is out of range: write a rate above 0bps"));
         }
         if self.feedback.count() == 0 || self.feedback > Bytes::new(65_535) {
-            let message = format!("{} is no packet: a report has 1B to 65535B", self.feedback);
+            let message = format!("{} is out of range: from 1B to 65535B", self.feedback);
             return Err(OptionError::new("feedback", message));
         }
         let round_trips = Duration::from_nanos(1)..=LONGEST_ROUND_TRIP;

@@ -57,7 +57,7 @@ impl<T: headway_units::Options> Controlled<T> {
     pub(super) fn unused_of_both(&self, tables: &[&'static str]) -> Vec<OptionError> {
         let of_controller = self.controller.unused().into_iter().map(|error| error.within(CONTROLLER));
         let message =
-            "this controller does not need the rate of the line, so that line_rate has no effect: leave line_rate out";
+            "this controller does not use the line rate, so that line_rate has no effect: leave line_rate out";
         let line_rate = (!self.controller.needs().any(|need| need == Need::LineRate)).then(|| {
             tables.iter().rev().fold(OptionError::new("line_rate", message), |error, table| error.within(table))
         });

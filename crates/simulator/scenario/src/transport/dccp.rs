@@ -89,7 +89,7 @@ impl Controlled<DccpOptions> {
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
         if ccid < EXPERIMENTS {
             let message =
-                format!("CCID {ccid} has the controller of its RFC: take one for experiments, such as ccid = 249");
+                format!("CCID {ccid} has the controller of its RFC: use an experimental CCID, such as ccid = 249");
             return Err(OptionError::new("ccid", message));
         }
         self.with_controller(controller).map(|options| options.agreed(ccid))
@@ -128,7 +128,7 @@ impl TransportOptions for Controlled<DccpOptions> {
         let ccid = self.ccid().map_or(0, |(ccid, _)| ccid);
         if self.controller.judges_losses() && ccid < EXPERIMENTS {
             let message = format!(
-                "CCID {ccid} tells its sender of every loss (RFC 4342 section 8.6): for a filter take ccid = 250"
+                "CCID {ccid} reports every loss to its sender (RFC 4342 section 8.6): use ccid = 250 for a loss filter"
             );
             return Err(OptionError::new("loss_filter", message).within("controller"));
         }

@@ -100,7 +100,7 @@ impl Transport {
             Self::Agent(options) => options.with_controller(controller).map(Self::Agent),
             Self::Dccp(options) => options.with_own_controller(controller).map(Self::Dccp),
             Self::Udp(_) | Self::Tcp(_) => {
-                Err(OptionError::new("kind", "it has no rate controller that another could take the place of"))
+                Err(OptionError::new("kind", "this transport has no rate controller to replace"))
             }
         }
     }
