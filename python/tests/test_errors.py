@@ -81,7 +81,7 @@ def test_run_error_has_a_partial_record():
         flows=[Flow("f", "a", "b", transport="udp", source={"kind": "cbr", "rate": "50Gbps", "size": "1000B"})],
         record={"series": False},
     )
-    with pytest.raises(headway.RunError, match="packets under way") as failed:
+    with pytest.raises(headway.RunError, match="packets are in the network") as failed:
         flood.run()
     assert not failed.value.record.complete
     assert Record.of(failed.value) is failed.value.record
@@ -108,7 +108,7 @@ def test_folder_without_a_record(tmp_path):
 
 def test_save_does_not_overwrite_other_files(scenario, tmp_path):
     (tmp_path / "thesis.tex").write_text("years")
-    with pytest.raises(headway.RecordError, match="holds files that Headway has not left there"):
+    with pytest.raises(headway.RecordError, match="holds files that Headway did not write"):
         scenario.run().save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 

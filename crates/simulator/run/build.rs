@@ -1,5 +1,5 @@
-//! Identifies the code: the version and a hash of all sources that determine a run's numbers. A folder of runs that
-//! other code has begun is therefore not continued. Without the sources of the workspace it is the version alone.
+//! Computes the identity of the code: the version and a hash of all sources that determine a run's numbers.
+//! Runs of other code are therefore not reused. Without the workspace sources it is only the version.
 
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -10,7 +10,7 @@ const LAYERS: [&str; 2] = ["transport", "simulator"];
 const REAL_TIME: [&str; 2] = ["net", "emulator"];
 
 fn main() {
-    // Not `env!`: a build script that another checkout has compiled would hash that one's code.
+    // Not `env!`: a build script that was compiled in another checkout would hash that checkout.
     let crates = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     let mut hash = Xxh3::new();
     let mut found = true;
@@ -25,7 +25,7 @@ fn main() {
     }
     let lock = crates.join("../Cargo.lock");
     println!("cargo::rerun-if-changed={}", lock.display());
-    // Libraries of others are part of it, too.
+    // Library versions can affect the numbers.
     found &= std::fs::read(&lock).map(|text| hash.update(&text)).is_ok();
     let version = env!("CARGO_PKG_VERSION");
     let code = if found { format!("{version}+{:016x}", hash.digest()) } else { version.to_owned() };

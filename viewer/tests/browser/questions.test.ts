@@ -125,7 +125,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
     expect(text).toContain("Problem");
     expect(text).toContain("below a tenth of its fair share (500 kb/s at west->east)");
     expect(text).toContain(`${counted(timeouts, "timeout")} after ${counted(drops, "queue-full drop")} at west->east`);
-    const [, percent] = text.match(/meanwhile flood took (\d+) % of the link/)!;
+    const [, percent] = text.match(/meanwhile flood used (\d+) % of the link/)!;
     expect(Number(percent)).toBe(Math.round(100 * floodMbps));
     await expectVisible(finding);
 
@@ -176,16 +176,16 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       expect(kinds.length).toBeGreaterThan(0);
 
       const { page, complaints, close } = await openRecords(record);
-      expect(await findings(page, "threw away").count()).toBe(kinds.length);
+      expect(await findings(page, "discarded").count()).toBe(kinds.length);
       for (const kind of kinds) {
         const queue = flow.send_queue![kind];
         const unsent = all.filter((row) => row.kind === kind);
-        const finding = findings(page, `${flow.name} threw away ${counted(unsent.length, "packet")} of ${kind} `);
+        const finding = findings(page, `${flow.name} discarded ${counted(unsent.length, "packet")} of ${kind} `);
         const text = await finding.innerText();
         const causes = {
-          expired: "as it would have come too late",
-          refused: "as the queue was full",
-          pushed_out: "to make room for what is more urgent",
+          expired: "would have arrived too late",
+          refused: "found the queue full",
+          pushed_out: "made room for more urgent packets",
         };
         for (const [cause, words] of Object.entries(causes)) {
           const packets = unsent.filter((row) => row.cause === cause).length;
@@ -195,7 +195,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
         const most = Math.max(...unsent.map(({ late }) => late));
         expect(text.includes("late by then")).toBe(most > 0);
         if (most > 0)
-          expect(text).toContain(`so by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
+          expect(text).toContain(`late by ${whole(queue.mean_lateness_s!)} ms on average, at most ${whole(most)} ms`);
         // The table has the same values with more digits.
         const row = page
           .locator("#send-queue")
@@ -258,7 +258,7 @@ describe.skipIf(!BUILT)("questions of a new user", () => {
       const [best, worst] = ratio(sure) > ratio(fifo) ? [sure, fifo] : [fifo, sure];
       expect(await finding.filter({ hasText: `more of the ${kind} of call` }).innerText()).toMatch(
         new RegExp(
-          `arrived in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, there ${percent(ratio(worst))}$`,
+          `arrived in time in ${best.name} .* than in ${worst.name} .*: ${percent(ratio(best))}, compared with ${percent(ratio(worst))}$`,
         ),
       );
     }

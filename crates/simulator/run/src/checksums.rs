@@ -1,5 +1,5 @@
-//! Checksums of a record's files, so that a file that was cut, damaged or edited is noticed. They are no seal: who forges
-//! a file can forge its checksum.
+//! Checksums of a record's files: they reveal truncated, damaged and edited files. They give no protection
+//! against forgery, because a forger can recompute them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Checksum(u128);
 
 impl Checksum {
-    /// Of these bytes.
+    /// Computes the checksum of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(xxhash_rust::xxh3::xxh3_128(bytes))
@@ -31,7 +31,7 @@ impl Checksum {
     }
 }
 
-/// The checksums of files by their names: a line each, as `xxhsum -H2` writes and checks them.
+/// The checksums of files by name. The text form has one line per file, as `xxhsum -H2` writes and checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checksums(BTreeMap<String, Checksum>);
 
@@ -42,12 +42,12 @@ impl fmt::Display for Checksums {
 }
 
 impl Checksums {
-    /// Adds a file's.
+    /// Adds or replaces the checksum of a file.
     pub fn add(&mut self, name: &str, checksum: Checksum) {
         self.0.insert(name.to_owned(), checksum);
     }
 
-    /// Reads what was written; `None` where that is something else.
+    /// Parses the text form. Returns `None` if a line is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let line = |line: &str| {
@@ -57,18 +57,18 @@ impl Checksums {
         text.lines().map(line).collect::<Option<_>>().map(Self)
     }
 
-    /// A file's.
+    /// Returns the checksum of a file.
     #[must_use]
     pub fn of(&self, name: &str) -> Option<Checksum> {
         self.0.get(name).copied()
     }
 
-    /// The files that have one.
+    /// Returns the names of the files with a checksum.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether every file is in the folder, and as it was.
+    /// Returns whether every file is in the folder and has its checksum.
     #[must_use]
     pub fn hold(&self, folder: &Path) -> bool {
         self.0
@@ -77,7 +77,7 @@ impl Checksums {
     }
 }
 
-/// Passes bytes on, and reckons their checksum.
+/// A writer that forwards bytes to another writer and computes their checksum.
 pub struct Hashing<W> {
     writer: W,
     hash: Xxh3,
@@ -90,12 +90,12 @@ impl<W> fmt::Debug for Hashing<W> {
 }
 
 impl<W> Hashing<W> {
-    /// Passes on to this.
+    /// Creates a writer that forwards to `writer`.
     pub fn new(writer: W) -> Self {
         Self { writer, hash: Xxh3::new() }
     }
 
-    /// Of what was passed on so far.
+    /// Returns the checksum of the bytes written so far.
     pub fn checksum(&self) -> Checksum {
         Checksum(self.hash.digest128())
     }
@@ -119,7 +119,7 @@ mod tests {
 
     /// The values of xxhsum 0.8.1 (`printf '' | xxhsum -H2`, `printf abc | xxhsum -H2`).
     #[test]
-    fn checksums_are_those_of_xxhsum() {
+    fn checksums_match_xxhsum() {
         for (bytes, shown) in
             [(&b""[..], "99aa06d3014798d86001c324468d497f"), (b"abc", "06b05ab6733a618578af5f94892f3950")]
         {

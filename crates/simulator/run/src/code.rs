@@ -1,5 +1,5 @@
-//! Which code this is.
+//! Identity of the code.
 
-/// The version, and behind `+` a hash of the sources and libraries that a run's numbers can hang on: `0.1.0+d41c36f0a25b7e98`. Two programs with
-/// the same one give the same numbers.
+/// The version, `+`, and a hash of the sources and libraries that can affect a run's numbers:
+/// `0.1.0+d41c36f0a25b7e98`. Two programs with the same identity give the same numbers.
 pub const CODE: &str = env!("HEADWAY_CODE");

@@ -1,23 +1,23 @@
-//! What can go wrong, as sentences.
+//! Errors of runs.
 
 use std::path::{Path, PathBuf};
 
-/// Why runs did not succeed.
+/// Error of a run or of a folder.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum Error {
-    /// The scenario is wrong, or its file is no text.
+    /// The scenario is invalid, or its file is not text.
     #[error(transparent)]
     Scenario(#[from] headway_scenario::ScenarioError),
     #[error("cannot {action} {}: {error}", path.display())]
     File { action: &'static str, path: PathBuf, error: std::io::Error },
-    /// The scenario is right, but cannot be run.
+    /// The scenario is valid, but cannot be run.
     #[error("{0}")]
     Setup(#[from] headway_sim::SetupError),
-    #[error("{0}; what was done is kept and marked incomplete (\"complete\": false)")]
+    #[error("{0}; the partial record is kept and marked incomplete (\"complete\": false)")]
     Run(#[from] headway_sim::RunError),
-    /// One run of several failed.
+    /// One of several runs failed.
     #[error("{label}: {error}")]
     OfRun { label: String, error: Box<Self> },
     /// No record has a number that a metric names.
@@ -31,13 +31,14 @@ pub enum Error {
     Series(#[from] headway_record::SeriesError),
     #[error("stopped")]
     Stopped,
-    /// A folder or a file in it is not that of a record.
+    /// A folder or file is not part of a valid record.
     #[error("{}: {reason}", path.display())]
     Record { path: PathBuf, reason: Box<dyn std::error::Error + Send + Sync> },
 }
 
 impl Error {
-    /// That of a run among others. What is wrong with a scenario is told with its place, and needs no more.
+    /// Adds the label of a run among several. An error in the scenario has its own location and is returned
+    /// unchanged.
     pub(crate) fn of_run(label: String, error: Self) -> Self {
         match error {
             wrong @ Self::Scenario(_) => wrong,
@@ -46,7 +47,7 @@ impl Error {
         }
     }
 
-    /// What could not be done with this file.
+    /// Returns a function that adds the action and the path to an I/O error.
     pub fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::File { action, path, error }

@@ -1,11 +1,11 @@
-//! Names of files, and texts in them.
+//! File names, and reading of files with a size limit.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
-/// A part of a file name made of any text: letters, digits and a few signs stay, the rest becomes `_`. A long one loses its
-/// middle.
+/// Converts any text to a part of a file name: ASCII letters, digits and `-_.=+,` stay, other characters
+/// become `_`. Text above 100 characters is shortened in the middle.
 #[must_use]
 pub fn safe_name(text: &str) -> String {
     const HALF: usize = 50;
@@ -17,18 +17,18 @@ pub fn safe_name(text: &str) -> String {
     if name.trim_matches('.').is_empty() { "_".to_owned() } else { name }
 }
 
-/// The folder of what is called `name`, of which others are there: one that cannot be called so has a number of its name behind,
-/// so that no two names share a folder.
+/// Returns a unique folder name for `name`: the [safe name](safe_name), with a hash of `name` appended if
+/// they differ.
 #[must_use]
 pub fn folder_name(name: &str) -> String {
     let safe = safe_name(name);
     if safe == name { safe } else { format!("{safe}-{:08x}", xxhash_rust::xxh3::xxh3_64(name.as_bytes()) as u32) }
 }
 
-/// Reads a file of at most `limit` bytes. The user has named it: it may be a pipe.
+/// Reads a file of at most `limit` bytes. The path was given by the user, so pipes are allowed.
 ///
 /// # Errors
-/// It cannot be read, or is larger.
+/// The file cannot be read, or is larger.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let read = fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
@@ -38,11 +38,11 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Opens a regular file of at most `limit` bytes, directly or through a symbolic link. A pipe would block the caller, and a device may never
-/// end.
+/// Opens a regular file of at most `limit` bytes, directly or through a symbolic link. Pipes and devices are
+/// rejected: a pipe blocks the caller, and a device may be endless.
 ///
 /// # Errors
-/// It cannot be read, is not a regular file, or is larger.
+/// The file cannot be read, is not a regular file, or is larger.
 pub fn open_regular(path: &Path, limit: u64) -> Result<fs::File, Error> {
     let checked = |about: fs::Metadata| {
         if !about.is_file() {
@@ -54,7 +54,7 @@ pub fn open_regular(path: &Path, limit: u64) -> Result<fs::File, Error> {
         }
         Ok(())
     };
-    // To open a pipe is to wait for its writer.
+    // Opening a pipe blocks until it has a writer, so the check comes first.
     checked(fs::metadata(path)?)?;
     let file = fs::File::open(path)?;
     checked(file.metadata()?)?;
@@ -69,7 +69,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let file = open_regular(path, limit)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(file.metadata()?.len().min(limit) as usize)?;
-    // A file that grows meanwhile ends where it may.
+    // The file may grow while it is read; bytes above the limit are ignored.
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -78,11 +78,11 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
 mod tests {
     use super::*;
 
-    /// A record of a stranger had `series.arrow` linked to /dev/zero, or a FIFO in its place: POSIX `open` waits for a writer of a FIFO, and
-    /// /dev/zero has no end.
+    /// An untrusted record may link `series.arrow` to /dev/zero or hold a FIFO in its place. POSIX `open`
+    /// waits for a writer of a FIFO, and /dev/zero has no end.
     #[cfg(unix)]
     #[test]
-    fn devices_pipes_and_files_that_are_too_large_are_not_read() {
+    fn devices_pipes_and_large_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         assert!(std::process::Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_inside_their_folder() {
+    fn safe_names_have_no_separators() {
         for (text, name) in
             [("a/b", "a_b"), ("..", "_"), ("", "_"), ("link[0].rate=2Mbps seed=1", "link_0_.rate=2Mbps_seed=1")]
         {

@@ -1,9 +1,10 @@
-//! What decides what a run gives, in one number: its scenario, and the files that it names.
+//! Hash of everything that determines the result of a run: its scenario and the files that it names.
 
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
-/// XXH3 of the names and contents of these files and of the resolved scenario, each with its length in front, so that no two lists are the same bytes.
+/// Computes XXH3 of the names and contents of these files and of the resolved scenario. A length precedes
+/// each part, so that different lists give different bytes.
 pub fn inputs<'a>(resolved: &str, files: impl IntoIterator<Item = (&'a String, &'a Arc<[u8]>)>) -> u128 {
     let mut hash = Xxh3::new();
     let files = files.into_iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);

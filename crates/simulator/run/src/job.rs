@@ -1,13 +1,13 @@
-//! One run, from a scenario to a folder.
+//! One run of a scenario into a folder.
 
 use crate::checksums::Checksums;
 use crate::code::CODE;
 use crate::findings::{Finding, findings_of};
-use crate::folder::{Folder, Holds};
+use crate::folder::{Folder, FolderKind};
+use crate::incremental::{EventRecorder, Files};
 use crate::inputs::inputs;
-use crate::simulate::{EachSecond, Simulated, Timing, simulate};
+use crate::simulate::{SecondTimer, Simulated, Timing, simulate};
 use crate::traces::{TraceFormat, Traces, Tracing};
-use crate::watching::{Files, Gathering};
 use crate::{Error, Watch};
 use headway_record::{PacketIndex, SeriesError, Summary};
 use headway_scenario::Scenario;
@@ -15,37 +15,37 @@ use headway_sim::{EventTrace, PacketTrace, RunError, Simulation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A run to do.
+/// A run and the folder of its record.
 #[derive(Debug)]
 pub struct Job {
-    /// What tells it from its siblings; empty for a single run.
+    /// Distinguishes the run from others of a sweep; empty for a single run.
     pub label: String,
-    /// What to run.
+    /// The scenario.
     pub scenario: Scenario,
     /// The scenario as text that reproduces the run.
     pub resolved: String,
-    /// Where its record goes.
+    /// The folder of the record.
     pub folder: Folder,
-    /// The files that the scenario names, with the names it uses.
+    /// The files that the scenario names, by the names that it uses.
     pub files: BTreeMap<String, Arc<[u8]>>,
-    /// Traces to write.
+    /// The traces to write.
     pub traces: Vec<TraceFormat>,
-    /// Whether it is one of many, which are not run again where they are found complete.
+    /// Whether the run is one of several that are skipped if their records are complete.
     pub resumes: bool,
 }
 
-/// What a folder holds of a job.
+/// The content of a job's folder.
 #[derive(Debug)]
 pub enum Found {
-    /// No record that could stand for it.
+    /// No record of this job.
     Nothing,
-    /// The very record that it would leave.
+    /// A complete record of this job.
     Whole(Box<Summary>),
-    /// A record with files that are not as a run has left them.
+    /// A record whose files differ from their checksums.
     Damaged,
 }
 
-/// A run that is over, its summary not yet written.
+/// A completed run whose summary is not written yet.
 struct Ended {
     summary: Summary,
     timing: Timing,
@@ -53,7 +53,7 @@ struct Ended {
 }
 
 impl Job {
-    /// What the folder holds of this job.
+    /// Returns what the folder holds of this job.
     #[must_use]
     pub fn found(&self) -> Found {
         let Some(sums) = self.folder.checksums() else {
@@ -63,7 +63,7 @@ impl Job {
         if !sums.hold(&self.folder.0) {
             return Found::Damaged;
         }
-        // Without a summary it is what a run has left that was killed: nothing is damaged.
+        // An interrupted run has no summary; its files are not damaged.
         if sums.of(Folder::SUMMARY).is_none() {
             return Found::Nothing;
         }
@@ -73,14 +73,14 @@ impl Job {
         })
     }
 
-    /// The summary of a complete run of the very same scenario by this very code.
+    /// Returns the summary of a complete run of the same scenario by the same code.
     fn done_before(&self, sums: &Checksums, timing: &Timing) -> Option<Summary> {
         let summary = String::from_utf8(self.folder.read(Folder::SUMMARY).ok()?).ok()?;
         let ours = timing.code.as_deref() == Some(CODE) && timing.inputs.as_ref() == Some(&self.inputs());
         let series = self.scenario.series.map(|_| Folder::SERIES);
         let distributions = self.scenario.distributions.then_some(Folder::DISTRIBUTIONS);
         let traces = self.traces.iter().flat_map(|format| format.files());
-        let events = self.gathers().then_some(Folder::EVENTS);
+        let events = self.records_events().then_some(Folder::EVENTS);
         let wanted = [Folder::SUMMARY].into_iter().chain(events).chain(series).chain(distributions).chain(traces);
         let whole = wanted.into_iter().all(|name| sums.of(name).is_some());
         Summary::from_json(&summary).ok().filter(|summary| ours && whole && summary.complete)
@@ -90,21 +90,23 @@ impl Job {
         format!("{:032x}", inputs(&self.resolved, &self.files))
     }
 
-    /// Runs it and writes the folder. If who watches has it stopped, the record is written as far as it goes, and says so.
+    /// Runs the job and writes the folder. If `watch` stops the run, a partial record is written and marked
+    /// incomplete.
     ///
     /// # Errors
-    /// The scenario cannot be run or cannot go on, or the folder cannot be written.
+    /// The scenario cannot be run or continued, or the folder cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Summary, Error> {
-        let _lock = self.folder.claim(Holds::Record)?;
+        let _lock = self.folder.claim(FolderKind::Record)?;
         self.record(watch)
     }
 
-    /// Runs it, writes the folder, and returns the findings of the record. A stopped run has none: its user does not want to wait.
+    /// Runs the job, writes the folder, and returns the findings of the record. A stopped run has no
+    /// findings, so that the command ends at once.
     ///
     /// # Errors
     /// Those of [`run`](Self::run), or the record cannot be read.
     pub fn run_and_look(&self, watch: &dyn Watch) -> Result<(Summary, Vec<Finding>), Error> {
-        let _lock = self.folder.claim(Holds::Record)?;
+        let _lock = self.folder.claim(FolderKind::Record)?;
         let summary = self.record(watch)?;
         if watch.stopped() {
             return Ok((summary, Vec::new()));
@@ -114,32 +116,33 @@ impl Job {
         Ok((summary, findings))
     }
 
-    /// Into a folder that was claimed.
+    /// Runs the job into a folder that is already claimed.
     fn record(&self, watch: &dyn Watch) -> Result<Summary, Error> {
         let mut sums = self.begin()?;
         let packets_alone = self.traces.iter().all(|format| *format == TraceFormat::Packets);
         let events = || EventTrace::new(&self.scenario);
         let ended = match self.traces[..] {
-            [] if !self.gathers() => self.simulate((), (), watch, &mut sums)?,
+            [] if !self.records_events() => self.simulate((), (), watch, &mut sums)?,
             [] => self.simulate(events(), (), watch, &mut sums)?,
-            // It makes no events of its own, as the others do.
+            // The packet trace records no events, so the event trace records them as for other traces.
             _ if packets_alone => self.simulate(events(), PacketTrace::new(&self.scenario), watch, &mut sums)?,
             _ => self.simulate(events(), Traces::new(&self.scenario, &self.traces), watch, &mut sums)?,
         };
         self.end(ended, sums)
     }
 
-    /// Whether it leaves `events.arrow`, as all do that keep anything over time.
-    const fn gathers(&self) -> bool {
+    /// Returns whether the run writes `events.arrow`, as all runs with series or traces do.
+    const fn records_events(&self) -> bool {
         self.scenario.series.is_some() || !self.traces.is_empty()
     }
 
-    /// Writes the record of a run that was done in memory, with these files of it beside its summary. Packets have their index beside them.
+    /// Writes the record of a run that was simulated in memory, with these additional files. The index of
+    /// `packets.arrow` is added.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, summary: &Summary, timing: &Timing, files: &[(&str, &[u8])]) -> Result<(), Error> {
-        let _lock = self.folder.claim(Holds::Record)?;
+        let _lock = self.folder.claim(FolderKind::Record)?;
         let mut sums = self.begin()?;
         let packets = files.iter().find(|(name, _)| *name == TraceFormat::Packets.file());
         let index = packets.and_then(|(_, trace)| PacketIndex::text_of(trace));
@@ -159,12 +162,12 @@ impl Job {
             }
         }
         sums.add(Folder::SCENARIO, self.folder.write(Folder::SCENARIO, self.resolved.as_bytes())?);
-        // A run that is killed has left these, and the next one may remove them.
+        // The checksums of an interrupted run list the files that the next run may remove.
         self.folder.write_checksums(&sums)?;
         Ok(sums)
     }
 
-    fn simulate<E: Gathering, T: Tracing>(
+    fn simulate<E: EventRecorder, T: Tracing>(
         &self,
         events: E,
         traces: T,
@@ -177,15 +180,16 @@ impl Job {
             None => None,
         };
         let mut files = Files::begin(&self.folder, &observer)?;
-        // What is there before the first packet.
+        // The state before the first packet.
         files.write(&self.folder, &mut observer)?;
-        // A summary is as long as the scenario has flows and links: writing it takes a hundredth of the time at most.
+        // The size of a summary is proportional to the flows and links. This limit keeps its cost at most 1 %
+        // of the run.
         let hops_between = 5_000 * (self.scenario.flows.len() + self.scenario.links.len()) as u64;
-        let (mut each_second, mut enough_hops) = (EachSecond::new(), hops_between);
+        let (mut second_timer, mut next_hops) = (SecondTimer::new(), hops_between);
         let each_slice = |simulation: &mut Simulation<'_, (E, T)>| {
             files.write(&self.folder, simulation.observer_mut())?;
-            if E::GATHERS && simulation.packet_hops() >= enough_hops && each_second.has_come() {
-                enough_hops = simulation.packet_hops() + hops_between;
+            if E::RECORDS && simulation.packet_hops() >= next_hops && second_timer.has_elapsed() {
+                next_hops = simulation.packet_hops() + hops_between;
                 self.folder.write_summary_so_far(&simulation.summary())?;
             }
             if let (Some(file), Some(samples)) = (&mut series, simulation.series_mut()) {
@@ -210,7 +214,7 @@ impl Job {
         Error::Record { path: self.folder.path(Folder::SERIES), reason: error.into() }
     }
 
-    /// The summary and the checksums come last: with them the record is complete.
+    /// Writes the timing, then the summary and the checksums. With these last two the record is complete.
     fn end(&self, ended: Ended, mut sums: Checksums) -> Result<Summary, Error> {
         let Ended { summary, timing, outcome } = ended;
         let (code, inputs) = self.resumes.then(|| (CODE.to_owned(), self.inputs())).unzip();

@@ -1,15 +1,30 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The parts
+//! # Main items
 //!
-//! | in | out |
+//! | input | result |
 //! |---|---|
-//! | [`ScenarioText`]: a file and what the caller changes in it | what [`headway_scenario::load`] reads |
-//! | [`simulate`]: a scenario, and who [watches](Watch) | a record in memory |
-//! | [`Job`]: a scenario and a [`Folder`] | a record in it, or what [was found](Reuse) there |
+//! | [`ScenarioText`]: a scenario file and the caller's overrides | the text that [`headway_scenario::load`] reads |
+//! | [`simulate`]: a scenario and a [`Watch`] for progress and stopping | a record in memory |
+//! | [`Job`]: a scenario and a [`Folder`] | a record in the folder, or a [reused](Reuse) one |
 //! | [`Sweep`]: a scenario with `[vary]` | its runs, a dataset, and an [`Answer`] |
-//! | [`findings`]: a record in a folder | what is worth looking at there |
-//! | [`each`]: many of anything | their answers, on all cores |
+//! | [`findings`]: a record in a folder | problems and notes |
+//! | [`each`]: independent work items | their results, computed on all cores |
+//!
+//! # Modules
+//!
+//! - `folder`: folders with a marker and a lock, and files that are renamed when they are complete.
+//! - `record`: the names of a record's files, and how each is read and written.
+//! - `files`: safe file names, and bounded reading of regular files.
+//! - `checksums`: checksums of a record's files.
+//! - `job`, `simulate`: one run into a folder, one run in memory.
+//! - `watch`: the [`Watch`] trait, for progress and stopping.
+//! - `incremental`: event and trace files that are written while a run is in progress.
+//! - `traces`: packet trace formats.
+//! - `reuse`, `inputs`, `code`: which completed runs are reused.
+//! - `sweep`: runs of a scenario with `[vary]`.
+//! - `findings`: rules that search a record for problems.
+//! - `pool`: threads.
 #![forbid(unsafe_code)]
 
 mod checksums;
@@ -18,6 +33,7 @@ mod error;
 mod files;
 mod findings;
 mod folder;
+mod incremental;
 mod inputs;
 mod job;
 mod pool;
@@ -28,14 +44,14 @@ mod sweep;
 mod text;
 mod traces;
 mod watch;
-mod watching;
 
 pub use checksums::{Checksum, Checksums, Hashing};
 pub use code::CODE;
 pub use error::Error;
 pub use files::{folder_name, open_regular, read, read_regular, safe_name};
 pub use findings::{Finding, Severity, findings, findings_between};
-pub use folder::{Folder, Growing, Holds, Lock};
+pub use folder::{Folder, PartialFile, FolderKind, Lock};
+pub use incremental::EventRecorder;
 pub use inputs::inputs;
 pub use job::{Found, Job};
 pub use pool::each;
@@ -43,9 +59,8 @@ pub use reuse::Reuse;
 pub use simulate::{Simulated, Timing, simulate};
 pub use sweep::{
     Against, Answer, AnswerRow, DatasetColumn, DatasetValues, Difference, FLOWS, Key, LINKS, Line, LinePoint, Metric,
-    NO_CHANCE, NoSuchKey, NoSuchValue, Places, RUNS, Session, Sweep, Task, Threads, listed, names, read_table,
+    NO_RANDOMNESS, NoSuchKey, NoSuchValue, Places, RUNS, Session, Sweep, Task, Threads, listed, names, read_table,
 };
-pub use text::{Beside, ScenarioText};
+pub use text::{ScenarioFiles, ScenarioText};
 pub use traces::{TraceFormat, Traces, Tracing};
 pub use watch::Watch;
-pub use watching::Gathering;

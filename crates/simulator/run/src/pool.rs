@@ -1,15 +1,16 @@
-//! Whole runs spread over threads.
+//! Independent work items on several threads.
 
 use crate::Watch;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Does `work` for each number below `count`, on `jobs` threads or one a core, and gives the answers in order. Once it is
-/// stopped nothing more is begun: what never was has no answer. The first error ends it.
+/// Runs `work` for each number below `count` and returns the results in order. Uses `jobs` threads, or one
+/// per core if it is `None`. After `watch` stops or an item fails, no further item is started; items that
+/// were not started are `None`.
 ///
 /// # Errors
-/// That of the work.
+/// The first error of `work`.
 #[expect(clippy::disallowed_methods, reason = "runs are independent: a thread takes whole runs")]
 pub fn each<T: Send, E: Send>(
     count: usize,

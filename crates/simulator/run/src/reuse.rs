@@ -1,4 +1,4 @@
-//! Runs that are found where they would be left.
+//! Reuse of complete records.
 
 use crate::job::{Found, Job};
 use crate::{Error, Watch};
@@ -6,10 +6,10 @@ use headway_record::Summary;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Of many damaged records so many are named.
-const NAMED: usize = 5;
+/// Maximum number of damaged records that a message names.
+const MAX_NAMED: usize = 5;
 
-/// What became of the records that were found.
+/// Counts of reused and damaged records.
 #[derive(Debug, Default)]
 pub struct Reuse {
     reused: AtomicUsize,
@@ -17,7 +17,7 @@ pub struct Reuse {
 }
 
 impl Reuse {
-    /// The job's summary: that of its folder, or of a run.
+    /// Returns the summary of the job: from its folder if that is complete, otherwise from a run.
     ///
     /// # Errors
     /// Those of [`Job::run`].
@@ -36,22 +36,22 @@ impl Reuse {
         job.run(watch)
     }
 
-    /// How many of `all` runs were not run again, and which were since a file was not as it was left: a sentence each.
+    /// Returns messages with the number of reused runs of `all`, and with the folders of damaged records.
     #[must_use]
-    pub fn told(self, all: usize) -> Vec<String> {
-        let mut told = Vec::new();
+    pub fn messages(self, all: usize) -> Vec<String> {
+        let mut messages = Vec::new();
         let reused = self.reused.into_inner();
         if reused > 0 {
-            told.push(format!("{reused} of {all} runs reused"));
+            messages.push(format!("{reused} of {all} runs reused"));
         }
         let mut damaged = self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
         damaged.sort();
         if !damaged.is_empty() {
-            let more = if damaged.len() > NAMED { ", ..." } else { "" };
-            let named = damaged.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if damaged.len() > MAX_NAMED { ", ..." } else { "" };
+            let named = damaged.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
             let count = damaged.len();
-            told.push(format!("{count} run again, since their files are not as a run has left them: {named}{more}"));
+            messages.push(format!("{count} run again because their files were damaged or changed: {named}{more}"));
         }
-        told
+        messages
     }
 }

@@ -1,50 +1,50 @@
-//! One run of one scenario, from start to end.
+//! One run of one scenario in memory.
 
 use crate::{Error, Watch};
 use headway_scenario::Scenario;
 use headway_sim::{Observer, Record, RunError, Simulation};
 use serde::{Deserialize, Serialize};
 
-/// Steps between two looks at the clock and at who watches: about ten milliseconds.
+/// Events between two checks of the clock and of `Watch`: about 10 ms of wall-clock time.
 const SLICE: u64 = 100_000;
 
-/// What a run took: outside the record, since no two machines agree.
+/// Duration and speed of a run. It is not part of the reproducible record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timing {
-    /// Seconds that it took.
+    /// Wall-clock time, in s.
     pub wall_s: f64,
-    /// Seconds of the run's own time.
+    /// Simulated time, in s.
     pub simulated_s: f64,
-    /// Simulated seconds a wall second.
+    /// Simulated time per wall-clock time.
     pub speed: f64,
-    /// Packets that crossed a link a wall second.
+    /// Packets transmitted over links per wall-clock second.
     pub packet_hops_per_s: f64,
-    /// Events that the run took.
+    /// Number of events processed.
     pub events: u64,
-    /// Which code ran it, for runs that are resumed.
+    /// Identity of the code; only for runs that can be reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// XXH3 of the scenario and of the files that it names, for runs that are resumed.
+    /// XXH3 of the scenario and of the files that it names; only for runs that can be reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<String>,
 }
 
-/// A run that is over.
+/// A completed run.
 #[derive(Debug)]
 pub struct Simulated<O> {
-    /// What it leaves; not complete if it was stopped or could not go on.
+    /// The record. It is incomplete if the run was stopped or failed.
     pub record: Record<O>,
-    /// What it took.
+    /// Duration and speed.
     pub timing: Timing,
-    /// Why it could not go on.
+    /// Error that ended the run early.
     pub outcome: Result<(), RunError>,
 }
 
-/// Runs a scenario to its end, or until who watches has it stopped. `each_slice` is called every few milliseconds of the machine's
-/// time, to take what the run has gathered so far.
+/// Runs a scenario to its end, or until `watch` stops it. `each_slice` is called every few milliseconds of
+/// wall-clock time, to write the data that the run has collected so far.
 ///
 /// # Errors
-/// The scenario cannot be run, or `each_slice` fails. A run that cannot go on tells so in its outcome.
+/// The scenario cannot be run, or `each_slice` fails. A run that fails later has the error in `outcome`.
 pub fn simulate<O: Observer>(
     scenario: &Scenario,
     observer: O,
@@ -76,27 +76,26 @@ pub fn simulate<O: Observer>(
     Ok(Simulated { record, timing, outcome: outcome.map(|_| ()) })
 }
 
-/// Each second of the machine's time, for who follows a run.
-pub(crate) struct EachSecond(std::time::Instant);
+/// Timer of one second of wall-clock time.
+pub(crate) struct SecondTimer(std::time::Instant);
 
-impl EachSecond {
+impl SecondTimer {
     const EACH: std::time::Duration = std::time::Duration::from_secs(1);
 
-    /// A second from now for the first time.
     pub(crate) fn new() -> Self {
         Self(now())
     }
 
-    pub(crate) fn has_come(&mut self) -> bool {
-        let has_come = self.0.elapsed() >= Self::EACH;
-        if has_come {
+    pub(crate) fn has_elapsed(&mut self) -> bool {
+        let has_elapsed = self.0.elapsed() >= Self::EACH;
+        if has_elapsed {
             self.0 = now();
         }
-        has_come
+        has_elapsed
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "it is told how long a run took; no result depends on it")]
+#[expect(clippy::disallowed_methods, reason = "measures the duration of a run; no result depends on it")]
 fn now() -> std::time::Instant {
     std::time::Instant::now()
 }

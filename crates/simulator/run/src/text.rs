@@ -1,4 +1,4 @@
-//! A scenario's text, what the command line changes in it, and the files beside it.
+//! The text of a scenario, the caller's overrides, and the files that the scenario names.
 
 use crate::Error;
 use crate::files::{read, read_regular};
@@ -7,25 +7,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Larger scenario files are mistakes.
-const LARGEST_SCENARIO: u64 = 16 << 20;
+/// Maximum size of a scenario file, in bytes.
+const MAX_SCENARIO_BYTES: u64 = 16 << 20;
 
-/// Reads the files that a scenario names, relative to the scenario's own folder, and remembers them: the record holds a
-/// copy, so that it can be run again wherever it goes.
+/// Reads the files that a scenario names, relative to the scenario's folder, and keeps their contents. The
+/// record gets a copy, so that it can be run again elsewhere.
 #[derive(Debug)]
-pub struct Beside {
+pub struct ScenarioFiles {
     folder: PathBuf,
     read: Mutex<BTreeMap<String, Arc<[u8]>>>,
 }
 
-impl Beside {
-    /// Those in this folder.
+impl ScenarioFiles {
+    /// Creates a reader of files in this folder.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, read: Mutex::default() }
     }
 
-    /// The same, but for files that were read before, by the names that the scenario uses: so a scenario is the same wherever it is sent.
+    /// Creates a reader with the contents of some files, by the names that the scenario uses. Distributed
+    /// runs use it: the files need not exist on each machine.
     #[must_use]
     pub fn with(folder: PathBuf, known: BTreeMap<String, Arc<[u8]>>) -> Self {
         Self { folder, read: Mutex::new(known) }
@@ -35,13 +36,13 @@ impl Beside {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was read, by the names that the scenario uses.
-    pub fn taken(&self) -> BTreeMap<String, Arc<[u8]>> {
+    /// Returns all files that were read or given, by the names that the scenario uses.
+    pub fn loaded(&self) -> BTreeMap<String, Arc<[u8]>> {
         self.known().clone()
     }
 }
 
-impl Files for Beside {
+impl Files for ScenarioFiles {
     fn read(&self, path: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         if let Some(bytes) = self.known().get(path) {
             return Ok(bytes.to_vec());
@@ -52,14 +53,14 @@ impl Files for Beside {
     }
 }
 
-/// Returns the bytes of `file` as a text. The error has the line and the column of the first byte that is none.
+/// Converts the bytes of `file` to text. The error has the line and column of the first invalid byte.
 fn text(file: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
     let valid = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let end = bytes[..valid].iter().position(|byte| *byte == 0).unwrap_or(valid);
     let what = match bytes[end..] {
         [] => return Ok(String::from_utf8(bytes).unwrap_or_default()),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if end == 0 => "this is UTF-16".to_owned(),
-        [0, ..] => "a byte is zero, as in UTF-16 or in what is no text".to_owned(),
+        [0, ..] => "a byte is zero, as in UTF-16 or in a binary file".to_owned(),
         [byte, ..] => format!("the byte {byte:#04x} is not UTF-8"),
     };
     let before = String::from_utf8_lossy(&bytes[..end]);
@@ -68,51 +69,51 @@ fn text(file: &str, bytes: Vec<u8>) -> Result<String, ScenarioError> {
     Err(ScenarioError::new(file, Place::Line { line, column }, format!("{what}: save the file as UTF-8 text")))
 }
 
-/// What scenarios are made from.
+/// Source of a scenario.
 #[derive(Debug)]
 pub struct ScenarioText {
-    /// Its name, for messages.
+    /// Name of the file, for messages.
     pub file: String,
     /// The text.
     pub text: String,
-    /// What the caller changes in it.
+    /// The caller's overrides.
     pub overrides: Vec<Override>,
-    /// The files that it names.
-    pub files: Beside,
+    /// The files that the scenario names.
+    pub files: ScenarioFiles,
 }
 
 impl ScenarioText {
-    /// Reads the scenario at `path`; `sets` are written as `--set` has them.
+    /// Reads the scenario at `path`. `sets` are overrides in the syntax of `--set`.
     ///
     /// # Errors
-    /// The file cannot be read or is no text, or a change is written wrong.
+    /// The file cannot be read or is not text, or an override is malformed.
     pub fn read<'a>(path: &Path, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
-        let bytes = read(path, LARGEST_SCENARIO).map_err(Error::file("read", path))?;
+        let bytes = read(path, MAX_SCENARIO_BYTES).map_err(Error::file("read", path))?;
         let file = path.display().to_string();
         let text = text(&file, bytes)?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Self::with(file, text, Beside::new(folder), sets)
+        Self::with(file, text, ScenarioFiles::new(folder), sets)
     }
 
-    /// A text with the files that it names, or where they are.
+    /// Creates a scenario from text, with a reader of the files that it names.
     ///
     /// # Errors
-    /// A change is written wrong.
+    /// An override is malformed.
     pub fn with<'a>(
         file: String,
         text: String,
-        files: Beside,
+        files: ScenarioFiles,
         sets: impl IntoIterator<Item = &'a String>,
     ) -> Result<Self, Error> {
         let overrides = sets.into_iter().map(|set| set.parse()).collect::<Result<_, ScenarioError>>()?;
         Ok(Self { file, text, overrides, files })
     }
 
-    /// A text that is in no file; the files that it names are where the program runs.
+    /// Creates a scenario from text without a file. Files that it names are relative to the working directory.
     ///
     /// # Errors
-    /// A change is written wrong.
+    /// An override is malformed.
     pub fn written<'a>(name: &str, text: &str, sets: impl IntoIterator<Item = &'a String>) -> Result<Self, Error> {
-        Self::with(name.to_owned(), text.to_owned(), Beside::new(PathBuf::new()), sets)
+        Self::with(name.to_owned(), text.to_owned(), ScenarioFiles::new(PathBuf::new()), sets)
     }
 }

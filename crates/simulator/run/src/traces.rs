@@ -11,26 +11,26 @@ use headway_sim::{
 };
 use headway_units::{DropCause, Duration, Instant};
 
-/// In what words packets are traced.
+/// Format of a packet trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// ns-2's `.tr` lines, in `trace.tr`.
+    /// ns-2 trace lines, in `trace.tr`.
     Ns2,
-    /// The same for nam, in `trace.nam`.
+    /// Trace for nam, in `trace.nam`.
     Nam,
-    /// What every link transmits, for Wireshark, in `trace.pcapng`.
+    /// Packets that links transmit, for Wireshark, in `trace.pcapng`.
     Pcapng,
-    /// What became of every packet at every link, in columns, in `packets.arrow`; `packets.index.json` says where what is.
+    /// One row per packet and link, in `packets.arrow`, with the index `packets.index.json`.
     Packets,
-    /// Transmissions, drops, queues, windows and what set senders back, for Perfetto, in `trace.perfetto.json`.
+    /// Transmissions, drops, queues, windows and timeouts, for Perfetto, in `trace.perfetto.json`.
     Perfetto,
 }
 
 impl TraceFormat {
-    /// Every one.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Ns2, Self::Nam, Self::Pcapng, Self::Packets, Self::Perfetto];
 
-    /// What it is called: `ns2`, `nam`, `pcapng`, `packets`, `perfetto`.
+    /// Returns the name: `ns2`, `nam`, `pcapng`, `packets`, `perfetto`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl TraceFormat {
         }
     }
 
-    /// The file that a trace is in.
+    /// Returns the name of the trace file.
     #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
@@ -54,31 +54,31 @@ impl TraceFormat {
         }
     }
 
-    /// All files that a run leaves of it.
+    /// Returns the names of all files of this trace.
     pub(crate) fn files(self) -> impl Iterator<Item = &'static str> {
-        let beside = (self == Self::Packets).then_some(Folder::PACKET_INDEX);
-        [self.file()].into_iter().chain(beside)
+        let index = (self == Self::Packets).then_some(Folder::PACKET_INDEX);
+        [self.file()].into_iter().chain(index)
     }
 }
 
-/// What traces a run.
+/// Observer that records packet traces.
 pub trait Tracing: Observer {
-    /// Each trace that there is, once.
+    /// Returns the formats that are recorded.
     fn formats(&self) -> Vec<TraceFormat>;
 
-    /// What was traced since the last call.
+    /// Returns the bytes of the trace since the last call.
     ///
     /// # Errors
-    /// It could not be put into its format.
+    /// The data cannot be encoded.
     fn take(&mut self, format: TraceFormat) -> Result<Vec<u8>, Error>;
 
-    /// Where what is in `packets.arrow`, once the run is over; none without that.
+    /// Returns the index of `packets.arrow` after the run; `None` if there is no such trace.
     fn packet_index(&self) -> Option<&PacketIndex> {
         None
     }
 }
 
-/// Nothing does.
+/// No trace.
 impl Tracing for () {
     fn formats(&self) -> Vec<TraceFormat> {
         Vec::new()
@@ -89,7 +89,7 @@ impl Tracing for () {
     }
 }
 
-/// Packets in columns, alone.
+/// Only the packet table.
 impl Tracing for PacketTrace {
     fn formats(&self) -> Vec<TraceFormat> {
         vec![TraceFormat::Packets]
@@ -104,7 +104,7 @@ impl Tracing for PacketTrace {
     }
 }
 
-/// Any that were asked for.
+/// Any set of traces.
 #[derive(Debug)]
 pub struct Traces {
     ns2: Option<Ns2Trace>,
@@ -115,7 +115,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// None of a packet yet.
+    /// Creates empty traces of these formats.
     #[must_use]
     pub fn new(scenario: &Scenario, formats: &[TraceFormat]) -> Self {
         let wants = |format| formats.contains(&format);
@@ -161,7 +161,7 @@ impl Tracing for Traces {
 impl Observer for Traces {
     const WATCHES: bool = true;
     const HOPS: bool = true;
-    const TELLS: bool = true;
+    const FLOW_EVENTS: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         for trace in self.ns2.iter_mut().chain(&mut self.nam) {

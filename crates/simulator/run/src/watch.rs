@@ -1,30 +1,30 @@
-//! Who watches runs: how far they are, and whether they are to stop.
+//! Progress and cancellation of runs.
 
 use headway_units::Instant;
 
-/// Is told how far runs are, and asked whether to go on. Every method may be called from several threads.
+/// Receives the progress of runs and can stop them. Every method may be called from several threads.
 pub trait Watch: Sync {
-    /// Whether to stop: a run then keeps what it has, and says that it is not complete; no other is begun.
+    /// Returns whether to stop. A stopped run keeps its data and is marked incomplete; no further run is started.
     fn stopped(&self) -> bool {
         false
     }
 
-    /// The record of a run that is alone is complete: what follows may be given up at any time.
+    /// Called when the record of a single run is complete. The work that follows may be aborted at any time.
     fn recorded(&self) {}
 
-    /// A run that is alone has come to this time, and so many packets have crossed a link.
+    /// Reports the simulated time of a single run and the number of packets transmitted over links.
     fn at(&self, now: Instant, packet_hops: u64) {
         let _ = (now, packet_hops);
     }
 
-    /// So many runs are to be done, beside those that were told of.
+    /// Reports that `more` runs were added to the number of runs to do.
     fn runs(&self, more: usize) {
         let _ = more;
     }
 
-    /// One run of many is done.
+    /// Reports that one of several runs is done.
     fn run_done(&self) {}
 }
 
-/// Nobody.
+/// Ignores progress and never stops.
 impl Watch for () {}

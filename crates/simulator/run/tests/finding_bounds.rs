@@ -1,4 +1,5 @@
-//! The rules of findings at their thresholds, in made-up records: the last value without a finding and the first with one.
+//! Rules of findings at their thresholds, in synthetic records: the last value without a finding and the first with
+//! one.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::{
@@ -9,25 +10,24 @@ use headway_run::{Finding, Folder, Severity, findings, findings_between};
 use headway_units::{DropCause, Duration, Instant, MediaKind};
 use std::collections::BTreeMap;
 
-/// The link of every record: 1.2 Mb/s and 50 ms, so that the path holds 10 packets of 1500 B.
 const LINK: &str = "duration = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1200kbps\"\ndelay = \"50ms\"\n\
                     queue = { kind = \"droptail\", limit = \"20packets\" }\n";
 
-/// The names in events are places in this list.
+/// Names in events are indexes of this list.
 const FLOWS: [&str; 3] = ["one", "two", "three"];
 
-/// A record that no simulation has made.
+/// A synthetic record.
 struct Record {
     scenario: String,
     summary: Summary,
-    /// In the order of time.
+    /// In order of time.
     events: Vec<Event>,
-    /// The flow, the metric, the time in s and the value.
+    /// Flow, metric, time in s, value.
     series: Vec<(&'static str, &'static str, f64, f64)>,
 }
 
 impl Record {
-    /// These flows have nothing to report: the tests add that.
+    /// Creates a record without findings.
     fn new(flows: &[&str]) -> Self {
         let summary = Summary {
             version: String::new(),
@@ -66,12 +66,11 @@ impl Record {
         findings(&folder, &self.summary).unwrap()
     }
 
-    /// The severity and the text of each finding.
     fn texts(&self) -> Vec<(Severity, String)> {
         self.found().into_iter().map(|finding| (finding.severity, finding.text)).collect()
     }
 
-    /// Whether some text has these words.
+    /// Returns whether a text contains `words`.
     fn has(&self, words: &str) -> bool {
         self.found().iter().any(|finding| finding.text.contains(words))
     }
@@ -147,7 +146,7 @@ fn dropped(cause: DropCause, packets: u64) -> DropCounts {
     counts
 }
 
-/// A flow of [`FLOWS`] had a packet dropped by the full queue.
+/// Returns the drop of a packet of a flow of [`FLOWS`] by the full queue.
 fn drop_of(flow: u32, at: f64) -> Event {
     Event {
         at: instant(at),
@@ -163,7 +162,7 @@ fn drop_of(flow: u32, at: f64) -> Event {
 }
 
 #[test]
-fn two_dropped_packets_of_a_hundred_are_a_problem() {
+fn two_percent_of_dropped_packets_are_a_problem() {
     let severity = |cause, arrived, packets| {
         let mut record = Record::new(&[]);
         record.summary.links[0].arrived_packets = arrived;
@@ -173,9 +172,9 @@ fn two_dropped_packets_of_a_hundred_are_a_problem() {
     assert_eq!(severity(DropCause::QueueFull, 100, 2), Some(Severity::Problem));
     assert_eq!(severity(DropCause::QueueFull, 101, 2), Some(Severity::Note));
     assert_eq!(severity(DropCause::QueueFull, 100, 0), None);
-    // A sender that ignores the MTU never gets such a packet through.
+    // A sender that ignores the MTU never delivers such a packet.
     assert_eq!(severity(DropCause::TooBig, 1000, 1), Some(Severity::Problem));
-    // A host drops these, and no link.
+    // The host drops these packets, not the link.
     assert_eq!(severity(DropCause::Host, 100, 50), None);
 }
 
@@ -195,12 +194,12 @@ fn the_flow_with_the_most_drops_is_named_with_its_part() {
     assert_eq!(text([2, 0, 0]), begins("2 packets", "0.2 %") + ", of one");
     assert_eq!(text([3, 1, 0]), begins("4 packets", "0.4 %") + ", most of them (75 %) of one");
     assert_eq!(text([2, 1, 1]), begins("4 packets", "0.4 %") + ", most of them (50 %) of one");
-    assert_eq!(text([4, 3, 3]), begins("10 packets", "1.0 %") + ", the most of one flow (40 %) of one");
+    assert_eq!(text([4, 3, 3]), begins("10 packets", "1.0 %") + ", the largest part (40 %) of one");
 }
 
-/// Events at the first and at the last instant of the measured interval belong to it; others do not. The finding spans those that do.
+/// Events at both ends of the measured interval count; others do not. The finding spans the events that count.
 #[test]
-fn events_within_the_interval_count() {
+fn events_in_the_measured_interval_count() {
     let mut record = Record::new(&[]);
     record.summary.interval = Interval { from: 10.0, to: 20.0 };
     record.summary.links[0].dropped_packets = dropped(DropCause::QueueFull, 2);
@@ -217,7 +216,7 @@ fn events_within_the_interval_count() {
 }
 
 #[test]
-fn a_hundredth_that_is_late_is_a_problem() {
+fn one_percent_of_late_packets_is_a_problem() {
     let mut record = Record::new(&["one"]);
     let late = |at, millis| Event {
         kind: EventKind::Late,
@@ -238,7 +237,7 @@ fn a_hundredth_that_is_late_is_a_problem() {
 }
 
 #[test]
-fn fewer_than_95_of_100_frames_in_time_are_a_problem() {
+fn fewer_than_95_percent_of_frames_in_time_are_a_problem() {
     let found = |kind, complete_frames, on_time_frames| {
         let frames = FrameSummary {
             written_frames: 100,
@@ -283,7 +282,7 @@ fn a_mean_wait_of_100_ms_is_a_problem() {
 }
 
 #[test]
-fn a_hundredth_that_is_not_sent_is_a_problem() {
+fn one_percent_of_unsent_packets_is_a_problem() {
     let texts = |written, [expired, refused, pushed_out]: [u64; 3]| {
         let queue = SendQueueSummary {
             written_packets: written,
@@ -302,10 +301,10 @@ fn a_hundredth_that_is_not_sent_is_a_problem() {
         record.summary.flows[0].send_queue = BTreeMap::from([(MediaKind::Audio, queue)]);
         record.texts()
     };
-    let begins = "one threw away 1 packet of audio (1.0 %) before they were sent: 1 ";
-    assert_eq!(texts(100, [1, 0, 0]), [(Severity::Problem, format!("{begins}as it would have come too late"))]);
-    assert_eq!(texts(101, [0, 1, 0]), [(Severity::Note, format!("{begins}as the queue was full"))]);
-    assert_eq!(texts(100, [0, 0, 1]), [(Severity::Problem, format!("{begins}to make room for what is more urgent"))]);
+    let begins = "one discarded 1 packet of audio (1.0 %) before they were sent: 1 ";
+    assert_eq!(texts(100, [1, 0, 0]), [(Severity::Problem, format!("{begins}would have arrived too late"))]);
+    assert_eq!(texts(101, [0, 1, 0]), [(Severity::Note, format!("{begins}found the queue full"))]);
+    assert_eq!(texts(100, [0, 0, 1]), [(Severity::Problem, format!("{begins}made room for more urgent packets"))]);
     assert_eq!(texts(100, [0, 0, 0]), []);
 }
 
@@ -316,7 +315,8 @@ fn a_connection_that_failed_is_a_problem() {
     assert_eq!(record.texts(), [(Severity::Problem, "the connection of one failed: refused".to_owned())]);
 }
 
-/// In start-up cwnd is below ssthresh and below the window of the receiver, and ssthresh is above the 10 packets of the path.
+/// In start-up, cwnd is below ssthresh and below the receiver's window, and ssthresh is above the 10 packets of the
+/// path.
 #[test]
 fn start_up_ends_at_the_thresholds() {
     let at_10_s = |cwnd, ssthresh, more: &str| {
@@ -340,8 +340,8 @@ fn start_up_ends_at_the_thresholds() {
     assert_eq!(at_10_s(10.0, 11.0, "start = \"10s\""), [], "it starts with the measurement");
 }
 
-/// Two downloads: the fair share of each is 600 kb/s, and a tenth of it is 60 kb/s. The first has this rate in these intervals, in s, and its
-/// share otherwise. A sample is taken each 500 ms.
+/// Two downloads with a fair share of 600 kb/s each. The first has `rate` in these intervals, in s, and its share
+/// otherwise. Samples are 500 ms apart.
 fn starving(low: &[(f64, f64)], rate: f64) -> Record {
     let mut record = Record::new(&["one", "two"]);
     for half in 1..=200 {
@@ -353,17 +353,17 @@ fn starving(low: &[(f64, f64)], rate: f64) -> Record {
 }
 
 #[test]
-fn below_a_tenth_of_its_share_for_a_second_a_flow_starves() {
+fn a_flow_below_a_tenth_of_its_share_for_a_second_starves() {
     let texts = |low: &[(f64, f64)], rate| starving(low, rate).texts();
     let text = |seconds: &str| format!("one below a tenth of its fair share (600 kb/s at a->b) for {seconds}");
     assert_eq!(texts(&[(10.0, 11.0)], 59_999.0), [(Severity::Problem, text("1.00 s"))]);
     assert_eq!(texts(&[(10.0, 11.0)], 60_000.0), []);
     assert_eq!(texts(&[(10.0, 10.5)], 0.0), []);
-    // A window of one packet each 100 ms is 120 kb/s: the flow takes half of it, and a tenth is 12 kb/s.
+    // A window of one packet per 100 ms is 120 kb/s: the flow gets half of it, and a tenth is 12 kb/s.
     let mut held = starving(&[(10.0, 11.0)], 59_999.0);
     held.scenario = held.scenario.replace("\"tcp-reno\"", "\"tcp-reno\", window = \"1packets\"");
     assert_eq!(held.texts(), []);
-    // Up to a second after the start it is slow start, unless something happened to the flow.
+    // The first second is slow start, unless drops or timeouts occurred.
     assert_eq!(texts(&[(1.0, 3.0)], 0.0), []);
     assert_eq!(texts(&[(1.5, 3.0)], 0.0), [(Severity::Problem, text("1.50 s"))]);
     let mut record = starving(&[(1.0, 3.0)], 0.0);
@@ -371,9 +371,9 @@ fn below_a_tenth_of_its_share_for_a_second_a_flow_starves() {
     assert_eq!(record.texts(), [(Severity::Problem, text("2.00 s") + ": 1 queue-full drop at a->b")]);
 }
 
-/// Of four times the three longest are described, and the first gives the number and the sum: 1 + 2 + 3 + 4 s.
+/// Of four periods, the three longest are reported, and the first has the number and the sum: 1 + 2 + 3 + 4 s.
 #[test]
-fn a_flow_that_starves_four_times_is_summed_up() {
+fn four_periods_of_starvation_are_summarized() {
     let low = [(10.0, 11.0), (20.0, 22.0), (30.0, 33.0), (40.0, 44.0)];
     let found = starving(&low, 0.0).found();
     let mut spans: Vec<_> = found.iter().map(|finding| (finding.time_from_s, finding.time_to_s)).collect();
@@ -386,12 +386,13 @@ fn a_flow_that_starves_four_times_is_summed_up() {
     assert!(three.len() == 3 && three.iter().all(|finding| !finding.text.contains("more")), "{three:?}");
 }
 
-/// The flow that starved for the longest time in all stands for the others with the same cause. Three flows are described one by one.
+/// The flow that starved longest in total represents the others with the same cause. Three flows are reported
+/// individually.
 #[test]
-fn of_many_flows_that_starve_the_sum_of_the_times_counts() {
+fn the_flow_that_starves_longest_represents_the_others() {
     let names = ["one", "two", "three", "four"];
     let mut record = Record::new(&names);
-    // 2 s at once, and for the third 5 s in two parts: the sums are 2, 2, 5 and 2 s.
+    // One period of 2 s, and for the third flow 5 s in two periods: the sums are 2, 2, 5 and 2 s.
     for name in names {
         for second in 1..=100 {
             let is_low = match name {
@@ -409,7 +410,7 @@ fn of_many_flows_that_starve_the_sum_of_the_times_counts() {
 
 /// A second download starts after 2 s of 4: the fair share falls from 1.2 Mb/s to 600 kb/s.
 #[test]
-fn the_least_share_of_a_time_without_a_share_is_shown() {
+fn the_minimum_fair_share_of_a_period_is_reported() {
     let mut record = starving(&[(10.0, 14.0)], 0.0);
     record.scenario =
         LINK.to_owned() + &download("one", "tcp-reno", "") + &download("two", "tcp-reno", "start = \"12s\"");
@@ -417,7 +418,7 @@ fn the_least_share_of_a_time_without_a_share_is_shown() {
 }
 
 #[test]
-fn a_drop_up_to_a_second_before_a_flow_starves_is_a_cause() {
+fn a_drop_within_a_second_before_starvation_is_a_cause() {
     let cause = |at| {
         let mut record = starving(&[(10.0, 12.0)], 0.0);
         record.events = vec![drop_of(0, at)];
@@ -431,17 +432,17 @@ fn a_drop_up_to_a_second_before_a_flow_starves_is_a_cause() {
 fn a_flow_with_half_of_the_link_is_named_as_a_cause() {
     let named = |rate| {
         let mut record = starving(&[(10.0, 12.0)], 0.0);
-        // Outside of the stretch its rate does not count.
+        // Rates outside of the period are ignored.
         let samples = (1..=100).map(|second| if matches!(second, 11 | 12) { (second, rate) } else { (second, 1e6) });
         record.series.extend(samples.map(|(second, rate)| ("two", metric::THROUGHPUT, f64::from(second), rate)));
-        record.has("meanwhile two took 50 % of the link")
+        record.has("meanwhile two used 50 % of the link")
     };
     assert_eq!([599_999.0, 600_000.0].map(named), [false, true]);
 }
 
-/// Outages of 1, 2, 3 and 4 s: the three longest within the measured interval are described, and the sum is 10 s.
+/// Outages of 1, 2, 3 and 4 s: the three longest in the measured interval are reported, and the sum is 10 s.
 #[test]
-fn four_outages_are_summed_up() {
+fn four_outages_are_summarized() {
     let outages = [(10, 11), (20, 22), (30, 33), (40, 44)];
     let changes: Vec<_> = outages
         .map(|(from, to)| format!("{{ at = \"{from}s\", rate = \"0bps\" }}, {{ at = \"{to}s\", rate = \"1200kbps\" }}"))
@@ -450,9 +451,9 @@ fn four_outages_are_summed_up() {
     let changes = format!("delay = \"50ms\"\nchanges = [{}]\nreverse = {{ changes = [] }}", changes.join(", "));
     record.scenario = record.scenario.replace("delay = \"50ms\"", &changes);
     let texts = |record: &Record| record.texts().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
-    let text = |seconds: &str| format!("outage: a->b let nothing pass for {seconds}");
+    let text = |seconds: &str| format!("outage: a->b forwarded nothing for {seconds}");
     assert_eq!(texts(&record), [text("2.00 s"), text("3.00 s"), text("4.00 s") + " (and 1 time more, 10.0 s in all)"]);
-    // An outage that ends as the measurement begins is not in it.
+    // An outage that ends when the measurement begins is excluded.
     record.summary.interval.from = 22.0;
     assert_eq!(texts(&record), [text("3.00 s"), text("4.00 s")]);
     record.summary.interval.from = 21.999;
@@ -473,7 +474,7 @@ fn phase(ours: u32, theirs: u32) -> Record {
     record
 }
 
-/// The packets of each flow are dropped at this distance.
+/// Drops packets of each flow at this interval.
 fn lose(record: &mut Record, apart_s: f64, ours: u32, theirs: u32) {
     let drops = |flow, count| (1..=count).map(move |place| drop_of(flow, f64::from(place) * apart_s));
     record.events = drops(0, ours).chain(drops(1, theirs)).collect();
@@ -482,8 +483,8 @@ fn lose(record: &mut Record, apart_s: f64, ours: u32, theirs: u32) {
 
 const PHASE: &str = "phase effect";
 
-/// Of n loss events, ours are binomial: with a share of 1/2 of the packets, ours - theirs of 4 sqrt(n) is 4 deviations. 30 - 6 is 4 sqrt(36). With
-/// a share of 3/4 the deviation is sqrt(3 n / 16): of 48 it is 3, and 48 - 36 is 4 deviations.
+/// Of n loss events, ours are binomial. With half of the packets, ours - theirs = 4 sqrt(n) is 4 deviations: 30 - 6 =
+/// 4 sqrt(36). With 3/4 of the packets, the deviation is sqrt(3 n / 16): 3 for n = 48, and 48 - 36 is 4 deviations.
 #[test]
 fn four_deviations_are_a_phase_effect() {
     assert!(phase(30, 6).has(PHASE) && !phase(30, 7).has(PHASE));
@@ -541,7 +542,7 @@ fn a_phase_effect_has_a_lower_throughput_and_no_longer_round_trip() {
     assert_eq!(found(120_000.0, [0.1, 0.1051]), text(longer));
 }
 
-/// Both flows send through a DropTail queue all the time, with the same transport and without a random delay.
+/// Both flows always send through a DropTail queue, with the same transport and without random overhead.
 #[test]
 fn a_phase_effect_is_between_flows_that_send_all_the_time() {
     let found = |one: &str, two: &str| {
@@ -563,7 +564,7 @@ fn a_phase_effect_is_between_flows_that_send_all_the_time() {
     assert!(!red.has(PHASE));
 }
 
-/// A flow that starts by 0.5 s is there in all bins of 0.5 s but the first.
+/// A flow that starts before 0.5 s is active in all bins of 0.5 s except the first.
 #[test]
 fn flows_that_start_in_the_first_bin_are_compared() {
     let smoother = |start: &str| {
@@ -577,9 +578,8 @@ fn flows_that_start_in_the_first_bin_are_compared() {
     assert!(smoother("start = \"500ms\"") && !smoother("start = \"501ms\""));
 }
 
-/// Between runs, a spread of the rate and a share in time that differ by a hundredth are reported.
 #[test]
-fn between_runs_a_hundredth_is_reported() {
+fn differences_of_one_percent_between_runs_are_reported() {
     let count = |cov: [f64; 2], share: [f64; 2]| {
         let [first, second] = [0, 1].map(|run| {
             let mut summary = Record::new(&["one"]).summary;

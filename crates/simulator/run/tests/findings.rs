@@ -1,13 +1,13 @@
-//! Findings in scenarios whose answers are known, and in one in which nothing is wrong.
+//! Findings in scenarios with known problems, and in one without problems.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::Summary;
-use headway_run::{Beside, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
+use headway_run::{ScenarioFiles, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
 use headway_units::{DropCause, MediaKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Over a link of 1 Mb/s and 20 ms; `keys` are its queue, its losses.
+/// Runs flows over a link of 1 Mb/s and 20 ms; `keys` are further keys of the link.
 fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
     let text = format!(
         "duration = \"{duration}\"\n[record]\nseries = \"100ms\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"20ms\"\n{keys}\n{flows}"
@@ -15,11 +15,11 @@ fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
     found_in(&text, &[])
 }
 
-/// A run of this scenario, with these overrides.
+/// Creates a job of this scenario with overrides.
 fn job(place: &Path, text: &str, sets: &[&str]) -> Job {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let text = ScenarioText::written("known.toml", text, &sets).unwrap();
-    let loaded = headway_scenario::load("known.toml", &text.text, &text.overrides, &Beside::new(".".into())).unwrap();
+    let loaded = headway_scenario::load("known.toml", &text.text, &text.overrides, &ScenarioFiles::new(".".into())).unwrap();
     Job {
         label: String::new(),
         scenario: loaded.scenario,
@@ -31,13 +31,12 @@ fn job(place: &Path, text: &str, sets: &[&str]) -> Job {
     }
 }
 
-/// In this scenario, with these overrides.
 fn found_in(text: &str, sets: &[&str]) -> (Summary, Vec<Finding>) {
     let place = tempfile::tempdir().unwrap();
     let job = job(place.path(), text, sets);
     let summary = job.run(&()).unwrap();
     let found = findings(&job.folder, &summary).unwrap();
-    // They come in their order, each within the run, about something that is there.
+    // Findings are ordered, within the run, and about existing entities.
     assert!(found.is_sorted_by_key(|finding| finding.severity));
     for finding in &found {
         assert!(0.0 <= finding.time_from_s && finding.time_from_s <= finding.time_to_s, "{finding:?}");
@@ -55,7 +54,7 @@ fn flow(name: &str, more: &str) -> String {
 const QUEUE: &str = "queue = { kind = \"droptail\", limit = \"20packets\" }";
 const DOWNLOAD: &str = "transport = { kind = \"tcp-reno\" }\nsource = { kind = \"ftp\" }";
 
-/// The only one whose text has these words.
+/// Returns the only finding with `words` in its text.
 fn only<'a>(found: &'a [Finding], words: &str) -> &'a Finding {
     let mut matching = found.iter().filter(|finding| finding.text.contains(words));
     let (first, second) = (matching.next(), matching.next());
@@ -64,15 +63,15 @@ fn only<'a>(found: &'a [Finding], words: &str) -> &'a Finding {
 }
 
 #[test]
-fn where_nothing_is_wrong_nothing_is_found() {
+fn a_record_without_problems_has_no_findings() {
     let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
     assert_eq!(found(QUEUE, &flow("media", media), "10s").1, []);
 }
 
-/// Two downloads behind DropTail: the longer round trip gets more, until each release waits a random part of a packet's
-/// transmission time (Floyd and Jacobson 1992).
+/// Two downloads through DropTail: the one with the longer round trip has more throughput, until each release is
+/// delayed by a random part of a packet's transmission time (Floyd and Jacobson 1992).
 #[test]
-fn a_phase_effect_is_found_and_ends_with_overhead() {
+fn phase_effects_are_found_and_avoided_by_overhead() {
     let text = include_str!("../../../../scenarios/phase.toml");
     let throughput = |summary: &Summary, name: &str| {
         summary.flows.iter().find(|flow| flow.name == name).map(|flow| flow.throughput_bps).unwrap()
@@ -90,14 +89,14 @@ fn a_phase_effect_is_found_and_ends_with_overhead() {
     assert!(!without.iter().any(|finding| finding.text.contains("phase effect")), "{without:#?}");
 }
 
-/// A share is of what a link passes on for longer than a burst, through its shaper or its policer: who gets that does not starve.
+/// The fair share is limited by the sustained rate of the shaper or policer: a flow with that rate does not starve.
 #[test]
-fn a_share_is_no_more_than_a_shaper_lets() {
+fn fair_shares_are_limited_by_shapers_and_policers() {
     for bucket in
         ["shaper = { rate = \"60kbps\", burst = \"3kB\" }", "policer = { rate = \"60kbps\", burst = \"15kB\" }"]
     {
         let (_, found) = found(&format!("{QUEUE}\n{bucket}"), &flow("download", DOWNLOAD), "30s");
-        // A timer that has backed off may still make it starve for some seconds.
+        // A flow may starve for some seconds during a backed-off timeout.
         let starved: Vec<_> = found.iter().filter(|finding| finding.text.contains("fair share")).collect();
         let all: f64 = starved.iter().map(|finding| finding.time_to_s - finding.time_from_s).sum();
         assert!(starved.iter().all(|finding| finding.text.contains("60 kb/s at a->b")), "{bucket}: {found:#?}");
@@ -105,10 +104,10 @@ fn a_share_is_no_more_than_a_shaper_lets() {
     }
 }
 
-/// From 10 to 20 s a constant rate takes all of the link: TCP starves until a timer that was backed off runs out behind it (RFC 6298, section 5.5),
-/// and the text says when and why.
+/// From 10 to 20 s a constant-rate flow uses the whole link: TCP starves until its backed-off timer expires after
+/// that (RFC 6298, section 5.5). The text has the time and the cause.
 #[test]
-fn a_download_that_starves_is_found_with_its_time_and_its_cause() {
+fn starvation_is_found_with_time_and_cause() {
     let flood = "start = \"10s\"\nstop = \"20s\"\ntransport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"1.2Mbps\", size = \"1000B\" }";
     let (summary, found) = found(QUEUE, &(flow("download", DOWNLOAD) + &flow("flood", flood)), "30s");
     let starved: Vec<_> = found.iter().filter(|finding| finding.text.contains("fair share")).collect();
@@ -116,11 +115,11 @@ fn a_download_that_starves_is_found_with_its_time_and_its_cause() {
     let longest = starved.iter().max_by(|a, b| (a.time_to_s - a.time_from_s).total_cmp(&(b.time_to_s - b.time_from_s)));
     let longest = longest.unwrap();
     assert!((9.9..14.0).contains(&longest.time_from_s) && (20.0..30.0).contains(&longest.time_to_s), "{longest:?}");
-    for words in ["500 kb/s at a->b", "timeout", "queue-full drop", "meanwhile flood took"] {
+    for words in ["500 kb/s at a->b", "timeout", "queue-full drop", "meanwhile flood used"] {
         assert!(longest.text.contains(words), "{words}: {longest:?}");
     }
     assert_eq!(longest.severity, Severity::Problem);
-    // The queue that overflowed, with the record's own count.
+    // The count is that of the record.
     let overflow = only(&found, "overflowed");
     let link = summary.links.iter().find(|link| link.name == overflow.subject).unwrap();
     assert!(
@@ -130,12 +129,12 @@ fn a_download_that_starves_is_found_with_its_time_and_its_cause() {
     assert!(overflow.text.contains("of flood"), "{overflow:?}");
 }
 
-/// 17 packets were sent and none arrived, and no finding said so. Each cause is named; many flows with one cause are one finding.
+/// Each cause is named; many flows with one cause are one finding.
 #[test]
-fn flows_of_which_nothing_arrived_are_found_with_the_cause() {
+fn undelivered_flows_are_found_with_the_cause() {
     let udp = "transport = { kind = \"udp\" }\nsource = ";
     let media = &format!("start = \"1ms\"\n{udp}{{ kind = \"cbr\", interval = \"100ms\", size = \"1000B\" }}");
-    // The transmitter is busy at all times, so that each packet of the other flow has to wait.
+    // The transmitter is always busy, so each packet of the other flow waits.
     let busy = flow("busy", &format!("{udp}{{ kind = \"cbr\", interval = \"10us\", size = \"1000B\" }}"));
     for (keys, others, cause) in [
         (
@@ -147,7 +146,7 @@ fn flows_of_which_nothing_arrived_are_found_with_the_cause() {
         (
             "changes = [{ at = \"0.01ms\", rate = \"0bps\" }, { at = \"100s\", rate = \"1Mbps\" }]",
             "",
-            "all were under way at the end of the run, as a link is down or slow, or the run is shorter than the delay",
+            "all were in transit at the end of the run: a link is down or slow, or the run is shorter than the delay",
         ),
     ] {
         let (summary, found) = found(keys, &(flow("media", media) + others), "0.95s");
@@ -163,16 +162,16 @@ fn flows_of_which_nothing_arrived_are_found_with_the_cause() {
     assert!(finding.text.ends_with("; likewise 8 more flows"), "{finding:?}");
 }
 
-/// A call at half of what it needs: what was thrown away, why, and how late it was.
+/// A call at half of the rate that it needs.
 #[test]
-fn what_a_send_queue_threw_away_is_found() {
+fn packets_discarded_by_a_send_queue_are_found() {
     let call = "transport = { kind = \"dccp\", ccid = 3 }\nsend_queue = { kind = \"sfdps2\" }\nsource = { kind = \"gop\", i_mean = \"26kB\", p_mean = \"9kB\", b_mean = \"4kB\", variation = 0.25, lifetime = \"150ms\" }";
     let (summary, found) = found(QUEUE, &flow("call", call), "20s");
     let queue = &summary.flows[0].send_queue[&MediaKind::VideoB];
     assert!(queue.expired_packets > 0 && queue.mean_lateness_s.is_some());
     let b = only(&found, "of video-b (");
-    assert!(b.text.contains(&format!("threw away {} packets", queue.unsent_packets())), "{b:?}");
-    assert!(b.text.contains(&format!("{} as it would have come too late", queue.expired_packets)), "{b:?}");
+    assert!(b.text.contains(&format!("discarded {} packets", queue.unsent_packets())), "{b:?}");
+    assert!(b.text.contains(&format!("{} would have arrived too late", queue.expired_packets)), "{b:?}");
     assert!(b.text.contains("late by then were so by"), "{b:?}");
     let frames = &summary.flows[0].frames[&MediaKind::VideoB];
     let whole =
@@ -181,7 +180,7 @@ fn what_a_send_queue_threw_away_is_found() {
 }
 
 #[test]
-fn what_a_channel_lost_is_no_overflow() {
+fn channel_losses_are_not_queue_overflows() {
     let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
     let loss = format!("{QUEUE}\nloss = {{ kind = \"bernoulli\", probability = 0.05 }}");
     let (summary, found) = found(&loss, &flow("media", media), "20s");
@@ -192,20 +191,20 @@ fn what_a_channel_lost_is_no_overflow() {
 }
 
 #[test]
-fn a_queue_that_never_empties_is_found() {
+fn standing_queues_are_found() {
     let long = "queue = { kind = \"droptail\", limit = \"200packets\" }";
     let (summary, found) = found(long, &flow("download", DOWNLOAD), "60s");
     let finding = only(&found, "on average");
     assert_eq!(finding.subject, "a->b");
-    // What a packet takes besides is its transmission and the delay, 12 and 20 ms.
+    // The rest of a packet's delay is its transmission and propagation, 12 and 20 ms.
     let wait = summary.flows[0].one_way_delay_s.unwrap().mean - 0.032;
-    let told = finding.text.strip_prefix("packets waited ").unwrap().split_once(" s in the queue of a->b").unwrap().0;
-    assert!((told.parse::<f64>().unwrap() / wait - 1.0).abs() < 0.02, "{finding:?}: {wait}");
+    let reported = finding.text.strip_prefix("packets waited ").unwrap().split_once(" s in the queue of a->b").unwrap().0;
+    assert!((reported.parse::<f64>().unwrap() / wait - 1.0).abs() < 0.02, "{finding:?}: {wait}");
 }
 
-/// A queue that is long only while the link is slow: its mean length by the mean rate is 60 ms.
+/// The queue is long only while the link is slow: its mean length divided by the mean rate is 60 ms.
 #[test]
-fn a_queue_that_stands_while_the_link_is_slow_is_found() {
+fn a_standing_queue_on_a_slow_link_is_found() {
     let keys = "queue = { kind = \"droptail\", limit = \"20packets\" }\nchanges = [{ at = \"6s\", rate = \"100kbps\" }, { at = \"20s\", rate = \"10Mbps\" }]";
     let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"500kbps\", size = \"1000B\" }";
     let (summary, found) = found(keys, &flow("media", media), "40s");
@@ -215,7 +214,7 @@ fn a_queue_that_stands_while_the_link_is_slow_is_found() {
 }
 
 #[test]
-fn outages_are_found_where_they_are() {
+fn outages_are_found_with_their_times() {
     let keys = format!(
         "{QUEUE}\nchanges = [{{ at = \"3s\", rate = \"0bps\" }}, {{ at = \"4500ms\", rate = \"1Mbps\" }}]\nreverse = {{ changes = [] }}"
     );
@@ -223,22 +222,22 @@ fn outages_are_found_where_they_are() {
     let (_, all) = found(&keys, &flow("media", media), "10s");
     let outage = only(&all, "outage");
     assert_eq!((outage.time_from_s, outage.time_to_s, outage.severity), (3.0, 4.5, Severity::Problem));
-    assert_eq!(outage.text, "outage: a->b let nothing pass for 1.50 s");
-    // An outage of the shaper alone was not reported.
+    assert_eq!(outage.text, "outage: a->b forwarded nothing for 1.50 s");
+    // The shaper alone has an outage.
     let shaper = "shaper = { rate = \"900kbps\", burst = \"3kB\", changes = [{ at = \"3s\", rate = \"0bps\" }, { at = \"4500ms\", rate = \"1Mbps\" }] }";
     let (_, shaped) =
         found(&format!("{QUEUE}\n{shaper}\nreverse = {{ shaper = false }}"), &flow("download", DOWNLOAD), "8s");
     let outage = only(&shaped, "outage");
     assert_eq!((outage.time_from_s, outage.time_to_s, outage.severity), (3.0, 4.5, Severity::Problem));
     assert_eq!(outage.text, "outage: the shaper of a->b let no more than its burst pass for 1.50 s");
-    // Of one that the run does not see to its end, what it sees.
+    // An outage that continues at the end of the run is reported up to the end.
     let (_, cut) = found(&keys, &flow("media", media), "4s");
     assert_eq!(only(&cut, "outage").time_to_s, 4.0);
     let (_, before) = found(&keys, &flow("media", media), "3s");
     assert!(before.iter().all(|finding| !finding.text.contains("outage")), "{before:?}");
 }
 
-/// Of two controllers with the same source the record's own coefficients of variation say which was smoother.
+/// The smoother flow is determined from the coefficients of variation in the record.
 #[test]
 fn the_smoother_controller_is_named() {
     let media = "transport = { kind = \"tfrc\" }\nsource = { kind = \"ftp\" }";
@@ -252,9 +251,9 @@ fn the_smoother_controller_is_named() {
     }
 }
 
-/// The same source over a constant rate and over TFRC, in two runs: the first is smooth, and is late behind the queue that it fills.
+/// The same source over UDP and over TFRC, in two runs: UDP is smoother, and late because of the queue that it fills.
 #[test]
-fn between_two_runs_the_smoother_one_is_named() {
+fn the_smoother_of_two_runs_is_named() {
     let source = "source = { kind = \"cbr\", rate = \"1.2Mbps\", size = \"1000B\", lifetime = \"150ms\" }";
     let of = |transport: &str| {
         found(QUEUE, &flow("media", &format!("transport = {{ kind = \"{transport}\" }}\n{source}")), "30s").0
@@ -266,7 +265,7 @@ fn between_two_runs_the_smoother_one_is_named() {
     let smoother = only(&between, "smoother");
     assert_eq!(smoother.subject, "media");
     let words = format!(
-        "in bare (udp) than in controlled (tfrc): its rate varied by {smooth:.2} of its mean, there by {rough:.2}"
+        "in bare (udp) than in controlled (tfrc): its rate varied by {smooth:.2} of its mean, compared with {rough:.2}"
     );
     assert!(smoother.text.ends_with(&words), "{smoother:?}");
     let in_time = |run: &Summary, share: f64| {
@@ -275,29 +274,29 @@ fn between_two_runs_the_smoother_one_is_named() {
         run
     };
     let between = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.913))]);
-    let words = "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, there 50 %";
+    let words = "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, compared with 50 %";
     assert_eq!(only(&between, "in time").text, words);
     let alike = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.505))]);
     assert!(!alike.iter().any(|finding| finding.text.contains("in time")), "{alike:?}");
-    // A run beside itself, and runs that have no flow in common, are no news.
-    assert_eq!(findings_between(&[("one", udp.clone()), ("the same", udp.clone())]), []);
+    // A run compared with itself, and runs without a common flow, have no findings.
+    assert_eq!(findings_between(&[("one", udp.clone()), ("same", udp.clone())]), []);
     let mut other = tfrc;
     other.flows[0].name = "other".to_owned();
     assert_eq!(findings_between(&[("one", udp), ("another", other)]), []);
 }
 
-/// Half of what was transmitted is lost behind the queue: it waited there all the same, for 60 ms at most.
+/// Half of the transmitted packets are lost after the queue. They waited in it for at most 60 ms.
 #[test]
-fn what_a_channel_takes_behind_the_queue_has_waited() {
+fn packets_lost_after_the_queue_count_in_the_mean_delay() {
     let keys = "queue = { kind = \"droptail\", limit = \"6packets\" }\nloss = { kind = \"bernoulli\", probability = 0.5, place = \"after-transmission\" }";
     let media = "transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"1.1Mbps\", size = \"1000B\" }";
     let (_, found) = found(keys, &flow("media", media), "20s");
     assert!(found.iter().all(|finding| !finding.text.contains("on average")), "{found:#?}");
 }
 
-/// Two flows of the same constant rate, of which one begins in the middle: neither is smoother.
+/// Two flows with the same constant rate, of which one starts in the middle: neither is smoother.
 #[test]
-fn a_flow_that_begins_late_is_not_rough() {
+fn flows_that_start_late_are_not_compared() {
     let media = |name: &str, more: &str| {
         flow(name, &format!("{more}\nsource = {{ kind = \"cbr\", rate = \"200kbps\", size = \"1000B\" }}"))
     };
@@ -306,8 +305,8 @@ fn a_flow_that_begins_late_is_not_rough() {
     assert_eq!(found(QUEUE, &(udp + &late), "20s").1, []);
 }
 
-/// A queue of 1000 packets at 1 Mb/s takes longer to fill than 5 s: slow start has not ended. The path holds 1 Mb/s for 40 ms, which is 3
-/// packets. What is measured from the beginning has its start-up by intent.
+/// A queue of 1000 packets at 1 Mb/s takes longer than 5 s to fill, so that slow start has not ended. The path holds
+/// 1 Mb/s for 40 ms, which is 3 packets. A measurement from the beginning includes start-up intentionally.
 #[test]
 fn a_download_in_start_up_is_found() {
     let deep = "queue = { kind = \"droptail\", limit = \"1000packets\" }";
@@ -322,14 +321,13 @@ fn a_download_in_start_up_is_found() {
         measured_from_the_start.iter().all(|finding| !finding.text.contains("start-up")),
         "{measured_from_the_start:#?}"
     );
-    // A window that the receiver holds never reaches the threshold, whenever the measurement begins.
+    // A flow limited by the receiver's window never reaches the threshold, regardless of when the measurement begins.
     let held = DOWNLOAD.replace("kind = \"tcp-reno\"", "kind = \"tcp-reno\", window = \"20packets\"");
     assert_ne!(held, DOWNLOAD);
     let (_, held) = found(deep, &flow("download", &held), "20s\"\nmeasure_from = \"5s");
     assert!(held.iter().all(|finding| !finding.text.contains("start-up")), "{held:#?}");
 }
 
-/// What no sender should do is found if one does it all the same.
 #[test]
 fn a_sender_without_a_window_and_a_timer_is_found() {
     let (mut summary, nothing) = found(QUEUE, &flow("download", DOWNLOAD), "5s");
@@ -339,9 +337,9 @@ fn a_sender_without_a_window_and_a_timer_is_found() {
     assert_eq!(only(&found, "neither an open window nor a timer").severity, Severity::Problem);
 }
 
-/// 40 downloads through one link: each had a finding for one cause. A fair share is 1 Mb/s by 40 flows.
+/// 40 downloads with one cause have one finding. The fair share is 1 Mb/s divided by 40 flows.
 #[test]
-fn many_flows_that_starve_at_one_link_are_one_finding() {
+fn many_starved_flows_of_a_link_are_one_finding() {
     let flows = flow("f", &format!("count = 40\n{DOWNLOAD}"));
     let (_, found) = found(QUEUE, &flows, "20s");
     let starved: Vec<_> = found.iter().filter(|finding| finding.text.contains("fair share")).collect();
@@ -349,9 +347,8 @@ fn many_flows_that_starve_at_one_link_are_one_finding() {
     assert!(starved[0].text.contains("(25 kb/s at a->b)") && starved[0].text.contains("; likewise "), "{starved:#?}");
 }
 
-/// A command that the user stops applies no rule to its record.
 #[test]
-fn a_stopped_command_looks_for_nothing() {
+fn a_stopped_command_makes_no_findings() {
     struct Stopped;
     impl headway_run::Watch for Stopped {
         fn stopped(&self) -> bool {

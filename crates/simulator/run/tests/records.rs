@@ -1,4 +1,4 @@
-//! Records: the files that grow while a run lasts.
+//! Records: files that are written while a run is in progress.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_run::{Folder, Found, Job, ScenarioText, TraceFormat, Watch};
@@ -35,9 +35,9 @@ fn job(folder: &Path, traces: &[TraceFormat]) -> Job {
     }
 }
 
-/// Every record has its events, under a checksum as all its files are; without them it is not taken for whole.
+/// `events.arrow` has a checksum, and a record without it is incomplete.
 #[test]
-fn every_record_has_its_events() {
+fn every_record_has_events() {
     let place = tempfile::tempdir().unwrap();
     let job = job(&place.path().join("out"), &[]);
     job.run(&()).unwrap();
@@ -51,9 +51,10 @@ fn every_record_has_its_events() {
     assert_eq!(job.folder.read(Folder::EVENTS).unwrap(), events);
 }
 
-/// Packets in columns are the same beside other traces and alone, are found again, and go when a run without them is written over.
+/// The packet table does not depend on other traces. It is reused, and removed when a run without it overwrites the
+/// record.
 #[test]
-fn packets_in_columns_come_and_go() {
+fn packet_tables_are_written_and_removed() {
     let place = tempfile::tempdir().unwrap();
     let files = ["packets.arrow", Folder::PACKET_INDEX];
     let alone = job(&place.path().join("alone"), &[TraceFormat::Packets]);
@@ -66,7 +67,7 @@ fn packets_in_columns_come_and_go() {
     for name in files.into_iter().chain([Folder::SUMMARY, Folder::SERIES, Folder::EVENTS]) {
         assert_eq!(alone.folder.read(name).unwrap(), every.folder.read(name).unwrap(), "{name}");
     }
-    // What a run has in memory leaves the same files.
+    // A run in memory leaves the same files.
     let packets = alone.folder.read(files[0]).unwrap();
     let (summary, timing) = (alone.run(&()).unwrap(), timing(&alone));
     let saved = job(&place.path().join("saved"), &[]);
@@ -82,9 +83,8 @@ fn timing(job: &Job) -> headway_run::Timing {
     serde_json::from_slice(&job.folder.read(Folder::TIMING).unwrap()).unwrap()
 }
 
-/// A run that is stopped leaves files that are whole.
 #[test]
-fn a_run_that_was_stopped() {
+fn a_stopped_run_leaves_complete_files() {
     #[derive(Default)]
     struct Stopped(AtomicBool);
     impl Watch for Stopped {
@@ -105,8 +105,8 @@ fn a_run_that_was_stopped() {
     assert!(index.contains("\"rows\":"));
 }
 
-/// SIGTERM was ignored for 260 s while findings were made. Once the record is complete, a stopped run makes none; and a watcher is notified that
-/// the rest may be given up.
+/// After the record is complete, a stopped run makes no findings, and `Watch::recorded` was called. SIGTERM was
+/// ignored for 260 s during findings before.
 #[test]
 fn a_run_stopped_after_its_end_makes_no_findings() {
     #[derive(Default)]
@@ -132,7 +132,7 @@ fn a_run_stopped_after_its_end_makes_no_findings() {
         let (summary, findings) = job(&place.path().join("out"), &[]).run_and_look(&watching).unwrap();
         (summary.complete, findings.is_empty(), watching.recorded.load(Ordering::Relaxed))
     };
-    // A queue of 5 packets behind a NewReno flow is worth a finding.
+    // A queue of 5 packets with a NewReno flow has findings.
     assert_eq!(look(false), (true, false, true));
     assert_eq!(look(true), (true, true, false));
 }

@@ -1,4 +1,4 @@
-//! Sweeps: what they keep, whatever happens to them, and what they say.
+//! Sweeps: stored runs, reuse, datasets and results.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_run::{
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Chance has a part in it, and there is one flow of which nothing comes.
+/// Random losses, and one flow of which no packet arrives.
 const LOSSY: &str = r#"
 duration = "0.3s"
 [[link]]
@@ -45,8 +45,8 @@ fn dataset(folder: &Path) -> [Vec<u8>; 3] {
     [FLOWS, LINKS, RUNS].map(|name| std::fs::read(folder.join(name)).unwrap())
 }
 
-/// What a sweep leaves that nobody disturbs.
-fn undisturbed(sweep: &Arc<Sweep>) -> [Vec<u8>; 3] {
+/// Returns the dataset of an uninterrupted sweep.
+fn uninterrupted(sweep: &Arc<Sweep>) -> [Vec<u8>; 3] {
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(sweep, Folder(place.path().join("out")), false).unwrap();
     Threads::default().run(&mut session, &()).unwrap();
@@ -74,7 +74,7 @@ fn texts(table: &[DatasetColumn], name: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_dataset_has_a_row_a_run_and_flow_with_what_was_varied() {
+fn flow_tables_have_one_row_per_run_and_flow_with_varied_values() {
     let sweep = sweep_of(LOSSY);
     let place = tempfile::tempdir().unwrap();
     let out = Folder(place.path().join("out"));
@@ -99,7 +99,7 @@ fn a_dataset_has_a_row_a_run_and_flow_with_what_was_varied() {
 }
 
 #[test]
-fn an_answer_has_a_row_a_point_with_intervals() {
+fn an_answer_has_one_row_per_point_with_intervals() {
     let sweep = sweep_of(LOSSY);
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
@@ -117,7 +117,7 @@ fn an_answer_has_a_row_a_point_with_intervals() {
     let wrong: Metric = "flow[vioce].loss_ratio".parse().unwrap();
     let error = session.answer(&[wrong]).unwrap_err().to_string();
     assert!(error.contains("there is no flow \"vioce\"") && error.contains("voice, late"), "{error}");
-    // Without an interval that is narrow enough there are more seeds, up to the most, and the same ones again.
+    // While intervals are too wide, seeds are added up to the maximum; repeated calls add the same seeds.
     assert!(session.refine(std::slice::from_ref(&loss), 1e-6, 7).unwrap());
     assert_eq!(session.missing().len(), 2 * 3);
     Threads::default().run(&mut session, &()).unwrap();
@@ -125,7 +125,7 @@ fn an_answer_has_a_row_a_point_with_intervals() {
 }
 
 #[test]
-fn where_nothing_is_random_there_is_no_interval() {
+fn runs_without_random_numbers_have_no_interval() {
     let sweep = sweep_of(&LOSSY.replace("20%", "0%"));
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
@@ -138,9 +138,9 @@ fn where_nothing_is_random_there_is_no_interval() {
     assert!(shown.contains("all seeds gave the same numbers") && !shown.contains('±'), "{shown}");
 }
 
-/// Ties are drawn, so that runs differ in the order of their events.
+/// Ties are broken at random, so that runs differ in the order of events.
 #[test]
-fn a_metric_without_spread_has_no_interval_whatever_the_order_of_events() {
+fn a_constant_metric_has_no_interval_in_any_event_order() {
     let flow = |name: &str| {
         format!(
             "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"udp\" }}\n\
@@ -163,7 +163,7 @@ fn a_metric_without_spread_has_no_interval_whatever_the_order_of_events() {
     Threads::default().run(&mut session, &()).unwrap();
     let both: Metric = "sum(flow[*].throughput_bps)".parse().unwrap();
     let answer = session.answer(std::slice::from_ref(&both)).unwrap();
-    // Which of two packets goes first is drawn: each flow's delays have a spread, and the sum of their rates has none.
+    // The order of two packets is random: the flows' delays vary, the sum of their rates does not.
     assert!(!answer.rows[0].identical && answer.rows[0].metrics[0].unwrap().ci95.is_none());
     // Two equal runs are not precise; ten are.
     for _ in 0..2 {
@@ -175,7 +175,7 @@ fn a_metric_without_spread_has_no_interval_whatever_the_order_of_events() {
 }
 
 #[test]
-fn what_another_sweep_left_is_not_mixed_with_it_and_comes_back_with_it() {
+fn runs_of_another_sweep_are_kept_apart_and_reused() {
     let place = tempfile::tempdir().unwrap();
     let out = || Folder(place.path().join("out"));
     let (first, second) = (sweep_of(LOSSY), sweep_of(&LOSSY.replace("500kbps", "2Mbps")));
@@ -183,16 +183,16 @@ fn what_another_sweep_left_is_not_mixed_with_it_and_comes_back_with_it() {
         let mut session = Session::open(sweep, out(), false).unwrap();
         Threads::default().run(&mut session, &()).unwrap();
         session.finish().unwrap();
-        assert_eq!(dataset(&out().0), undisturbed(sweep));
+        assert_eq!(dataset(&out().0), uninterrupted(sweep));
     }
     let session = Session::open(&first, out(), false).unwrap();
-    assert_eq!((session.missing(), session.told()), (vec![], vec!["8 of 8 runs reused".to_owned()]));
+    assert_eq!((session.missing(), session.messages()), (vec![], vec!["8 of 8 runs reused".to_owned()]));
     session.finish().unwrap();
-    assert_eq!(dataset(&out().0), undisturbed(&first));
+    assert_eq!(dataset(&out().0), uninterrupted(&first));
 }
 
 #[test]
-fn a_summary_of_another_run_is_not_taken() {
+fn a_summary_of_another_run_is_refused() {
     let sweep = sweep_of(LOSSY);
     let place = tempfile::tempdir().unwrap();
     let mut session = Session::open(&sweep, Folder(place.path().join("out")), false).unwrap();
@@ -206,10 +206,10 @@ fn a_summary_of_another_run_is_not_taken() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Runs that come in any order, in any number of sessions that end without a word, with a journal that loses its end and a dataset that is damaged, leave the dataset of a
-    /// sweep that nobody disturbed.
+    /// The dataset is that of an uninterrupted sweep after runs in any order, in several sessions that are killed,
+    /// with a truncated journal and a damaged dataset.
     #[test]
-    fn a_dataset_does_not_hang_on_what_happened_to_its_sweep(
+    fn a_dataset_does_not_depend_on_interruptions(
         order in Just((0..8usize).collect::<Vec<_>>()).prop_shuffle(),
         stops in proptest::collection::vec((0..4usize, 0..3000u64, any::<bool>(), any::<u16>()), 1..4),
     ) {
@@ -240,6 +240,6 @@ proptest! {
         let mut session = Session::open(&sweep, out.clone(), false).unwrap();
         Threads::default().run(&mut session, &()).unwrap();
         session.finish().unwrap();
-        prop_assert_eq!(dataset(&out.0), undisturbed(&sweep));
+        prop_assert_eq!(dataset(&out.0), uninterrupted(&sweep));
     }
 }

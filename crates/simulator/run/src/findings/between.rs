@@ -1,16 +1,16 @@
-//! What is worth knowing of several runs beside each other: of the flows of one name, in which run one fared best and in which worst.
+//! Comparison of runs: for each flow name, the runs in which the flow did best and worst.
 
 use super::{Finding, Severity, percent};
 use headway_record::{FlowSummary, Summary};
 use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A share in time that differs by less is no news.
-const SHARE: f64 = 0.01;
-/// A spread of the rate likewise, in parts of its mean.
-const SPREAD: f64 = 0.01;
+/// Minimum difference of on-time ratios that is reported.
+const MIN_RATIO_DIFFERENCE: f64 = 0.01;
+/// Minimum difference of coefficients of variation of the rate that is reported.
+const MIN_COV_DIFFERENCE: f64 = 0.01;
 
-/// A finding of each flow that several of these runs have, each of which is called something.
+/// Returns findings about each flow name that occurs in several runs. Each run has a label for the text.
 #[must_use]
 pub fn findings_between(runs: &[(&str, Summary)]) -> Vec<Finding> {
     let mut names: Vec<&str> = Vec::new();
@@ -46,10 +46,10 @@ fn of(name: &str, flows: &[(&str, &FlowSummary)], runs: &[(&str, Summary)]) -> V
     };
     let mut findings = Vec::new();
     if let Some(((smooth, of_smooth, least), (rough, of_rough, most))) = extremes(&|flow| flow.rate_cov)
-        && most - least >= SPREAD
+        && most - least >= MIN_COV_DIFFERENCE
     {
         findings.push(finding(format!(
-            "{name} was smoother in {smooth} ({}) than in {rough} ({}): its rate varied by {least:.2} of its mean, there by {most:.2}",
+            "{name} was smoother in {smooth} ({}) than in {rough} ({}): its rate varied by {least:.2} of its mean, compared with {most:.2}",
             of_smooth.kind, of_rough.kind
         )));
     }
@@ -57,10 +57,10 @@ fn of(name: &str, flows: &[(&str, &FlowSummary)], runs: &[(&str, Summary)]) -> V
     for kind in kinds {
         if let Some(((worst, of_worst, least), (best, of_best, most))) =
             extremes(&|flow| flow.on_time_ratio.get(&kind).copied())
-            && most - least >= SHARE
+            && most - least >= MIN_RATIO_DIFFERENCE
         {
             findings.push(finding(format!(
-                "more of the {} of {name} arrived in time in {best} ({}) than in {worst} ({}): {}, there {}",
+                "more of the {} of {name} arrived in time in {best} ({}) than in {worst} ({}): {}, compared with {}",
                 kind.name(),
                 of_best.kind,
                 of_worst.kind,

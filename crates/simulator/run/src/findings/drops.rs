@@ -1,14 +1,14 @@
-//! Which links dropped packets, and why: a queue that overflowed, a channel that lost.
+//! Links that dropped packets, with the cause and the most affected flow.
 
 use super::evidence::{Events, Evidence};
 use super::{Finding, Severity, count, one_per_cause, percent};
 use headway_record::{EventKind, LinkSummary};
 use headway_units::DropCause;
 
-/// From so large a part of its packets on media are worse off, whatever they do.
-const MANY: f64 = 0.02;
+/// Part of a link's packets above which drops are a problem.
+const MIN_PROBLEM: f64 = 0.02;
 
-/// A packet that was dropped for it, in the singular.
+/// Returns a noun phrase for a packet dropped for this cause.
 pub(super) fn adjective(cause: &str) -> &'static str {
     match DropCause::ALL.into_iter().find(|known| known.name() == cause) {
         Some(DropCause::QueueFull) => "queue-full drop",
@@ -51,7 +51,7 @@ fn of(
         match part {
             all if all >= 1.0 => format!(", of {flow}"),
             most if most >= 0.5 => format!(", most of them ({}) of {flow}", percent(most)),
-            less => format!(", the most of one flow ({}) of {flow}", percent(less)),
+            less => format!(", the largest part ({}) of {flow}", percent(less)),
         }
     });
     let name = &link.name;
@@ -60,12 +60,12 @@ fn of(
         DropCause::QueueFull => format!("the queue of {name} overflowed: it dropped {packets}"),
         DropCause::Early => format!("the queue of {name} dropped {packets} early"),
         DropCause::Channel => format!("the channel of {name} lost {packets}"),
-        DropCause::TooBig => format!("{packets} had no room in the MTU of {name}"),
+        DropCause::TooBig => format!("{packets} exceeded the MTU of {name}"),
         DropCause::Policer => format!("the policer of {name} dropped {packets}"),
-        // Drops of a host are not those of its link.
+        // The link did not drop these packets.
         DropCause::Host => return None,
     };
-    let bad = part >= MANY || cause == DropCause::TooBig;
+    let bad = part >= MIN_PROBLEM || cause == DropCause::TooBig;
     let severity = if bad { Severity::Problem } else { Severity::Note };
     let finding = Finding {
         time_from_s: from,

@@ -1,39 +1,38 @@
-//! What rules look at.
+//! The contents of a record that rules use.
 
-use crate::{Beside, Error, Folder, ScenarioText};
+use crate::{ScenarioFiles, Error, Folder, ScenarioText};
 use foldhash::fast::RandomState;
 use headway_record::{EventKind, EventRow, EventTable, FlowSummary, SeriesTable, Summary, metric};
 use headway_scenario::{Scenario, load};
-use headway_sim::{Way, ways};
+use headway_sim::{FlowPath, flow_paths};
 use headway_units::{Duration, Instant};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
-/// A record, read.
 pub(super) struct Evidence<'a> {
     pub(super) summary: &'a Summary,
-    /// The scenario with the way of each flow. A transfer between real sockets has none.
-    pub(super) network: Option<(&'a Scenario, Vec<Way>)>,
-    /// By name.
+    /// The scenario and the path of each flow. `None` for a transfer between real sockets.
+    pub(super) network: Option<(&'a Scenario, Vec<FlowPath>)>,
+    /// Flows by name.
     flows: IndexMap<&'a str, &'a FlowSummary, RandomState>,
-    /// The series that rules read; empty if the record has none.
+    /// Series that rules use; empty if the record has none.
     pub(super) series: SeriesTable,
-    /// Empty if there are none.
+    /// Events; empty if the record has none.
     pub(super) events: EventTable,
 }
 
-/// What some events have in common.
+/// Aggregate of events with one key.
 #[derive(Debug, Default)]
 pub(super) struct Events<'e> {
-    /// The first and the last.
+    /// Times of the first and the last event.
     reach: Option<(Instant, Instant)>,
-    /// Of what came late, or would have, how late the worst.
+    /// Maximum lateness.
     pub(super) worst: Option<Duration>,
     pub(super) by_flow: BTreeMap<&'e str, u64>,
 }
 
 impl<'e> Events<'e> {
-    /// One more; they come in the order of time.
+    /// Adds an event. Events are added in order of time.
     fn add(&mut self, event: &EventRow<'e>) {
         self.reach = Some(self.reach.map_or((event.at, event.at), |(first, _)| (first, event.at)));
         self.worst = self.worst.max(event.late);
@@ -46,13 +45,13 @@ impl<'e> Events<'e> {
 impl<'a> Evidence<'a> {
     pub(super) fn gather(folder: &Folder, summary: &'a Summary, scenario: Option<&'a Scenario>) -> Result<Self, Error> {
         let there = |name| folder.path(name).is_file();
-        // Windows are of use if there is something before the measurement.
+        // Window samples matter only if the measurement begins after the start.
         let windows = if summary.interval.from > 0.0 { &[metric::CWND, metric::SSTHRESH][..] } else { &[] };
         let metrics = [&[metric::THROUGHPUT], windows].concat();
         let series = if there(Folder::SERIES) { folder.series_of(&metrics)? } else { SeriesTable::default() };
         let events = if there(Folder::EVENTS) { folder.events()? } else { EventTable::default() };
-        let network = scenario.and_then(|scenario| Some((scenario, ways(scenario)?)));
-        // The first of one name counts.
+        let network = scenario.and_then(|scenario| Some((scenario, flow_paths(scenario)?)));
+        // The first flow of a name wins: the map is filled in reverse order.
         let flows = summary.flows.iter().rev().map(|flow| (flow.name.as_str(), flow)).collect();
         Ok(Self { summary, network, flows, series, events })
     }
@@ -61,13 +60,13 @@ impl<'a> Evidence<'a> {
         self.flows.get(name).copied()
     }
 
-    /// The events of this kind within what was measured.
+    /// Returns the events of this kind within the measured interval.
     pub(super) fn events(&self, kind: EventKind) -> impl Iterator<Item = EventRow<'_>> {
         let measured = self.summary.interval.from..=self.summary.interval.to;
         self.events.iter().filter(move |event| event.is(kind) && measured.contains(&event.at.as_secs_f64()))
     }
 
-    /// The events of this kind, those of each key together, in one pass: there may be hundreds of flows.
+    /// Groups the events of this kind by key in one pass, because there may be hundreds of flows.
     pub(super) fn by_key<'e, K: Ord>(
         &'e self,
         kind: EventKind,
@@ -82,12 +81,13 @@ impl<'a> Evidence<'a> {
         all
     }
 
-    /// Whether the record has kept all events of this kind: of very many it keeps the first.
+    /// Returns whether the record has all events of this kind. Above a limit it has only the first.
     pub(super) fn has_all(&self, kind: EventKind) -> bool {
         self.events.omitted(kind) == 0
     }
 
-    /// From the first to the last of these; all of what was measured if there is none, or if some were not kept.
+    /// Returns the interval from the first to the last of `events`. It is the whole measured interval if there is no
+    /// event, and ends with it if some events were not recorded.
     pub(super) fn span(&self, kind: EventKind, events: Option<&Events<'_>>) -> (f64, f64) {
         let whole = (self.summary.interval.from, self.summary.interval.to);
         match events.and_then(|events| events.reach) {
@@ -97,14 +97,14 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The throughput of a flow: until when, in bit/s.
+    /// Returns the throughput samples of a flow: the end of each sampling interval and bit/s.
     pub(super) fn throughput(&self, flow: &str) -> &[(Instant, f64)] {
         self.series.samples(flow, metric::THROUGHPUT)
     }
 }
 
-/// Reads the scenario of a record. If that fails, the findings are those of the other files.
+/// Reads the scenario of a record. Returns `None` on errors: rules without the scenario still apply.
 pub(super) fn scenario(folder: &Folder) -> Option<Scenario> {
     let text = ScenarioText::read(&folder.path(Folder::SCENARIO), &[]).ok()?;
-    Some(load(&text.file, &text.text, &[], &Beside::new(folder.0.clone())).ok()?.scenario)
+    Some(load(&text.file, &text.text, &[], &ScenarioFiles::new(folder.0.clone())).ok()?.scenario)
 }

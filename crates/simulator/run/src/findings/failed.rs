@@ -1,4 +1,4 @@
-//! Connections that came to nothing.
+//! Connections that failed.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, one_per_cause};

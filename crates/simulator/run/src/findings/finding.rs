@@ -1,39 +1,39 @@
-//! A finding, and how its sentence is put together.
+//! The type of a finding, and helpers that compose its text.
 
 pub(super) use headway_units::counted as count;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Somebody who listens, looks or waits is worse off.
+    /// Users or applications are affected.
     Problem,
-    /// To be known.
+    /// Information.
     Note,
 }
 
-/// What a rule has found.
+/// Result of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// From when on, in s since the start of the run.
+    /// Start of the finding, in s since the start of the run.
     pub time_from_s: f64,
-    /// Until when.
+    /// End of the finding, in s since the start of the run.
     pub time_to_s: f64,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The flow or the link's direction that it is about.
+    /// Name of the flow or of the link direction.
     pub subject: String,
-    /// A sentence without its full stop.
+    /// One sentence without a full stop.
     pub text: String,
 }
 
-/// Maximum number of flows or links with one cause that have a finding each.
-pub(super) const APART: usize = 3;
+/// Maximum number of flows or links with one cause that are reported individually.
+pub(super) const MAX_SEPARATE: usize = 3;
 
-/// Groups effects of a cause: (cause, size, effect). Returns the effects to describe, in their order. With more than [`APART`] of one
-/// cause it is the largest of them, with the number of the others.
+/// Selects the effects to report from (cause, size, effect), and keeps their order. If more than [`MAX_SEPARATE`] have one cause,
+/// only the largest is returned, with the number of the others.
 pub(super) fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
     let mut causes: BTreeMap<&K, (usize, usize)> = BTreeMap::new();
     for (at, (cause, size, _)) in effects.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
         }
     }
     let others = |(at, (cause, ..)): (usize, &(K, f64, T))| match causes[cause] {
-        (count, _) if count <= APART => Some(0),
+        (count, _) if count <= MAX_SEPARATE => Some(0),
         (count, largest) => (at == largest).then_some(count as u64 - 1),
     };
     let others: Vec<Option<u64>> = effects.iter().enumerate().map(others).collect();
@@ -52,7 +52,7 @@ pub(super) fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
     described.filter_map(|((.., effect), others)| Some((effect, others?))).collect()
 }
 
-/// Groups findings of a cause: (cause, size, finding). A finding that stands for others ends with their number; `what` names them.
+/// Merges findings (cause, size, finding) of one cause. The text of a merged finding ends with the number of the others and `what`.
 pub(super) fn one_per_cause<K: Ord>(findings: Vec<(K, f64, Finding)>, what: &str) -> Vec<Finding> {
     let finding = |(mut finding, others): (Finding, u64)| {
         finding.text.push_str(&likewise(others, what));
@@ -65,17 +65,17 @@ pub(super) fn likewise(others: u64, what: &str) -> String {
     if others == 0 { String::new() } else { format!("; likewise {}", count(others, what)) }
 }
 
-/// A part of a whole in percent, without digits that say nothing.
+/// Formats a part of a whole in percent, with few digits.
 pub(super) fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     match percent {
-        most if most >= 9.95 => format!("{most:.0} %"),
-        least if least > 0.0 && least < 0.05 => "less than 0.1 %".to_owned(),
-        some => format!("{some:.1} %"),
+        large if large >= 9.95 => format!("{large:.0} %"),
+        small if small > 0.0 && small < 0.05 => "less than 0.1 %".to_owned(),
+        other => format!("{other:.1} %"),
     }
 }
 
-/// A time as people say it.
+/// Formats a time with few digits.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {
         long if long >= 10.0 => format!("{long:.1} s"),
@@ -84,7 +84,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// A rate likewise.
+/// Formats a rate with few digits.
 pub(super) fn rate(bits_per_second: f64) -> String {
     if bits_per_second >= 1e6 {
         format!("{:.2} Mb/s", bits_per_second / 1e6)
@@ -97,9 +97,8 @@ pub(super) fn rate(bits_per_second: f64) -> String {
 mod tests {
     use super::{by_cause, percent, rate, time};
 
-    /// Up to three effects of a cause are described one by one; of more, the largest stands for the others.
-    #[test]
-    fn effects_of_one_cause_are_one_with_a_count() {
+        #[test]
+    fn more_than_three_effects_of_a_cause_are_merged() {
         let effects = |count: i32| (0..count).map(|at| ("full", f64::from(at % 4), at)).collect::<Vec<_>>();
         assert_eq!(by_cause(effects(3)), [(0, 0), (1, 0), (2, 0)]);
         assert_eq!(by_cause(effects(4)), [(3, 3)]);
@@ -108,7 +107,7 @@ mod tests {
         assert_eq!(by_cause(mixed), [(9, 0), (3, 5)]);
     }
 
-    /// Each quantity changes its unit or its digits at its bound.
+    /// Values at which the unit or the number of digits changes.
     #[test]
     fn quantities_have_few_digits() {
         assert_eq!(

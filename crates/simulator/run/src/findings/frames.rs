@@ -1,11 +1,11 @@
-//! Pictures that were never complete, or too late.
+//! Video frames that arrived incomplete or late.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, count, one_per_cause};
 use headway_units::MediaKind;
 
-/// Of all frames of a kind so many should be complete in time: five in a hundred pictures that freeze are seen by everybody.
-const ENOUGH: f64 = 0.95;
+/// Minimum part of a kind's frames that arrive complete and in time. Viewers notice when 5 % of frames freeze.
+const MIN_COMPLETE: f64 = 0.95;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let measured = evidence.summary.interval;
@@ -14,7 +14,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let pictures = |kind: &MediaKind| !matches!(kind, MediaKind::Data | MediaKind::Audio);
         for (kind, frames) in flow.frames.iter().filter(|(kind, _)| pictures(kind)) {
             let in_time = frames.on_time_frames.unwrap_or(frames.complete_frames);
-            if frames.written_frames > 0 && (in_time as f64) < ENOUGH * frames.written_frames as f64 {
+            if frames.written_frames > 0 && (in_time as f64) < MIN_COMPLETE * frames.written_frames as f64 {
                 let missing = 1.0 - in_time as f64 / frames.written_frames as f64;
                 let finding = Finding {
                     time_from_s: measured.from,

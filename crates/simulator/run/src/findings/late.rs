@@ -4,8 +4,8 @@ use super::evidence::Evidence;
 use super::{Finding, Severity, one_per_cause, percent, time};
 use headway_record::EventKind;
 
-/// From so large a part on somebody notices.
-const MANY: f64 = 0.01;
+/// Part of a kind's packets above which late arrivals are a problem.
+const MIN_PROBLEM: f64 = 0.01;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let late = evidence.by_key(EventKind::Late, |event| Some((event.flow?, event.kind?)));
@@ -19,7 +19,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
             let finding = Finding {
                 time_from_s: from,
                 time_to_s: to,
-                severity: if *part >= MANY { Severity::Problem } else { Severity::Note },
+                severity: if *part >= MIN_PROBLEM { Severity::Problem } else { Severity::Note },
                 subject: flow.name.clone(),
                 text: format!("{} of {kind} of {} arrived after its deadline{worst}", percent(*part), flow.name),
             };

@@ -1,10 +1,18 @@
-//! What is worth looking at in a record: a sentence each, with its place in time.
+//! Problems and notes found in a record: one sentence each, with its time interval.
 //!
-//! A rule is a file and a line in [`RULES`]. Rules read what the record says and nothing else; where it has no series, no events or no
-//! scenario, the rules that need them find nothing.
+//! Each rule is a module and an entry in [`RULES`]. A rule uses only the record. Rules that need series,
+//! events or the scenario find nothing in a record without them. A rule visits each flow, link, sample and
+//! event a bounded number of times. If more than three flows or links have findings of one cause, they are
+//! merged into one with a count.
 //!
-//! A rule looks at each flow, link, sample and event a bounded number of times. Findings of one cause about more than three
-//! flows or links are one finding with a count.
+//! - `between`: comparison of runs; the only rule that is not in [`RULES`].
+//! - `evidence`: the contents of a record that rules use; `finding`: the result type and its text.
+//! - `failed`, `undelivered`, `stuck`: flows that deliver nothing or stop forever.
+//! - `start_up`: flows in start-up at the beginning of the measurement.
+//! - `outage`, `starved`, `phase`: outages of links, starved flows, phase effects.
+//! - `unsent`, `late`, `frames`: media discarded before sending, late packets, incomplete frames.
+//! - `standing`, `drops`: queues with long delays, links that drop packets.
+//! - `smoother`: the controller with the smoother rate.
 
 mod between;
 mod drops;
@@ -32,7 +40,7 @@ use finding::{by_cause, count, likewise, one_per_cause, percent, rate, time};
 use headway_record::Summary;
 use headway_scenario::Scenario;
 
-/// In the order in which what they find is told.
+/// All rules for one record. Findings of equal severity and time keep this order.
 const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 13] = [
     failed::find,
     undelivered::find,
@@ -49,16 +57,17 @@ const RULES: [fn(&Evidence<'_>) -> Vec<Finding>; 13] = [
     smoother::find,
 ];
 
-/// What is worth looking at in this record: problems before notes, each in the order of time.
+/// Returns the findings of a record, problems before notes and each in order of time.
 ///
 /// # Errors
-/// A file of the record cannot be read. One that is not there is no error.
+/// A file of the record cannot be read. Missing files are not an error.
 pub fn findings(folder: &Folder, summary: &Summary) -> Result<Vec<Finding>, Error> {
     let scenario = evidence::scenario(folder);
     findings_of(folder, summary, scenario.as_ref(), &())
 }
 
-/// Applies the rules to a record whose scenario is loaded. When the caller stops the command, the rest of the rules is left out.
+/// Applies the rules to a record whose scenario is loaded. If `watch` stops the command, the remaining rules
+/// are skipped.
 pub(crate) fn findings_of(
     folder: &Folder,
     summary: &Summary,

@@ -11,29 +11,29 @@ use super::{Finding, Severity, percent, time};
 use headway_media::SourceOptions;
 use headway_record::{EventKind, FlowSummary};
 use headway_scenario::{Flow, Scenario, Transport};
-use headway_sim::Way;
+use headway_sim::FlowPath;
 use headway_units::{DropCause, Duration, Instant, Registry};
 use std::collections::BTreeMap;
 
-/// How many times the loss events per packet of one flow are those of the other, at least.
-const LOSSES: f64 = 2.0;
-/// How many times the throughput of the other, at least.
-const SHARE: f64 = 1.2;
-/// Round trips that differ by no more than this factor are equal.
-const EQUAL: f64 = 1.05;
-/// The fewest loss events of the flow that is dropped more often.
-const FEWEST: u32 = 20;
-/// Standard deviations between the two counts, if both flows were dropped alike.
-const DEVIATIONS: f64 = 4.0;
-/// Maximum number of flows of a queue, those with the most loss events, that are compared with the others.
-const DROPPED: usize = 100;
+/// Minimum ratio of the loss event rates of two flows.
+const MIN_LOSS_RATIO: f64 = 2.0;
+/// Minimum ratio of their throughputs.
+const MIN_THROUGHPUT_RATIO: f64 = 1.2;
+/// Maximum ratio of round-trip times that count as equal.
+const MAX_EQUAL_RTT_RATIO: f64 = 1.05;
+/// Minimum number of loss events of the flow that loses more.
+const MIN_LOSS_EVENTS: u32 = 20;
+/// Minimum difference of the loss events, in standard deviations of the binomial distribution with equal loss rates.
+const MIN_DEVIATIONS: f64 = 4.0;
+/// Maximum number of flows of a queue that are compared with all others; those with the most loss events.
+const MAX_FLOWS: usize = 100;
 
 /// A long-lived TCP flow through the queue.
 struct Member<'a> {
     flow: &'a Flow,
     summary: &'a FlowSummary,
     rtt_s: f64,
-    /// Drops within a round trip are one.
+    /// Loss events. Drops within one round trip are one event.
     loss_events: u32,
 }
 
@@ -42,18 +42,18 @@ impl Member<'_> {
         f64::from(self.loss_events) / self.summary.sent_packets.max(1) as f64
     }
 
-    /// Whether the queue drops this flow more often than chance would, against its shorter round trip.
+    /// Returns whether the queue drops this flow significantly more often although its round trip is not longer.
     fn is_locked_against(&self, other: &Self) -> bool {
         let [ours, theirs] = [self, other].map(|member| f64::from(member.loss_events));
         let [sent, others] = [self, other].map(|member| member.summary.sent_packets as f64);
-        // Of all loss events, this flow's are binomial with its share of the packets.
+        // With equal loss rates, the number of this flow's loss events is binomial with its share of the packets.
         let (all, share) = (ours + theirs, sent / (sent + others));
         let deviations = (ours - all * share) / (all * share * (1.0 - share)).sqrt();
-        self.loss_events >= FEWEST
-            && self.rtt_s <= EQUAL * other.rtt_s
-            && SHARE * self.summary.throughput_bps <= other.summary.throughput_bps
-            && self.loss_event_rate() >= LOSSES * other.loss_event_rate()
-            && deviations >= DEVIATIONS
+        self.loss_events >= MIN_LOSS_EVENTS
+            && self.rtt_s <= MAX_EQUAL_RTT_RATIO * other.rtt_s
+            && MIN_THROUGHPUT_RATIO * self.summary.throughput_bps <= other.summary.throughput_bps
+            && self.loss_event_rate() >= MIN_LOSS_RATIO * other.loss_event_rate()
+            && deviations >= MIN_DEVIATIONS
     }
 }
 
@@ -63,11 +63,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     members.into_iter().filter_map(|(link, members)| of(evidence, scenario, link, &members)).collect()
 }
 
-/// The pair with the largest ratio of throughputs.
+/// Returns a finding about the pair of flows with the largest ratio of throughputs.
 fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Member<'_>]) -> Option<Finding> {
-    let mut dropped: Vec<&Member<'_>> = members.iter().filter(|one| one.loss_events >= FEWEST).collect();
+    let mut dropped: Vec<&Member<'_>> = members.iter().filter(|one| one.loss_events >= MIN_LOSS_EVENTS).collect();
     dropped.sort_by_key(|member| std::cmp::Reverse(member.loss_events));
-    dropped.truncate(DROPPED);
+    dropped.truncate(MAX_FLOWS);
     let pairs = dropped.into_iter().flat_map(|one| members.iter().map(move |other| (one, other)));
     let locked =
         pairs.filter(|(one, other)| one.is_locked_against(other) && one.flow.transport == other.flow.transport);
@@ -79,7 +79,7 @@ fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Memb
     let [since, until] = [from, to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
     let Transport::Tcp(options) = &*one.flow.transport else { return None };
     let service_s = 8.0 * options.rules.segment.count() as f64 / scenario.links[link].lasting_rate(since, until);
-    let trips = if other.rtt_s > EQUAL * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
+    let trips = if other.rtt_s > MAX_EQUAL_RTT_RATIO * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
     Some(Finding {
         time_from_s: from,
         time_to_s: to,
@@ -101,21 +101,21 @@ fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Memb
     })
 }
 
-/// The part of a flow's packets that queues dropped.
+/// Returns the part of a flow's packets that full queues dropped.
 fn lost(member: &Member<'_>) -> f64 {
     let summary = member.summary;
     summary.lost_packets.of(DropCause::QueueFull) as f64 / summary.sent_packets.max(1) as f64
 }
 
-/// The TCP flows that send all the time through each DropTail queue, without a random delay of their own.
-fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[Way]) -> BTreeMap<usize, Vec<Member<'e>>> {
+/// Returns the TCP flows that always send through each DropTail queue, without random overhead.
+fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[FlowPath]) -> BTreeMap<usize, Vec<Member<'e>>> {
     let measured = evidence.summary.interval;
     let full = DropCause::QueueFull.name();
     let mut dropped = evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)).peekable();
     if dropped.peek().is_none() || !evidence.has_all(EventKind::Drop) {
         return BTreeMap::new();
     }
-    let sends_always = |flow: &Flow, way: &Way| {
+    let sends_always = |flow: &Flow, way: &FlowPath| {
         let endless = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
         let steady = matches!(&*flow.transport, Transport::Tcp(options) if options.rules.overhead.is_zero());
         let whole = way.start.as_secs_f64() <= measured.from.max(1.0)

@@ -1,5 +1,5 @@
-//! Which of several controllers had the smoother rate: only flows are compared whose sources are alike, and that were there all the time. Before it starts a
-//! flow's rate is 0, and that is no fault of its controller.
+//! The controller with the smoothest rate. Only flows with equal sources that are active for the whole
+//! measurement are compared, because the rate of a flow is 0 before its start.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity};
@@ -7,15 +7,15 @@ use headway_record::FlowSummary;
 use headway_scenario::Flow;
 use std::collections::BTreeMap;
 
-/// A bin of the rates that are compared (`rate_cov` of a flow).
-const BEGINNING_S: f64 = 0.5;
+/// Width of a bin of the compared rates (`rate_cov` of a flow), in s.
+const BIN_S: f64 = 0.5;
 /// Maximum number of different sources whose flows are compared.
-const SOURCES: usize = 100;
+const MAX_SOURCES: usize = 100;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
     let mut groups: Vec<(&Flow, Vec<(&FlowSummary, f64)>)> = Vec::new();
-    let from = evidence.summary.interval.from.max(BEGINNING_S);
+    let from = evidence.summary.interval.from.max(BIN_S);
     for (flow, _) in scenario.flows.iter().zip(ways).filter(|(_, way)| way.start.as_secs_f64() <= from) {
         let summary = evidence.flow(&flow.name).and_then(|summary| Some((summary, summary.rate_cov?)));
         let Some((summary, cov)) = summary else { continue };
@@ -23,7 +23,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let known = groups.iter().position(|(first, _)| alike(first));
         match known {
             Some(at) => groups[at].1.push((summary, cov)),
-            None if groups.len() < SOURCES => groups.push((flow, vec![(summary, cov)])),
+            None if groups.len() < MAX_SOURCES => groups.push((flow, vec![(summary, cov)])),
             None => {}
         }
     }

@@ -5,11 +5,11 @@ use super::{Finding, Severity, one_per_cause, time};
 use headway_media::SourceOptions;
 use headway_record::metric;
 use headway_scenario::{Link, Scenario, Transport};
-use headway_sim::Way;
+use headway_sim::FlowPath;
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// One sample of a window: when, cwnd and ssthresh, in packets.
+/// Sample of a window: time, cwnd and ssthresh in packets.
 type Sample = (Instant, f64, f64);
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -33,7 +33,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let Some(&now) = before.last() else { continue };
         let segment_bits = options.rules.segment.count() as f64 * 8.0;
         let product = bottleneck(scenario, way, begins) * round_trip(scenario, &links, way, begins) / segment_bits;
-        // A flow that its own window holds never leaves, whatever is measured when.
+        // A flow limited by its maximum window never reaches ssthresh, regardless of when the measurement begins.
         let most = options.rules.window_segments() as f64;
         let in_start_up = |sample: &Sample| sample.1 < sample.2.min(most) && sample.2 > product;
         if !in_start_up(&now) {
@@ -63,20 +63,20 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     one_per_cause(found, "more flow")
 }
 
-/// The windows of a flow over time.
+/// Returns the window samples of a flow.
 fn samples(evidence: &Evidence<'_>, flow: &str) -> Vec<Sample> {
     let cwnd = evidence.series.samples(flow, metric::CWND);
     let ssthresh = evidence.series.samples(flow, metric::SSTHRESH);
     cwnd.iter().zip(ssthresh).map(|(cwnd, ssthresh)| (cwnd.0, cwnd.1, ssthresh.1)).collect()
 }
 
-/// The rate of the narrowest link of a path so far, in bit/s.
-fn bottleneck(scenario: &Scenario, way: &Way, until: Instant) -> f64 {
+/// Returns the mean rate of the slowest link of a path up to `until`, in bit/s.
+fn bottleneck(scenario: &Scenario, way: &FlowPath, until: Instant) -> f64 {
     way.links.iter().map(|&link| scenario.links[link].lasting_rate(way.start, until)).fold(f64::INFINITY, f64::min)
 }
 
-/// The propagation delay of a path, there and back, in s. A link without a reverse direction counts twice.
-fn round_trip(scenario: &Scenario, links: &BTreeMap<(usize, usize), &Link>, way: &Way, at: Instant) -> f64 {
+/// Returns the propagation delay of a path and back, in s. A link without a reverse direction counts twice.
+fn round_trip(scenario: &Scenario, links: &BTreeMap<(usize, usize), &Link>, way: &FlowPath, at: Instant) -> f64 {
     let of_link = |&link: &usize| {
         let there = &scenario.links[link];
         let back = links.get(&(there.to, there.from)).copied().unwrap_or(there);

@@ -1,28 +1,28 @@
-//! Who always has something to send, and for a second or more gets less than a tenth of an equal share of its narrowest link.
+//! Flows that always have data to send, but get less than a tenth of their fair share for a second or longer.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, by_cause, count, likewise, percent, rate, time};
 use headway_media::SourceOptions;
 use headway_record::EventKind;
 use headway_scenario::{Flow, Scenario, Transport};
-use headway_sim::Way;
+use headway_sim::FlowPath;
 use headway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// Of its fair share.
-const LITTLE: f64 = 0.1;
-const LONG_S: f64 = 1.0;
-/// What came so shortly before is a cause.
-const BEFORE_S: f64 = 1.0;
-/// Of a flow that starves again and again so many times are told one by one.
-const TIMES: usize = 3;
-/// Who takes so much of the link beside a flow that starves is named.
-const MOST: f64 = 0.5;
+/// Part of the fair share below which a flow starves.
+const MIN_SHARE: f64 = 0.1;
+const MIN_PERIOD_S: f64 = 1.0;
+/// Maximum time from a drop or timeout to the starvation it may cause, in s.
+const MAX_CAUSE_DELAY_S: f64 = 1.0;
+/// Maximum number of periods of a flow that are reported individually.
+const MAX_REPORTED: usize = 3;
+/// Minimum part of the link of another flow that is named in the text.
+const MIN_LINK_PART: f64 = 0.5;
 
-struct Stretch {
+struct Period {
     from: f64,
     to: f64,
-    /// The least fair share of the stretch in bit/s, and its link.
+    /// Minimum fair share during the period, in bit/s, and the link that limits it.
     share: f64,
     link: usize,
 }
@@ -30,49 +30,49 @@ struct Stretch {
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
     let mut links = Links::new(scenario, ways);
-    let happened = happened(evidence);
-    let of_flow = |flow: &Flow| happened.get(flow.name.as_str());
+    let setbacks = setbacks(evidence);
+    let of_flow = |flow: &Flow| setbacks.get(flow.name.as_str());
     let mut starving = Vec::new();
     for (flow, way) in scenario.flows.iter().zip(ways) {
         if !matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none()) {
             continue;
         }
-        let mut stretches = stretches(evidence, &mut links, flow, way);
-        // How it begins is slow start, unless something happened to it.
-        stretches.retain(|stretch| {
-            let begins = stretch.from <= way.start.as_secs_f64() + LONG_S;
-            !begins || of_flow(flow).is_some_and(|happened| !happened.why(evidence, stretch).is_empty())
+        let mut periods = periods(evidence, &mut links, flow, way);
+        // The beginning is slow start, unless drops or timeouts occurred.
+        periods.retain(|period| {
+            let begins = period.from <= way.start.as_secs_f64() + MIN_PERIOD_S;
+            !begins || of_flow(flow).is_some_and(|setbacks| !setbacks.causes(evidence, period).is_empty())
         });
-        let all: f64 = stretches.iter().map(|stretch| stretch.to - stretch.from).sum();
-        stretches.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
-        if let Some(longest) = stretches.first() {
-            starving.push((longest.link, all, (flow, stretches, all)));
+        let all: f64 = periods.iter().map(|period| period.to - period.from).sum();
+        periods.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
+        if let Some(longest) = periods.first() {
+            starving.push((longest.link, all, (flow, periods, all)));
         }
     }
     let mut found = Vec::new();
-    for ((flow, mut stretches, all), others) in by_cause(starving) {
-        let more = stretches.len().saturating_sub(TIMES) as u64;
-        stretches.truncate(if others > 0 { 1 } else { TIMES });
-        for (place, stretch) in stretches.iter().enumerate() {
-            let why = of_flow(flow).map_or_else(Vec::new, |happened| happened.why(evidence, stretch));
-            let why = [why, links.beside(evidence, flow, stretch)].concat();
+    for ((flow, mut periods, all), others) in by_cause(starving) {
+        let more = periods.len().saturating_sub(MAX_REPORTED) as u64;
+        periods.truncate(if others > 0 { 1 } else { MAX_REPORTED });
+        for (place, period) in periods.iter().enumerate() {
+            let causes = of_flow(flow).map_or_else(Vec::new, |setbacks| setbacks.causes(evidence, period));
+            let causes = [causes, links.largest_user(evidence, flow, period)].concat();
             let again = if place == 0 && more > 0 {
                 format!(" (and {} more, {} in all)", count(more, "time"), time(all))
             } else {
                 String::new()
             };
             found.push(Finding {
-                time_from_s: stretch.from,
-                time_to_s: stretch.to,
+                time_from_s: period.from,
+                time_to_s: period.to,
                 severity: Severity::Problem,
                 subject: flow.name.clone(),
                 text: format!(
                     "{} below a tenth of its fair share ({} at {}) for {}{again}{}{}",
                     flow.name,
-                    rate(stretch.share),
-                    scenario.links[stretch.link].name,
-                    time(stretch.to - stretch.from),
-                    if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) },
+                    rate(period.share),
+                    scenario.links[period.link].name,
+                    time(period.to - period.from),
+                    if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) },
                     likewise(others, "more flow"),
                 ),
             });
@@ -81,24 +81,24 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     found
 }
 
-fn is_active(flow: &Flow, way: &Way, at: Instant) -> bool {
+fn is_active(flow: &Flow, way: &FlowPath, at: Instant) -> bool {
     way.start < at && flow.stop.is_none_or(|stop| at <= stop)
 }
 
 struct Links<'a> {
     scenario: &'a Scenario,
-    ways: &'a [Way],
-    /// When flows of each link start and stop.
+    ways: &'a [FlowPath],
+    /// Start and stop times of flows, by link.
     starts: Times,
     stops: Times,
-    /// Mean rates of links whose rate changes, in bit/s.
+    /// Mean rates of links with a variable rate, in bit/s.
     rates: BTreeMap<(usize, Instant, Instant), f64>,
 }
 
-/// Times of each link, in ascending order.
+/// Times by link, in ascending order.
 struct Times {
     all: Vec<(usize, Instant)>,
-    /// Where those of each link begin among all of them, and their end.
+    /// Index of each link's first time, and the number of all times.
     begins: Vec<usize>,
 }
 
@@ -122,7 +122,7 @@ impl Times {
 }
 
 impl<'a> Links<'a> {
-    fn new(scenario: &'a Scenario, ways: &'a [Way]) -> Self {
+    fn new(scenario: &'a Scenario, ways: &'a [FlowPath]) -> Self {
         let (mut starts, mut stops) = (Vec::new(), Vec::new());
         for (flow, way) in scenario.flows.iter().zip(ways) {
             // A flow that stops before it starts is never active.
@@ -135,8 +135,8 @@ impl<'a> Links<'a> {
         Self { scenario, ways, starts, stops, rates: BTreeMap::new() }
     }
 
-    /// The least of what each link of the way has for each flow that is active there, and that link.
-    fn fair_share(&mut self, way: &Way, since: Instant, at: Instant) -> Option<(f64, usize)> {
+    /// Returns the fair share on the path: the minimum over its links of the rate per active flow, and that link.
+    fn fair_share(&mut self, way: &FlowPath, since: Instant, at: Instant) -> Option<(f64, usize)> {
         let of_link = |&link: &usize| {
             let active = self.starts.before(link, at) - self.stops.before(link, at);
             (self.rate(link, since, at) / active.max(1) as f64, link)
@@ -152,40 +152,40 @@ impl<'a> Links<'a> {
         *self.rates.entry((link, from, to)).or_insert_with(|| of.lasting_rate(from, to))
     }
 
-    /// The flow that used most of the link during the stretch.
-    fn beside(&mut self, evidence: &Evidence<'_>, flow: &Flow, stretch: &Stretch) -> Vec<String> {
-        let [from, to] = [stretch.from, stretch.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
-        let capacity = self.rate(stretch.link, from, to);
+    /// Names the flow that used most of the link during the period.
+    fn largest_user(&mut self, evidence: &Evidence<'_>, flow: &Flow, period: &Period) -> Vec<String> {
+        let [from, to] = [period.from, period.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
+        let capacity = self.rate(period.link, from, to);
         let flows = self.scenario.flows.iter().zip(self.ways);
-        let others = flows.filter(|(other, way)| other.name != flow.name && way.links.contains(&stretch.link));
-        let took = others.filter_map(|(other, _)| {
+        let others = flows.filter(|(other, way)| other.name != flow.name && way.links.contains(&period.link));
+        let used = others.filter_map(|(other, _)| {
             let samples = evidence.throughput(&other.name);
             let until = |end: f64| samples.partition_point(|(at, _)| at.as_secs_f64() <= end);
-            let within = samples.get(until(stretch.from)..until(stretch.to)).filter(|within| !within.is_empty())?;
+            let within = samples.get(until(period.from)..until(period.to)).filter(|within| !within.is_empty())?;
             let sum: f64 = within.iter().map(|(_, value)| *value).sum();
             Some((sum / within.len() as f64 / capacity, &other.name))
         });
-        let most = took.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(part, _)| *part >= MOST);
-        most.map(|(part, name)| format!("meanwhile {name} took {} of the link", percent(part))).into_iter().collect()
+        let most = used.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(part, _)| *part >= MIN_LINK_PART);
+        most.map(|(part, name)| format!("meanwhile {name} used {} of the link", percent(part))).into_iter().collect()
     }
 }
 
-fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &Way) -> Vec<Stretch> {
-    let mut all: Vec<Stretch> = Vec::new();
-    let mut since: Option<Stretch> = None;
+fn periods(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &FlowPath) -> Vec<Period> {
+    let mut all: Vec<Period> = Vec::new();
+    let mut since: Option<Period> = None;
     let mut before = evidence.summary.interval.from.max(way.start.as_secs_f64());
-    let long = |stretch: &Stretch| stretch.to - stretch.from >= LONG_S;
-    let most = most_of_window(links.scenario, flow, way);
+    let long = |period: &Period| period.to - period.from >= MIN_PERIOD_S;
+    let most = window_rate(links.scenario, flow, way);
     for &(at, throughput) in evidence.throughput(&flow.name) {
         let now = at.as_secs_f64();
         if now <= before {
             continue;
         }
-        let since_then = Instant::ZERO + Duration::from_secs_f64(before);
-        let share = links.fair_share(way, since_then, at).filter(|_| is_active(flow, way, at));
+        let previous = Instant::ZERO + Duration::from_secs_f64(before);
+        let share = links.fair_share(way, previous, at).filter(|_| is_active(flow, way, at));
         match share {
-            Some((share, link)) if throughput < LITTLE * share.min(most) => {
-                let open = since.get_or_insert(Stretch { from: before, to: now, share, link });
+            Some((share, link)) if throughput < MIN_SHARE * share.min(most) => {
+                let open = since.get_or_insert(Period { from: before, to: now, share, link });
                 open.to = now;
                 if share < open.share {
                     (open.share, open.link) = (share, link);
@@ -199,8 +199,9 @@ fn stretches(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &
     all
 }
 
-/// The rate in bit/s that a TCP's own window allows without queues; the links back are as long. A flow that takes it does not starve.
-fn most_of_window(scenario: &Scenario, flow: &Flow, way: &Way) -> f64 {
+/// Returns the rate in bit/s that the maximum window of a TCP allows without queueing, if the reverse path has the
+/// same delay. A flow at this rate does not starve.
+fn window_rate(scenario: &Scenario, flow: &Flow, way: &FlowPath) -> f64 {
     let Transport::Tcp(options) = &*flow.transport else { return f64::INFINITY };
     let delay_s: f64 = way.links.iter().map(|&link| scenario.links[link].delay_at(way.start).as_secs_f64()).sum();
     let bits = 8.0 * options.rules.segment.count() as f64;
@@ -208,14 +209,14 @@ fn most_of_window(scenario: &Scenario, flow: &Flow, way: &Way) -> f64 {
 }
 
 #[derive(Default)]
-struct Happened<'e> {
+struct Setbacks<'e> {
     timeouts_s: Vec<f64>,
-    /// When, where and why its packets were dropped.
+    /// Time, place and cause of each dropped packet.
     drops: Vec<(f64, &'e str, &'e str)>,
 }
 
-fn happened<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Happened<'e>> {
-    let mut all: BTreeMap<&str, Happened<'_>> = BTreeMap::new();
+fn setbacks<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Setbacks<'e>> {
+    let mut all: BTreeMap<&str, Setbacks<'_>> = BTreeMap::new();
     for event in evidence.events(EventKind::Timeout) {
         if let Some(flow) = event.flow {
             all.entry(flow).or_default().timeouts_s.push(event.at.as_secs_f64());
@@ -230,10 +231,10 @@ fn happened<'e>(evidence: &'e Evidence<'_>) -> BTreeMap<&'e str, Happened<'e>> {
     all
 }
 
-impl Happened<'_> {
-    /// What happened to the flow in that time or shortly before.
-    fn why(&self, evidence: &Evidence<'_>, stretch: &Stretch) -> Vec<String> {
-        let reach = stretch.from - BEFORE_S..=stretch.to;
+impl Setbacks<'_> {
+    /// Describes the drops and timeouts of the flow during the period or shortly before.
+    fn causes(&self, evidence: &Evidence<'_>, period: &Period) -> Vec<String> {
+        let reach = period.from - MAX_CAUSE_DELAY_S..=period.to;
         let timeouts = self.timeouts_s.iter().filter(|at| reach.contains(*at)).count() as u64;
         let mut drops: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         for &(_, place, cause) in self.drops.iter().filter(|(at, ..)| reach.contains(at)) {

@@ -1,4 +1,4 @@
-//! Senders that have stopped forever.
+//! Senders that stopped forever.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, one_per_cause};

@@ -1,4 +1,4 @@
-//! Flows of which nothing arrived.
+//! Flows of which no packet arrived.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, count, one_per_cause};
@@ -36,24 +36,24 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     one_per_cause(summary.flows.iter().enumerate().filter_map(of).collect(), "more flow")
 }
 
-/// The likely cause.
+/// Describes the likely cause.
 fn why(flow: &FlowSummary, cause: Option<DropCause>, link: Option<&LinkSummary>) -> String {
     let place = link.map_or_else(|| "a link".to_owned(), |link| link.name.clone());
     let Some(cause) = cause else {
-        return "all were under way at the end of the run, as a link is down or slow, or the run is shorter than the delay"
+        return "all were in transit at the end of the run: a link is down or slow, or the run is shorter than the delay"
             .to_owned();
     };
     let lost = count(flow.lost_packets.of(cause), "packet");
     match cause {
-        // A queue that has never held a packet had room for one, if it is not too large.
+        // A queue that never held a packet had space for one, unless the packet is too large.
         DropCause::QueueFull if link.is_some_and(|link| link.peak_queue_packets == 0) => {
             format!("each packet is larger than the queue of {place}, which dropped {lost}")
         }
         DropCause::QueueFull => format!("the queue of {place} was full, and dropped {lost}"),
         DropCause::Early => format!("the queue of {place} dropped {lost} before it was full"),
         DropCause::Channel => format!("the channel of {place} lost {lost}"),
-        DropCause::TooBig => format!("{lost} had no room in the MTU or the burst of {place}"),
+        DropCause::TooBig => format!("{lost} exceeded the MTU or the burst of {place}"),
         DropCause::Policer => format!("the policer of {place} dropped {lost}"),
-        DropCause::Host => format!("the host {} had no room for {lost}", flow.to),
+        DropCause::Host => format!("the host {} had no buffer space for {lost}", flow.to),
     }
 }

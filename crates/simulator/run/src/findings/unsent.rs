@@ -1,12 +1,12 @@
-//! What a send queue threw away before it was sent, and how late it would have been.
+//! Packets that a send queue discarded before they were sent.
 
 use super::evidence::{Events, Evidence};
 use super::{Finding, Severity, count, one_per_cause, percent, time};
 use headway_record::{EventKind, SendQueueSummary};
 use headway_units::MediaKind;
 
-/// From so large a part on somebody notices.
-const MANY: f64 = 0.01;
+/// Part of a kind's packets above which discards are a problem.
+const MIN_PROBLEM: f64 = 0.01;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let unsent = evidence.by_key(EventKind::Unsent, |event| Some((event.flow?, event.kind?)));
@@ -33,9 +33,9 @@ fn of(
     let part = unsent as f64 / queue.written_packets.max(unsent) as f64;
     let (from, to) = evidence.span(EventKind::Unsent, events);
     let causes = [
-        (queue.expired_packets, "as it would have come too late"),
-        (queue.refused_packets, "as the queue was full"),
-        (queue.pushed_out_packets, "to make room for what is more urgent"),
+        (queue.expired_packets, "would have arrived too late"),
+        (queue.refused_packets, "found the queue full"),
+        (queue.pushed_out_packets, "made room for more urgent packets"),
     ];
     let causes = causes.into_iter().filter(|(packets, _)| *packets > 0);
     let causes: Vec<_> = causes.map(|(packets, why)| format!("{packets} {why}")).collect();
@@ -43,16 +43,16 @@ fn of(
     let worst = worst.filter(|_| evidence.has_all(EventKind::Unsent));
     let late = queue.mean_lateness_s.map_or_else(String::new, |mean| {
         let worst = worst.map_or_else(String::new, |worst| format!(", at most {}", time(worst.as_secs_f64())));
-        format!("; those that were late by then were so by {} on average{worst}", time(mean))
+        format!("; packets past their deadline were late by {} on average{worst}", time(mean))
     });
-    let severity = if part >= MANY { Severity::Problem } else { Severity::Note };
+    let severity = if part >= MIN_PROBLEM { Severity::Problem } else { Severity::Note };
     let finding = Finding {
         time_from_s: from,
         time_to_s: to,
         severity,
         subject: flow.to_owned(),
         text: format!(
-            "{flow} threw away {} of {kind} ({}) before they were sent: {}{late}",
+            "{flow} discarded {} of {kind} ({}) before they were sent: {}{late}",
             count(unsent, "packet"),
             percent(part),
             causes.join(", "),

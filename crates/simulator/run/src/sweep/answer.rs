@@ -1,4 +1,5 @@
-//! What a sweep says: for each combination of what was varied, each metric as a mean with its 95 % interval over seeds.
+//! Result of a sweep: for each combination of varied values, the mean of each metric and its 95 % confidence
+//! interval over seeds.
 
 use crate::sweep::Metric;
 use headway_record::{Estimate, PERCENTILE_ERROR, number_table};
@@ -6,43 +7,43 @@ use headway_scenario::{Cell, Column, Override};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Digits of a number without an interval, and of an interval.
+/// Significant digits of a number without an interval.
 const DIGITS: i32 = 4;
 const INTERVAL_DIGITS: i32 = 2;
-/// More decimals than these say nothing.
-const MOST_DECIMALS: usize = 9;
+/// Maximum number of decimals.
+const MAX_DECIMALS: usize = 9;
 
-/// What there is to say of seeds that make no difference.
-pub const NO_CHANCE: &str = "chance has no part in it, or made no difference. So there is no interval,\nand a start some milliseconds later may give other numbers. Chance comes with \
-     `start = { uniform = [\"0s\", \"0.1s\"] }`\nof a flow, the `loss` of a link, a `red` queue, or a source that draws.";
+/// Explanation for rows in which all seeds gave the same numbers.
+pub const NO_RANDOMNESS: &str = "the scenario uses no random numbers, or they made no difference. There is no interval,\nand a start some milliseconds later may give other numbers. Random numbers are used by \
+     `start = { uniform = [\"0s\", \"0.1s\"] }`\nof a flow, the `loss` of a link, a `red` queue, or a source with random times or sizes.";
 
-/// What a sweep says.
+/// Result of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// What was varied, but for the seed.
+    /// The varied keys, except the seed.
     pub keys: Vec<Key>,
-    /// What was asked of each run.
+    /// Names of the metrics.
     pub metrics: Vec<String>,
-    /// The unit of each metric, if its expression has one.
+    /// Unit of each metric, if its expression has one.
     pub units: Vec<Option<&'static str>>,
-    /// A combination of values each, in the order of the sweep.
+    /// One row per combination of values, in the order of the sweep.
     pub rows: Vec<AnswerRow>,
-    /// The same beside one value of a key, where that was asked for.
+    /// Differences to one value of a key, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
-    /// Whether each metric reads a percentile.
+    /// Whether each metric uses a percentile.
     #[serde(skip)]
     pub(super) percentiles: Vec<bool>,
 }
 
-/// A key that was varied.
+/// A varied key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Key {
-    /// As it is written in a scenario.
+    /// Full name, as in a scenario.
     pub key: String,
-    /// Its short name, which the dataset has, too.
+    /// Short name, as in the dataset.
     pub name: String,
-    /// The unit of the dataset's numbers.
+    /// Unit of the numbers in the dataset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
 }
@@ -53,75 +54,75 @@ impl From<&Column> for Key {
     }
 }
 
-/// One combination.
+/// One combination of values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnswerRow {
-    /// The values of the keys, as they are written.
+    /// Values of the keys, as written in the scenario.
     pub values: Vec<String>,
-    /// How many runs there are of it.
+    /// Number of runs.
     pub runs: usize,
-    /// Whether all of them gave the same numbers. The order of events may differ.
+    /// Whether all runs gave the same numbers. The order of events may differ.
     pub identical: bool,
-    /// The metrics; none of what the runs do not have.
+    /// Estimates of the metrics; `None` if no run has the metric.
     pub metrics: Vec<Option<Estimate>>,
-    /// The metrics of each run, by its seed.
+    /// Values of each metric, with the seeds of the runs.
     #[serde(skip)]
     pub(super) samples: Vec<Vec<(u64, f64)>>,
-    /// The values as numbers in the keys' units, where they are such.
+    /// Values of the keys, as numbers in the keys' units if possible.
     #[serde(skip)]
     pub(super) cells: Vec<Cell>,
-    /// What sets the values.
+    /// Overrides that set the values.
     #[serde(skip)]
     pub(super) overrides: Vec<Override>,
 }
 
 impl AnswerRow {
-    /// The values of the keys as the dataset has them.
+    /// Returns the values of the keys as in the dataset.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Whether the value of a key means what `text` does.
+    /// Returns whether the value of a key is equivalent to `text`.
     fn has_value(&self, key: usize, text: &str) -> bool {
         self.overrides.get(key).is_some_and(|set| set.has_value(text))
     }
 
-    /// Whether a metric is not [known](Estimate::is_within) to this share of its mean.
+    /// Returns whether the interval of a metric is [wider](Estimate::is_within) than this part of its mean.
     pub(super) fn is_wider_than(&self, relative: f64) -> bool {
         self.metrics.iter().flatten().any(|number| !number.is_within(relative))
     }
 
-    /// A metric of each run that has it, with the run's seed.
+    /// Returns the seed and the value of a metric for each run that has it.
     #[must_use]
     pub fn samples(&self, metric: usize) -> &[(u64, f64)] {
         self.samples.get(metric).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The combinations less that one in which a key has a certain value, and all others the same.
+/// Differences of combinations to those with one value of a key and otherwise equal values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// The key's short name, and the value.
+    /// Short name of the key, and the value.
     pub value: [String; 2],
-    /// Whether runs of the same seed are compared with one another; otherwise the intervals are Welch's.
+    /// Whether runs with equal seeds are compared in pairs; otherwise the intervals are Welch's.
     pub paired: bool,
-    /// A row each that has such a one.
+    /// One row for each combination with a counterpart.
     pub rows: Vec<Difference>,
 }
 
-/// By how much a combination differs from its counterpart.
+/// Difference of a combination to its counterpart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The values of the keys.
+    /// Values of the keys.
     pub values: Vec<String>,
-    /// The differences of the metrics.
+    /// Differences of the metrics.
     pub metrics: Vec<Option<Estimate>>,
 }
 
-/// There is no such value of a key.
+/// Error: no run has this value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing was run with {wanted}: write KEY=VALUE with one of {known}")]
+#[error("no run has {wanted}; expected KEY=VALUE, one of {known}")]
 pub struct NoSuchValue {
     wanted: String,
     known: String,
@@ -135,13 +136,13 @@ impl Answer {
         Self { keys: columns.iter().map(Key::from).collect(), metrics, units, rows, against: None, percentiles }
     }
 
-    /// The same with the differences to one value of a key, `KEY=VALUE`: runs of the same seed beside one another (`paired`), or all of one with
-    /// all of the other by Welch.
+    /// Adds the differences to one value of a key, `KEY=VALUE`. If `paired`, runs with equal seeds are
+    /// compared; otherwise all runs of both, by Welch's method.
     ///
     /// # Errors
-    /// There is no such key, or it never had this value.
+    /// The key is not varied, or never has this value.
     pub fn against(mut self, wanted: &str, paired: bool) -> Result<Self, NoSuchValue> {
-        // Keys may have an = in brackets, and tables are full of them.
+        // Keys may have an = in brackets, and inline tables contain several.
         let mut splits = wanted.match_indices('=').map(|(at, _)| (wanted[..at].trim(), wanted[at + 1..].trim()));
         let place = splits.find_map(|(key, value)| {
             let place = self.keys.iter().position(|known| known.name == key || known.key == key)?;
@@ -175,11 +176,11 @@ impl Answer {
                 }
             }
         }
-        let known = if known.is_empty() { "(nothing was varied but the seed)".to_owned() } else { known.join(", ") };
+        let known = if known.is_empty() { "(only the seed is varied)".to_owned() } else { known.join(", ") };
         NoSuchValue { wanted: wanted.to_owned(), known }
     }
 
-    /// The answer as a table for people, with the sentences that explain it.
+    /// Formats the result as a text table with explanations.
     #[must_use]
     pub fn plain(&self) -> String {
         let mut text = self.table(self.rows.iter().map(|row| (&row.values, &row.metrics, Some(row))), &self.metrics);
@@ -197,7 +198,7 @@ impl Answer {
             } else {
                 format!("In rows marked = ({identical} of {})", self.rows.len())
             };
-            let _ = writeln!(text, "{which} all seeds gave the same numbers: {NO_CHANCE}");
+            let _ = writeln!(text, "{which} all seeds gave the same numbers: {NO_RANDOMNESS}");
         }
         text.push_str(&self.percentiles());
         if let Some(against) = &self.against {
@@ -205,11 +206,11 @@ impl Answer {
             let how = if against.paired { "paired by seed" } else { "Welch" };
             let numbers = || against.rows.iter().flat_map(|row| &row.metrics).flatten();
             let interval = if numbers().any(|number| number.ci95.is_some()) {
-                format!(", 95 % interval ({how}); * where 0 is outside of it")
+                format!(", 95 % interval ({how}); * if it excludes 0")
             } else {
                 String::new()
             };
-            let _ = writeln!(text, "\nless {key}={value}{interval}");
+            let _ = writeln!(text, "\ndifference from {key}={value}{interval}");
             let metrics: Vec<String> = self.metrics.iter().map(|name| format!("Δ {name}")).collect();
             text.push_str(&self.table(against.rows.iter().map(|row| (&row.values, &row.metrics, None)), &metrics));
             text.push_str(constants(numbers()));
@@ -217,7 +218,7 @@ impl Answer {
         text
     }
 
-    /// Names the percentiles that are the same in all runs of a row, and says how exact they are.
+    /// Explains the precision of percentiles that are equal in all runs of a row.
     fn percentiles(&self) -> String {
         let is_constant = |metric: usize| {
             let mut numbers = self.rows.iter().filter_map(|row| row.metrics.get(metric).copied().flatten());
@@ -229,8 +230,8 @@ impl Answer {
             return String::new();
         }
         format!(
-            "Of {}: a percentile is the middle of a histogram's bucket, at most {:.1} % off. Where it is the same in all runs,\n\
-             all fell into one bucket.\n",
+            "Of {}: a percentile is the middle of a histogram's bucket, at most {:.1} % off. If it is the same in all runs,\n\
+             all values were in one bucket.\n",
             named.join(", "),
             100.0 * PERCENTILE_ERROR
         )
@@ -253,8 +254,8 @@ impl Answer {
         number_table(self.keys.len(), heads.collect(), rows.map(of_row).collect())
     }
 
-    /// As comma-separated values: the keys, how many runs, and of each metric its mean and half of its interval; with [`against`](Self::against) the
-    /// differences behind them, in columns of a Δ.
+    /// Formats the result as CSV: the keys, the number of runs, and the mean and half width of the interval
+    /// of each metric. After [`against`](Self::against), the differences follow in columns with a Δ.
     #[must_use]
     pub fn csv(&self) -> String {
         let field = |text: &str| {
@@ -287,20 +288,21 @@ impl Answer {
         text
     }
 
-    /// How many combinations have a metric that is not [known](Estimate::is_within) to this share of its mean.
+    /// Returns the number of combinations with a metric whose interval is [wider](Estimate::is_within) than
+    /// this part of its mean.
     #[must_use]
     pub fn wider_than(&self, relative: f64) -> usize {
         self.rows.iter().filter(|row| row.is_wider_than(relative)).count()
     }
 }
 
-/// A name with its unit, or what else its last word is, below.
+/// Puts the last word of a name, usually the unit, on a second line.
 fn two_lines(name: &str) -> String {
     name.rsplit_once(' ').map_or_else(|| name.to_owned(), |(name, unit)| format!("{name}\n{unit}"))
 }
 
-/// Whether `text` is this label of a value, or the table that the label stands for: `{kind=codel}`, with or without spaces
-/// and quotes.
+/// Returns whether `text` is this label of a value or the table that the label abbreviates (`{kind=codel}`),
+/// ignoring spaces and quotes.
 fn is_label(label: &str, text: &str) -> bool {
     let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect::<String>();
     label == text || bare(label) == bare(text) || format!("{{kind={label}}}") == bare(text)
@@ -317,7 +319,7 @@ fn difference(row: &AnswerRow, base: &AnswerRow, metric: usize, paired: bool) ->
     Some(Estimate { mean: ours.mean - theirs.mean, ci95: ours.welch(&theirs), runs: ours.runs.min(theirs.runs) })
 }
 
-/// The mean of a metric of runs with their seeds.
+/// Returns the mean of samples given with their seeds.
 pub(super) fn estimate(samples: &[(u64, f64)]) -> Option<Estimate> {
     Estimate::of(&samples.iter().map(|(_, value)| *value).collect::<Vec<_>>())
 }
@@ -325,19 +327,20 @@ pub(super) fn estimate(samples: &[(u64, f64)]) -> Option<Estimate> {
 /// Explains numbers without an interval, if there are any.
 fn constants<'a>(mut numbers: impl Iterator<Item = &'a Estimate>) -> &'static str {
     if numbers.any(Estimate::is_constant) {
-        "A number without ± is the same in all runs: there is no interval\n"
+        "A number without ± is the same in all runs: it has no interval\n"
     } else {
         ""
     }
 }
 
-/// A number with the decimals that its interval justifies: two digits of the interval; without one four digits in all.
+/// Formats a number with the decimals that its interval justifies: two significant digits of the interval, or
+/// four of a number without one.
 fn shown(number: Estimate, is_difference: bool) -> String {
     let Estimate { mean, ci95, .. } = number;
     let (of, digits) = ci95.map_or((mean.abs(), DIGITS), |half| (half, INTERVAL_DIGITS));
     let magnitude =
         if of > 0.0 { format!("{of:e}").split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0) } else { 0 };
-    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(MOST_DECIMALS);
+    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0).min(MAX_DECIMALS);
     let decimals = if of > 0.0 { decimals } else { 0 };
     let sign = if is_difference && mean > 0.0 { "+" } else { "" };
     match ci95 {
@@ -354,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_as_many_decimals_as_they_are_sure_of() {
+    fn intervals_determine_the_decimals() {
         for (mean, ci95, shown) in [
             (1.213_456, Some(0.012_34), "1.213 ± 0.012"),
             (1234.56, Some(123.4), "1235 ± 123"),
@@ -414,7 +417,7 @@ mod tests {
         assert!(error.contains("queue=red, queue=droptail, delay=10ms"), "{error}");
     }
 
-    /// Equal samples in both rows: `headway sweep scenarios/demo.toml` once printed `-0.01749 ± 0.00000*`.
+    /// Equal samples in both rows: `headway sweep scenarios/demo.toml` printed `-0.01749 ± 0.00000*` before.
     #[test]
     fn zero_spread_has_no_interval_and_no_star() {
         let mut equal = answer();
@@ -437,9 +440,9 @@ mod tests {
         assert_eq!(equal.wider_than(0.01), 2, "five equal runs are no proof of a constant");
     }
 
-    /// A refusal once offered exactly the value that it refused.
+    /// The error message lists only values that are accepted.
     #[test]
-    fn every_value_that_is_offered_is_accepted() {
+    fn every_value_in_the_error_message_is_accepted() {
         let mut tables = answer();
         for (row, value) in tables.rows.iter_mut().zip(["{kind=codel}", "{kind=codel,limit=30packets}"]) {
             row.values[0] = value.to_owned();
@@ -451,7 +454,7 @@ mod tests {
         }
         let written = tables.clone().against("queue={ kind = \"codel\", limit = \"30packets\" }", false).unwrap();
         assert_eq!(written.against.unwrap().value, ["queue", "{kind=codel,limit=30packets}"]);
-        // Values that mean the same: another order of keys, another unit.
+        // Equivalent values with another order of keys or another unit.
         for (row, value) in tables.rows.iter_mut().zip(["{kind=codel}", "{kind=codel,limit=30kB}"]) {
             row.values[0] = value.to_owned();
             row.overrides[0] = format!("link[0].queue={value}").parse().unwrap();
@@ -463,13 +466,13 @@ mod tests {
         let delay = answer().against("delay=0.01s", false).unwrap();
         assert_eq!(delay.against.unwrap().value, ["delay", "10ms"]);
         assert!(tables.against("queue={limit=31kB,kind=codel}", false).is_err());
-        // Values of different kinds are called by their kinds.
+        // Tables of different kinds are labeled by their kinds.
         let red = answer().against("queue={ kind = \"red\" }", false).unwrap();
         assert_eq!(red.against.unwrap().value, ["queue", "red"]);
     }
 
     #[test]
-    fn csv_quotes_what_would_break_it() {
+    fn csv_fields_are_quoted_if_necessary() {
         let text = answer().csv();
         assert!(text.starts_with("queue,delay,runs,\"a, b\",\"a, b ci95\"\nred,10ms,3,2,"), "{text}");
         let text = answer().against("queue=red", true).unwrap().csv();

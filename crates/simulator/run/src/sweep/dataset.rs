@@ -1,7 +1,8 @@
 //! The dataset of a sweep: Parquet files that DuckDB, polars, pandas and R read.
 //!
-//! `flows.parquet` has a row a run and flow, `links.parquet` one a run and direction of a link, `runs.parquet` one a run, with its whole summary as
-//! JSON. Rows are in the order of the runs; nothing in them hangs on when, where, or in how many pieces the sweep was run.
+//! `flows.parquet` has one row per run and flow, `links.parquet` one per run and link direction,
+//! `runs.parquet` one per run, with its summary as JSON. Rows are in the order of runs. The bytes do not
+//! depend on when, where, or in how many sessions the sweep was run.
 
 use super::RunKey as Key;
 use super::flat::{Columns, Sort, walk};
@@ -20,12 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Runs whose rows one thread gathers at a time. Their number decides where pages of a file end, not the number of threads.
+/// Number of runs whose rows a thread collects at a time. It determines the pages of the files; the number of
+/// threads does not.
 const CHUNK: usize = 256;
-/// Chunks that are gathered before they are written as a row group.
+/// Number of chunks per row group.
 const WAVE: usize = 16;
 
-/// A run's row: which it is, and what it gave.
+/// Number, point and summary of a run.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     pub(super) run: usize,
@@ -45,7 +47,7 @@ enum Table {
 }
 
 impl Table {
-    /// The runs are the last to be written: with them the others are whole.
+    /// Table of runs last: if it is complete, so are the others.
     const ALL: [Self; 3] = [Self::Flows, Self::Links, Self::Runs];
 
     const fn file(self) -> &'static str {
@@ -56,7 +58,7 @@ impl Table {
         }
     }
 
-    /// The table's rows of a summary: their list is what it has of them.
+    /// Returns the rows of a table for one summary.
     fn rows(self, summary: &Map<String, Value>) -> Vec<Value> {
         let list = |key: &str| summary.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         match self {
@@ -73,14 +75,14 @@ impl Table {
     }
 }
 
-/// A row a run and flow.
+/// One row per run and flow.
 pub const FLOWS: &str = "flows.parquet";
-/// A row a run and direction of a link.
+/// One row per run and link direction.
 pub const LINKS: &str = "links.parquet";
-/// A row a run, with its summary.
+/// One row per run, with its summary.
 pub const RUNS: &str = "runs.parquet";
 
-/// Names of a flow's and a link's own ends, which a sweep may vary under the same names.
+/// Returns the column name of a path. `from`, `to` and `kind` get a prefix, as a sweep may vary keys of these names.
 fn renamed(table: Table, path: &str) -> String {
     let of = match table {
         Table::Flows => "flow",
@@ -94,7 +96,7 @@ fn renamed(table: Table, path: &str) -> String {
     }
 }
 
-/// Writes the tables, on so many threads. `row` gives the rows by their numbers below `runs`; it is asked for all of them twice.
+/// Writes the tables on `jobs` threads. `row` returns the row with a number below `runs`; it is called twice per row.
 pub(super) fn write<'a>(
     folder: &Folder,
     columns: &[Column],
@@ -118,12 +120,12 @@ pub(super) fn write<'a>(
         all.iter_mut().zip(needed).for_each(|(all, needed)| all.merge(needed));
     }
     let sorts: Vec<Sort> = if runs == 0 { Vec::new() } else { row(0)?.cells.iter().map(sort_of).collect() };
-    let mut growing = Vec::new();
+    let mut tables = Vec::new();
     for (table, needed) in Table::ALL.into_iter().zip(all) {
         let layout = Layout::new(table, columns.iter().zip(sorts.iter().copied()), needed);
-        growing.push(Mutex::new(Growing::begin(folder, layout)?));
+        tables.push(Mutex::new(TableWriter::begin(folder, layout)?));
     }
-    let layouts: Vec<Arc<Layout>> = growing.iter().map(|growing| Arc::clone(&locked(growing).layout)).collect();
+    let layouts: Vec<Arc<Layout>> = tables.iter().map(|table| Arc::clone(&locked(table).layout)).collect();
     for wave in chunks.chunks(WAVE) {
         let batches = each(wave.len(), jobs, &(), |chunk| {
             let mut gathered: Vec<Gathered<'_>> = layouts.iter().map(|layout| Gathered::new(layout)).collect();
@@ -134,14 +136,14 @@ pub(super) fn write<'a>(
             }
             Ok::<_, Error>(gathered.into_iter().map(|gathered| gathered.columns).collect::<Vec<_>>())
         })?;
-        each(growing.len(), jobs, &(), |table| {
-            locked(&growing[table]).write(batches.iter().flatten().filter_map(|tables| tables.get(table)))
+        each(tables.len(), jobs, &(), |table| {
+            locked(&tables[table]).write(batches.iter().flatten().filter_map(|collected| collected.get(table)))
         })?;
     }
-    let ends = growing.into_iter().map(|growing| growing.into_inner().unwrap_or_else(PoisonError::into_inner));
-    let ends: Vec<Mutex<Option<Growing>>> = ends.map(|growing| Mutex::new(Some(growing))).collect();
-    // Their last pages are compressed side by side; the runs are whole after the others.
-    let whole = each(ends.len(), jobs, &(), |table| locked(&ends[table]).take().map(Growing::end).transpose())?;
+    let ends = tables.into_iter().map(|table| table.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let ends: Vec<Mutex<Option<TableWriter>>> = ends.map(|table| Mutex::new(Some(table))).collect();
+    // The last pages of all tables are compressed in parallel; the table of runs is completed last.
+    let whole = each(ends.len(), jobs, &(), |table| locked(&ends[table]).take().map(TableWriter::end).transpose())?;
     whole.into_iter().flatten().flatten().try_for_each(|sink| sink.0.end().map(drop))
 }
 
@@ -152,12 +154,11 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 fn parsed(folder: &Folder, summary: &str) -> Result<Map<String, Value>, Error> {
     serde_json::from_str(summary).map_err(|error| Error::Record {
         path: folder.0.clone(),
-        reason: format!("a run's summary is not as it was left: {error}").into(),
+        reason: format!("the stored summary of a run is damaged: {error}").into(),
     })
 }
 
-/// What is known of each run that a dataset holds: its key and its summary. Returns
-/// whether something is not as it was written.
+/// Calls `take` with the key and the summary of each run in the dataset. Returns whether some data is damaged.
 pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<(), Error>) -> Result<bool, Error> {
     let path = folder.path(RUNS);
     let file = match open_regular(&path, u64::MAX) {
@@ -165,7 +166,7 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Error::file("read", &path)(error)),
     };
-    // A file that was cut or changed costs its runs, as they can be run again.
+    // A damaged file is ignored: its runs are repeated.
     let Ok(file) = ParquetFile::open(file) else { return Ok(true) };
     let mut is_damaged = false;
     let read = file.texts(["run_key", "summary", "checksum", "code"], |[key, summary, sum, code]| {
@@ -190,18 +191,17 @@ pub(super) fn runs(folder: &Folder, mut take: impl FnMut(Key, &str) -> Result<()
     }
 }
 
-/// Returns the columns of a table of a dataset.
+/// Reads the columns of a table of a dataset.
 ///
 /// # Errors
-///
-/// The file cannot be read, or it is no table of a sweep.
+/// The file cannot be read, or is not a table of a sweep.
 pub fn read_table(folder: &Folder, name: &str) -> Result<Vec<DatasetColumn>, Error> {
     let path = folder.path(name);
     let file = open_regular(&path, u64::MAX).map_err(Error::file("read", &path))?;
     let read = ParquetFile::open(file).and_then(|file| file.columns());
     read.map_err(|error| Error::Record {
         path: path.clone(),
-        reason: format!("it is no table of a sweep: {error}").into(),
+        reason: format!("it is not a table of a sweep: {error}").into(),
     })
 }
 
@@ -210,7 +210,6 @@ fn checksum(key: Key, summary: &str) -> String {
 }
 
 impl DatasetValues {
-    /// Appends a cell.
     fn add(&mut self, value: Option<&Value>) {
         match self {
             Self::Integer(cells) => cells.push(value.and_then(Value::as_i64)),
@@ -225,12 +224,11 @@ impl DatasetValues {
     }
 }
 
-/// The columns of a table.
 struct Layout {
     table: Table,
-    /// Those of a run, then those of the summary: name, what it holds, and unit.
+    /// Name, type and unit: first the columns of the run, then those of the summary.
     columns: Vec<(String, Sort, Option<&'static str>)>,
-    /// Where those of the summary are, by their paths.
+    /// Index of each summary column by its path.
     paths: BTreeMap<String, usize>,
 }
 
@@ -259,7 +257,7 @@ impl Layout {
     }
 }
 
-/// Rows of a table, on their way into it.
+/// Cells of some rows of a table.
 struct Gathered<'a> {
     layout: &'a Layout,
     columns: Vec<DatasetValues>,
@@ -295,13 +293,13 @@ impl<'a> Gathered<'a> {
 }
 
 /// A table that is being written.
-struct Growing {
+struct TableWriter {
     layout: Arc<Layout>,
     writer: ParquetWriter<Sink>,
     path: PathBuf,
 }
 
-impl Growing {
+impl TableWriter {
     fn begin(folder: &Folder, layout: Layout) -> Result<Self, Error> {
         let path = folder.path(layout.table.file());
         let sink = Sink(folder.begin(layout.table.file())?);
@@ -318,7 +316,7 @@ impl Growing {
     }
 }
 
-/// What a column holds of which this is a cell: all of its cells are alike.
+/// Returns the type of a column with this cell; all its cells have one type.
 const fn sort_of(cell: &Cell) -> Sort {
     match cell {
         Cell::Integer(_) => Sort::Integer,
@@ -341,8 +339,8 @@ fn not_written(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     move |error| Error::Record { path: path.to_owned(), reason: format!("it could not be written: {error}").into() }
 }
 
-/// The file that a table is written into.
-struct Sink(crate::Growing);
+/// Destination of a table.
+struct Sink(crate::PartialFile);
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -1,9 +1,9 @@
-//! A summary's numbers by their paths: `one_way_delay_s.p95`.
+//! Values of a summary by path, such as `one_way_delay_s.p95`.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     Integer,
@@ -13,7 +13,7 @@ pub(super) enum Sort {
 }
 
 impl Sort {
-    /// Of a value; none of what holds nothing, or several.
+    /// Returns the type of a value; `None` for null, arrays and objects.
     fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Null | Value::Array(_) | Value::Object(_) => None,
@@ -24,7 +24,7 @@ impl Sort {
         }
     }
 
-    /// What can hold both.
+    /// Returns a type that holds values of both.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (one, same) if one == same => one,
@@ -34,12 +34,12 @@ impl Sort {
     }
 }
 
-/// The columns that a table needs.
+/// Names and types of a table's columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Columns(pub(super) BTreeMap<String, Sort>);
 
 impl Columns {
-    /// Makes room for a row.
+    /// Adds the columns of a row.
     pub(super) fn add(&mut self, row: &Value) {
         walk("", row, &mut |path, value| {
             let Some(sort) = Sort::of(value) else { return };
@@ -50,7 +50,7 @@ impl Columns {
         });
     }
 
-    /// Makes room for the rows of others.
+    /// Adds the columns of another table.
     pub(super) fn merge(&mut self, other: Self) {
         for (path, sort) in other.0 {
             self.0.entry(path).and_modify(|known| *known = known.with(sort)).or_insert(sort);
@@ -58,7 +58,7 @@ impl Columns {
     }
 }
 
-/// Calls `take` with each value below that is no table, and its path. Lists are passed over: they are no numbers of a row.
+/// Calls `take` with each scalar value and its path. Arrays are skipped.
 pub(super) fn walk<'a>(path: &str, value: &'a Value, take: &mut impl FnMut(&str, &'a Value)) {
     match value {
         Value::Object(table) => {
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn columns_hold_what_all_rows_have() {
+    fn columns_hold_the_values_of_all_rows() {
         let mut columns = Columns::default();
         columns.add(&json!({ "a": 1, "b": { "c": 2.5, "d": null, "list": [1, 2] }, "e": "x" }));
         columns.add(&json!({ "a": 1.5, "b": { "d": true }, "e": "y" }));

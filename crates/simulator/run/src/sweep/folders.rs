@@ -1,23 +1,24 @@
-//! Where the records of a sweep's runs lie, and which are left of others.
+//! Folders of a sweep's runs, and the list of them.
 
 use crate::{Error, Folder, safe_name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The file of a sweep's folder that lists its runs.
+/// File that lists the runs of a sweep.
 const RUNS: &str = "runs.json";
 
-/// Of many folders so many are named.
-const NAMED: usize = 5;
+/// Maximum number of folders that a message names.
+const MAX_NAMED: usize = 5;
 
-/// A run in that file.
+/// An entry of the list.
 #[derive(Serialize, Deserialize)]
 struct Listed {
     label: String,
     folder: String,
 }
 
-/// A name for the folder of each run, after what sets it apart, keys with their values: no two are the same, not even where capitals do not count.
+/// Returns a folder name for each run, composed of its keys and values. Names are unique, also on
+/// case-insensitive file systems.
 pub(super) fn names(runs: &[Vec<(String, String)>]) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut unique = |name: String| {
@@ -35,7 +36,7 @@ pub(super) fn names(runs: &[Vec<(String, String)>]) -> Vec<String> {
     runs.iter().map(|run| unique(joined(run))).collect()
 }
 
-/// Writes down which runs the folder is for. Gives what there is to say of records in it that are of others.
+/// Writes the list of runs. Returns a warning if the folder has records of other runs.
 pub(super) fn list(sweep: &Folder, labels: &[String], folders: &[Folder]) -> Result<Vec<String>, Error> {
     let name = |folder: &Folder| folder.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let listed = |(label, folder): (&String, &Folder)| Listed { label: label.clone(), folder: name(folder) };
@@ -53,15 +54,16 @@ pub(super) fn list(sweep: &Folder, labels: &[String], folders: &[Folder]) -> Res
     if others.is_empty() {
         return Ok(Vec::new());
     }
-    let more = if others.len() > NAMED { ", ..." } else { "" };
-    let named = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if others.len() > MAX_NAMED { ", ..." } else { "" };
+    let named = others.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let (folder, count) = (sweep.0.display(), others.len());
     Ok(vec![format!(
         "warning: {folder} also holds records that are not of this sweep ({count}), and `headway plot {folder}` leaves them out: {named}{more}"
     )])
 }
 
-/// The runs that a sweep's folder is for, in order; `None` if it is none. A record may hold a file of the same name.
+/// Returns the folders of a sweep's runs in order; `None` if the folder is not of a sweep. A record may
+/// contain an input file with the name of the list.
 ///
 /// # Errors
 /// The list cannot be read.
@@ -72,8 +74,8 @@ pub fn listed(sweep: &Folder) -> Result<Option<Vec<Folder>>, Error> {
     }
     let runs: Vec<Listed> = serde_json::from_slice(&sweep.read(RUNS)?).map_err(|error| {
         let reason = format!(
-            "this is no list of runs as `headway run` leaves it ({error}); run the scenario into this folder again, which writes it \
-             anew and keeps the runs that are done"
+            "this is not a list of runs written by `headway run` ({error}); run the scenario into this folder again, which \
+             rewrites the list and keeps completed runs"
         );
         Error::Record { path, reason: reason.into() }
     })?;
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_tell_what_sets_their_runs_apart() {
+    fn folder_names_have_keys_and_values() {
         assert_eq!(
             named(&[&[("rate", "1Mbps"), ("seed", "1")], &[("rate", "2Mbps"), ("seed", "1")]]),
             ["rate=1Mbps_seed=1", "rate=2Mbps_seed=1"]
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_runs_share_a_folder() {
+    fn folder_names_are_unique() {
         let long = "x".repeat(200);
         let (first, second) = (format!("{long}1"), format!("{long}2"));
         let found = named(&[

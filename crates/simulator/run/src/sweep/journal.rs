@@ -1,7 +1,9 @@
-//! What runs of a sweep gave, a line each, added when a run is done: whoever is killed has lost no run that was over.
+//! Journal of a sweep: the summary of each run is appended when the run is complete, so that an interrupted
+//! sweep loses no completed run.
 //!
-//! The first line is the code that ran it all. Every other is a checksum (XXH3, 16 hexadecimal digits), the run's [`Key`] (32) and its summary as JSON, with a space between. A line that is
-//! not as it was written is passed over, and its run is run again.
+//! The first line has the identity of the code. Each other line has a checksum (XXH3, 16 hexadecimal digits),
+//! the run's [`Key`] (32 digits) and its summary as JSON, separated by spaces. A damaged line is ignored, and
+//! its run is repeated.
 
 use super::RunKey as Key;
 use crate::code::CODE;
@@ -13,25 +15,25 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Longer lines are none of ours.
-const LONGEST: u64 = 64 << 20;
+/// Maximum length of a line, in bytes.
+const MAX_LINE: u64 = 64 << 20;
 
-/// Checksum, key and the spaces behind them.
+/// Length of the checksum, the key and their spaces, in bytes.
 const HEAD: usize = 16 + 1 + 32 + 1;
 
-/// The file, and where in it each run's summary is.
+/// The file, and the location of each run's summary.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    /// Where it stands is nobody's: who reads or writes seeks first.
+    /// File with an unspecified position: each access seeks first.
     file: Mutex<File>,
     places: BTreeMap<Key, Place>,
     end: u64,
-    /// Whether a line is not as it was written.
+    /// Whether a line is damaged.
     pub(super) is_damaged: bool,
 }
 
-/// Where a summary is, in bytes.
+/// Location of a summary, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     from: u64,
@@ -41,8 +43,7 @@ struct Place {
 impl Journal {
     pub(super) const FILE: &str = "journal.txt";
 
-    /// Opens the journal of a folder, which must be claimed, and begins one where there is none. What a killed writer has left of a last
-    /// line is cut off.
+    /// Opens or creates the journal of a claimed folder. An incomplete last line is truncated.
     pub(super) fn open(folder: &Folder) -> Result<Self, Error> {
         let path = folder.path(Self::FILE);
         let failed = |error| Error::file("read", &path)(error);
@@ -55,11 +56,11 @@ impl Journal {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line).map_err(failed)?;
+            let read = (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line).map_err(failed)?;
             if line.last() != Some(&b'\n') {
-                if read as u64 == LONGEST {
+                if read as u64 == MAX_LINE {
                     let reason =
-                        "it holds a line that no sweep has written; remove it, or name another folder with --out";
+                        "a line is too long to be written by a sweep; remove the file, or use another folder with --out";
                     return Err(Error::Record { path, reason: reason.into() });
                 }
                 break;
@@ -83,7 +84,7 @@ impl Journal {
         file.set_len(end).map_err(Error::file("write", &path))?;
         let mut journal = Self { path, file: Mutex::new(file), places, end, is_damaged };
         if end == 0 {
-            // None yet, or one of other code, which is not mixed with this one's.
+            // The journal is new, or of other code, whose runs are not mixed with those of this code.
             journal.append(&head())?;
         }
         Ok(journal)
@@ -104,7 +105,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Nothing of a line that could not be written whole is left.
+    /// Appends a line. If it cannot be written completely, it is removed.
     fn append(&mut self, line: &str) -> Result<(), Error> {
         let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         let written = file.seek(SeekFrom::Start(self.end)).and_then(|_| file.write_all(line.as_bytes()));
@@ -116,16 +117,16 @@ impl Journal {
         Ok(())
     }
 
-    /// These are to be run again.
+    /// Removes runs from the index, so that they are repeated.
     pub(super) fn forget(&mut self, keys: impl Iterator<Item = Key>) {
         keys.for_each(|key| _ = self.places.remove(&key));
     }
 
-    /// A run's summary.
+    /// Reads the summary of a run.
     pub(super) fn summary(&self, key: Key) -> Result<String, Error> {
         let failed = |error| Error::file("read", &self.path)(error);
-        let gone = || std::io::Error::other("a run that was in it is no longer there");
-        let place = self.places.get(&key).ok_or_else(gone).map_err(failed)?;
+        let missing = || std::io::Error::other("a stored run is missing");
+        let place = self.places.get(&key).ok_or_else(missing).map_err(failed)?;
         let mut bytes = vec![0; place.length];
         {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +136,7 @@ impl Journal {
         String::from_utf8(bytes).map_err(|error| failed(std::io::Error::other(error)))
     }
 
-    /// Leaves these runs only; no file if there are none.
+    /// Keeps only these runs; without any, the file is removed.
     pub(super) fn keep(self, folder: &Folder, wanted: &[Key]) -> Result<(), Error> {
         if wanted.is_empty() {
             drop(self.file);
@@ -160,13 +161,13 @@ fn line(key: Key, summary: &str) -> String {
     format!("{:016x} {rest}\n", xxh3_64(rest.as_bytes()))
 }
 
-/// The key of a line that is as it was written, without its end.
+/// Returns the key of an intact line, which is given without its line feed.
 fn parsed(line: &[u8]) -> Option<Key> {
     let (sum, rest) = line.split_at_checked(17)?;
     let (key, rest_of_it) = rest.split_at_checked(33)?;
-    let number = |digits: &[u8], most: usize| {
+    let number = |digits: &[u8], length: usize| {
         let digits = std::str::from_utf8(digits).ok()?.strip_suffix(' ')?;
-        (digits.len() == most).then(|| u128::from_str_radix(digits, 16).ok())?
+        (digits.len() == length).then(|| u128::from_str_radix(digits, 16).ok())?
     };
     std::str::from_utf8(rest_of_it).ok()?;
     (number(sum, 16)? == u128::from(xxh3_64(rest))).then(|| number(key, 32))?
@@ -175,18 +176,18 @@ fn parsed(line: &[u8]) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Holds;
+    use crate::FolderKind;
     use proptest::prelude::*;
 
     fn place() -> (tempfile::TempDir, Folder) {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder(place.path().join("sweep"));
-        drop(folder.claim(Holds::Sweep).unwrap());
+        drop(folder.claim(FolderKind::Sweep).unwrap());
         (place, folder)
     }
 
     #[test]
-    fn what_was_added_is_there_again() {
+    fn stored_runs_are_read_again() {
         let (_place, folder) = place();
         let mut journal = Journal::open(&folder).unwrap();
         journal.add(7, "{\"a\":1}").unwrap();
@@ -207,9 +208,10 @@ mod tests {
     }
 
     proptest! {
-        /// A file that was cut anywhere loses its last run and no other; one with a byte changed, that line's only, or two where it was a line's end.
+        /// A truncated file loses at most its last run. A changed byte loses the run of its line, or two runs
+        /// if it was a line feed.
         #[test]
-        fn accidents_cost_the_runs_that_they_touch(cut in 0usize..400, at in 0usize..400, bit in 0u8..8, cuts: bool) {
+        fn damage_loses_only_the_runs_of_damaged_lines(cut in 0usize..400, at in 0usize..400, bit in 0u8..8, cuts: bool) {
             let (_place, folder) = place();
             let mut journal = Journal::open(&folder).unwrap();
             for key in 0..4 {

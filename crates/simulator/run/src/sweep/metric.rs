@@ -1,19 +1,20 @@
-//! What a sweep's runs are asked for, and how it is shown.
+//! Metrics of a sweep, and the defaults.
 
 use headway_record::{Expression, ExpressionError, ExpressionFault, Summary};
 use headway_units::MediaKind;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// More groups of flows than these are told of together, where nobody says what to ask.
-const GROUPS: usize = 3;
+/// Maximum number of groups of flows with separate default metrics.
+const MAX_GROUPS: usize = 3;
 
-/// A number that each run is asked for. Text: `NAME=EXPRESSION`, or an expression alone, which is its own name.
+/// A named expression that is evaluated for each run. Text form: `NAME=EXPRESSION`, or an expression, which
+/// is its own name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// What heads its column.
+    /// Heading of its column.
     pub name: String,
-    /// What is asked.
+    /// The expression.
     pub of: Expression,
 }
 
@@ -28,24 +29,24 @@ impl FromStr for Metric {
 }
 
 impl Metric {
-    /// Reads metrics, of which no two have the same name.
+    /// Parses metrics with unique names.
     ///
     /// # Errors
-    /// One is no metric, or has the name of an earlier one.
+    /// A metric is invalid, or has the name of an earlier one.
     pub fn read_all(texts: &[String]) -> Result<Vec<Self>, ExpressionError> {
         let mut metrics: Vec<Self> = Vec::new();
         for text in texts {
             let metric: Self = text.parse()?;
             if metrics.iter().any(|other| other.name == metric.name) {
-                return Err(ExpressionError { expression: metric.name, why: ExpressionFault::SameName });
+                return Err(ExpressionError { expression: metric.name, fault: ExpressionFault::SameName });
             }
             metrics.push(metric);
         }
         Ok(metrics)
     }
 
-    /// What is worth knowing of runs like this one: rates, losses and delays of its flows, those of replicas together, what was in time, and
-    /// how fairly they shared.
+    /// Returns default metrics for runs like `run`: rate, loss, delay and on-time ratios of each group of
+    /// flows, and Jain's index.
     #[must_use]
     pub fn usual(run: &Summary) -> Vec<Self> {
         let mut groups: Vec<String> = Vec::new();
@@ -55,14 +56,14 @@ impl Metric {
                 groups.push(group);
             }
         }
-        if groups.len() > GROUPS {
+        if groups.len() > MAX_GROUPS {
             groups = vec!["*".to_owned()];
         }
         let mut metrics = Vec::new();
         for group in &groups {
             let title = if group == "*" { "flows" } else { group.trim_end_matches(['*', '-']) };
             let mut add = |what: &str, of: String| {
-                // These are written here, and are expressions; a name that were none is not asked for.
+                // The expressions are valid unless a flow name breaks the syntax; then the metric is omitted.
                 if let Ok(of) = of.parse() {
                     metrics.push(Self { name: format!("{title} {what}"), of });
                 }
@@ -87,7 +88,8 @@ impl Metric {
     }
 }
 
-/// The pattern for a flow and its replicas: `ftp*` of `ftp3`, if all flows whose names begin so are called by numbers, and there are several.
+/// Returns the pattern of a flow and its replicas, such as `ftp*` for `ftp3`, if there are several and all
+/// their names are the prefix and a number. Otherwise returns the name.
 fn group(name: &str, run: &Summary) -> String {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -102,13 +104,13 @@ fn group(name: &str, run: &Summary) -> String {
 mod tests {
     use super::*;
 
-    /// Two columns of one name are not distinguishable.
+    /// Columns need unique names.
     #[test]
-    fn metrics_have_names_of_their_own() {
+    fn metric_names_are_unique() {
         let read = |texts: &[&str]| Metric::read_all(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         assert_eq!(read(&["a=jain_index", "jain_index"]).unwrap().len(), 2);
         for texts in [["a=jain_index", "a=2 * jain_index"], ["jain_index", " jain_index "]] {
-            assert_eq!(read(&texts).unwrap_err().why, ExpressionFault::SameName);
+            assert_eq!(read(&texts).unwrap_err().fault, ExpressionFault::SameName);
         }
     }
 }

@@ -1,7 +1,12 @@
-//! Many runs of one scenario: what is run, what is kept of it, and what it says.
+//! Many runs of one scenario, their data and their result.
 //!
-//! A sweep has **points**, the combinations of what is varied, and each has the same **seeds**. What a run gives is added to a journal when it is over;
-//! at the end all of it becomes a dataset, whose bytes do not hang on how often the sweep was stopped, and an [`Answer`].
+//! A sweep has **points**, the combinations of varied values. All points have the same **seeds**. The summary
+//! of each completed run is appended to a journal. At the end the journal is converted to a dataset, whose
+//! bytes do not depend on how often the sweep was interrupted, and an [`Answer`] is computed.
+//!
+//! - `session`: a sweep in a folder; `journal`: summaries of completed runs.
+//! - `dataset`, `parquet_file`, `flat`: Parquet tables; `folders`: records of the runs, if requested.
+//! - `metric`: what is computed per run; `answer`: estimates over seeds; `over`: data of plots.
 
 mod answer;
 mod dataset;
@@ -13,7 +18,7 @@ mod over;
 mod parquet_file;
 mod session;
 
-pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_CHANCE, NoSuchValue};
+pub use answer::{Against, Answer, AnswerRow, Difference, Key, NO_RANDOMNESS, NoSuchValue};
 pub use dataset::{FLOWS, LINKS, RUNS, read_table};
 pub use folders::listed;
 pub use metric::Metric;
@@ -34,12 +39,12 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
-/// What a run is known by: its scenario with every value, the files that it names, its seed and the code. No two runs that could give different
-/// numbers share one.
+/// Hash of a run's resolved scenario, the files that it names, its seed and the code. Runs that could give
+/// different numbers have different keys.
 type RunKey = u128;
 
-/// Points that are kept read: those that all workers are at, as runs are in the order of points.
-const KEPT: usize = 16;
+/// Number of loaded points that are cached. Runs are in order of points, so that workers are at neighboring points.
+const MAX_CACHED_POINTS: usize = 16;
 
 /// A scenario that is run many times.
 #[derive(Debug)]
@@ -48,7 +53,7 @@ pub struct Sweep {
     columns: Vec<Column>,
     points: Vec<Point>,
     seeds: Vec<u64>,
-    /// Whether the sweep says which seeds; otherwise there is one, the scenario's.
+    /// Whether the sweep varies the seed; otherwise the scenario's seed is used.
     varies_seed: bool,
     records: bool,
     name: String,
@@ -56,44 +61,44 @@ pub struct Sweep {
     kept: Mutex<BTreeMap<usize, Arc<Loaded>>>,
 }
 
-/// A combination of what is varied, but for the seed.
+/// A combination of varied values, except the seed.
 #[derive(Debug)]
 struct Point {
     overrides: Vec<Override>,
-    /// Its values, a column each.
+    /// Values, one per column.
     cells: Vec<Cell>,
-    /// The same as they are written, with their keys.
+    /// Keys, and values as written.
     varied: Vec<(String, String)>,
-    /// Of the scenario with seed 0, and of the files that it names.
+    /// Hash of the scenario with seed 0 and of the files that it names.
     hash: u128,
 }
 
 /// A run of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
-    /// Which combination, from 0.
+    /// Number of the point, from 0.
     pub point: usize,
-    /// The seed.
+    /// Seed.
     pub seed: u64,
 }
 
-/// How runs are done that no other machine does.
+/// Execution of runs on threads of this machine.
 #[derive(Debug, Default)]
 pub struct Threads {
-    /// How many threads; none for one a core.
+    /// Number of threads; `None` for one per core.
     pub jobs: Option<NonZeroUsize>,
-    /// What is traced of each, with records.
+    /// Traces of each run; only with records.
     pub traces: Vec<TraceFormat>,
-    /// Whether to run again what is there.
+    /// Whether to repeat completed runs.
     pub again: bool,
 }
 
 impl Sweep {
-    /// Reads the scenario at every point, so that what is wrong with any is known before the first run. `varies` is what the caller varies beside the
-    /// scenario's own `[vary]`. With `records` each run leaves a record of its own; without, nothing is sampled over time, as nobody would see it.
+    /// Loads the scenario at every point, so that errors are found before the first run. `varies` are the caller's
+    /// additions to the scenario's `[vary]`. With `records` each run leaves a record; without, series are disabled.
     ///
     /// # Errors
-    /// The scenario is wrong, or one of its points.
+    /// The scenario or one of its points is invalid.
     pub fn read(mut text: ScenarioText, varies: &[Vary], records: bool, watch: &dyn Watch) -> Result<Self, Error> {
         if !records {
             text.overrides.push(NO_SERIES.parse()?);
@@ -123,12 +128,12 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// Of a point that is read: of its scenario with seed 0, and of the files that it names.
+    /// Returns the hash of a point: of its scenario with seed 0 and of the files that it names.
     fn hash(&self, point: usize) -> Result<u128, Error> {
         let loaded = self.load_point(point)?;
         let resolved = loaded.with_seed(0).resolved_toml;
-        let files = self.text.files.taken();
-        // Other points may name other files.
+        let files = self.text.files.loaded();
+        // Files of other points are excluded.
         Ok(inputs(&resolved, files.iter().filter(|(name, _)| resolved.contains(name.as_str()))))
     }
 
@@ -136,25 +141,25 @@ impl Sweep {
         Ok(load(&self.text.file, &self.text.text, &self.points[point].overrides, &self.text.files)?)
     }
 
-    /// The scenario's name.
+    /// Returns the scenario's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is allowed but odd.
+    /// Returns warnings about valid but unusual values.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What is varied, but for the seed.
+    /// Returns the varied keys, except the seed.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// Its combinations as an [`Answer`] without metrics: what can be asked about them is known before anything is run.
+    /// Returns an [`Answer`] with the points and without metrics. It allows checks of questions before any run.
     #[must_use]
     pub fn outline(&self) -> Answer {
         let row = |point: &Point| AnswerRow {
@@ -169,16 +174,16 @@ impl Sweep {
         Answer::new(&self.columns, &[], self.points.iter().map(row).collect())
     }
 
-    /// The overrides that set the values of a point, a column each: they follow those of the caller.
+    /// Returns the overrides that set the values of a point, one per column. They follow the caller's overrides.
     fn varied<'p>(&self, point: &'p Point) -> &'p [Override] {
         let first = self.text.overrides.len();
         point.overrides.get(first..first + self.columns.len()).unwrap_or_default()
     }
 
-    /// Checks that each metric names what exists, and one number, at one point at least: what only other points have is no mistake. No run is needed.
+    /// Checks without a run that each metric names existing entities and has a single value, at one or more points.
     ///
     /// # Errors
-    /// A metric names what no run will have, a text or several numbers, or a point cannot be read any more.
+    /// A metric is valid at no point, or a point can no longer be loaded.
     pub fn check(&self, metrics: &[Metric]) -> Result<(), Error> {
         let mut wrong: Vec<(&Metric, Option<ExpressionError>)> = metrics.iter().map(|metric| (metric, None)).collect();
         for point in 0..self.points.len() {
@@ -197,20 +202,20 @@ impl Sweep {
         wrong.into_iter().find_map(|(_, error)| error).map_or(Ok(()), |error| Err(Error::Metric(error)))
     }
 
-    /// How many seeds each combination is run with.
+    /// Returns the number of seeds per point.
     #[must_use]
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// The runs that it asks for, point by point.
+    /// Returns all runs, in order of points.
     #[must_use]
     pub fn tasks(&self) -> Vec<Task> {
         let of = |point| self.seeds.iter().map(move |&seed| Task { point, seed });
         (0..self.points.len()).flat_map(of).collect()
     }
 
-    /// What tells a run from its siblings: `rate=2Mbps seed=3`, the keys by their short names.
+    /// Returns the label of a run: short keys and values, such as `rate=2Mbps seed=3`.
     #[must_use]
     pub fn label(&self, task: Task) -> String {
         let of_point = self.columns.iter().zip(&self.points[task.point].varied);
@@ -218,10 +223,10 @@ impl Sweep {
         words.chain(self.varies_seed.then(|| format!("seed={}", task.seed))).collect::<Vec<_>>().join(" ")
     }
 
-    /// The scenario of a run.
+    /// Returns the scenario of a run.
     ///
     /// # Errors
-    /// It cannot be read any more.
+    /// The point can no longer be loaded.
     pub fn load(&self, task: Task) -> Result<Loaded, Error> {
         let kept = |point: usize| self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&point).cloned();
         let loaded = match kept(task.point) {
@@ -229,7 +234,7 @@ impl Sweep {
             None => {
                 let loaded = Arc::new(self.load_point(task.point)?);
                 let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() >= KEPT {
+                if kept.len() >= MAX_CACHED_POINTS {
                     kept.pop_first();
                 }
                 kept.insert(task.point, Arc::clone(&loaded));
@@ -239,14 +244,14 @@ impl Sweep {
         Ok(loaded.with_seed(task.seed))
     }
 
-    /// Does one run, and gives its summary as JSON, which a [`Session`] takes; none if it was stopped.
+    /// Simulates one run and returns its summary as JSON for [`Session::add`]; `None` if the run was stopped.
     ///
     /// # Errors
-    /// It cannot be run.
+    /// The scenario cannot be run.
     pub fn simulate(&self, task: Task, watch: &dyn Watch) -> Result<Option<String>, Error> {
         let of_run = |error: Error| Error::of_run(self.label(task), error);
         let loaded = self.load(task).map_err(of_run)?;
-        // To read a large scenario takes as long as to set it up.
+        // Loading a large scenario takes long, so check again.
         if watch.stopped() {
             return Ok(None);
         }
@@ -263,7 +268,7 @@ impl Sweep {
         hash.digest128()
     }
 
-    /// Where each run leaves its record, in the order of [`tasks`](Self::tasks).
+    /// Returns the folder of each run's record, in the order of [`tasks`](Self::tasks).
     #[must_use]
     pub fn folders(&self, out: &Folder) -> Vec<Folder> {
         let named = |task: &Task| {
@@ -277,17 +282,17 @@ impl Sweep {
 }
 
 impl Threads {
-    /// Does what is missing of a session, on threads of this machine. Gives what there is to say of what was there before.
+    /// Runs the missing runs of a session. Returns messages about reused and damaged runs.
     ///
     /// # Errors
-    /// A run cannot be done, or what it gives cannot be kept. What is done is kept.
+    /// A run fails, or its summary cannot be stored. Completed runs are kept.
     pub fn run(&self, session: &mut Session, watch: &dyn Watch) -> Result<Vec<String>, Error> {
         session.jobs = self.jobs;
         if session.sweep().records {
             return self.run_records(session, watch);
         }
         let tasks = session.missing();
-        let told = session.told();
+        let messages = session.messages();
         watch.runs(tasks.len());
         let (sweep, session) = (session.sweep(), Mutex::new(session));
         each(tasks.len(), self.jobs, watch, |number| {
@@ -297,18 +302,18 @@ impl Threads {
             }
             Ok::<_, Error>(())
         })?;
-        Ok(told)
+        Ok(messages)
     }
 
-    /// The same where each run has a folder. What such a folder holds complete is not run again.
+    /// Runs the missing runs of a session with a record each. Complete records are reused.
     fn run_records(&self, session: &mut Session, watch: &dyn Watch) -> Result<Vec<String>, Error> {
         let (sweep, out) = (session.sweep(), session.folder().clone());
         let (tasks, folders) = (sweep.tasks(), sweep.folders(&out));
         let labels: Vec<String> = tasks.iter().map(|task| sweep.label(*task)).collect();
-        let mut told = folders::list(&out, &labels, &folders)?;
+        let mut messages = folders::list(&out, &labels, &folders)?;
         let reuse = Reuse::default();
         watch.runs(tasks.len());
-        let files = sweep.text.files.taken();
+        let files = sweep.text.files.loaded();
         let session = Mutex::new(session);
         each(tasks.len(), self.jobs, watch, |number| {
             let loaded = sweep.load(tasks[number])?;
@@ -332,12 +337,12 @@ impl Threads {
             }
             Ok::<_, Error>(())
         })?;
-        told.extend(reuse.told(tasks.len()));
-        Ok(told)
+        messages.extend(reuse.messages(tasks.len()));
+        Ok(messages)
     }
 }
 
-/// The names that the record of a run of this scenario will have.
+/// Returns the names of flows, links, hosts and attackers in the record of this scenario.
 #[must_use]
 pub fn names(scenario: &Scenario) -> Names {
     let busy = scenario.nodes.iter().zip(&scenario.hosts).filter(|(_, host)| host.is_some());
@@ -349,17 +354,17 @@ pub fn names(scenario: &Scenario) -> Names {
     }
 }
 
-/// What turns series off.
+/// Override that disables series.
 const NO_SERIES: &str = "record.series=false";
 
-/// The key of seeds.
+/// Key of the seed.
 const SEED: &str = "seed";
 
 fn json(summary: &Summary) -> Result<String, Error> {
     serde_json::to_string(summary).map_err(|error| Error::file("write", "summary.json".as_ref())(error.into()))
 }
 
-/// Watches a run among others, of whose own time nobody is told.
+/// Forwards requests to stop, but not the progress of single runs.
 struct Quiet<'a>(&'a dyn Watch);
 
 impl Watch for Quiet<'_> {

@@ -1,68 +1,68 @@
-//! A sweep's metrics over one of its keys: what a picture of them shows.
+//! Metrics of a sweep over one key: the data of plots.
 
 use super::answer::{Answer, AnswerRow, estimate};
 use headway_record::Estimate;
 use headway_scenario::Cell;
 use std::collections::BTreeMap;
 
-/// Where the values of a key stand on an axis.
+/// Positions of a key's values on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
-    /// Where their numbers are, in the key's unit.
+    /// Numbers, in the key's unit.
     Numbers,
-    /// One after another, from 0 on, under these names.
+    /// Names, at 0, 1, 2 and so on.
     Names(Vec<String>),
 }
 
-/// What runs gave over a key, where another key has one value.
+/// Metric over a key, for one value of another key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// That value; empty if no other key was asked for.
+    /// Value of the other key; empty without one.
     pub label: String,
-    /// The points, in the order of the axis.
+    /// Points in the order of the axis.
     pub points: Vec<LinePoint>,
 }
 
 /// A point of a [`Line`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePoint {
-    /// Where on the axis it is.
+    /// Position on the axis.
     pub x: f64,
-    /// What each seed gave. What else varies is taken together, seed by seed, so that intervals are over seeds alone.
+    /// Value of each seed. Other varied keys are averaged per seed, so that intervals are over seeds only.
     pub samples: Vec<f64>,
-    /// Their mean, with its interval.
+    /// Mean and interval.
     pub number: Option<Estimate>,
 }
 
-/// What was asked for does not vary.
+/// Error: the key is not varied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{wanted}\" does not vary here; what does: {known}")]
+#[error("\"{wanted}\" does not vary; keys that vary: {known}")]
 pub struct NoSuchKey {
     wanted: String,
     known: String,
 }
 
 impl Answer {
-    /// The number of a key, by its short name or its whole one.
+    /// Returns the index of a key, given by its short or full name.
     ///
     /// # Errors
-    /// It does not vary.
+    /// The key is not varied.
     pub fn key(&self, wanted: &str) -> Result<usize, NoSuchKey> {
         self.keys.iter().position(|key| key.name == wanted || key.key == wanted).ok_or_else(|| {
             let known: Vec<&str> = self.keys.iter().map(|key| key.name.as_str()).collect();
-            let known = if known.is_empty() { "nothing but the seed".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "only the seed".to_owned() } else { known.join(", ") };
             NoSuchKey { wanted: wanted.to_owned(), known }
         })
     }
 
-    /// The axis of a key.
+    /// Returns the positions of a key's values.
     #[must_use]
     pub fn places(&self, key: usize) -> Places {
         let (names, numbers) = self.axis(key);
         if numbers.is_some() { Places::Numbers } else { Places::Names(names) }
     }
 
-    /// A metric over a key, a line for each value of another.
+    /// Returns a metric over key `x`, with one line for each value of key `by`.
     #[must_use]
     pub fn over(&self, metric: usize, x: usize, by: Option<usize>) -> Vec<Line> {
         let (names, numbers) = self.axis(x);
@@ -95,7 +95,7 @@ impl Answer {
         lines
     }
 
-    /// The values of a key as they are written, and as numbers if all are.
+    /// Returns the values of a key as written, and as numbers if all are numbers.
     fn axis(&self, key: usize) -> (Vec<String>, Option<Vec<f64>>) {
         let (mut names, mut numbers) = (Vec::new(), Some(Vec::new()));
         for row in &self.rows {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_varies_is_taken_together_seed_by_seed() {
+    fn other_keys_are_averaged_per_seed() {
         let answer = answer(&[("red", 9.0, &[1.0, 2.0]), ("red", 1.0, &[5.0]), ("droptail", 9.0, &[3.0, 8.0])]);
         let points = |line: &Line| line.points.iter().map(|point| (point.x, point.samples.clone())).collect::<Vec<_>>();
         let over_delay = answer.over(0, answer.key("delay").unwrap(), None);
@@ -164,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_is_no_axis() {
+    fn a_key_that_does_not_vary_is_an_error() {
         let error = answer(&[("red", 1.0, &[1.0])]).key("seed").unwrap_err();
-        assert_eq!(error.to_string(), "\"seed\" does not vary here; what does: queue, delay");
+        assert_eq!(error.to_string(), "\"seed\" does not vary; keys that vary: queue, delay");
     }
 }

@@ -1,10 +1,10 @@
-//! A sweep that is being run into a folder: what is there, what is missing, and what it says.
+//! A sweep in a folder: completed and missing runs, and the result.
 
 use super::answer::{Answer, AnswerRow, estimate};
 use super::dataset::{self, Row};
 use super::journal::Journal;
 use super::{Metric, RunKey, Sweep, Task};
-use crate::folder::{Folder, Holds, Lock};
+use crate::folder::{Folder, FolderKind, Lock};
 use crate::{Error, each};
 use headway_record::{ExpressionError, Numbers, Summary};
 use serde_json::Value;
@@ -13,47 +13,47 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// So many seeds are added at a time, where an interval is not narrow enough yet.
+/// Number of seeds added to a point at a time if its intervals are too wide.
 const MORE_SEEDS: usize = 5;
 
-/// A sweep and the folder that it is run into, which nobody else may write into meanwhile.
+/// A sweep and its locked folder.
 #[derive(Debug)]
 pub struct Session {
     sweep: Arc<Sweep>,
     folder: Folder,
     journal: Journal,
     tasks: Vec<Task>,
-    /// Runs that were there when it began.
+    /// Runs that were complete when the session was opened.
     reused: BTreeSet<RunKey>,
     is_damaged: bool,
-    /// What was read of runs.
+    /// Metrics of runs that were read.
     read: BTreeMap<Task, Read>,
-    /// Threads that read and write what was run; one a core if nobody says.
+    /// Number of threads that read and write runs; `None` for one per core.
     pub(super) jobs: Option<NonZeroUsize>,
     asked: Vec<Metric>,
-    /// Metrics that are checked with the first run of each point, and how many points have failed each.
+    /// Metrics that are checked with the first run of each point, and the number of points at which each failed.
     expected: Vec<(Metric, usize)>,
     checked: BTreeSet<usize>,
     _lock: Lock,
 }
 
-/// What an answer needs of a run.
+/// Data of a run that an answer needs.
 #[derive(Debug)]
 struct Read {
     metrics: Vec<Option<f64>>,
-    /// Of all numbers that it gave: neither of its seed nor of the order of its events.
+    /// Hash of all numbers of the run, except its seed and the fingerprint of its event order.
     hash: u128,
 }
 
 impl Session {
-    /// Opens the folder. What is there of this sweep is taken for done, unless all is run `again`; every run is checked for accidents.
+    /// Opens the folder and verifies stored runs. Stored runs of this sweep are reused, unless `again` is set.
     ///
     /// # Errors
-    /// The folder is somebody else's, or cannot be written.
+    /// The folder is in use or holds other content, or cannot be written.
     pub fn open(sweep: &Arc<Sweep>, folder: Folder, again: bool) -> Result<Self, Error> {
-        let lock = folder.claim(Holds::Sweep)?;
+        let lock = folder.claim(FolderKind::Sweep)?;
         let mut journal = Journal::open(&folder)?;
-        // A sweep that goes on has all it knows in one place.
+        // The journal of an unfinished sweep has all runs, including those of an earlier dataset.
         let is_damaged =
             dataset::runs(&folder, |key, summary| if journal.has(key) { Ok(()) } else { journal.add(key, summary) })?;
         let is_damaged = is_damaged || journal.is_damaged;
@@ -80,57 +80,57 @@ impl Session {
         if again {
             session.journal.forget(session.tasks.iter().map(|task| sweep.key(*task)));
         }
-        // A dataset is that of a sweep that is done: what another one has left is in the journal, and no file says otherwise until this one is over.
+        // A dataset exists only for a finished sweep. Runs of an earlier sweep are in the journal.
         if !session.missing().is_empty() {
             session.folder.remove([dataset::FLOWS, dataset::LINKS, dataset::RUNS].map(str::to_owned))?;
         }
         Ok(session)
     }
 
-    /// The sweep.
+    /// Returns the sweep.
     #[must_use]
     pub fn sweep(&self) -> Arc<Sweep> {
         Arc::clone(&self.sweep)
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub const fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// What was there when it was opened, in sentences.
+    /// Returns messages about the runs that were stored when the session was opened.
     #[must_use]
-    pub fn told(&self) -> Vec<String> {
-        let mut told = Vec::new();
+    pub fn messages(&self) -> Vec<String> {
+        let mut messages = Vec::new();
         if !self.reused.is_empty() {
-            told.push(format!("{} of {} runs reused", self.reused.len(), self.tasks.len()));
+            messages.push(format!("{} of {} runs reused", self.reused.len(), self.tasks.len()));
         }
         if self.is_damaged {
-            told.push("stored runs that are not as they were written are run again".to_owned());
+            messages.push("damaged stored runs are run again".to_owned());
         }
-        told
+        messages
     }
 
-    /// The runs that there are not yet, in their order.
+    /// Returns the runs that are not stored yet, in order.
     #[must_use]
     pub fn missing(&self) -> Vec<Task> {
         self.tasks.iter().copied().filter(|task| !self.journal.has(self.sweep.key(*task))).collect()
     }
 
-    /// Keeps what a run gave, as [`Sweep::simulate`] has it.
+    /// Stores the summary of a run, as returned by [`Sweep::simulate`].
     ///
     /// # Errors
-    /// It cannot be written, or it is no summary of this run.
+    /// It cannot be written, or is not the complete summary of this run.
     pub fn add(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let read: Summary = Summary::from_json(summary).map_err(|error| self.wrong(&error))?;
         if read.seed != task.seed || !read.complete || summary.contains('\n') {
-            return Err(self.wrong(&"it is no summary of this run, or not of a whole one"));
+            return Err(self.wrong(&"it is not the summary of this run, or the run is incomplete"));
         }
         self.keep(task, summary)
     }
 
-    /// The same for what this very program has run.
+    /// Stores a summary that this process computed, without checking it.
     pub(super) fn keep(&mut self, task: Task, summary: &str) -> Result<(), Error> {
         let key = self.sweep.key(task);
         if self.journal.has(key) {
@@ -140,7 +140,8 @@ impl Session {
         self.check_expected(task.point, summary)
     }
 
-    /// Stops the sweep early if a metric is wrong: an error in the first run of every point ends it, as [`answer`](Self::answer) would.
+    /// Registers metrics to check during the sweep. If a metric fails for the first run of every point,
+    /// [`add`](Self::add) returns the error that [`answer`](Self::answer) would.
     pub fn expect(&mut self, metrics: &[Metric]) {
         self.expected = metrics.iter().map(|metric| (metric.clone(), 0)).collect();
     }
@@ -152,7 +153,7 @@ impl Session {
         let value: Value = serde_json::from_str(summary).map_err(|error| self.wrong(&error))?;
         let (numbers, points) = (Numbers::from(value), self.sweep.points.len());
         for (metric, failed) in &mut self.expected {
-            if let Err(error) = metric.of.of(&numbers) {
+            if let Err(error) = metric.of.evaluate(&numbers) {
                 *failed += 1;
                 if *failed == points {
                     return Err(Error::Metric(error));
@@ -163,23 +164,24 @@ impl Session {
     }
 
     fn wrong(&self, error: &dyn std::fmt::Display) -> Error {
-        Error::Record { path: self.folder.0.clone(), reason: format!("what a run gave cannot be kept: {error}").into() }
+        Error::Record { path: self.folder.0.clone(), reason: format!("the summary of a run cannot be stored: {error}").into() }
     }
 
-    /// Asks for more seeds at each point at which a metric is not [known](headway_record::Estimate::is_within) to `relative` of its
-    /// mean, up to `most` a point. Returns whether any was added; all runs must be there.
+    /// Adds seeds to each point at which the interval of a metric is
+    /// [wider](headway_record::Estimate::is_within) than `relative` times its mean, up to `max_seeds` seeds per
+    /// point. Returns whether any was added. All runs must be stored.
     ///
     /// # Errors
     /// Those of [`answer`](Self::answer).
-    pub fn refine(&mut self, metrics: &[Metric], relative: f64, most: usize) -> Result<bool, Error> {
+    pub fn refine(&mut self, metrics: &[Metric], relative: f64, max_seeds: usize) -> Result<bool, Error> {
         let answer = self.answer(metrics)?;
         let mut more = Vec::new();
         for (point, row) in answer.rows.iter().enumerate() {
             let seeds = self.tasks.iter().filter(|task| task.point == point).map(|task| task.seed);
             let last = seeds.clone().max().unwrap_or(0);
-            let room = most.saturating_sub(seeds.count()).min(MORE_SEEDS);
+            let more_seeds = max_seeds.saturating_sub(seeds.count()).min(MORE_SEEDS);
             if row.is_wider_than(relative) {
-                more.extend((1..=room as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })));
+                more.extend((1..=more_seeds as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })));
             }
         }
         self.tasks.extend(&more);
@@ -187,10 +189,10 @@ impl Session {
         Ok(!more.is_empty())
     }
 
-    /// What the runs say that there are; without metrics the [usual](Metric::usual) ones.
+    /// Returns the result of the stored runs, with the [default](Metric::usual) metrics if `metrics` is empty.
     ///
     /// # Errors
-    /// A metric names what no run has, or what is kept cannot be read.
+    /// A metric exists in no run, or stored data cannot be read.
     pub fn answer(&mut self, metrics: &[Metric]) -> Result<Answer, Error> {
         let there: Vec<Task> =
             self.tasks.iter().copied().filter(|task| self.journal.has(self.sweep.key(*task))).collect();
@@ -249,7 +251,7 @@ impl Session {
             });
         }
         for (failed, error) in failures {
-            // What only other points have is no mistake.
+            // A metric may exist at some points only.
             if let Some(error) = error.filter(|_| asked && failed == there.len()) {
                 return Err(Error::Metric(error));
             }
@@ -257,7 +259,7 @@ impl Session {
         Ok(Answer::new(&self.sweep.columns, metrics, rows))
     }
 
-    /// What it gives, and by metric why it gives none.
+    /// Returns the metrics of a stored run, and the error of each metric that it does not have.
     fn read_run(&self, task: Task, metrics: &[Metric]) -> Result<(Read, Vec<Option<ExpressionError>>), Error> {
         let summary = self.journal.summary(self.sweep.key(task))?;
         let value: Value = serde_json::from_str(&summary).map_err(|error| self.wrong(&error))?;
@@ -270,13 +272,13 @@ impl Session {
         let hash = xxh3_128(compared.to_string().as_bytes());
         let numbers = Numbers::from(value);
         let of =
-            |metric: &Metric| metric.of.of(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None));
+            |metric: &Metric| metric.of.evaluate(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None));
         let (metrics, failed) = metrics.iter().map(of).unzip();
         Ok((Read { metrics, hash }, failed))
     }
 
-    /// Writes the dataset: every run that this sweep asks for, and nothing else. What there is of other sweeps of this folder is kept apart, for a sweep that
-    /// asks for it again.
+    /// Writes the dataset with the runs of this sweep. Runs of other sweeps stay in the journal and can be
+    /// reused later.
     ///
     /// # Errors
     /// A run is missing, or the dataset cannot be written.

@@ -1,33 +1,33 @@
-//! The files of a record that grow while its run lasts and who watches it has something to tell: events, traces.
+//! Event and trace files of a record that are written while the run is in progress.
 
 use crate::Error;
 use crate::checksums::Checksums;
-use crate::folder::{Folder, Growing};
+use crate::folder::{Folder, PartialFile};
 use crate::traces::{TraceFormat, Tracing};
 use headway_record::EventsError;
 use headway_sim::{EventTrace, Observer};
 use std::io::Write;
 
-/// Who gathers events, or nobody: where nothing is kept over time, they are not either, and cost nothing.
-pub trait Gathering: Observer {
-    /// Whether there is a file of them.
-    const GATHERS: bool;
+/// Observer that records events, or `()`. Runs without series and traces record no events and have no cost for them.
+pub trait EventRecorder: Observer {
+    /// Whether events are recorded.
+    const RECORDS: bool;
 
-    /// What is gathered since the last call, as the file goes on.
+    /// Returns the bytes of the event file since the last call.
     ///
     /// # Errors
-    /// It cannot be written in Arrow's format.
+    /// The data cannot be encoded as Arrow.
     fn take(&mut self) -> Result<Vec<u8>, EventsError>;
 
-    /// The rest of the file.
+    /// Returns the rest of the event file.
     ///
     /// # Errors
-    /// It cannot be written in Arrow's format.
+    /// The data cannot be encoded as Arrow.
     fn finish(self) -> Result<Vec<u8>, EventsError>;
 }
 
-impl Gathering for EventTrace {
-    const GATHERS: bool = true;
+impl EventRecorder for EventTrace {
+    const RECORDS: bool = true;
 
     fn take(&mut self) -> Result<Vec<u8>, EventsError> {
         Self::take(self)
@@ -38,8 +38,8 @@ impl Gathering for EventTrace {
     }
 }
 
-impl Gathering for () {
-    const GATHERS: bool = false;
+impl EventRecorder for () {
+    const RECORDS: bool = false;
 
     fn take(&mut self) -> Result<Vec<u8>, EventsError> {
         Ok(Vec::new())
@@ -50,21 +50,21 @@ impl Gathering for () {
     }
 }
 
-/// Those of one run.
+/// Files of one run.
 pub(crate) struct Files {
-    events: Option<Growing>,
-    traces: Vec<(TraceFormat, Growing)>,
+    events: Option<PartialFile>,
+    traces: Vec<(TraceFormat, PartialFile)>,
 }
 
 impl Files {
-    pub(crate) fn begin<E: Gathering, T: Tracing>(folder: &Folder, (_, traces): &(E, T)) -> Result<Self, Error> {
+    pub(crate) fn begin<E: EventRecorder, T: Tracing>(folder: &Folder, (_, traces): &(E, T)) -> Result<Self, Error> {
         let begin = |format: TraceFormat| Ok((format, folder.begin(format.file())?));
         let traces = traces.formats().into_iter().map(begin).collect::<Result<_, Error>>()?;
-        let events = E::GATHERS.then(|| folder.begin(Folder::EVENTS)).transpose()?;
+        let events = E::RECORDS.then(|| folder.begin(Folder::EVENTS)).transpose()?;
         Ok(Self { events, traces })
     }
 
-    pub(crate) fn write<E: Gathering, T: Tracing>(
+    pub(crate) fn write<E: EventRecorder, T: Tracing>(
         &mut self,
         folder: &Folder,
         (events, traces): &mut (E, T),
@@ -78,8 +78,8 @@ impl Files {
         Ok(())
     }
 
-    /// Writes the rest, once the run is over.
-    pub(crate) fn end<E: Gathering, T: Tracing>(
+    /// Writes the rest of each file after the run.
+    pub(crate) fn end<E: EventRecorder, T: Tracing>(
         self,
         folder: &Folder,
         (events, mut traces): (E, T),
@@ -100,7 +100,7 @@ impl Files {
     }
 }
 
-fn append(folder: &Folder, name: &str, file: &mut Growing, bytes: Result<Vec<u8>, Error>) -> Result<(), Error> {
+fn append(folder: &Folder, name: &str, file: &mut PartialFile, bytes: Result<Vec<u8>, Error>) -> Result<(), Error> {
     file.writer().write_all(&bytes?).map_err(Error::file("write", &folder.path(name)))
 }
 
