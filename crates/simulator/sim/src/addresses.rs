@@ -1,19 +1,18 @@
-//! Where nodes and the ends of flows are in an IP network.
+//! IPv4 addresses of nodes and ports of flows.
 
 use headway_units::FlowId;
 use std::net::Ipv4Addr;
 
-/// Bytes of IPv4's header.
+/// Size of an IPv4 header, in bytes.
 pub(crate) const IP_HEADER: usize = 20;
 
-/// The ports of a flow's ends: its sender's, of which each flow has its own as far as there are dynamic ports, and its
-/// receiver's.
+/// Returns the ports of a flow's sender and receiver. The first 16,384 senders have dynamic ports of their own.
 pub(crate) fn ports(flow: FlowId) -> [u16; 2] {
     [49_152 + (flow.0 % 16_384) as u16, 5004]
 }
 
-/// The ports of one of a flow's sessions, counted from 1: its sender's, of which each has its own as far as there are dynamic
-/// ports, and its receiver's, which is the flow's own.
+/// Returns the ports of a session's sender and receiver. Sessions are counted from 1; the receiver uses the flow's
+/// port.
 pub(crate) fn session_ports(flow: FlowId, session: u32) -> [u16; 2] {
     let [own, _] = ports(flow);
     [49_152 + (session.saturating_sub(1) % 16_384) as u16, own]

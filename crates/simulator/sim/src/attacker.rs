@@ -1,7 +1,7 @@
-//! An attacker at its node: drives an attack of `headway_attack`, and counts what comes of it.
+//! An attacker at its node: drives an attack of `headway_attack` and counts its results.
 
 use crate::addresses::{IP_HEADER, address, ports};
-use crate::flow::struck::Struck;
+use crate::flow::attacked::AttackOutcome;
 use crate::network::Network;
 use crate::observe::{Observer, Place};
 use crate::packet::{Body, Data, Envelope, Packet, RawEnd, RawPacket};
@@ -15,22 +15,22 @@ use headway_scenario::Scenario;
 use headway_units::{DropCause, Ecn, FlowId, Instant, Random, Registry};
 use std::collections::BTreeMap;
 
-/// The most packets that one event sends: what is left goes in another event at the same moment.
-const BURST: u32 = 1 << 10;
+/// Maximum number of packets that one event sends. Another event at the same time sends the rest.
+const MAX_BURST_PACKETS: u32 = 1 << 10;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttackerRoutes {
-    /// Where those from its node to the target's server and to its client start.
+    /// Starts of the routes from the attacker's node to the target's server and client.
     pub(crate) to_server: u32,
     pub(crate) to_client: u32,
-    /// Where those of the flow end at its node, from the client and from the server, if it is on the path.
+    /// Ends of the flow's routes at the attacker's node, from the client and from the server; `None` if off the path.
     pub(crate) path: Option<[u32; 2]>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Attacker {
     number: u32,
-    /// Its node's.
+    /// Number of its node.
     at: usize,
     salt: u32,
     attack: Attack,
@@ -38,7 +38,7 @@ pub(crate) struct Attacker {
     flow: FlowId,
     routes: AttackerRoutes,
     timer: Timer,
-    /// Packets held back, by when they go on, their number, and their place, as copies have one number.
+    /// Delayed packets by time, packet number and slot. Copies of a packet share one number.
     held: BTreeMap<(Instant, u64, usize), Handle>,
     counted: AttackerSummary,
 }
@@ -80,13 +80,12 @@ impl Attacker {
         self.counted.clone()
     }
 
-    /// Packets that it holds back.
     pub(crate) fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The way of a packet that has come to its node, if it is on that packet's path.
-    pub(crate) fn stops(&self, packet: &Packet) -> Option<Way> {
+    /// Returns the direction of a packet that arrives at the attacker's node, if the attacker is on its path.
+    pub(crate) fn intercepts(&self, packet: &Packet) -> Option<Way> {
         let [there, back] = self.routes.path?;
         match packet.place {
             place if place == there => Some(Way::ToServer),
@@ -102,28 +101,28 @@ impl Attacker {
         }
     }
 
-    /// A packet of the flow has come to its node.
+    /// Handles a packet of the flow that arrives at the attacker's node.
     pub(crate) fn handle<O: Observer>(&mut self, now: Moment, way: Way, handle: Handle, network: &mut Network<O>) {
         self.counted.seen_packets += 1;
         let onward = self.onward(way);
         let fate = match self.bytes(way, network.packet(handle)) {
             Some(bytes) => self.attack.handle(now.at, way, &bytes),
-            None => Fate::Passes,
+            None => Fate::Forwarded,
         };
         match fate {
-            Fate::Passes => network.forward(now, handle, onward),
+            Fate::Forwarded => network.forward(now, handle, onward),
             Fate::Changed(bytes) => {
                 self.counted.changed_packets += 1;
                 self.change(way, bytes, network.packet_mut(handle));
                 network.forward(now, handle, onward);
             }
-            Fate::Later(delay) => {
+            Fate::Delayed(delay) => {
                 self.counted.delayed_packets += 1;
                 let packet = network.packet_mut(handle);
                 packet.place = onward;
                 self.held.insert((now.at + delay, packet.uid, handle.place()), handle);
             }
-            Fate::Taken => {
+            Fate::Dropped => {
                 self.counted.taken_packets += 1;
                 network.take(now.at, Place::Node(self.at), handle, DropCause::Channel);
             }
@@ -131,7 +130,7 @@ impl Attacker {
         self.transmit(now, now.at, network);
     }
 
-    /// The packet as it is on the wire.
+    /// Encodes the packet.
     fn bytes(&self, way: Way, packet: &Packet) -> Option<Vec<u8>> {
         let Body::Dccp(dccp) = &packet.body else { return None };
         let (source, destination) = self.target.ends(way);
@@ -157,7 +156,7 @@ impl Attacker {
     }
 
     pub(crate) fn on_timer<O: Observer>(&mut self, now: Moment, network: &mut Network<O>) {
-        // Its deadline may be a nanosecond later than the sum that ns-2 goes by.
+        // The deadline may be 1 ns later than the floating-point sum that orders events as in ns-2.
         let at = self.timer.fired().max(now.at);
         while let Some(entry) = self.held.first_entry()
             && entry.key().0 <= at
@@ -169,9 +168,9 @@ impl Attacker {
         self.transmit(now, at, network);
     }
 
-    /// Sends what goes when its clock says `at`, and sets its alarm.
+    /// Sends the packets that are due at `at` and arms the timer.
     fn transmit<O: Observer>(&mut self, now: Moment, at: Instant, network: &mut Network<O>) {
-        for _ in 0..BURST {
+        for _ in 0..MAX_BURST_PACKETS {
             let Some(Shot { way, source, bytes }) = self.attack.poll_transmit(at) else { break };
             let size = (IP_HEADER + bytes.len()) as u32;
             self.counted.sent_packets += 1;
@@ -185,14 +184,14 @@ impl Attacker {
                 data: Data::NONE,
             };
             let envelope = Envelope { size, ecn: Ecn::NotEct, body: Body::Raw(Box::new(raw)) };
-            // No packet of the flow: its meter counts what its client sends.
+            // Not counted as sent by the flow: its meter counts the packets of the client.
             network.inject(now, self.flow, self.onward(way), false, envelope);
         }
         self.arm(now, network);
     }
 
-    /// The run begins.
-    pub(crate) fn set_off<O: Observer>(&mut self, network: &mut Network<O>) {
+    /// Arms the timer at the start of the run.
+    pub(crate) fn arm_start<O: Observer>(&mut self, network: &mut Network<O>) {
         self.arm(Moment::new(Instant::ZERO), network);
     }
 
@@ -203,16 +202,16 @@ impl Attacker {
         self.timer.arm(now, due, owner, network.events());
     }
 
-    /// One of its packets has come to an end of the flow.
-    pub(crate) fn struck(&mut self, struck: &Struck) {
+    /// Counts one of the attacker's packets that arrived at an endpoint of the flow.
+    pub(crate) fn on_outcome(&mut self, outcome: &AttackOutcome) {
         let counted = &mut self.counted;
         counted.arrived_packets += 1;
-        counted.malformed_packets += u64::from(struck.verdict == Verdict::Malformed);
-        counted.accepted_packets += u64::from(matches!(struck.verdict, Verdict::Accepted | Verdict::Delivered));
-        counted.delivered_packets += u64::from(struck.verdict == Verdict::Delivered);
-        counted.answer_packets += struck.answers;
-        counted.answer_bytes += struck.answer_bytes;
-        counted.most_connections = counted.most_connections.max(struck.connections);
+        counted.malformed_packets += u64::from(outcome.verdict == Verdict::Malformed);
+        counted.accepted_packets += u64::from(matches!(outcome.verdict, Verdict::Accepted | Verdict::Delivered));
+        counted.delivered_packets += u64::from(outcome.verdict == Verdict::Delivered);
+        counted.answer_packets += outcome.answers;
+        counted.answer_bytes += outcome.answer_bytes;
+        counted.most_connections = counted.most_connections.max(outcome.connections);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The clocks of a flow's ends, and whose time is meant.
+//! Clocks of a flow's endpoints, and conversion between local and true time.
 
 use crate::packet::Data;
 use headway_media::{Media, Write};
@@ -6,17 +6,18 @@ use headway_record::FlowMeter;
 use headway_scenario::{Scenario, Spread};
 use headway_units::{Clock, Duration, Instant, Offset, Random, Skew};
 
-/// The clocks of a flow's ends.
+/// Clocks of a flow's endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowClocks {
-    /// Of its sending end.
+    /// Clock of the sender.
     pub sender: Clock,
-    /// Of its receiving end.
+    /// Clock of the receiver.
     pub receiver: Clock,
 }
 
 impl FlowClocks {
-    /// Those of a flow, if one of its ends has a clock of its own. Then the other has the true time since the same epoch.
+    /// Returns the clocks of a flow if at least one endpoint has its own clock. The other endpoint then uses true
+    /// time with the same epoch.
     pub(crate) fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Option<Self> {
         let ends = [flow.from, flow.to].map(|node| clock(scenario, node));
         if ends == [None; 2] {
@@ -27,11 +28,11 @@ impl FlowClocks {
     }
 }
 
-/// The clocks by which the ends of a flow live.
+/// Access to the clocks of a flow's endpoints.
 pub(crate) trait Clocks: Copy {
-    /// Returns the clock of the sending end, unless it shows the true time.
+    /// Returns the clock of the sender, unless it shows the true time.
     fn sender(&self) -> Option<&Clock>;
-    /// Returns the clock of the receiving end, unless it shows the true time.
+    /// Returns the clock of the receiver, unless it shows the true time.
     fn receiver(&self) -> Option<&Clock>;
 }
 
@@ -65,7 +66,8 @@ pub(crate) fn local(clock: Option<&Clock>, at: Instant) -> Instant {
     clock.map_or(at, |clock| clock.read(at))
 }
 
-/// Returns the first true time at which a clock shows a deadline: a function of the deadline alone, so that no error adds up.
+/// Returns the first true time at which a clock shows a deadline. It depends on the deadline only, so errors do not
+/// accumulate.
 #[inline(always)]
 pub(crate) fn true_time(clock: Option<&Clock>, due: Option<Instant>) -> Option<Instant> {
     match clock {
@@ -74,7 +76,7 @@ pub(crate) fn true_time(clock: Option<&Clock>, due: Option<Instant>) -> Option<I
     }
 }
 
-/// A node's own clock. What is drawn is the same for all of the node's flows.
+/// Returns the clock of a node, if it has its own. Random offsets and skews are the same for all flows of the node.
 fn clock(scenario: &Scenario, node: usize) -> Option<Clock> {
     let options = (*scenario.clocks.get(node)?)?;
     let draw = |what: &str, [first, second]: [i64; 2]| {
@@ -92,14 +94,14 @@ fn clock(scenario: &Scenario, node: usize) -> Option<Clock> {
     Some(Clock::new(offset, skew, options.drift, options.granularity))
 }
 
-/// Out of the way of runs without clocks.
+/// Converts the times of a write to true time. Not inlined, because most runs have no clocks.
 #[cold]
 #[inline(never)]
-fn in_true_time(clock: &Clock, write: &mut Write) {
+fn convert_write(clock: &Clock, write: &mut Write) {
     (write.created, write.expires) = (clock.when(write.created), write.expires.map(|at| clock.when(at)));
 }
 
-/// A flow's meter as its sending end uses it, which has a time of its own: what is recorded is in true time.
+/// Meter of a flow, as used by its sender. Converts the sender's local times to true time.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
     pub(crate) flow: &'a mut FlowMeter,
@@ -107,33 +109,33 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Creates the meter of an end with this clock.
+    /// Creates the meter for a sender with this clock.
     #[inline(always)]
     pub(crate) fn by(flow: &'a mut FlowMeter, clock: Option<&'a Clock>) -> Self {
         Self { flow, clock }
     }
 
-    /// The true time of an instant of the sender's.
+    /// Converts a local time of the sender to true time.
     #[inline]
     pub(crate) fn time(&self, local: Instant) -> Instant {
         self.clock.map_or(local, |clock| clock.when(local))
     }
 
-    /// How long that is in truth, from `now` on.
+    /// Converts a local duration that starts at `now` to true time.
     #[inline]
     pub(crate) fn wait(&self, now: Instant, local: Duration) -> Duration {
         self.clock.map_or(local, |clock| clock.when(now + local).since(clock.when(now)))
     }
 
-    /// Turns the times of what a source has written into true ones.
+    /// Converts the times of a write to true time.
     #[inline(always)]
-    pub(crate) fn tell_true(&self, write: &mut Write) {
+    pub(crate) fn convert_to_true_time(&self, write: &mut Write) {
         if let Some(clock) = self.clock {
-            in_true_time(clock, write);
+            convert_write(clock, write);
         }
     }
 
-    /// What a packet carries, in true time.
+    /// Returns the data of a packet, with times in true time.
     #[inline]
     pub(crate) fn data(&self, media: &Media) -> Data {
         let data = Data::from(media);

@@ -1,7 +1,8 @@
-//! Send queues beside one another on one flow, twice: as each runs, and over the same opportunities.
+//! Compares send queues on one flow: in a run each, and over the same send opportunities.
 //!
-//! As it runs, a queue decides over the rate, too: a controller that is given less to send allows less later, and the rest of the
-//! network fills what is left. Over the same opportunities ([`Yardstick`]) only the choice of packets differs, and there is a bound.
+//! In a run, a send queue also affects the rate: a controller with less data to send allows less later, and other
+//! flows use the free capacity. Over the same opportunities ([`Yardstick`]), only the choice of packets differs, and
+//! an upper bound is known.
 
 use crate::simulation::Simulation;
 use crate::yardstick::{Yardstick, YardstickError, run_out};
@@ -12,48 +13,50 @@ use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What is on time over the opportunities.
+/// Shares of packets on time over the same opportunities, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// By priority: packets on time, by those of this priority.
+    /// By priority: packets on time, divided by the packets of this priority.
     pub on_time: BTreeMap<u8, f64>,
-    /// By priority: packets on time of it and all more urgent ones together, by those of these priorities.
+    /// By priority: packets on time of this and all more urgent priorities, divided by the packets of these
+    /// priorities.
     pub up_to: BTreeMap<u8, f64>,
-    /// By priority: packets on time of it and all more urgent ones together, by the most that is possible. Never more than 1;
-    /// 1 where nothing is possible.
+    /// By priority: packets on time of this and all more urgent priorities, divided by the bound; 1 if the bound is
+    /// zero.
     pub part_of_bound: BTreeMap<u8, f64>,
 }
 
-/// What comes of one queue.
+/// Results of one send queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Of the run: equal for equal runs.
+    /// Fingerprint of the run; equal runs have equal fingerprints.
     pub fingerprint: String,
-    /// As it runs, by kind: packets that arrived by their deadline, by all that were written.
+    /// In the run, by kind: packets that arrived by their deadline, divided by the packets written.
     pub on_time: BTreeMap<MediaKind, f64>,
-    /// As it runs, by kind: packets that arrived after their deadline, by all that were written.
+    /// In the run, by kind: packets that arrived after their deadline, divided by the packets written.
     pub late: BTreeMap<MediaKind, f64>,
-    /// Over the same opportunities.
+    /// Results over the same opportunities.
     pub replayed: Shares,
-    /// The same, if it knew how long each packet will be on its way.
+    /// Results over the same opportunities, with the delay of each packet known in advance; `None` unless requested.
     pub knowing: Option<Shares>,
 }
 
-/// What comes of several queues with one seed.
+/// Results of several send queues with one seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What the packets of each priority are.
+    /// Kinds of media of each priority.
     pub kinds: BTreeMap<u8, BTreeSet<MediaKind>>,
-    /// How many packets the controller of the saturated flow lets go.
+    /// Number of packets that the controller of the saturated flow sends.
     pub opportunities: usize,
-    /// The most that any queue could have on time over the opportunities.
+    /// Upper bound of packets on time over the opportunities, for any send queue.
     pub bound: Shares,
-    /// In the order in which they were given.
+    /// Results of each queue, in the order given.
     pub queues: Vec<Compared>,
 }
 
-/// Compares `queues` on flow number `flow`, whose own queue is of no account; with `knowing` also as they would do if they knew each
-/// way. A run for the opportunities, then one for each queue, as long as `go_on` says yes.
+/// Compares `queues` on flow number `flow`; the flow's own queue is ignored. With `knowing`, also computes results
+/// with the delay of each packet known in advance. Runs the scenario once for the opportunities and once for each
+/// queue. Stops when `keep_running` returns `false`.
 ///
 /// # Errors
 /// See [`YardstickError`].
@@ -62,16 +65,16 @@ pub fn compare(
     flow: usize,
     queues: &[SendQueueOptions],
     knowing: bool,
-    go_on: impl Fn() -> bool,
+    keep_running: impl Fn() -> bool,
 ) -> Result<Comparison, YardstickError> {
     let mut scenario = Scenario { series: None, ..scenario.clone() };
-    let yardstick = Yardstick::new_while(&scenario, flow, &go_on)?;
+    let yardstick = Yardstick::new_while(&scenario, flow, &keep_running)?;
     let bound = yardstick.bound();
     let mut compared = Vec::with_capacity(queues.len());
     for queue in queues {
         scenario.flows.get_mut(flow).ok_or(YardstickError::NoFlow)?.send_queue = Arc::new(queue.clone());
         let mut simulation = Simulation::new(&scenario, ())?;
-        run_out(&mut simulation, &go_on)?;
+        run_out(&mut simulation, &keep_running)?;
         let mut run = simulation.finish().summary;
         let summary = run.flows.swap_remove(flow);
         compared.push(Compared {
@@ -100,7 +103,7 @@ fn of_replay(replayed: &Replayed, bound: &UnitBound) -> Shares {
     shares(on_time, bound)
 }
 
-/// Of packets on time by priority, the most urgent first.
+/// Computes shares from packets on time by priority, most urgent first.
 fn shares(on_time: impl Iterator<Item = (u8, u64)>, bound: &UnitBound) -> Shares {
     let mut shares = Shares::default();
     let (mut on_time_so_far, mut offered_so_far) = (0, 0);
@@ -115,7 +118,7 @@ fn shares(on_time: impl Iterator<Item = (u8, u64)>, bound: &UnitBound) -> Shares
     shares
 }
 
-/// All of nothing is everything.
+/// Returns `count / all`, or 1 if `all` is 0.
 fn part(count: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { count as f64 / all as f64 }
 }
@@ -125,9 +128,9 @@ mod tests {
     use super::*;
     use headway_bound::{Outcome, Share};
 
-    /// 8 of 10 and 1 of 5 where 9 and 3 are possible: 8/9 of the first, 9/12 of both.
+    /// 8 of 10 and 1 of 5 on time with bounds of 9 and 3: 8/9 of the first bound, 9/12 of both.
     #[test]
-    fn parts_by_hand() {
+    fn shares_match_computation_by_hand() {
         let share = |offered, on_time| Share { offered, on_time };
         let outcome = |offered, on_time| Outcome { offered, on_time, late: 0, never_sent: offered - on_time };
         let bound = UnitBound { by_priority: [(0, share(10, 9)), (1, share(5, 3))].into(), used: 12, unused: 0 };
@@ -141,9 +144,9 @@ mod tests {
         assert_eq!(bound.part_of_bound, [(0, 1.0), (1, 1.0)].into());
     }
 
-    /// Where nothing can be on time, a queue that has nothing on time misses nothing.
+    /// If the bound is 0, a queue with no packet on time reaches it.
     #[test]
-    fn nothing_of_nothing() {
+    fn an_empty_bound_is_reached() {
         let bound = UnitBound { by_priority: [(0, Share { offered: 3, on_time: 0 })].into(), used: 0, unused: 0 };
         let outcome = Outcome { offered: 3, never_sent: 3, ..Outcome::default() };
         let replayed = Replayed { by_priority: [(0, outcome)].into(), used: 0, unused: 0 };

@@ -1,4 +1,4 @@
-//! What goes wrong in a run, as it goes wrong.
+//! Drops, losses, timeouts and late packets of a run, as they happen.
 
 use crate::observe::{LinkEvent, Observer, Place, Setback};
 use crate::packet::Packet;
@@ -7,7 +7,7 @@ use headway_record::{Event, EventCause, EventKind, EventLog, EventNames, EventsE
 use headway_scenario::Scenario;
 use headway_units::{DropCause, Duration, Instant};
 
-/// Collects events; whoever runs the simulation takes the file away now and then.
+/// Trace of adverse events. Call [`take`](Self::take) regularly to limit its memory.
 #[derive(Debug)]
 pub struct EventTrace {
     log: EventLog,
@@ -16,7 +16,7 @@ pub struct EventTrace {
 }
 
 impl EventTrace {
-    /// Of a run of this scenario.
+    /// Creates the trace of a run of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
@@ -25,18 +25,18 @@ impl EventTrace {
         Self { log: EventLog::new(names), links: scenario.links.len(), nodes: scenario.nodes.len() }
     }
 
-    /// The bytes of the file since the last call.
+    /// Returns the bytes of the file since the last call.
     ///
     /// # Errors
-    /// They could not be made.
+    /// Returns an error if encoding fails.
     pub fn take(&mut self) -> Result<Vec<u8>, EventsError> {
         self.log.take()
     }
 
-    /// The rest of the file.
+    /// Returns the rest of the file.
     ///
     /// # Errors
-    /// It could not be made.
+    /// Returns an error if encoding fails.
     pub fn finish(self) -> Result<Vec<u8>, EventsError> {
         self.log.finish()
     }
@@ -58,7 +58,7 @@ impl EventTrace {
 
 impl Observer for EventTrace {
     const WATCHES: bool = false;
-    const TELLS: bool = true;
+    const FLOW_EVENTS: bool = true;
 
     fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
 

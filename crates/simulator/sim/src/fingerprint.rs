@@ -1,10 +1,10 @@
-//! A number for the order of a run's events.
+//! Fingerprint of a run's event order.
 
 use headway_engine::{Actor, Class};
 use headway_units::Instant;
 
-/// 64 bits that change when any event of a run moves in time or in order. Ends of transmissions are left out: whether a
-/// link makes events of them is no difference.
+/// 64-bit hash of the times and the order of a run's events. Ends of transmissions are excluded, because only some
+/// links schedule events for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
@@ -27,7 +27,7 @@ impl Fingerprint {
         }
     }
 
-    /// The number.
+    /// Returns the hash.
     #[must_use]
     pub fn value(self) -> u64 {
         self.0

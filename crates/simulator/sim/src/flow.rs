@@ -1,6 +1,6 @@
-//! A flow's two ends: a source and its transport at one node, a sink at the other.
+//! The endpoints of a flow: a source and its transport at one node, a sink at the other.
 
-pub(crate) mod struck;
+pub(crate) mod attacked;
 
 use crate::clocks::{Clocks, Meter, local, true_time};
 use crate::frames::Frames;
@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::packet::{Body, Datagram, Packet, Sending};
 use crate::send_queue::SendQueue;
-use crate::transport::{Ends, Taken, Transport, with_ends};
+use crate::transport::{Ends, Transport, WriteOutcome, with_ends};
 use headway_engine::{Class, EventQueue, Moment, Owner, Ties, Timer};
 use headway_link::Handle;
 use headway_media::{Backlog, Source, Unsent};
@@ -17,11 +17,12 @@ use headway_record::WrittenFrame;
 use headway_tcp::Counters;
 use headway_units::{FlowId, Instant};
 
-/// The most packets that one event sends, more than any ordinary write or window makes at once. What is left goes out in
-/// another event at the same moment, so that no event takes long, whatever the scenario says.
-const BURST: u32 = 1 << 14;
+/// Maximum number of packets that one event sends, more than any ordinary write or window. Another event at the same
+/// time sends the rest, so that each event takes a bounded time.
+const MAX_BURST_PACKETS: u32 = 1 << 14;
 
-/// A flow: its two ends, and what drives them. Laid out so that data touches the first cache line, an acknowledgement the second too.
+/// A flow: its endpoints and their driver. Data packets access the first cache line only; acknowledgements also the
+/// second.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -29,30 +30,31 @@ pub(crate) struct Flow {
     pub(crate) driver: Driver,
 }
 
-/// The state and timers that drive the ends of a flow. [`Flow`] chooses the type of the ends once for each event.
+/// State and timers that drive the endpoints of a flow. [`Flow`] selects the type of the endpoints once for each
+/// event.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Driver {
     pub(crate) id: FlowId,
-    /// Where its routes start: towards the sink, and back.
+    /// Starts of its routes, to the sink and back.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
-    /// Sets its events apart from those of other flows, where ties are drawn.
+    /// Distinguishes its events from those of other flows, with drawn ties.
     pub(crate) salt: u32,
     pub(crate) sink_timer: Timer,
-    /// What frames are made of at the sink; none as long as there are none.
+    /// Reassembly of frames at the sink; `None` before the first fragment.
     pub(crate) frames: Option<Box<Frames>>,
     pub(crate) sender_timer: Timer,
     pub(crate) source_timer: Timer,
     pub(crate) start: Instant,
     pub(crate) stop: Option<Instant>,
-    /// Of the stop, and of all else but the start that is scheduled before the run, in the order of scheduling.
+    /// Place in the order of scheduling of the stop and of listed source times, which are scheduled before the run.
     pub(crate) stop_place: u64,
     pub(crate) source: Source,
-    /// The sender's counters when measuring began.
+    /// Counters of the sender at the start of the measurement.
     pub(crate) counted_before: Counters,
-    /// What has set the sender back, as far as who watches was told.
-    pub(crate) told: Setbacks,
+    /// Setbacks of the sender that were reported to the observer.
+    pub(crate) reported_setbacks: Setbacks,
 }
 
 impl Flow {
@@ -63,8 +65,8 @@ impl Flow {
     }
 
     /// Arms the timers of the flow's start.
-    pub(crate) fn set_off(&mut self, events: &mut EventQueue) {
-        with_ends!(&self.transport, ends, (ends, clocks) => self.driver.set_off(ends, clocks, events));
+    pub(crate) fn arm_start(&mut self, events: &mut EventQueue) {
+        with_ends!(&self.transport, ends, (ends, clocks) => self.driver.arm_start(ends, clocks, events));
     }
 
     /// Handles the timer of the source, which was due at `due`.
@@ -94,9 +96,9 @@ impl Driver {
         Owner { class, number: self.id.0, salt: self.salt }
     }
 
-    /// Sets the timers of the flow's start, and takes the places of start and stop, which ns-2's scripts schedule in the
-    /// order of their flows.
-    fn set_off<E: Ends + ?Sized, C: Clocks>(&mut self, ends: &E, clocks: C, events: &mut EventQueue) {
+    /// Arms the timers of the flow's start. Also reserves places for start and stop, which ns-2 scripts schedule in
+    /// the order of their flows.
+    fn arm_start<E: Ends + ?Sized, C: Clocks>(&mut self, ends: &E, clocks: C, events: &mut EventQueue) {
         let place = events.places.next();
         self.stop_place = events.places.next();
         if let Some(due) = self.source_due(ends, clocks, None) {
@@ -108,8 +110,8 @@ impl Driver {
         }
     }
 
-    /// When the source must be asked next: its own time, or the start and stop of a backlog. A connection is closed at the
-    /// stop, whatever its source.
+    /// Returns when to poll the source next: its own deadline, or the start or stop of a backlog. A connection is
+    /// closed at the stop, whatever its source.
     #[inline]
     fn source_due<E: Ends + ?Sized, C: Clocks>(&self, ends: &E, clocks: C, now: Option<Instant>) -> Option<Instant> {
         let stop = self.stop.filter(|stop| now.is_none_or(|now| *stop > now));
@@ -124,11 +126,11 @@ impl Driver {
         }
     }
 
-    /// Returns when the source is due by the clock of its node.
+    /// Returns the deadline of the source in true time.
     #[inline(always)]
     fn poll_source<C: Clocks>(&self, clocks: C) -> Option<Instant> {
         let due = true_time(clocks.sender(), self.source.poll_timeout());
-        // Two times may be one nanosecond of a slow clock.
+        // The slow clock may map two times to one nanosecond.
         if clocks.sender().is_some() { due.map(|due| due.max(self.start)) } else { due }
     }
 
@@ -143,12 +145,12 @@ impl Driver {
         let stopped = self.stop.is_some_and(|stop| Moment::new(stop) <= now);
         let scheduled = network.events().ties == Ties::Scheduled;
         let by_clock = scheduled && clocks.sender().is_some();
-        // By a clock each deadline is what it is, and no sum.
+        // With a local clock, deadlines are exact times, not floating-point sums.
         let base = Moment { at: due, sum_s: if by_clock { due.as_secs_f64() } else { now.sum_s }, ..now };
         let source = self.owner(Class::Source);
         let backlog = self.source.backlog();
         match backlog {
-            // The stop has cancelled the timer.
+            // The stop cancels the timer.
             Backlog::None if stopped && !Self::paced(ends) => return,
             Backlog::None => {
                 if self.take_burst(ends, clocks, now, due.max(now.at), network) {
@@ -164,7 +166,7 @@ impl Driver {
             Some(stop) if Some(stop) == self.stop && (backlog != Backlog::None || Self::paced(ends)) => {
                 self.source_timer.arm_at(stop, self.stop_place, source, network.events());
             }
-            // A script schedules all of them before the run.
+            // A script schedules all listed times before the run.
             Some(next) if self.source.has_listed_times() => {
                 self.source_timer.arm_at(next, self.stop_place, source, network.events());
             }
@@ -176,12 +178,13 @@ impl Driver {
         self.transmit(ends, clocks, now, network);
     }
 
-    /// Whether a rate controller paces it.
+    /// Returns whether a rate controller paces the sender.
     fn paced<E: Ends + ?Sized>(ends: &mut E) -> bool {
         ends.send_queue().is_some()
     }
 
-    /// Passes to the transport up to [`BURST`] writes that the source has made by `due`. Returns whether there may be more.
+    /// Passes up to [`MAX_BURST_PACKETS`] writes of the source due by `due` to the transport. Returns whether there
+    /// may be more.
     fn take_burst<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -191,18 +194,18 @@ impl Driver {
         network: &mut Network<O>,
     ) -> bool {
         let mut more = true;
-        for _ in 0..BURST {
+        for _ in 0..MAX_BURST_PACKETS {
             let meter = &mut Meter::by(network.flow_meter(self.id), clocks.sender());
             match ends.take(local(clocks.sender(), now.at), local(clocks.sender(), due), &mut self.source, meter) {
-                Taken::Nothing => {
+                WriteOutcome::Nothing => {
                     more = false;
                     break;
                 }
-                Taken::Kept => {}
-                Taken::Goes(envelope) => network.inject(now, self.id, self.forward, true, envelope),
+                WriteOutcome::Queued => {}
+                WriteOutcome::Sent(envelope) => network.inject(now, self.id, self.forward, true, envelope),
             }
         }
-        self.tell_unsent(ends, now.at, network);
+        self.report_unsent(ends, now.at, network);
         more
     }
 
@@ -214,12 +217,12 @@ impl Driver {
         due: Instant,
         network: &mut Network<O>,
     ) {
-        // ns-2's sum may be a nanosecond before the deadline.
+        // The floating-point sum of ns-2 may be 1 ns before the deadline.
         let at = now.at.max(due);
         ends.handle_sender_timeout(local(clocks.sender(), at));
         self.transmit_at(ends, clocks, now, at, network);
-        if O::TELLS {
-            self.tell_setbacks(ends, now.at, None, network);
+        if O::FLOW_EVENTS {
+            self.report_setbacks(ends, now.at, None, network);
         }
     }
 
@@ -248,7 +251,7 @@ impl Driver {
         let packet = network.packet(handle);
         if packet.forward {
             if network.fates().judges() {
-                self.tell_losses(ends, network);
+                self.notify_losses(ends, network);
             }
             let packet = network.packet(handle);
             let (at, sent) = (local(clocks.receiver(), now.at), local(clocks.sender(), packet.sent));
@@ -258,7 +261,7 @@ impl Driver {
                 self.count_frames(ends, now.at, complete, network);
             }
             if network.fates().judges() {
-                self.hear_judgements(ends, now.at, network);
+                self.record_judgements(ends, now.at, network);
             }
             network.delivered(now.at, handle, goodput);
             self.answer_at(ends, clocks, now, now.at, network);
@@ -269,35 +272,40 @@ impl Driver {
             }
             network.delivered(now.at, handle, 0);
             self.transmit(ends, clocks, now, network);
-            // A TCP's show in what it sends again.
-            if O::TELLS && ends.tcp().is_none() {
-                self.tell_setbacks(ends, now.at, None, network);
+            // Setbacks of TCP are reported with the retransmission.
+            if O::FLOW_EVENTS && ends.tcp().is_none() {
+                self.report_setbacks(ends, now.at, None, network);
             }
         }
     }
 
-    /// The receiver hears which packets the channel has taken, if it may know.
+    /// Notifies the receiver of packets lost in the channel, for receivers that use this information.
     #[cold]
-    fn tell_losses<E: Ends + ?Sized, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
-        while let Some(number) = network.fates().untold(self.id) {
+    fn notify_losses<E: Ends + ?Sized, O: Observer>(&mut self, ends: &mut E, network: &mut Network<O>) {
+        while let Some(number) = network.fates().unreported(self.id) {
             ends.on_channel_loss(number);
         }
     }
 
-    /// What the receiver has made of losses.
+    /// Records how the receiver classified losses.
     #[cold]
-    fn hear_judgements<E: Ends + ?Sized, O: Observer>(&mut self, ends: &mut E, now: Instant, network: &mut Network<O>) {
+    fn record_judgements<E: Ends + ?Sized, O: Observer>(
+        &mut self,
+        ends: &mut E,
+        now: Instant,
+        network: &mut Network<O>,
+    ) {
         while let Some(judgement) = ends.poll_judgement() {
             network.fates().judged(now, self.id, judgement);
         }
     }
 
-    /// A packet has brought the application data that it did not have; the frame that they complete, if they do.
+    /// Returns the frame that a new packet completes, if any.
     #[inline(always)]
     fn completed_by<E: Ends + ?Sized>(&mut self, ends: &mut E, packet: &Packet, copies: bool) -> Option<WrittenFrame> {
         match &packet.body {
             Body::Tcp(_) => ends.poll_frame(),
-            // Where nobody makes copies of it.
+            // Without duplicates, a frame of one packet needs no reassembly.
             Body::Datagram(Datagram { data, .. }) if !copies && data.fragment?.is_whole() => Some(data.frame()),
             body => {
                 let data = body.data().filter(|data| data.fragment.is_some())?;
@@ -306,7 +314,7 @@ impl Driver {
         }
     }
 
-    /// Counts a frame that is complete. Over TCP several may end where a gap is filled.
+    /// Counts complete frames. Over TCP, a segment that fills a gap may complete several.
     #[inline(always)]
     fn count_frames<E: Ends + ?Sized, O: Observer>(
         &mut self,
@@ -322,7 +330,7 @@ impl Driver {
         }
     }
 
-    /// Sends what the sender may send now.
+    /// Sends the packets that the sender may send now.
     #[inline]
     fn transmit<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
@@ -334,7 +342,8 @@ impl Driver {
         self.transmit_at(ends, clocks, now, now.at, network);
     }
 
-    /// Sends what the sender may send when its clock shows `at`, and arms its timer. Ends without answers have sent everything when it was written.
+    /// Sends the packets that the sender may send when its clock shows `at`, and arms its timer. Endpoints without
+    /// feedback send everything when it is written.
     fn transmit_at<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -346,22 +355,22 @@ impl Driver {
         if !ends.answers() {
             return;
         }
-        let mut room = BURST;
-        while room > 0 {
+        let mut packets_left = MAX_BURST_PACKETS;
+        while packets_left > 0 {
             let meter = &mut Meter::by(network.flow_meter(self.id), clocks.sender());
             let Some(envelope) = ends.poll_transmit(local(clocks.sender(), at), meter) else { break };
-            room -= 1;
-            if O::TELLS
+            packets_left -= 1;
+            if O::FLOW_EVENTS
                 && let Body::Tcp(tcp) = &envelope.body
-                && tcp.sending == Sending::Again
+                && tcp.sending == Sending::Retransmission
             {
                 let resent = tcp.seq as i64;
-                self.tell_setbacks(ends, now.at, Some(resent), network);
+                self.report_setbacks(ends, now.at, Some(resent), network);
             }
             network.inject(now, self.id, self.forward, true, envelope);
         }
-        self.tell_unsent(ends, now.at, network);
-        if room == 0 {
+        self.report_unsent(ends, now.at, network);
+        if packets_left == 0 {
             self.sender_timer.arm(now, Some(now.at), self.owner(Class::SenderTimer), network.events());
         }
         if let Some(sender) = ends.tcp() {
@@ -376,14 +385,14 @@ impl Driver {
         if set.is_some() {
             self.sender_timer.arm_set(now, due, set, owner, network.events());
         } else {
-            // The deadline of an end with its own clock is no sum of gaps.
+            // Deadlines of a sender with a local clock are exact times, not sums of gaps.
             let sums = network.events().ties == Ties::Scheduled && clocks.sender().is_none();
             let gap_s = if sums { ends.gap_s() } else { None };
             self.sender_timer.arm_after(now, due, gap_s, owner, network.events());
         }
     }
 
-    /// Notifies the source of what has ended, which changes its next deadline.
+    /// Notifies the source of sessions that have ended, which changes its next deadline.
     #[cold]
     #[inline(never)]
     fn notify_source<E: Ends + ?Sized, C: Clocks, O: Observer>(
@@ -400,24 +409,24 @@ impl Driver {
         self.source_timer.arm(now, due, self.owner(Class::Source), network.events());
     }
 
-    /// Tells what the send queue has thrown away since it was told last.
+    /// Reports packets discarded by the send queue since the last report.
     #[inline(always)]
-    pub(crate) fn tell_unsent<E: Ends + ?Sized, O: Observer>(
+    pub(crate) fn report_unsent<E: Ends + ?Sized, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Instant,
         network: &mut Network<O>,
     ) {
-        if O::TELLS
-            && let Some(untold) = ends.send_queue().and_then(SendQueue::untold)
+        if O::FLOW_EVENTS
+            && let Some(unreported) = ends.send_queue().and_then(SendQueue::unreported)
         {
-            tell_each(untold, now, self.id, network);
+            report_each(unreported, now, self.id, network);
         }
     }
 
-    /// Tells what has set the sender back since it was told last.
+    /// Reports setbacks of the sender since the last report.
     #[inline(never)]
-    pub(crate) fn tell_setbacks<E: Ends + ?Sized, O: Observer>(
+    pub(crate) fn report_setbacks<E: Ends + ?Sized, O: Observer>(
         &mut self,
         ends: &mut E,
         now: Instant,
@@ -425,14 +434,14 @@ impl Driver {
         network: &mut Network<O>,
     ) {
         let setbacks = ends.setbacks();
-        if setbacks != self.told {
-            let before = std::mem::replace(&mut self.told, setbacks);
+        if setbacks != self.reported_setbacks {
+            let before = std::mem::replace(&mut self.reported_setbacks, setbacks);
             let flow = self.id.0 as usize;
             setbacks.since(before).for_each(|setback| network.observer().setback(now, flow, setback, resent));
         }
     }
 
-    /// Sends what the receiving end may send when its clock shows `at`, and arms its timer.
+    /// Sends the packets that the receiver may send when its clock shows `at`, and arms its timer.
     fn answer_at<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -458,6 +467,6 @@ impl Driver {
 
 #[cold]
 #[inline(never)]
-fn tell_each<O: Observer>(untold: &mut Vec<Unsent>, now: Instant, flow: FlowId, network: &mut Network<O>) {
-    untold.drain(..).for_each(|unsent| network.observer().unsent(now, flow.0 as usize, &unsent));
+fn report_each<O: Observer>(unreported: &mut Vec<Unsent>, now: Instant, flow: FlowId, network: &mut Network<O>) {
+    unreported.drain(..).for_each(|unsent| network.observer().unsent(now, flow.0 as usize, &unsent));
 }

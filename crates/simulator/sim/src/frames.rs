@@ -1,14 +1,14 @@
-//! A flow's frames at its receiving end.
+//! Reassembly of a flow's frames at the receiver.
 
 use crate::packet::Data;
 use headway_media::{Fragment, Inserted, Reassembly, ReassemblyOptions};
 use headway_record::WrittenFrame;
 use headway_units::MediaKind;
 
-/// More than any receiver would keep: what is measured is the network. Each packet of a frame takes 24 bytes.
-const KEPT: ReassemblyOptions = ReassemblyOptions { frames: 256, bytes: 8 << 20 };
+/// Limits above those of any receiver, so that the network is measured. Each packet of a frame uses 24 bytes.
+const LIMITS: ReassemblyOptions = ReassemblyOptions { frames: 256, bytes: 8 << 20 };
 
-/// Makes frames of the packets that come, of each kind for itself.
+/// Reassembles frames, separately for each kind of media.
 #[derive(Debug)]
 pub struct Frames {
     kinds: [Reassembly<WrittenFrame>; MediaKind::ALL.len()],
@@ -16,18 +16,18 @@ pub struct Frames {
 
 impl Default for Frames {
     fn default() -> Self {
-        Self { kinds: MediaKind::ALL.map(|_| Reassembly::new(KEPT)) }
+        Self { kinds: MediaKind::ALL.map(|_| Reassembly::new(LIMITS)) }
     }
 }
 
 impl Frames {
-    /// Data have come to the application; the frame that they complete, if they do.
+    /// Adds data delivered to the application. Returns the frame if the data completes it.
     #[inline]
     pub fn insert(&mut self, data: &Data) -> Option<WrittenFrame> {
         self.insert_fragment(data.fragment?, data.frame())
     }
 
-    /// Adds a packet of a frame; returns the frame if the packet completes it.
+    /// Adds a packet of a frame. Returns the frame if the packet completes it.
     #[inline]
     pub fn insert_fragment(&mut self, fragment: Fragment, frame: WrittenFrame) -> Option<WrittenFrame> {
         let frames = &mut self.kinds[frame.kind as usize];
@@ -37,7 +37,7 @@ impl Frames {
         Self::insert_part(frames, fragment, frame)
     }
 
-    /// A frame is what its first packet was.
+    /// The properties of a frame are those of its first packet.
     #[inline(never)]
     fn insert_part(
         frames: &mut Reassembly<WrittenFrame>,

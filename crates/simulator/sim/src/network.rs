@@ -1,17 +1,17 @@
-//! The network between the flows' ends: ports, routes, hosts, and the packets on them.
+//! The network between the endpoints of flows: ports, routes, hosts, and the packets in transit.
 
 pub(crate) mod accounts;
+mod duplicates;
 mod fates;
 mod fetch;
 mod hosts;
 mod judged;
-mod twins;
 
 use crate::observe::{Observer, Place, RoundTrip};
 use crate::packet::{Envelope, Packet};
 use crate::routes::Routes;
 use fates::{Fates, flow_packet, media};
-pub(crate) use fates::{MOST_PACKETS, unless_far};
+pub(crate) use fates::{MAX_PACKETS, finite_deadline};
 use headway_engine::{EventQueue, Moment};
 use headway_link::{Handle, Ports};
 use headway_record::{FlowMeter, JudgedSummary, Measured};
@@ -20,14 +20,14 @@ use headway_units::{DropCause, Dscp, FlowId, Instant};
 use hosts::Hosts;
 use std::sync::Arc;
 
-/// Everything between the flows' ends.
+/// State of the network.
 #[derive(Debug)]
 pub(crate) struct Network<O> {
     pub(crate) ports: Ports<Packet, Fates<O>>,
     routes: Routes,
     hosts: Hosts,
     measured: Arc<Measured>,
-    /// Of each flow; empty if all are the default.
+    /// DSCPs of each flow; empty if all are the default.
     dscp: Vec<FlowDscp>,
     next_uid: u64,
     packet_hops: u64,
@@ -53,7 +53,6 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The pending events of the run.
     #[inline(always)]
     pub(crate) fn events(&mut self) -> &mut EventQueue {
         &mut self.ports.events
@@ -73,7 +72,6 @@ impl<O: Observer> Network<O> {
         &self.ports.handler.flow_meters
     }
 
-    /// Whether any link duplicates packets.
     #[inline(always)]
     pub(crate) fn copies(&self) -> bool {
         self.ports.handler.copies
@@ -89,18 +87,17 @@ impl<O: Observer> Network<O> {
         self.next_uid
     }
 
-    /// How many packets have crossed a link so far.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
 
-    /// When a packet was not sent because there were [`MOST_PACKETS`]: from then on the run is not valid.
+    /// Returns when a packet was first refused because of [`MAX_PACKETS`]. The run is invalid from then on.
     #[inline]
     pub(crate) fn overflowed(&self) -> Option<Instant> {
         self.ports.handler.overflowed
     }
 
-    /// A flow's sender has measured a round trip.
+    /// Records a round-trip time measured by a flow's sender.
     pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, trip: RoundTrip) {
         self.flow_meter(flow).rtt(now, trip.sample);
         if O::WATCHES {
@@ -108,10 +105,10 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Sends a packet on the route that starts at `place`. Inlined, so that the packet is written once, into its slot.
+    /// Sends a packet along the route that starts at `place`. Inlined to write the packet only once, into its slot.
     #[inline(always)]
     pub(crate) fn inject(&mut self, now: Moment, flow: FlowId, place: u32, forward: bool, envelope: Envelope) {
-        if self.ports.packets.alive() >= MOST_PACKETS {
+        if self.ports.packets.alive() >= MAX_PACKETS {
             self.fates().overflowed.get_or_insert(now.at);
             return;
         }
@@ -127,14 +124,15 @@ impl<O: Observer> Network<O> {
         self.offer(now, handle);
     }
 
-    /// Offers the packet to the port that its route names next.
+    /// Offers the packet to the next port of its route.
     #[inline(never)]
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packet(handle).place) as usize;
         self.ports.offer(now, number, handle);
     }
 
-    /// A packet reaches the far end of a link: it is offered to the next port of its route, or returned at the end of the route.
+    /// Handles the arrival of a packet at the far end of a link. Offers it to the next port of its route, or returns
+    /// it at the end of the route.
     #[inline(always)]
     pub(crate) fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let handle = self.ports.arrived(now, number)?;
@@ -143,7 +141,7 @@ impl<O: Observer> Network<O> {
         packet.place += 1;
         let next = self.routes.link_at(packet.place);
         if next == Routes::END {
-            // Where the host takes time, the hop ends when the host accepts the packet.
+            // At a host with processing time, the hop ends when the host accepts the packet.
             if O::HOPS && self.host_of(number).is_none() {
                 self.hop_ended(now.at, handle);
             }
@@ -154,7 +152,7 @@ impl<O: Observer> Network<O> {
         None
     }
 
-    /// A packet has left a link at its far end.
+    /// Reports that a packet left a link at its far end.
     #[inline]
     pub(crate) fn hop_ended(&mut self, now: Instant, handle: Handle) {
         if O::HOPS {
@@ -162,13 +160,13 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Sends a packet on along the route that starts at `place`.
+    /// Forwards a packet along the route that starts at `place`.
     pub(crate) fn forward(&mut self, now: Moment, handle: Handle, place: u32) {
         self.packet_mut(handle).place = place;
         self.offer(now, handle);
     }
 
-    /// The end of the route that starts at `place`.
+    /// Returns the end of the route that starts at `place`.
     pub(crate) fn end_of_route(&self, mut place: u32) -> u32 {
         while self.routes.link_at(place) != Routes::END {
             place += 1;
@@ -185,7 +183,7 @@ impl<O: Observer> Network<O> {
         self.ports.packets.get(handle)
     }
 
-    /// A packet has reached its end. `goodput` bytes of it were of use.
+    /// Counts and removes a packet at the end of its route. `goodput` is its number of new application bytes.
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, handle: Handle, goodput: u32) {
         let Ports { packets, handler, .. } = &mut self.ports;
@@ -193,7 +191,7 @@ impl<O: Observer> Network<O> {
         packets.remove(handle);
     }
 
-    /// A host or an attacker takes a packet away. The record calls the latter a loss in the channel.
+    /// Removes a packet dropped by a host or an attacker. The record counts the latter as a loss in the channel.
     pub(crate) fn take(&mut self, now: Instant, place: Place, handle: Handle, cause: DropCause) {
         let Ports { packets, handler, .. } = &mut self.ports;
         handler.lost(now, place, packets.get(handle), cause);
@@ -213,7 +211,7 @@ impl<O: Observer> Network<O> {
 mod tests {
     use super::*;
 
-    /// With thousands of flows, the time is spent on memory.
+    /// With thousands of flows, memory access dominates the run time.
     #[test]
     fn a_flow_meter_is_three_cache_lines() {
         assert_eq!(size_of::<FlowMeter>(), 192);

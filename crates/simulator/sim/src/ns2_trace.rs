@@ -1,4 +1,4 @@
-//! ns-2's packet traces of a run, so that the field's scripts work on it (`$ns trace-all`) and nam shows it (`$ns namtrace-all`).
+//! Packet traces in the formats of ns-2 (`$ns trace-all`) and nam (`$ns namtrace-all`).
 
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet};
@@ -8,17 +8,16 @@ use headway_record::ns2::{self, PacketType, TraceAddress, TraceEvent, TracePacke
 use headway_scenario::{Link, Scenario};
 use headway_units::Instant;
 
-/// Collects trace lines; whoever runs the simulation takes them away now and then.
+/// Trace in ns-2's formats. Call [`take`](Self::take) regularly to limit its memory.
 #[derive(Debug)]
 pub struct Ns2Trace {
     lines: Vec<u8>,
     append: Append,
-    /// The nodes at the ends of each link.
+    /// Nodes at the ends of each link.
     links: Vec<(u32, u32)>,
     flows: Vec<Ends>,
 }
 
-/// Appends an event's line.
 type Append = fn(&mut Vec<u8>, TraceEvent, Instant, u32, u32, &TracePacket);
 
 #[derive(Debug)]
@@ -31,13 +30,13 @@ struct Ends {
 }
 
 impl Ns2Trace {
-    /// A trace of a run of this scenario, in the lines of [`ns2`].
+    /// Creates a trace in the format of [`ns2`].
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         Self::in_lines(scenario, ns2::line)
     }
 
-    /// The same in the lines of [`nam`].
+    /// Creates a trace in the format of [`nam`].
     #[must_use]
     pub fn nam(scenario: &Scenario) -> Self {
         let mut trace = Self::in_lines(scenario, nam::line);
@@ -52,7 +51,7 @@ impl Ns2Trace {
     }
 
     fn in_lines(scenario: &Scenario, append: Append) -> Self {
-        // Each flow attaches an agent to either node, in the order of the scenario, as a script would.
+        // Each flow attaches an agent to both nodes, in the order of the scenario, as a script would.
         let mut ports = vec![0; scenario.nodes.len()];
         let mut attach = |node: usize| {
             let port = ports[node];
@@ -65,7 +64,7 @@ impl Ns2Trace {
             .zip(1..)
             .map(|(flow, number)| {
                 let [data, answer] = ns2_types(&flow.transport, &flow.source);
-                // Scripts number their flows from 1: 0 is ns-2's default, no flow in particular.
+                // Scripts number flows from 1; 0 is the default of ns-2.
                 let fid = flow.fid.unwrap_or(number);
                 Ends { data, answer, source: attach(flow.from), destination: attach(flow.to), fid }
             })
@@ -74,7 +73,7 @@ impl Ns2Trace {
         Self { lines: Vec::new(), append, links, flows }
     }
 
-    /// The lines since the last call.
+    /// Returns the lines since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.lines)
     }
@@ -104,7 +103,7 @@ impl Observer for Ns2Trace {
             ecn: packet.ecn,
             ecn_echo,
             cwr,
-            // A TCP sink answers with the flow id that came, TFRC's with its own, which scripts leave at 0.
+            // A TCP sink replies with the flow id of the packet; a TFRC sink uses its own, which scripts leave at 0.
             flow: if matches!(packet.body, Body::Report(_)) { 0 } else { ends.fid },
             source,
             destination,

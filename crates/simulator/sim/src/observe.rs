@@ -1,69 +1,69 @@
-//! Watching a run packet by packet.
+//! Observation of a run, packet by packet.
 
 use crate::packet::Packet;
 use headway_media::Unsent;
 use headway_units::{DropCause, Duration, Instant};
 
-/// What happens to a packet at a link, as ns-2's traces tell it.
+/// Event of a packet at a link, with its letter in ns-2 traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It is offered to the link's queue (`+`).
+    /// The packet is offered to the link's queue (`+`).
     Enqueue,
-    /// The channel loses it before the queue, to which it is never offered (`d` without a `+`).
+    /// The channel loses the packet before the queue (`d` without a `+`).
     Lost,
-    /// Its transmission begins (`-`).
+    /// The transmission begins (`-`).
     Dequeue,
-    /// It reaches the far end (`r`).
+    /// The packet reaches the far end (`r`).
     Receive,
-    /// It is dropped, after it was offered (`d`).
+    /// The packet is dropped after it was offered (`d`).
     Drop,
 }
 
-/// What a report lets a sender measure.
+/// Measurement of a sender from a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The round trip.
+    /// Round-trip time.
     pub sample: Duration,
-    /// What its rate controller smooths it to.
+    /// Smoothed round-trip time of the rate controller.
     pub smoothed: Option<Duration>,
-    /// A packet's way to the receiver, where that is measured.
+    /// One-way delay to the receiver, if measured.
     pub one_way: Option<Duration>,
 }
 
-/// A packet that is offered to a link, with what becomes of it there told by its [`slot`](Self::slot).
+/// A packet offered to a link. Later calls identify it by its [`slot`](Self::slot).
 #[derive(Clone, Copy, Debug)]
 pub struct OfferedHop<'a> {
-    /// Which packet: until the hop has ended no other has this number, and numbers are small.
+    /// Small number of the packet, unique until the hop ends.
     pub slot: usize,
-    /// The link's number.
+    /// Number of the link.
     pub link: usize,
-    /// How many packets wait there.
+    /// Number of packets in the queue.
     pub queue: u64,
     /// The packet.
     pub packet: &'a Packet,
 }
 
-/// Where a packet was dropped.
+/// Place where a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On the link with this number.
+    /// Link with this number.
     Link(usize),
-    /// At the node with this number, by its host or by an attacker there.
+    /// Node with this number, by its host or an attacker.
     Node(usize),
 }
 
-/// What sets a sender back.
+/// Event that reduces a sender's rate or window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// It heard nothing for too long.
+    /// Timeout without feedback.
     Timeout,
-    /// A TCP sends again what acknowledgements say is lost.
+    /// Fast retransmit of TCP.
     FastRetransmit,
-    /// A rate controller answers losses or marks that it takes for one event.
+    /// Loss event of a rate controller: losses or marks that it counts as one event.
     LossEvent,
 }
 
-/// How often each [`Setback`] has come so far.
+/// Number of each kind of [`Setback`] so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Setbacks {
     pub(crate) timeouts: u64,
@@ -72,13 +72,13 @@ pub(crate) struct Setbacks {
 }
 
 impl Setbacks {
-    /// One of many senders has come from one count to another.
+    /// Adds the change of one sender's counters.
     pub(crate) fn add(&mut self, before: headway_tcp::Counters, now: headway_tcp::Counters) {
         self.timeouts += now.timeouts - before.timeouts;
         self.fast_retransmits += now.fast_recoveries - before.fast_recoveries;
     }
 
-    /// Each that has come since it was `before`.
+    /// Returns each setback since `before`.
     pub(crate) fn since(self, before: Self) -> impl Iterator<Item = Setback> {
         let of = |what, now: u64, before| (before..now).map(move |_| what);
         of(Setback::Timeout, self.timeouts, before.timeouts)
@@ -99,57 +99,60 @@ impl From<headway_rate::Setbacks> for Setbacks {
     }
 }
 
-/// Sees every packet event of a run in the order of time. The unit type sees nothing, at no cost.
+/// Receives the events of a run in order of time. The unit type ignores all events at no cost.
 pub trait Observer {
-    /// Whether [`link_event`](Self::link_event) is to be called. Then every link makes events of the ends of its
-    /// transmissions, so that dequeues are told when they happen.
+    /// Whether [`link_event`](Self::link_event) is called. Every link then schedules events for the ends of its
+    /// transmissions, so that dequeues are reported when they happen.
     const WATCHES: bool;
-    /// Whether `hop_..` is to be called: what becomes of each packet at each link. It makes no events; where all is settled when a packet is
-    /// offered, it is told then.
+    /// Whether the `hop_*` methods are called, for each packet at each link. They cause no events: if the outcome is
+    /// known when a packet is offered, it is reported then.
     const HOPS: bool = false;
-    /// Whether [`dropped`](Self::dropped), [`setback`](Self::setback), [`unsent`](Self::unsent) and [`late`](Self::late) are to be called.
-    const TELLS: bool = false;
+    /// Whether [`dropped`](Self::dropped), [`setback`](Self::setback), [`unsent`](Self::unsent) and
+    /// [`late`](Self::late) are called.
+    const FLOW_EVENTS: bool = false;
 
-    /// Something happened on the link with this number.
+    /// Handles an event on the link with this number.
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet);
 
-    /// The average of the link's queue, in packets or bytes as the queue counts, became this.
+    /// Handles a change of a queue's average, in packets or bytes as the queue counts.
     fn average(&mut self, _now: Instant, _link: usize, _average: f64) {}
 
-    /// A host at the end of the packet's way, whose CPU takes time, has delivered it or dropped it. Called where links' events are.
+    /// Handles a delivery or drop by a host with processing time. Called if `WATCHES` is set.
     fn host_event(&mut self, _now: Instant, _delivered: bool, _packet: &Packet) {}
 
-    /// A flow's sender has measured a round trip.
+    /// Handles a round-trip time measured by a flow's sender.
     fn round_trip(&mut self, _now: Instant, _flow: usize, _trip: RoundTrip) {}
 
-    /// A TCP flow's window may have changed.
+    /// Handles a possible change of a TCP flow's window.
     fn window(&mut self, _now: Instant, _flow: usize, _sender: &headway_tcp::Sender) {}
 
-    /// A packet is offered to a link, whatever comes of it.
+    /// Handles a packet offered to a link, before its outcome is known.
     fn hop_offered(&mut self, _now: Instant, _hop: &OfferedHop<'_>) {}
 
-    /// The packet's transmission lasts, or will last, from `start` to `end`.
+    /// Handles a transmission from `start` to `end`, which may be in the future.
     fn hop_transmitted(&mut self, _slot: usize, _start: Instant, _end: Instant) {}
 
-    /// The link marks the packet.
+    /// Handles a congestion mark set by the link.
     fn hop_marked(&mut self, _slot: usize) {}
 
-    /// The packet is no longer on the link: it has come to the far end, or was dropped. A host there that has no room for it drops it.
+    /// Handles the end of a hop: the packet reached the far end or was dropped, by the link or by a host at its far
+    /// end.
     fn hop_ended(&mut self, _now: Instant, _slot: usize, _dropped: Option<DropCause>) {}
 
-    /// A packet goes no further.
+    /// Handles a dropped packet.
     fn dropped(&mut self, _now: Instant, _place: Place, _cause: DropCause, _packet: &Packet) {}
 
-    /// Something has set a flow's sender back, and `resent` is the number of what it sends again at once, if it does.
+    /// Handles a setback of a flow's sender. `resent` is the number of the packet that it retransmits at once, if
+    /// any.
     fn setback(&mut self, _now: Instant, _flow: usize, _setback: Setback, _resent: Option<i64>) {}
 
-    /// A flow's send queue has thrown something away.
+    /// Handles a packet discarded by a flow's send queue.
     fn unsent(&mut self, _now: Instant, _flow: usize, _unsent: &Unsent) {}
 
-    /// A packet has come so long after its deadline.
+    /// Handles a packet that arrived later than its deadline by `by`.
     fn late(&mut self, _now: Instant, _by: Duration, _packet: &Packet) {}
 
-    /// The run is over, or ends here.
+    /// Handles the end of the run, or of its observed part.
     fn ended(&mut self, _now: Instant) {}
 }
 
@@ -158,11 +161,11 @@ impl Observer for () {
     fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
 }
 
-/// Two that watch one run.
+/// Two observers of one run.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const HOPS: bool = A::HOPS || B::HOPS;
-    const TELLS: bool = A::TELLS || B::TELLS;
+    const FLOW_EVENTS: bool = A::FLOW_EVENTS || B::FLOW_EVENTS;
 
     #[inline]
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {

@@ -1,22 +1,22 @@
-//! When a flow's rate controller let packets go, and when they came.
+//! Send opportunities of a flow's rate controller, and arrivals of the packets sent.
 
 use crate::observe::{LinkEvent, Observer, RoundTrip};
 use crate::packet::{Body, Packet};
-use crate::yardstick::MOST_PACKETS;
+use crate::yardstick::MAX_PACKETS;
 use headway_bound::Opportunity;
 use headway_scenario::Scenario;
 use headway_units::Instant;
 
-/// Notes the opportunities of one flow that always has something to send.
+/// Records the opportunities of one saturated flow.
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     flow: usize,
-    /// By link: whether the flow's packets start there, and whether they end there with their arrival.
+    /// By link: whether the flow's packets enter the network there, and whether they leave it there.
     ends: Vec<(bool, bool)>,
-    /// The packets' numbers in the run, in the order of sending.
+    /// Numbers of the packets in the run, in the order of sending.
     uids: Vec<u64>,
     pub(crate) all: Vec<Opportunity>,
-    /// Each with when it was measured.
+    /// Round-trip times, each with the time of its measurement.
     pub(crate) round_trips: Vec<(Instant, RoundTrip)>,
 }
 
@@ -33,17 +33,16 @@ impl Opportunities {
         Self { flow, ends, uids: Vec::new(), all: Vec::new(), round_trips: Vec::new() }
     }
 
-    /// What was not sent as an opportunity is none.
+    /// Records an arrival, if the packet used a recorded opportunity.
     fn arrives(&mut self, now: Instant, packet: &Packet) {
         let index = self.uids.binary_search(&packet.uid).ok();
         if let Some(opportunity) = index.and_then(|index| self.all.get_mut(index)) {
-            // Of copies the first.
+            // The first of several copies counts.
             opportunity.arrives.get_or_insert(now);
         }
     }
 }
 
-/// Whether it carries data.
 fn has_data(body: &Body) -> bool {
     match body {
         Body::Numbered(datagram) => datagram.data.payload > 0,
@@ -62,7 +61,7 @@ impl Observer for Opportunities {
         let (starts, ends) = self.ends.get(link).copied().unwrap_or_default();
         match event {
             LinkEvent::Enqueue | LinkEvent::Lost
-                if starts && self.all.len() < MOST_PACKETS && self.uids.last() != Some(&packet.uid) =>
+                if starts && self.all.len() < MAX_PACKETS && self.uids.last() != Some(&packet.uid) =>
             {
                 self.uids.push(packet.uid);
                 self.all.push(Opportunity { at: now, arrives: None });
@@ -91,9 +90,9 @@ mod tests {
     use crate::Simulation;
     use headway_units::{DropCause, Duration};
 
-    /// 10 ms of link, 5 ms of host: an opportunity arrives when the host has delivered it, and never if it drops it.
+    /// A link delay of 10 ms and a host delay of 5 ms. Opportunities whose packets the host drops have no arrival.
     #[test]
-    fn what_a_host_takes_is_part_of_the_way() {
+    fn host_delay_is_part_of_the_path_delay() {
         let text = r#"
             duration = "10s"
             [[node]]
@@ -115,11 +114,11 @@ mod tests {
         while !simulation.run(u64::MAX).unwrap() {}
         let record = simulation.finish();
         let all = &record.observer.all;
-        let ways: Vec<_> = all.iter().filter_map(|one| Some(one.arrives?.since(one.at))).collect();
+        let path_delays: Vec<_> = all.iter().filter_map(|one| Some(one.arrives?.since(one.at))).collect();
         let flow = &record.summary.flows[0];
-        assert_eq!(ways.len() as u64, flow.received_packets);
+        assert_eq!(path_delays.len() as u64, flow.received_packets);
         let dropped = flow.lost_packets.of(DropCause::Host);
-        assert!(dropped > 10 && all.len() - ways.len() == (dropped + flow.in_flight_packets) as usize);
-        assert!(ways.iter().all(|way| *way > Duration::from_millis(15)), "{:?}", ways.iter().min());
+        assert!(dropped > 10 && all.len() - path_delays.len() == (dropped + flow.in_flight_packets) as usize);
+        assert!(path_delays.iter().all(|delay| *delay > Duration::from_millis(15)), "{:?}", path_delays.iter().min());
     }
 }

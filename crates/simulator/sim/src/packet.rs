@@ -1,4 +1,4 @@
-//! A packet on its way.
+//! Packets in the network.
 
 use crate::spare;
 use headway_dccp::{CcVal, CsCov};
@@ -9,29 +9,29 @@ use headway_tcp::{SackBlocks, Segment};
 use headway_units::{Dscp, Duration, Ecn, FlowId, Instant, MediaKind, Probability, Rate, Seq48};
 use std::net::Ipv4Addr;
 
-/// A packet: what the network needs to carry it, and what it carries.
+/// A packet: header fields for the network, and its body.
 ///
-/// Laid out in this order: what every hop touches comes first.
+/// Fields accessed on every hop come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Packet {
-    /// Its place in the list of routes.
+    /// Position in the list of routes.
     pub(crate) place: u32,
-    /// IP bytes.
+    /// Size, in IP bytes.
     pub size: u32,
-    /// Whose it is.
+    /// Flow that the packet belongs to.
     pub flow: FlowId,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// Its DSCP.
+    /// DSCP.
     pub dscp: Dscp,
-    /// Whether it goes from the flow's sender to its sink.
+    /// Whether it is sent from the flow's sender to its sink.
     pub forward: bool,
-    /// Its number in the run, from 0, in the order of sending.
+    /// Number in the run, from 0, in the order of sending.
     pub uid: u64,
-    /// When its sender sent it.
+    /// Time at which it was sent.
     pub sent: Instant,
-    /// What it carries.
+    /// Contents.
     pub body: Body,
 }
 
@@ -51,7 +51,8 @@ impl headway_link::Item for Packet {
     fn dscp(&self) -> Dscp {
         self.dscp
     }
-    /// Each way of a flow, and of each of its sessions, which share ports once there are many.
+    /// Returns a separate number for each direction of a flow, and of each of its first 16,384 sessions. Later
+    /// sessions share them, as they share ports.
     fn flow(&self) -> u64 {
         let session = match &self.body {
             Body::Tcp(tcp) => tcp.session % 16_384,
@@ -87,7 +88,7 @@ impl Body {
         }
     }
 
-    /// The application's data, where a packet says what it is.
+    /// Returns the application data, if the packet describes it.
     #[inline]
     pub(crate) fn data(&self) -> Option<&Data> {
         match self {
@@ -99,7 +100,7 @@ impl Body {
         }
     }
 
-    /// The number of a packet of data, where its receiver goes by numbers of packets.
+    /// Returns the number of a data packet, if its receiver uses packet numbers.
     pub(crate) fn number(&self) -> Option<u64> {
         match self {
             Self::Numbered(datagram) => Some(datagram.number),
@@ -110,7 +111,8 @@ impl Body {
 }
 
 impl Packet {
-    /// The number that traces know it by: a TCP's segments, a DCCP packet's own, of a report the greatest that has come. -1: it has none.
+    /// Returns the number in traces: of a TCP segment, a datagram or a DCCP packet, or the greatest number that a
+    /// report acknowledges. -1 if there is none.
     #[must_use]
     pub fn trace_number(&self) -> i64 {
         match &self.body {
@@ -123,14 +125,14 @@ impl Packet {
         }
     }
 
-    /// What it is: a place in [`KINDS`](Self::KINDS).
+    /// Returns the kind, an index into [`KINDS`](Self::KINDS).
     pub(crate) fn kind(&self) -> u8 {
         if self.forward { self.body.data().map_or(MediaKind::Data, |data| data.kind) as u8 } else { Self::FEEDBACK }
     }
 
     const FEEDBACK: u8 = MediaKind::ALL.len() as u8;
 
-    /// What packets are: media, or what answers.
+    /// Kinds of packets: media kinds, then feedback.
     pub(crate) const KINDS: [&str; MediaKind::ALL.len() + 1] = {
         let mut kinds = ["feedback"; MediaKind::ALL.len() + 1];
         let mut kind = 0;
@@ -142,7 +144,7 @@ impl Packet {
     };
 }
 
-/// A packet without its address.
+/// A packet before it is addressed to a route.
 #[derive(Debug)]
 pub(crate) struct Envelope {
     pub(crate) size: u32,
@@ -158,42 +160,43 @@ impl From<Segment> for Envelope {
 }
 
 impl Envelope {
-    /// A segment of one of a flow's sessions.
+    /// Creates the envelope of a session's segment.
     #[inline]
     pub(crate) fn of_session(session: u32, segment: &Segment) -> Self {
         Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(session, segment)) }
     }
 }
 
-/// What a packet carries. A link's notes, a packet's header and the small bodies are two cache lines; larger bodies are elsewhere.
+/// Contents of a packet. A link's state of a packet, the header and small bodies use two cache lines; larger bodies
+/// are boxed.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A UDP datagram.
     Datagram(Datagram),
     /// A TCP segment or acknowledgement.
     Tcp(TcpPacket),
-    /// A datagram of a controller's bare agent.
+    /// A datagram of the carrier `agent`.
     Numbered(Box<Numbered>),
-    /// What its receiver reports.
+    /// A report of the carrier `agent`.
     Report(Box<ReportBody>),
     /// A DCCP packet.
     Dccp(Box<DccpPacket>),
-    /// A DCCP packet that an attacker has sent or changed, or what answers one from an address that it made up.
+    /// A DCCP packet that an attacker sent or changed, or a reply to a spoofed address.
     Raw(Box<RawPacket>),
 }
 
-/// The application's data in a packet.
+/// Application data of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// Bytes of it.
+    /// Size, in bytes.
     pub payload: u32,
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
-    /// Which packet of which frame, if it is of one.
+    /// Frame number and position in the frame, if it belongs to a frame.
     pub fragment: Option<Fragment>,
-    /// When the application wrote it.
+    /// Time at which the application wrote it.
     pub created: Instant,
-    /// When it is of no more use; far in the future: always of use.
+    /// Deadline; `FAR_FUTURE` for none.
     pub deadline: Instant,
 }
 
@@ -207,14 +210,14 @@ impl Data {
         deadline: Instant::FAR_FUTURE,
     };
 
-    /// The frame, as far as this packet of it tells.
+    /// Returns the frame, as described by this packet.
     #[inline]
     #[must_use]
     pub const fn frame(&self) -> WrittenFrame {
         WrittenFrame { kind: self.kind, created: self.created, deadline: self.deadline }
     }
 
-    /// The frame that begins with it, if one does.
+    /// Returns the frame if this is its first packet.
     #[inline]
     #[must_use]
     pub fn begins(&self) -> Option<WrittenFrame> {
@@ -235,44 +238,44 @@ impl From<&Media> for Data {
     }
 }
 
-/// A DCCP packet as bytes.
+/// An encoded DCCP packet.
 #[derive(Clone, Debug)]
 pub struct RawPacket {
-    /// What its IP header says of where it comes from.
+    /// Source address in the IP header.
     pub source: Ipv4Addr,
-    /// And of where it goes.
+    /// Destination address in the IP header.
     pub destination: Ipv4Addr,
-    /// The packet.
+    /// DCCP packet with header.
     pub bytes: Vec<u8>,
-    /// Who gets it.
+    /// Receiver of the packet.
     pub(crate) to: RawEnd,
-    /// Whose it is: the attacker's number.
+    /// Number of the attacker.
     pub(crate) attacker: u32,
-    /// What its data was, if it is a packet of the flow's that was changed.
+    /// Original data, if it is a changed packet of the flow.
     pub data: Data,
 }
 
-/// Who gets a packet of bytes.
+/// Receiver of an encoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawEnd {
     Server,
     Client,
-    /// An address that an attacker has made up.
-    Nobody,
+    /// A spoofed address.
+    Spoofed,
 }
 
-/// Whether a segment is sent for the first time.
+/// Kind of transmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
-    /// It is, without PSH.
+    /// First transmission, without PSH.
     First,
-    /// It is, with PSH ([`Segment::push`]).
+    /// First transmission, with PSH ([`Segment::push`]).
     Pushed,
-    /// It was sent before ([`Segment::retransmission`]).
-    Again,
+    /// Retransmission ([`Segment::retransmission`]).
+    Retransmission,
 }
 
-/// A TCP packet: of a [`Segment`] what its [`Packet`] does not say.
+/// A TCP packet: the fields of a [`Segment`] that its [`Packet`] does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
     /// [`Segment::seq`].
@@ -287,9 +290,9 @@ pub struct TcpPacket {
     pub ece: bool,
     /// [`Segment::cwr`].
     pub cwr: bool,
-    /// Whether it is sent for the first time.
+    /// Kind of transmission.
     pub sending: Sending,
-    /// Which of the flow's sessions it is of, from 1; 0 where the flow is one connection.
+    /// Session of the flow, from 1; 0 if the flow is one connection.
     pub session: u32,
 }
 
@@ -298,25 +301,25 @@ impl TcpPacket {
     pub(crate) fn new(session: u32, segment: &Segment) -> Self {
         let Segment { seq, echo, sack, is_ack, ece, cwr, push, retransmission, .. } = *segment;
         let sending = match (retransmission, push) {
-            (true, _) => Sending::Again,
+            (true, _) => Sending::Retransmission,
             (false, true) => Sending::Pushed,
             (false, false) => Sending::First,
         };
         Self { seq, echo, sack, is_ack, ece, cwr, sending, session }
     }
 
-    /// The whole segment, in true time: this is what `packet` carries.
+    /// Returns the whole segment, in true time. `packet` must contain this body.
     #[must_use]
     #[inline]
     pub fn segment(&self, packet: &Packet) -> Segment {
         self.stamped(packet, packet.sent)
     }
 
-    /// The same, when its sender's clock showed `sent`.
+    /// Returns the segment with the send time `sent`, by the clock of its sender.
     #[inline]
     pub(crate) fn stamped(&self, packet: &Packet, sent: Instant) -> Segment {
         let Self { seq, echo, sack, is_ack, ece, cwr, sending, session: _ } = *self;
-        let (push, retransmission) = (sending == Sending::Pushed, sending == Sending::Again);
+        let (push, retransmission) = (sending == Sending::Pushed, sending == Sending::Retransmission);
         Segment { seq, sent, echo, sack, size: packet.size, ecn: packet.ecn, is_ack, ece, cwr, push, retransmission }
     }
 }
@@ -324,78 +327,78 @@ impl TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Counted from 0 in its flow.
+    /// Number in the flow, from 0.
     pub sequence: u64,
-    /// What it carries.
+    /// Contents.
     pub data: Data,
 }
 
-/// A datagram of a controller's bare agent. It says when it was sent, too: [`Packet::sent`].
+/// A datagram of the carrier `agent`. Its send time is [`Packet::sent`].
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
-    /// Counted from 0 in its flow.
+    /// Number in the flow, from 0.
     pub number: u64,
-    /// What it carries.
+    /// Contents.
     pub data: Data,
-    /// What the controller wrote on it.
+    /// Header fields set by the controller.
     pub stamp: Stamp,
-    /// For how many datagrams the sender wants an acknowledgement; 0: the receiver's controller knows by itself.
+    /// Number of datagrams per acknowledgement that the sender asks for; 0: the receiver's controller decides.
     pub ack_ratio: u16,
 }
 
-/// A report between bare agents.
+/// A report of the carrier `agent`.
 #[derive(Clone, Debug)]
 pub struct ReportBody {
-    /// Counted from 0 in its flow.
+    /// Number in the flow, from 0.
     pub number: u64,
-    /// The greatest number that has come.
+    /// Greatest number received.
     pub acknowledged: u64,
-    /// When that datagram was sent, by its sender's clock.
+    /// Send time of that datagram, by its sender's clock.
     pub echo: Instant,
-    /// How long ago it came.
+    /// Time since that datagram arrived.
     pub held: Duration,
-    /// What it says.
+    /// Contents of the report.
     pub numbers: ReportNumbers,
 }
 
-/// What a report says.
+/// Contents of a report.
 #[derive(Clone, Debug)]
 pub enum ReportNumbers {
-    /// Of each datagram whether it has come, from [`ReportBody::acknowledged`] down.
+    /// Received and lost datagrams, from [`ReportBody::acknowledged`] downwards.
     Arrivals(Box<[Run]>),
-    /// TFRC's own numbers.
+    /// Report of TFRC.
     Tfrc(TfrcNumbers),
-    /// Of each datagram whether it has come and when, and the receiver's clock.
+    /// The receiver's clock, and received and lost datagrams with arrival times.
     Timed(Instant, Box<[TimedArrival]>),
-    /// What the controller's file has coded.
+    /// Report encoded by the controller.
     Own(headway_rate::Own),
 }
 
-/// What TFRC's receiver reports.
+/// Report of TFRC's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct TfrcNumbers {
-    /// What has come, in data bytes a second.
+    /// Receive rate, in data bytes per second.
     pub x_recv: Rate,
-    /// The loss event rate.
+    /// Loss event rate.
     pub p: Probability,
-    /// Whether a loss event began since the report before.
+    /// Whether a loss event began since the previous report.
     pub new_loss_event: bool,
 }
 
-/// A DCCP packet. Its data are zeroes.
+/// A DCCP packet. All data bytes are zero.
 #[derive(Clone, Debug)]
 pub struct DccpPacket {
-    /// Its sequence number.
+    /// Sequence number.
     pub seq: Seq48,
-    /// Its type, and what that type carries.
+    /// Packet type and its fields.
     pub body: headway_dccp::Body,
     /// CCVal.
     pub ccval: CcVal,
-    /// What its checksum covers.
+    /// Checksum coverage.
     pub cscov: CsCov,
-    /// What it carries: [`Data::NONE`] but in packets that have data.
+    /// Application data; [`Data::NONE`] in packets without data.
     pub data: Data,
-    /// The bytes of its options, padded.
+    /// Encoded options with padding.
     pub options: Option<Box<[u8]>>,
 }
 
@@ -403,9 +406,9 @@ pub struct DccpPacket {
 mod tests {
     use super::*;
 
-    /// Beside a link's notes of 48 bytes: two cache lines.
+    /// With a link's state of 48 bytes per packet, two cache lines.
     #[test]
-    fn a_packet_fits_beside_the_notes_of_a_link() {
+    fn a_packet_and_its_link_state_fit_two_cache_lines() {
         assert!(size_of::<Packet>() <= 80, "{}", size_of::<Packet>());
     }
 }

@@ -1,4 +1,4 @@
-//! Every packet at every link of a run, in columns.
+//! Columnar trace of every packet at every link.
 
 use crate::observe::{LinkEvent, Observer, OfferedHop};
 use crate::packet::Packet;
@@ -6,17 +6,17 @@ use headway_record::{Hop, HopFate, HopId, HopLink, PacketIndex, PacketNames, Pac
 use headway_scenario::{Link, Scenario};
 use headway_units::{Bytes, DropCause, Instant};
 
-/// Collects rows; whoever runs the simulation takes the file away now and then.
+/// Trace of all hops. Call [`take`](Self::take) regularly to limit its memory.
 #[derive(Debug)]
 pub struct PacketTrace {
     rows: PacketRows,
-    /// The row of each packet that is on a link, by its slot.
+    /// Row of each packet that is on a link, by slot.
     open: Vec<HopId>,
     index: Option<PacketIndex>,
 }
 
 impl PacketTrace {
-    /// A trace of a run of this scenario.
+    /// Creates the trace of a run of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let node = |number: usize| scenario.nodes.get(number).map_or("", String::as_str);
@@ -29,15 +29,15 @@ impl PacketTrace {
         Self { rows: PacketRows::new(&names), open: Vec::new(), index: None }
     }
 
-    /// The bytes of the file since the last call.
+    /// Returns the bytes of the file since the last call.
     ///
     /// # Errors
-    /// They could not be made.
+    /// Returns an error if encoding fails.
     pub fn take(&mut self) -> Result<Vec<u8>, PacketsError> {
         self.rows.take()
     }
 
-    /// Where its batches lie, once the run has ended.
+    /// Returns the positions of the file's batches, after the end of the run.
     #[must_use]
     pub fn index(&self) -> Option<&PacketIndex> {
         self.index.as_ref()

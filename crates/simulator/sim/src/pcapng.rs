@@ -1,36 +1,37 @@
-//! A capture of a run, as Wireshark reads it: what each direction of each link transmits.
+//! Packet capture of a run in pcapng format: the transmissions of each direction of each link.
 //!
-//! Node n of the scenario has the address 10.x.y.z whose low 24 bits are n + 1. Data are zeroes and cut; sizes are those
-//! of the run. A DCCP packet is what it was; of the others only what the simulation knows is written into headers: a TCP
-//! numbers its segments, here counted in their bytes; bare agents' datagrams and reports are UDP datagrams.
+//! Node n of the scenario has the address 10.x.y.z whose low 24 bits are n + 1. Data bytes are zero and truncated;
+//! sizes are those of the run. DCCP packets are complete. Headers of other packets contain the fields known to the
+//! simulator: TCP segment numbers are converted to bytes; datagrams and reports of the carrier `agent` are UDP
+//! datagrams.
 
 use crate::addresses::{IP_HEADER, address, ports, session_ports};
 use crate::observe::{LinkEvent, Observer};
 use crate::packet::{Body, Packet, Sending, TcpPacket};
-use crate::transport::bytes_a_number;
+use crate::transport::bytes_per_number;
 use headway_dccp::{Addresses, Network};
 use headway_record::{IpAddresses, IpHeader, PcapngDirection, PcapngInterface, PcapngPacket, PcapngWriter};
 use headway_scenario::Scenario;
 use headway_units::Instant;
 use std::net::Ipv4Addr;
 
-/// What is kept of a packet at most: all headers with all options, and some of the data.
-const KEPT: usize = 2048;
+/// Maximum number of bytes captured of a packet: all headers with all options, and some data.
+const SNAP_LENGTH: usize = 2048;
 const UDP_HEADER: usize = 8;
-/// IP's protocol numbers.
+/// Protocol numbers of IP.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const DCCP: u8 = 33;
-/// TCP's flags (RFC 9293 section 3.1).
+/// Flags of TCP (RFC 9293 section 3.1).
 const SYN: u8 = 0x02;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
-/// The receiver's window in the packets of a TCP, which does not count bytes.
+/// Receive window in TCP headers; the simulated TCP has no window in bytes.
 const WINDOW: u16 = u16::MAX;
 
-/// Writes every packet that a link transmits.
+/// Capture of every packet that a link transmits.
 #[derive(Debug)]
 pub struct PcapngTrace {
     writer: PcapngWriter<Vec<u8>>,
@@ -44,33 +45,33 @@ pub struct PcapngTrace {
 struct Ends {
     from: Ipv4Addr,
     to: Ipv4Addr,
-    /// Bytes that a number of a TCP stands for.
+    /// Bytes per TCP segment number.
     segment: u32,
 }
 
 impl PcapngTrace {
-    /// A capture of a run of this scenario.
+    /// Creates the capture of a run of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
-        #[expect(clippy::expect_used, reason = "memory takes whatever is written to it")]
-        let mut writer = PcapngWriter::new(Vec::new()).expect("memory takes it");
-        #[expect(clippy::expect_used, reason = "memory takes whatever is written to it")]
-        let interface = |link: &headway_scenario::Link| writer.interface(&link.name).expect("memory takes it");
+        #[expect(clippy::expect_used, reason = "writing to memory does not fail")]
+        let mut writer = PcapngWriter::new(Vec::new()).expect("memory write");
+        #[expect(clippy::expect_used, reason = "writing to memory does not fail")]
+        let interface = |link: &headway_scenario::Link| writer.interface(&link.name).expect("memory write");
         let interfaces = scenario.links.iter().map(interface).collect();
         let ends = |flow: &headway_scenario::Flow| {
-            let segment = bytes_a_number(&flow.transport);
+            let segment = bytes_per_number(&flow.transport);
             Ends { from: address(flow.from), to: address(flow.to), segment }
         };
         let flows = scenario.flows.iter().map(ends).collect();
         Self { writer, interfaces, flows, payload: Vec::new(), packet: Vec::new() }
     }
 
-    /// The bytes since the last call.
+    /// Returns the bytes since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.writer.get_mut())
     }
 
-    /// Puts the packet's bytes, cut, into `self.packet`; returns how long it is.
+    /// Encodes the packet into `self.packet`, truncated. Returns its full length.
     fn compose(&mut self, packet: &Packet) -> Option<u32> {
         let Ends { from, to, segment } = *self.flows.get(packet.flow.0 as usize)?;
         let forward = packet.forward;
@@ -124,14 +125,14 @@ impl PcapngTrace {
         };
         header.write(&self.payload, &mut self.packet).ok()?;
         let length = self.packet.len() as u32;
-        self.packet.truncate(KEPT);
+        self.packet.truncate(SNAP_LENGTH);
         Some(length)
     }
 }
 
-/// A TCP header whose checksum is not filled in: the data that it would cover are not kept.
+/// Writes a TCP header with a checksum of zero, because the capture does not contain all data.
 fn tcp_header(tcp: &TcpPacket, segment: u32, ports: [u16; 2], out: &mut Vec<u8>) {
-    // Number 0 is the SYN, which takes one number of TCP's; data begin behind it.
+    // Number 0 is the SYN, which uses one sequence number; data follow.
     let number = |count: u64| match count {
         0 => 0,
         data => (data as u32 - 1).wrapping_mul(segment).wrapping_add(1),
@@ -146,7 +147,7 @@ fn tcp_header(tcp: &TcpPacket, segment: u32, ports: [u16; 2], out: &mut Vec<u8>)
         flags |= if set { flag } else { 0 };
     }
     let blocks = tcp.sack.len();
-    // SACK is kind 5, two numbers a block; two bytes of padding (RFC 2018).
+    // SACK is kind 5, with two sequence numbers per block and two bytes of padding (RFC 2018).
     let options = if blocks == 0 { 0 } else { 4 + 8 * blocks };
     out.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
     out.extend(if is_syn { 0 } else { seq }.to_be_bytes());
@@ -179,7 +180,7 @@ impl Observer for PcapngTrace {
             length,
             comment: "",
         };
-        // Memory takes it all; and the interface is the writer's.
+        // Writing to memory does not fail, and the interface belongs to this writer.
         let written = self.writer.packet(&captured);
         debug_assert!(written.is_ok(), "{written:?}");
     }

@@ -1,5 +1,5 @@
-//! A run as Perfetto shows it: a process for each direction of a link, with its transmissions, drops and queue; one for each flow, with its
-//! window, its round trips and what set it back; and one for each node.
+//! Trace of a run for Perfetto. It has one process for each direction of a link (transmissions, drops and queue),
+//! each flow (window, round-trip times and setbacks) and each node.
 
 use crate::observe::{LinkEvent, Observer, OfferedHop, Place, RoundTrip, Setback};
 use crate::packet::Packet;
@@ -9,18 +9,18 @@ use headway_scenario::Scenario;
 use headway_units::{DropCause, Duration, Instant};
 use serde_json::{Map, Value, json};
 
-/// Collects a trace; whoever runs the simulation takes it away now and then.
+/// Perfetto trace. Call [`take`](Self::take) regularly to limit its memory.
 #[derive(Debug)]
 pub struct PerfettoTrace {
     writer: PerfettoWriter,
     links: u32,
-    flows: Vec<OfFlow>,
-    /// What was offered last in each slot.
+    flows: Vec<FlowState>,
+    /// Last packet offered in each slot.
     offered: Vec<Option<Offered>>,
 }
 
 #[derive(Debug)]
-struct OfFlow {
+struct FlowState {
     name: String,
     cwnd: Option<f64>,
 }
@@ -34,7 +34,7 @@ struct Offered {
 }
 
 impl PerfettoTrace {
-    /// Of a run of this scenario.
+    /// Creates the trace of a run of this scenario.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let mut writer = PerfettoWriter::default();
@@ -44,11 +44,11 @@ impl PerfettoTrace {
         for (number, (name, tracks)) in (1..).zip(links.chain(flows).chain(nodes)) {
             writer.process(number, name, tracks);
         }
-        let flows = scenario.flows.iter().map(|flow| OfFlow { name: flow.name.clone(), cwnd: None }).collect();
+        let flows = scenario.flows.iter().map(|flow| FlowState { name: flow.name.clone(), cwnd: None }).collect();
         Self { writer, links: scenario.links.len() as u32, flows, offered: Vec::new() }
     }
 
-    /// The bytes since the last call.
+    /// Returns the bytes since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         self.writer.take()
     }
@@ -67,7 +67,7 @@ impl PerfettoTrace {
 impl Observer for PerfettoTrace {
     const WATCHES: bool = false;
     const HOPS: bool = true;
-    const TELLS: bool = true;
+    const FLOW_EVENTS: bool = true;
 
     fn link_event(&mut self, _: Instant, _: LinkEvent, _: usize, _: &Packet) {}
 

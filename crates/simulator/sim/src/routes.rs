@@ -1,11 +1,13 @@
-//! Routes, only for pairs of nodes that talk: the path with the fewest links; among equals, as ns-2 chooses: at each node
-//! the path whose last node before the goal stands first in the scenario, then the one before that, and so on back.
+//! Routes for the pairs of nodes that communicate: paths with the fewest links. Ties are broken as in ns-2: of two
+//! paths, the one whose last node before the destination is listed first in the scenario is used; if these nodes are
+//! the same, the nodes before them are compared, and so on.
 //!
-//! It is what Dijkstra's algorithm leaves that takes the nearest node of the lowest number next and replaces no route by an
-//! equal one (ns-2.35 `routing/route.cc`), run for each node by itself. In which order links are listed does not matter.
+//! This is the result of Dijkstra's algorithm if it visits the nearest node with the lowest number first and does not
+//! replace a route by an equal one (ns-2.35 `routing/route.cc`), run separately for each node. The order of links
+//! does not matter.
 //!
-//! A route is a run of link numbers in one shared list, ended by [`Routes::END`]; a packet carries its place in it, so
-//! that forwarding is one look-up.
+//! A route is a sequence of link numbers in a shared list, terminated by [`Routes::END`]. A packet contains its
+//! position in the list, so that forwarding is one lookup.
 
 use std::collections::VecDeque;
 use std::ops::Index;
@@ -15,19 +17,19 @@ pub(crate) struct Routes {
     hops: Vec<u32>,
 }
 
-/// There is no way from one node to another.
+/// Error: no path between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoute {
-    /// Which of the asked pairs.
+    /// Index of the requested pair.
     pub(crate) pair: usize,
 }
 
-/// What is known of the ways to one node.
+/// Search state for one destination.
 #[derive(Debug, Default)]
 struct Search {
-    /// How many links each node is from it; `u32::MAX`: it cannot be reached.
+    /// Number of links from each node to the destination; `u32::MAX`: unreachable.
     distance: Vec<u32>,
-    /// The link that each node takes, as far as that was asked; `u32::MAX`: not yet.
+    /// Next link of each node; `u32::MAX`: not chosen yet.
     chosen: Vec<u32>,
 }
 
@@ -37,10 +39,10 @@ struct Graph<'a> {
     incoming: Lists,
 }
 
-/// Links of each node, in their order.
+/// Links of each node, in order.
 struct Lists {
     links: Vec<u32>,
-    /// Where those of each node begin among all of them, and the end.
+    /// Start of each node's links in `links`, and the end of the list.
     begins: Vec<u32>,
 }
 
@@ -72,17 +74,18 @@ impl Index<usize> for Lists {
 }
 
 impl Routes {
-    /// What stands after the last link of a route.
+    /// Terminator of a route.
     pub(crate) const END: u32 = u32::MAX;
 
-    /// Finds a route for each (from, to) among the links (from, to), and where in the list it starts.
+    /// Finds a route for each (from, to) of `pairs` among the links (from, to). Returns the routes and the start of
+    /// each.
     pub(crate) fn find(
         nodes: usize,
         links: &[(usize, usize)],
         pairs: &[(usize, usize)],
     ) -> Result<(Self, Vec<u32>), NoRoute> {
         let graph = Graph::new(nodes, links);
-        // A node with one way in is reached through it: towards all clients of a star there is one search, not one each.
+        // A node with a single incoming link is reached through it, so one search serves all clients of a star.
         let mut jobs: Vec<(usize, usize)> =
             pairs.iter().enumerate().map(|(pair, &(from, to))| (graph.gateway(from, to), pair)).collect();
         jobs.sort_unstable();
@@ -104,7 +107,7 @@ impl Routes {
                     }
                     graph.choose(at, gateway, &mut search)
                 };
-                // A chain of single ways out that misses the gateway would go round for ever.
+                // A cycle of single outgoing links that does not contain the gateway would not terminate.
                 let length = routes.hops.len() - starts[pair] as usize;
                 if link == Self::END || length > nodes {
                     return Err(NoRoute { pair });
@@ -125,7 +128,7 @@ impl Routes {
         Ok((routes, starts))
     }
 
-    /// The link at this place of the list, or [`Routes::END`].
+    /// Returns the link at this position, or [`Routes::END`].
     pub(crate) fn link_at(&self, place: u32) -> u32 {
         self.hops[place as usize]
     }
@@ -142,7 +145,8 @@ impl<'a> Graph<'a> {
         self.incoming.begins.len() - 2
     }
 
-    /// The last node before `to` that every path from `from` must pass, as far as single ways in tell.
+    /// Returns the last node before `to` that every path from `from` crosses, considering chains of single incoming
+    /// links only.
     fn gateway(&self, from: usize, to: usize) -> usize {
         let mut at = to;
         for _ in 0..self.nodes() {
@@ -154,7 +158,7 @@ impl<'a> Graph<'a> {
         at
     }
 
-    /// Breadth first from `to` against the links: how far each node is from it.
+    /// Computes the distance of each node to `to` by breadth-first search against the direction of links.
     fn search_backwards(&self, to: usize, search: &mut Search) {
         let Search { distance, chosen } = search;
         for table in [&mut *distance, chosen] {
@@ -174,7 +178,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The link that `at` takes towards `to`, from which the search was; [`Routes::END`] if there is none.
+    /// Returns the next link of `at` towards `to`, for which `search` was run; [`Routes::END`] if there is none.
     fn choose(&self, at: usize, to: usize, search: &mut Search) -> u32 {
         let Search { distance, chosen } = search;
         if chosen[at] != u32::MAX || distance[at] == u32::MAX {
@@ -193,7 +197,7 @@ impl<'a> Graph<'a> {
         chosen[at]
     }
 
-    /// Back from `to` on paths of fewest links from `at`, always to the node that stands first.
+    /// Follows shortest paths from `at` backwards from `to`, always to the node listed first. Returns the first link.
     fn choose_among_equals(&self, at: usize, to: usize, distance: &[u32]) -> u32 {
         let mut reached = vec![false; distance.len()];
         reached[at] = true;
@@ -224,7 +228,7 @@ impl<'a> Graph<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::needless_range_loop, reason = "Floyd and Warshall as they are written")]
+#[allow(clippy::needless_range_loop, reason = "Floyd and Warshall in their usual notation")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -235,22 +239,22 @@ mod tests {
     }
 
     #[test]
-    fn a_star_needs_no_search_and_takes_two_links() {
+    fn a_route_in_a_star_has_two_links() {
         let links: Vec<_> = (1..5).flat_map(|client| [(client, 0), (0, client)]).collect();
         assert_eq!(path(5, &links, 1, 4), Some(vec![0, 7]));
         assert_eq!(path(5, &links, 4, 1), Some(vec![6, 1]));
     }
 
     #[test]
-    fn the_shorter_way_wins_and_among_equals_the_first_node() {
-        // 0 -> 1 -> 3, 0 -> 2 -> 3, and the long way 0 -> 4 -> 5 -> 3.
+    fn shortest_path_then_first_node() {
+        // 0 -> 1 -> 3, 0 -> 2 -> 3, and the longer path 0 -> 4 -> 5 -> 3.
         let links = [(0, 4), (4, 5), (5, 3), (0, 2), (0, 1), (1, 3), (2, 3)];
         assert_eq!(path(6, &links, 0, 3), Some(vec![4, 5]));
     }
 
-    /// ns-2's next hops in six networks drawn at random, links in any order, some one-way.
+    /// Next hops of ns-2 in six random networks, with links in any order, some of them one-way.
     #[test]
-    fn among_equals_ns2_goes_the_same_way() {
+    fn ties_are_broken_as_in_ns2() {
         let (mut links, mut node, mut networks) = (Vec::new(), 0, 0);
         for line in include_str!("../tests/data/ns2-routes/routes.txt").lines() {
             match line.split_once(' ').unwrap() {
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_ends_and_rings_without_the_goal_are_no_route() {
+    fn dead_ends_and_cycles_without_the_destination_are_no_route() {
         assert_eq!(path(3, &[(0, 1), (1, 0)], 0, 2), None);
         assert_eq!(path(4, &[(0, 1), (1, 0), (3, 2)], 0, 2), None);
         assert_eq!(path(2, &[], 0, 1), None);
@@ -282,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against Floyd and Warshall: a path exists where it should, connects, and is as short as can be.
+        /// Compares with Floyd and Warshall: a path exists if it should, is connected, and is shortest.
         #[test]
         fn paths_are_shortest(
             nodes in 2usize..9,

@@ -1,36 +1,37 @@
-//! What a source has written and its carrier has not sent yet: a send queue, and what the simulator has around it.
+//! Send queue of a rate-controlled flow, with the state that the simulator keeps around it.
 
 use crate::clocks::Meter;
-use crate::network::unless_far;
+use crate::network::finite_deadline;
 use crate::observe::RoundTrip;
 use headway_dccp::{next_of, reported_packets};
 use headway_media::{Backlog, Framing, Lost, Media, SendQueueOptions, UdpOptions, Unsent, Write};
 use headway_rate::{Next, Run};
 use headway_units::{Bytes, Instant, MediaKind};
 
-/// Packets that no run ever sends.
+/// Backlog that no run exhausts, in packets.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// A send queue of one-packet pieces of what is written; or a backlog of full packets, of which there is always a next one.
+/// A send queue of packets cut from writes, or a backlog of full packets.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     cut: UdpOptions,
     framing: Framing,
     waiting: headway_media::SendQueue,
     backlog: u64,
-    /// What the packets of a backlog have, again and again; full ones if there is nothing here.
+    /// Sizes of the packets of a backlog, repeated cyclically; full packets if empty.
     sizes: Vec<Bytes>,
     next: usize,
-    /// What was thrown away, what was found lost and whether it comes back, and when what left was written, since that was told.
+    /// Discarded packets, packets found lost and whether they are retransmitted, and kind and creation time of the
+    /// packet that left, since the last report.
     unsent: Vec<Unsent>,
     lost: Vec<(MediaKind, bool)>,
     left: Option<(MediaKind, Instant)>,
-    /// What was thrown away, for who watches, if anybody is to be told.
-    untold: Option<Vec<Unsent>>,
+    /// Discarded packets for the observer, if it needs them.
+    unreported: Option<Vec<Unsent>>,
 }
 
 impl SendQueue {
-    /// Writes are cut as `cut` says.
+    /// Creates a queue that cuts writes as specified by `cut`.
     pub(crate) fn new(cut: UdpOptions, options: &SendQueueOptions) -> Self {
         Self {
             cut,
@@ -42,71 +43,71 @@ impl SendQueue {
             unsent: Vec::new(),
             lost: Vec::new(),
             left: None,
-            untold: None,
+            unreported: None,
         }
     }
 
-    /// How writes are cut.
+    /// Returns how writes are cut into packets.
     pub(crate) fn cut(&self) -> &UdpOptions {
         &self.cut
     }
 
-    /// The data of a full packet.
+    /// Returns the data size of a full packet.
     pub(crate) fn full(&self) -> Bytes {
         Bytes::new(self.cut.datagram.count() - self.cut.header.count())
     }
 
-    /// The source has written something.
+    /// Enqueues the packets of a write.
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut Meter<'_>) {
         for media in write.packets(&self.cut, &mut self.framing) {
             let data = meter.data(&media);
-            meter.flow.written(media.kind, unless_far(data.deadline));
+            meter.flow.written(media.kind, finite_deadline(data.deadline));
             if let Some(frame) = data.begins() {
                 meter.flow.frame_written(&frame);
             }
             meter.flow.queued(meter.time(now), media.kind);
             self.waiting.enqueue(now, media, &mut |unsent| self.unsent.push(unsent));
         }
-        self.tell(now, meter);
+        self.report(now, meter);
     }
 
-    /// Tells what was found lost, what was thrown away, and what left.
+    /// Reports lost, discarded and departed packets to the meter.
     #[inline]
-    pub(crate) fn tell(&mut self, now: Instant, meter: &mut Meter<'_>) {
+    pub(crate) fn report(&mut self, now: Instant, meter: &mut Meter<'_>) {
         if let Some((kind, created)) = self.left.take() {
             let [now, created] = [now, created].map(|at| meter.time(at));
             meter.flow.left_send_queue(now, kind, now.since(created));
         }
         if !self.unsent.is_empty() || !self.lost.is_empty() {
-            self.tell_losses(now, meter);
+            self.report_losses(now, meter);
         }
     }
 
-    fn tell_losses(&mut self, now: Instant, meter: &mut Meter<'_>) {
+    fn report_losses(&mut self, now: Instant, meter: &mut Meter<'_>) {
         for (kind, returns) in self.lost.drain(..) {
             meter.flow.found_lost(meter.time(now), kind, returns);
         }
         for Unsent { media, cause, lateness } in self.unsent.drain(..) {
             let lateness = meter.wait(now, lateness);
             meter.flow.unsent(meter.time(now), media.kind, cause, lateness);
-            if let Some(untold) = &mut self.untold {
-                untold.push(Unsent { media, cause, lateness });
+            if let Some(unreported) = &mut self.unreported {
+                unreported.push(Unsent { media, cause, lateness });
             }
         }
     }
 
-    /// From now on somebody is to be told what was thrown away.
-    pub(crate) fn tells_unsent(&mut self) {
-        self.untold.get_or_insert_default();
+    /// Keeps discarded packets for the observer from now on.
+    pub(crate) fn keep_unsent(&mut self) {
+        self.unreported.get_or_insert_default();
     }
 
-    /// What was thrown away that nobody was told of, its lateness in true time.
+    /// Returns discarded packets that the observer was not notified of, with lateness in true time.
     #[inline]
-    pub(crate) fn untold(&mut self) -> Option<&mut Vec<Unsent>> {
-        self.untold.as_mut().filter(|untold| !untold.is_empty())
+    pub(crate) fn unreported(&mut self) -> Option<&mut Vec<Unsent>> {
+        self.unreported.as_mut().filter(|unreported| !unreported.is_empty())
     }
 
-    /// The source hands over a backlog.
+    /// Sets the backlog of the source.
     pub(crate) fn set_backlog(&mut self, backlog: Backlog) {
         self.backlog = match backlog {
             Backlog::None => 0,
@@ -115,7 +116,7 @@ impl SendQueue {
         };
     }
 
-    /// The packets of a backlog are to have these sizes.
+    /// Sets the sizes of the packets of a backlog.
     pub(crate) fn set_backlog_sizes(&mut self, sizes: Vec<Bytes>) {
         self.sizes = sizes;
     }
@@ -124,7 +125,6 @@ impl SendQueue {
         self.sizes.get(self.next).copied().unwrap_or_else(|| self.full())
     }
 
-    /// The packet that goes next.
     #[inline]
     pub(crate) fn next(&self, now: Instant) -> Option<Next> {
         self.waiting.next(now).map(next_of).or_else(|| (self.backlog > 0).then(|| self.next_of_backlog()))
@@ -137,13 +137,14 @@ impl SendQueue {
         next
     }
 
-    /// Throws the first packet away if it is late and its discard uses up the permission to send. Returns whether it did.
+    /// Discards the first packet if it is late and its discard uses up the permission to send. Returns whether it
+    /// did.
     #[inline]
     pub(crate) fn discard_head(&mut self, now: Instant) -> bool {
         self.waiting.discard_head(now, &mut |unsent| self.unsent.push(unsent))
     }
 
-    /// Takes the packet that goes next, if one does.
+    /// Removes and returns the next packet, if any.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<Media> {
         if !self.waiting.is_empty() {
@@ -158,19 +159,19 @@ impl SendQueue {
         Some(Media { payload: (), size, kind, priority: 0, created: now, expires: None, fragment: None, method: None })
     }
 
-    /// What was taken went under this number.
+    /// Records the number under which a packet was sent.
     #[inline]
     pub(crate) fn sent(&mut self, number: u64, media: Media) {
         self.waiting.sent(number, media);
     }
 
-    /// Whether it is to hear of arrivals.
+    /// Returns whether the queue needs reports of arrivals, for retransmission.
     #[inline]
     pub(crate) fn resends(&self) -> bool {
         self.waiting.resends()
     }
 
-    /// The receiver has told of each packet from `acknowledged` down whether it has come.
+    /// Handles a report of received and lost packets, from `acknowledged` downwards.
     pub(crate) fn on_arrivals(&mut self, now: Instant, acknowledged: u64, runs: &[Run]) {
         let mut lost = |lost: Lost<'_>| {
             self.lost.push(match lost {
@@ -183,11 +184,11 @@ impl SendQueue {
     }
 
     pub(crate) fn on_round_trip(&mut self, trip: &RoundTrip) {
-        tell_round_trip(&mut self.waiting, trip);
+        record_round_trip(&mut self.waiting, trip);
     }
 }
 
-pub(crate) fn tell_round_trip<T>(queue: &mut headway_media::SendQueue<T>, trip: &RoundTrip) {
+pub(crate) fn record_round_trip<T>(queue: &mut headway_media::SendQueue<T>, trip: &RoundTrip) {
     queue.on_round_trip(trip.sample);
     if let Some(smoothed) = trip.smoothed {
         queue.set_round_trip(smoothed);

@@ -1,4 +1,4 @@
-//! Values over time, pulled at a fixed interval: nothing is recorded between samples.
+//! Time series, sampled at a fixed interval.
 
 use crate::flow::Flow;
 use crate::network::Network;
@@ -10,7 +10,7 @@ use headway_record::{ByFlow, SeriesEntity, SeriesId, SeriesMetric, SeriesNames, 
 use headway_scenario::{Link, Scenario};
 use headway_units::{Duration, FlowId, Instant};
 
-/// The series of a run. Rates are means since the sample before.
+/// Time series of a run. Rates are means since the previous sample.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) writer: SeriesWriter,
@@ -25,11 +25,12 @@ pub(crate) struct Series {
 struct FlowSeries {
     bytes_before: u64,
     entity: SeriesEntity,
-    /// Congestion window and slow-start threshold, of a TCP.
+    /// Whether it has a congestion window and a slow-start threshold (TCP).
     has_window: bool,
-    /// Sessions, of a source that makes them.
+    /// Whether its source opens sessions.
     has_sessions: bool,
-    /// Allowed rate, round trip and loss event rate, of a rate controller; each from when there is one.
+    /// Whether it has an allowed rate, a round-trip time and a loss event rate (rate controllers), each once it is
+    /// known.
     has_controller: bool,
 }
 
@@ -37,19 +38,19 @@ struct FlowSeries {
 struct LinkSeries {
     bytes_before: u64,
     entity: SeriesEntity,
-    /// The series that few links have.
-    more: Option<Box<More>>,
+    /// Series that only some links have.
+    more: Option<Box<OptionalSeries>>,
 }
 
 #[derive(Debug)]
-struct More {
+struct OptionalSeries {
     average: Option<SeriesId>,
     varying: Option<Varying>,
-    /// Arrivals and drops of each flow, where the link counts by flow; each from when the flow has come there.
+    /// Arrivals and drops of each flow if the link counts by flow, from its first packet on.
     by_flow: Vec<[SeriesId; 2]>,
 }
 
-/// The metrics of flows and links, as far as they are sampled: those of any series are in the file.
+/// Sampled metrics of flows and links. Those of any flow or link are listed in the file.
 #[derive(Debug, Default)]
 struct Metrics {
     throughput: Option<SeriesMetric>,
@@ -65,7 +66,7 @@ struct Metrics {
     dropped: Option<SeriesMetric>,
 }
 
-/// What a link is by its scenario, where that is not the same all the time.
+/// Configured rate and delay of a link, if they vary over time.
 #[derive(Debug)]
 struct Varying {
     link: Link,
@@ -112,7 +113,7 @@ impl Series {
         let of_link = |link: &Link| {
             let entity = names.entity(&link.name);
             metrics.add_link(&mut names);
-            LinkSeries { bytes_before: 0, entity, more: More::new(link, entity, &mut names, scenario) }
+            LinkSeries { bytes_before: 0, entity, more: OptionalSeries::new(link, entity, &mut names, scenario) }
         };
         let links = scenario.links.iter().map(of_link).collect();
         Self { writer: names.samples(), interval, last: Instant::ZERO, metrics, flows, links }
@@ -122,7 +123,7 @@ impl Series {
         self.interval
     }
 
-    /// Flows, links, and flows at links that a sample looks at.
+    /// Returns the number of flows, links, and flows at links per sample.
     pub(crate) fn sampled(&self) -> u64 {
         let of_link = |link: &LinkSeries| 1 + link.more.as_ref().map_or(0, |more| more.by_flow.len());
         (self.flows.len() + self.links.iter().map(of_link).sum::<usize>()) as u64
@@ -185,7 +186,7 @@ impl Series {
 }
 
 impl Metrics {
-    /// The file lists names in the order in which the first flow or link has them.
+    /// Adds the metrics of a flow. The file lists names in the order of first use.
     fn add_flow(&mut self, flow: &FlowSeries, names: &mut SeriesNames) {
         let mut add = |place: &mut Option<SeriesMetric>, what| {
             place.get_or_insert_with(|| names.metric(what));
@@ -217,7 +218,7 @@ impl Metrics {
     }
 }
 
-impl More {
+impl OptionalSeries {
     fn new(link: &Link, entity: SeriesEntity, names: &mut SeriesNames, scenario: &Scenario) -> Option<Box<Self>> {
         let keeps_average = matches!(link.queue, headway_link::QueueOptions::Red(_));
         let average = keeps_average.then(|| entity.series(names.metric(metric::RED_AVERAGE)));

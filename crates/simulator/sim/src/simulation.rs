@@ -1,4 +1,4 @@
-//! Runs a scenario to its record.
+//! Execution of a scenario.
 
 mod record;
 pub(crate) mod setup;
@@ -9,7 +9,7 @@ use crate::attacker::Attacker;
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::accounts::Conservation;
-use crate::network::{MOST_PACKETS, Network};
+use crate::network::{MAX_PACKETS, Network};
 use crate::observe::Observer;
 use crate::packet::Body;
 use crate::series::Series;
@@ -19,25 +19,25 @@ use headway_record::SeriesWriter;
 use headway_scenario::Scenario;
 use headway_units::{Bytes, Instant};
 
-/// Why a run cannot go on.
+/// Error that ends a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// More packets are under way than the memory is meant for.
+    /// The number of packets in the network exceeds the memory limit.
     #[error(
-        "at {at} there are {MOST_PACKETS} packets under way, and no more can be kept: \
+        "at {at}, {MAX_PACKETS} packets are in the network, the maximum: \
          lower a rate, a window, a queue's limit or a link's delay, or make packets larger"
     )]
     TooManyPackets {
-        /// When.
+        /// Time of the first refused packet.
         at: Instant,
     },
 }
 
-/// The number of the [`Class::Sample`] event at which measuring begins; 0 is that of the series.
+/// Number of the [`Class::Sample`] event at which the measurement begins; 0 is that of the series.
 const MEASUREMENT: usize = 1;
 
-/// So many events come between two looks at whether to go on.
-const EVENTS_AT_ONCE: u64 = 16;
+/// Number of events between two checks of the step limit.
+const EVENTS_PER_CHECK: u64 = 16;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -52,48 +52,49 @@ pub struct Simulation<'a, O = ()> {
     series: Option<Series>,
     fingerprint: Fingerprint,
     events: u64,
-    /// Flows, links, and flows at links in all samples of the series.
+    /// Total number of flows, links, and flows at links sampled for the series.
     samples: u64,
 }
 
 impl<'a, O: Observer> Simulation<'a, O> {
-    /// The backlog of the flow with this number consists of packets of these sizes, again and again.
+    /// Sets the sizes of a flow's backlog packets, which are repeated cyclically.
     pub(crate) fn set_backlog_sizes(&mut self, flow: usize, sizes: Vec<Bytes>) {
         if let Some(queue) = self.flows.get_mut(flow).and_then(|flow| flow.transport.ends_mut().send_queue()) {
             queue.set_backlog_sizes(sizes);
         }
     }
 
-    /// The time that the run has reached.
+    /// Returns the time that the run has reached.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// How many packets have crossed a link so far.
+    /// Returns the number of link crossings of packets so far.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
         self.network.packet_hops()
     }
 
-    /// The series so far, if the scenario asks for them: to be [drained](SeriesWriter::drain) now and then.
+    /// Returns the series so far, if the scenario has any. [Drain](SeriesWriter::drain) it regularly to limit its
+    /// memory.
     pub fn series_mut(&mut self) -> Option<&mut SeriesWriter> {
         self.series.as_mut().map(|series| &mut series.writer)
     }
 
-    /// Who watches.
+    /// Returns the observer.
     pub fn observer_mut(&mut self) -> &mut O {
         self.network.observer()
     }
 
-    /// Runs to the end, but not much longer than `steps` steps: events, packets sent, flows and links sampled. Returns whether the end is
-    /// reached. What happens at the very end of the duration is no longer part of the run.
+    /// Runs to the end, or for about `steps` steps: events, packets sent, and flows and links sampled. Returns
+    /// whether the end is reached. Events exactly at the end of the duration are excluded.
     ///
     /// # Errors
-    /// See [`RunError`]. The record so far can be had, and is not complete.
+    /// See [`RunError`]. The record so far remains available and is marked incomplete.
     pub fn run(&mut self, steps: u64) -> Result<bool, RunError> {
-        let enough = self.steps().saturating_add(steps);
-        while !self.done && self.steps() < enough && self.network.overflowed().is_none() {
+        let limit = self.steps().saturating_add(steps);
+        while !self.done && self.steps() < limit && self.network.overflowed().is_none() {
             self.run_some();
         }
         match self.network.overflowed() {
@@ -102,17 +103,17 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// A few events, fewer if they send many packets; or all to the end.
+    /// Runs a few events, fewer if they send many packets.
     fn run_some(&mut self) {
-        let enough = self.network.sent_packets() + EVENTS_AT_ONCE;
-        for _ in 0..EVENTS_AT_ONCE {
+        let limit = self.network.sent_packets() + EVENTS_PER_CHECK;
+        for _ in 0..EVENTS_PER_CHECK {
             let Some((at, actor)) = self.network.events().pop_before(Moment::before_all(self.end)) else {
                 self.now = self.end;
                 self.done = true;
                 self.sample_end();
                 return;
             };
-            if self.network.is_far() {
+            if self.network.prefetches() {
                 self.fetch_ahead();
             }
             self.now = at.at;
@@ -122,7 +123,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
                 Class::Arrival => self.packet_arrives(at, actor.number()),
                 _ => self.act(at, actor),
             }
-            if self.network.sent_packets() > enough {
+            if self.network.sent_packets() > limit {
                 return;
             }
         }
@@ -132,7 +133,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.events + self.network.sent_packets() + self.samples
     }
 
-    /// Fetches what the next events will need, one step for each each time: the link, its packet, what that needs, the flow's end.
+    /// Prefetches the state of the next events, one stage per event: the link, its packet, the state that the packet
+    /// accesses, and the flow's endpoint.
     fn fetch_ahead(&self) {
         let network = &self.network;
         for (ahead, actor) in network.ahead().into_iter().enumerate() {
@@ -171,7 +173,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// A packet arrives at the far end of a link. Inlined, since most events are arrivals.
+    /// Handles the arrival of a packet at the far end of a link. Inlined, because most events are arrivals.
     #[inline(always)]
     fn packet_arrives(&mut self, now: Moment, link: usize) {
         if let Some(handle) = self.network.arrived(now, link) {
@@ -209,7 +211,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// A packet has come to the end of its route, and costs whoever is there no time any more.
+    /// Handles a packet at the end of its route, after any processing time of the host.
     #[inline(always)]
     fn arrived(&mut self, now: Moment, handle: Handle) {
         if !self.attackers.is_empty() && self.attacked(now, handle) {
@@ -219,20 +221,21 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.flows[flow].on_packet(now, handle, &mut self.network);
     }
 
-    /// A packet has come to the end of its route, where a host takes time. One that is led by way of an attacker does not end there.
+    /// Handles a packet at the end of its route, at a host with processing time. A detour through an attacker does
+    /// not end at the host.
     #[cold]
     fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
         let packet = self.network.packet(handle);
-        if self.attackers.iter().any(|attacker| attacker.stops(packet).is_some()) {
+        if self.attackers.iter().any(|attacker| attacker.intercepts(packet).is_some()) {
             self.network.hop_ended(now.at, handle);
             return self.arrived_late(now, handle);
         }
-        // A delivery that ends now is not put off.
+        // A delivery that ends now is not postponed.
         self.host_delivers(now, host);
         self.network.enter_host(now, host, handle);
     }
 
-    /// What a host has delivered by now goes on.
+    /// Handles the packet that a host has delivered by now, if any.
     #[cold]
     fn host_delivers(&mut self, now: Moment, host: usize) {
         if let Some(handle) = self.network.leave_host(now, host) {
@@ -245,31 +248,31 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.arrived(now, handle);
     }
 
-    /// A packet has come to the end of its route, in a run with attackers; whether it was one of theirs, or has come to one.
+    /// Handles a packet at the end of its route in a run with attackers. Returns whether an attacker intercepted,
+    /// sent or changed it.
     #[cold]
     fn attacked(&mut self, now: Moment, handle: Handle) -> bool {
         let packet = self.network.packet(handle);
         let flow = packet.flow.0 as usize;
         for attacker in &mut self.attackers {
-            if let Some(way) = attacker.stops(packet) {
+            if let Some(way) = attacker.intercepts(packet) {
                 attacker.handle(now, way, handle, &mut self.network);
                 return true;
             }
         }
         let Body::Raw(raw) = &packet.body else { return false };
         let attacker = raw.attacker as usize;
-        if let Some(struck) = self.flows[flow].on_raw(now, handle, &mut self.network) {
-            self.attackers[attacker].struck(&struck);
+        if let Some(outcome) = self.flows[flow].on_raw(now, handle, &mut self.network) {
+            self.attackers[attacker].on_outcome(&outcome);
         }
         true
     }
 
-    /// Packets that attackers hold back.
     fn held(&self) -> usize {
         self.attackers.iter().map(Attacker::held).sum()
     }
 
-    /// What senders count by themselves is counted from here on.
+    /// Saves the senders' counters at the start of the measurement.
     fn begin_measurement(&mut self) {
         for flow in &mut self.flows {
             if let Some(counters) = flow.transport.ends().counters() {
@@ -286,14 +289,14 @@ impl<'a, O: Observer> Simulation<'a, O> {
         }
     }
 
-    /// Takes the last sample, at the present end of the run. Events at the end itself are not part of the run.
+    /// Takes the last sample, at the current end of the run. Events at exactly this time are excluded.
     fn sample_end(&mut self) {
         if let Some(series) = &mut self.series {
             series.sample(Moment::before_all(self.now), &self.flows, &mut self.network);
         }
     }
 
-    /// Where all packets went so far.
+    /// Returns the packet counts so far.
     #[must_use]
     pub fn conservation(&self) -> Conservation {
         self.network.conservation(self.held())

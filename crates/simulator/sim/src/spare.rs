@@ -1,13 +1,13 @@
-//! Boxes of delivered packets, which later packets use again.
+//! Reuse of the boxes of delivered packets.
 
 use crate::packet::{DccpPacket, Numbered};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// Maximum number of boxes of one kind that are kept.
-const MOST_KEPT: usize = 4096;
+/// Maximum number of unused boxes of one type.
+const MAX_KEPT: usize = 4096;
 
-/// Boxes that are not in use.
+/// Unused boxes.
 pub(crate) type Spare<T> = RefCell<Vec<Box<T>>>;
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
     pub(crate) static NUMBERED: Spare<Numbered> = const { RefCell::new(Vec::new()) };
 }
 
-/// Puts a value into a spare box, or into a new one.
+/// Moves a value into an unused box, or into a new one.
 #[inline]
 pub(crate) fn boxed<T>(spare: &'static LocalKey<Spare<T>>, value: T) -> Box<T> {
     match spare.with_borrow_mut(Vec::pop) {
@@ -27,11 +27,11 @@ pub(crate) fn boxed<T>(spare: &'static LocalKey<Spare<T>>, value: T) -> Box<T> {
     }
 }
 
-/// Keeps a box that is no longer in use.
+/// Keeps an unused box.
 #[inline]
 pub(crate) fn keep<T>(spare: &'static LocalKey<Spare<T>>, unused: Box<T>) {
     spare.with_borrow_mut(|spare| {
-        if spare.len() < MOST_KEPT {
+        if spare.len() < MAX_KEPT {
             spare.push(unused);
         }
     });

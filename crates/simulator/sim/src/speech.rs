@@ -1,12 +1,12 @@
-//! Rates the speech of a flow.
+//! Speech quality of a flow.
 
 use headway_record::{EModel, FlowSummary, mos};
 use headway_units::MediaKind;
 
 /// Sets `r_factor` and `mos` of a flow whose audio has a lifetime.
 ///
-/// The receiver plays each packet at its deadline, which is as late as it is of use: the mouth-to-ear delay is lifetime and codec delay.
-/// Packets that miss their deadline count as lost, whether they were lost in the network, late, or never sent.
+/// The receiver plays each packet at its deadline: the mouth-to-ear delay is the lifetime plus the codec delay.
+/// Packets that miss their deadline count as lost, whether lost in the network, late, or never sent.
 pub fn rate_speech(summary: &mut FlowSummary, flow: &headway_scenario::Flow) {
     let on_time = summary.on_time_ratio.get(&MediaKind::Audio);
     let Some((on_time, lifetime)) = on_time.zip(flow.source.lifetime()) else { return };

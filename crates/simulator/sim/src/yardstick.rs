@@ -1,10 +1,11 @@
-//! What send queues could make of a flow: the clairvoyant bound over the opportunities that its rate controller has when there is
-//! always something to send, and each queue replayed over the same opportunities.
+//! Evaluation of send queues against an upper bound. The bound assumes knowledge of the future and uses the send
+//! opportunities that the flow's rate controller has when it is saturated. Each queue is replayed over the same
+//! opportunities.
 
 use crate::clocks::FlowClocks;
 use crate::observe::{Observer, RoundTrip};
 use crate::opportunities::Opportunities;
-use crate::send_queue::tell_round_trip;
+use crate::send_queue::record_round_trip;
 use crate::simulation::setup::{SetupError, start};
 use crate::simulation::{RunError, Simulation};
 use crate::transport::{Setup, Transport, stream};
@@ -18,35 +19,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A flow's opportunities, and what its application hands over.
+/// Opportunities of a flow, and the packets of its application.
 #[derive(Debug)]
 pub struct Yardstick {
-    /// Each with its index.
+    /// Packets, each with its index.
     media: Vec<Media<usize>>,
     slots: Slots,
     round_trips: Vec<(Instant, RoundTrip)>,
     from: Instant,
 }
 
-/// Why a flow cannot be measured so.
+/// Error that prevents the evaluation of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YardstickError {
-    /// There is no flow of this number.
-    #[error("there is no such flow")]
+    /// No flow has this number.
+    #[error("the scenario has no flow with this number")]
     NoFlow,
-    /// It has no send queue.
+    /// The flow has no send queue.
     #[error("flow \"{0}\" has no send queue: only a transport with a rate controller has one")]
     NoSendQueue(String),
-    /// Nothing that expires comes to its send queue in time to be counted.
-    #[error(
-        "flow \"{0}\" sends nothing with a lifetime that begins after measure_from and ends before the run: what comes to its \
-         send queue is never late"
-    )]
+    /// No packet with a lifetime reaches the send queue within the measured interval.
+    #[error("flow \"{0}\" sends nothing with a lifetime within the measured interval: no packet can be late")]
     NoLifetime(String),
-    /// More packets than the memory is meant for.
-    #[error(
-        "flow \"{0}\" makes more than {MOST_PACKETS} packets, and all of them would have to be kept: shorten the run, or lower its rate"
-    )]
+    /// The number of packets exceeds the memory limit.
+    #[error("flow \"{0}\" sends more than {MAX_PACKETS} packets, the maximum: shorten the run or lower its rate")]
     TooManyPackets(String),
     /// The scenario cannot be set up.
     #[error("{0}")]
@@ -57,34 +53,35 @@ pub enum YardstickError {
     /// The source cannot be started.
     #[error("source: {0}")]
     Source(#[from] OptionError),
-    /// Who asked for it wants it no more.
+    /// The caller stopped the evaluation.
     #[error("stopped")]
     Stopped,
 }
 
-/// Packets of which all is kept: some hundred megabytes.
-pub(crate) const MOST_PACKETS: usize = 2_000_000;
-/// Steps between two looks at whether to go on: about ten milliseconds.
-const SLICE: u64 = 100_000;
+/// Maximum number of packets, a few hundred megabytes.
+pub(crate) const MAX_PACKETS: usize = 2_000_000;
+/// Number of steps between two calls of `keep_running`, about 10 ms.
+const STEPS_PER_CHECK: u64 = 100_000;
 
-/// Runs to the end, as long as `go_on` says yes.
+/// Runs to the end, or until `keep_running` returns `false`.
 pub(crate) fn run_out<O: Observer>(
     simulation: &mut Simulation<O>,
-    go_on: &impl Fn() -> bool,
+    keep_running: &impl Fn() -> bool,
 ) -> Result<(), YardstickError> {
     loop {
-        if !go_on() {
+        if !keep_running() {
             return Err(YardstickError::Stopped);
         }
-        if simulation.run(SLICE)? {
+        if simulation.run(STEPS_PER_CHECK)? {
             return Ok(());
         }
     }
 }
 
 impl Yardstick {
-    /// Runs the scenario with flow number `flow` saturated, its packets having the sizes of its application's in turn, and notes what its
-    /// controller lets go from `measure_from` on. What counts is handed over and expires from then to the end.
+    /// Runs the scenario with flow number `flow` saturated, using the packet sizes of its application cyclically.
+    /// Records the controller's send opportunities from `measure_from` on. Only packets that are written and expire
+    /// in the measured interval count.
     ///
     /// # Errors
     /// See [`YardstickError`].
@@ -92,47 +89,47 @@ impl Yardstick {
         Self::new_while(scenario, flow, &|| true)
     }
 
-    /// The same, as long as `go_on` says yes.
+    /// Does the same as [`new`](Self::new), until `keep_running` returns `false`.
     pub(crate) fn new_while(
         scenario: &Scenario,
         flow: usize,
-        go_on: &impl Fn() -> bool,
+        keep_running: &impl Fn() -> bool,
     ) -> Result<Self, YardstickError> {
         let mut media = Vec::new();
         each_counted(scenario, flow, |packet| {
             media.push(packet.map(|()| media.len()));
-            if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if keep_running() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        if !go_on() {
+        if !keep_running() {
             return Err(YardstickError::Stopped);
         }
         let from = Instant::ZERO + scenario.measure_from;
         let saturated = saturated(scenario, flow);
         let mut simulation = Simulation::new(&saturated, Opportunities::new(&saturated, flow))?;
         simulation.set_backlog_sizes(flow, media.iter().map(|media| media.size).collect());
-        run_out(&mut simulation, go_on)?;
+        run_out(&mut simulation, keep_running)?;
         let Opportunities { mut all, round_trips, .. } = simulation.finish().observer;
-        if all.len() >= MOST_PACKETS {
+        if all.len() >= MAX_PACKETS {
             return Err(YardstickError::TooManyPackets(saturated.flows[flow].name.clone()));
         }
         all.retain(|opportunity| opportunity.at >= from);
         Ok(Self { media, slots: Slots::new(&all), round_trips, from })
     }
 
-    /// Whether a flow can be measured so: whether it has a send queue that packets with a lifetime come to.
+    /// Returns whether a flow can be evaluated: whether it has a send queue and sends packets with a lifetime.
     #[must_use]
     pub fn fits(scenario: &Scenario, flow: usize) -> bool {
         let first = each_counted(scenario, flow, |_| ControlFlow::Break(()));
         matches!(first, Ok(()) | Err(YardstickError::TooManyPackets(_)))
     }
 
-    /// How many packets the application hands over.
+    /// Returns the number of packets of the application.
     #[must_use]
     pub fn offered(&self) -> usize {
         self.media.len()
     }
 
-    /// What the packets of each priority are.
+    /// Returns the kinds of media of each priority.
     #[must_use]
     pub fn kinds(&self) -> BTreeMap<u8, BTreeSet<MediaKind>> {
         let mut kinds = BTreeMap::<u8, BTreeSet<MediaKind>>::new();
@@ -142,26 +139,26 @@ impl Yardstick {
         kinds
     }
 
-    /// How many packets the controller lets go.
+    /// Returns the number of packets that the controller sends.
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.slots.as_slice().len()
     }
 
-    /// The most that any send queue could have on time.
+    /// Returns the upper bound of packets on time, for any send queue.
     #[must_use]
     pub fn bound(&self) -> UnitBound {
         unit_bound(&self.slots, &self.packets())
     }
 
-    /// What a queue has on time over the same opportunities. It is told the round trips that the controller measured.
+    /// Replays a queue over the opportunities. The queue receives the round-trip times that the controller measured.
     #[must_use]
     pub fn replay(&self, options: &SendQueueOptions) -> Replayed {
         self.run(options, None)
     }
 
-    /// The same, if the queue knew of each opportunity how long a packet would be on its way: what is missing then to the bound is not
-    /// for want of an estimate.
+    /// Replays a queue that knows the delay of each packet in advance. The remaining difference from the bound is not
+    /// due to delay estimates.
     #[must_use]
     pub fn replay_knowing(&self, options: &SendQueueOptions) -> Replayed {
         let mut options = options.clone();
@@ -174,11 +171,11 @@ impl Yardstick {
     fn run(&self, options: &SendQueueOptions, known_slots: Option<&[Slot]>) -> Replayed {
         let (earlier, later) = self.round_trips.split_at(self.round_trips.partition_point(|(at, _)| *at < self.from));
         let mut queue = Replay { queue: SendQueue::new(options), media: &self.media, round_trips: later, known_slots };
-        // Who knows each way has no use for what was measured.
+        // With known delays, measured round trips are not used.
         if known_slots.is_none() {
-            earlier.iter().for_each(|(_, trip)| tell_round_trip(&mut queue.queue, trip));
+            earlier.iter().for_each(|(_, trip)| record_round_trip(&mut queue.queue, trip));
         }
-        // A queue sends what it was given, once.
+        // A queue sends each packet once.
         replay(&self.slots, &self.packets(), &mut queue).unwrap_or_default()
     }
 
@@ -191,12 +188,12 @@ impl Yardstick {
     }
 }
 
-/// A send queue over a trace.
+/// Replay of a send queue over opportunities.
 struct Replay<'a> {
     queue: SendQueue<usize>,
     media: &'a [Media<usize>],
     round_trips: &'a [(Instant, RoundTrip)],
-    /// Those to come, each with its packet's arrival, if that is to be known.
+    /// Remaining opportunities with arrival times; `None` if delays are not known in advance.
     known_slots: Option<&'a [Slot]>,
 }
 
@@ -209,7 +206,7 @@ impl Replay<'_> {
             return;
         }
         while let Some(((_, trip), later)) = self.round_trips.split_first().filter(|((at, _), _)| *at <= now) {
-            tell_round_trip(&mut self.queue, trip);
+            record_round_trip(&mut self.queue, trip);
             self.round_trips = later;
         }
     }
@@ -230,20 +227,20 @@ impl Sender for Replay<'_> {
     }
 }
 
-/// How the flow's writes are cut, if it has a send queue.
+/// Returns how the flow's writes are cut, if it has a send queue.
 fn cut(flow: &Flow) -> Option<UdpOptions> {
     let setup = Setup { flow, id: FlowId(0), starts: [Instant::ZERO; 2], clocks_agree: true, seed: 0 };
     Transport::new(&setup).ends_mut().send_queue().map(|queue| queue.cut().clone())
 }
 
-/// What counts of what the flow's application hands over, packet by packet, until `take` has enough.
+/// Calls `take` for each counted packet of the flow's application, until it breaks.
 fn each_counted(
     scenario: &Scenario,
     flow: usize,
     mut take: impl FnMut(Media) -> ControlFlow<()>,
 ) -> Result<(), YardstickError> {
     let flow = scenario.flows.get(flow).ok_or(YardstickError::NoFlow)?;
-    // The source has its node's time, all else here the true one.
+    // The source uses the clock of its node; all other times are true times.
     let clock = FlowClocks::of(scenario, flow).map(|clocks| clocks.sender);
     let local = |at| clock.map_or(at, |clock| clock.local(at));
     let time = |at| clock.map_or(at, |clock| clock.when(at));
@@ -262,7 +259,7 @@ fn each_counted(
             let write = Write { created: time(write.created), expires: write.expires.map(time), ..write };
             for packet in write.packets(&cut, &mut framing) {
                 packets += 1;
-                if packets > MOST_PACKETS {
+                if packets > MAX_PACKETS {
                     return Err(YardstickError::TooManyPackets(flow.name.clone()));
                 }
                 if packet.created < from || packet.expires.is_none_or(|expires| expires > end) {
@@ -278,7 +275,7 @@ fn each_counted(
     if counted { Ok(()) } else { Err(YardstickError::NoLifetime(flow.name.clone())) }
 }
 
-/// The same scenario, but the flow always has something to send.
+/// Returns the scenario with a saturated flow.
 fn saturated(scenario: &Scenario, flow: usize) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.series = None;

@@ -1,7 +1,7 @@
-//! Marks, drops and deliveries of the packets of a run, for the record and the observer.
+//! Records marks, drops and deliveries of packets, and reports them to the observer.
 
+use super::duplicates::Duplicates;
 use super::judged::{self, Judged};
-use super::twins::Twins;
 use crate::observe::{LinkEvent, Observer, OfferedHop, Place};
 use crate::packet::{Body, Packet};
 use headway_link::{DroppedPacket, Handle, Handler};
@@ -10,25 +10,24 @@ use headway_scenario::Scenario;
 use headway_units::{DropCause, Instant, MediaKind};
 use std::sync::Arc;
 
-/// The largest number of packets in the network at once: what a path of 100 Gb/s holds in half a second, in 1500 B packets.
-/// They take about 800 MB.
-pub(crate) const MOST_PACKETS: usize = 1 << 22;
+/// Maximum number of packets in the network: half a second of 1500 B packets at 100 Gb/s, about 800 MB.
+pub(crate) const MAX_PACKETS: usize = 1 << 22;
 
 #[derive(Debug)]
 pub(crate) struct Fates<O> {
     pub(crate) observer: O,
     pub(crate) flow_meters: Vec<FlowMeter>,
-    /// Packets that ended at a flow's end, and those that ended elsewhere.
+    /// Packets delivered to endpoints, and packets dropped.
     pub(super) delivered: u64,
     pub(super) dropped: u64,
     /// Whether any link duplicates packets.
     pub(super) copies: bool,
-    /// Copies that links have made, and those of which another is in the network.
+    /// Number of copies made by links, and the packets that have copies in the network.
     pub(super) copied: u64,
-    pub(super) twins: Twins,
-    /// When a packet was not sent because there were [`MOST_PACKETS`].
+    pub(super) duplicates: Duplicates,
+    /// Time at which a packet was first refused because of [`MAX_PACKETS`].
     pub(super) overflowed: Option<Instant>,
-    /// Of flows whose receivers distinguish losses; empty if there are none.
+    /// State of flows whose receivers distinguish losses; empty if there are none.
     pub(super) judged: Vec<Option<Box<Judged>>>,
     pub(super) measured: Arc<Measured>,
 }
@@ -42,30 +41,30 @@ impl<O: Observer> Fates<O> {
             dropped: 0,
             copies: scenario.links.iter().any(|link| link.duplicate.is_some()),
             copied: 0,
-            twins: Twins::default(),
+            duplicates: Duplicates::default(),
             overflowed: None,
             judged: judged::of(scenario),
             measured: Arc::clone(measured),
         }
     }
 
-    /// A packet has reached its end. `goodput` bytes of it were of use.
+    /// Counts a delivered packet. `goodput` is its number of new application bytes.
     #[inline(always)]
     pub(super) fn delivered(&mut self, now: Instant, packet: &Packet, goodput: u32) {
         self.delivered += 1;
-        if self.copies && self.twins.arrives(packet.uid) {
+        if self.copies && self.duplicates.arrives(packet.uid) {
             return self.arrived_again(now, packet);
         }
         if packet.forward {
             let received = flow_packet(packet);
             self.flow_meters[packet.flow.0 as usize].received(now, &received, goodput);
-            if O::TELLS && received.deadline.is_some_and(|deadline| deadline < now) {
+            if O::FLOW_EVENTS && received.deadline.is_some_and(|deadline| deadline < now) {
                 self.late(now, packet);
             }
         }
     }
 
-    /// A packet has arrived after its deadline: a separate function, since most packets have none.
+    /// Reports a packet that arrived after its deadline. Not inlined, because most packets have no deadline.
     #[cold]
     #[inline(never)]
     fn late(&mut self, now: Instant, packet: &Packet) {
@@ -74,7 +73,7 @@ impl<O: Observer> Fates<O> {
         }
     }
 
-    /// A packet has reached its end where another copy of it was before.
+    /// Counts a packet that arrives after another copy of it.
     #[cold]
     #[inline(never)]
     fn arrived_again(&mut self, now: Instant, packet: &Packet) {
@@ -83,11 +82,11 @@ impl<O: Observer> Fates<O> {
         }
     }
 
-    /// A packet has ended before its end.
+    /// Counts a dropped packet.
     pub(super) fn lost(&mut self, now: Instant, place: Place, packet: &Packet, cause: DropCause) {
         self.observer.dropped(now, place, cause, packet);
-        // Also for packets to the sender, so that none of several is kept for ever.
-        let is_one_of_several = self.copies && self.twins.others(packet.uid);
+        // Also for packets to the sender, so that all copies are removed from the tracker.
+        let is_one_of_several = self.copies && self.duplicates.others(packet.uid);
         if packet.forward && !is_one_of_several {
             self.flow_meters[packet.flow.0 as usize].lost(&flow_packet(packet), cause);
             if self.judges() {
@@ -134,12 +133,12 @@ impl<O: Observer> Handler<Packet> for Fates<O> {
 
     #[cold]
     fn duplicate(&mut self, now: Instant, _: usize, packet: &Packet, alive: usize) -> Option<Packet> {
-        if alive >= MOST_PACKETS {
+        if alive >= MAX_PACKETS {
             self.overflowed.get_or_insert(now);
             return None;
         }
         self.copied += 1;
-        self.twins.copied(packet.uid);
+        self.duplicates.copied(packet.uid);
         Some(packet.clone())
     }
 
@@ -168,12 +167,12 @@ pub(super) fn flow_packet(packet: &Packet) -> FlowPacket {
     FlowPacket { sent_at: packet.sent, wire_bytes: packet.size, kind, deadline }
 }
 
-/// The kind of media in a packet, and its deadline.
+/// Returns the media kind of a packet and its deadline.
 #[inline]
 pub(super) fn media(body: &Body) -> (MediaKind, Option<Instant>) {
-    body.data().map_or((MediaKind::Data, None), |data| (data.kind, unless_far(data.deadline)))
+    body.data().map_or((MediaKind::Data, None), |data| (data.kind, finite_deadline(data.deadline)))
 }
 
-pub(crate) fn unless_far(deadline: Instant) -> Option<Instant> {
+pub(crate) fn finite_deadline(deadline: Instant) -> Option<Instant> {
     (deadline != Instant::FAR_FUTURE).then_some(deadline)
 }

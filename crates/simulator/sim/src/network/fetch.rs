@@ -1,4 +1,4 @@
-//! Asking for memory ahead of the events that will need it.
+//! Prefetches memory for upcoming events.
 
 use super::Network;
 use crate::observe::Observer;
@@ -7,36 +7,36 @@ use headway_engine::{AHEAD, Actor};
 use headway_prefetch::{fetch, fetch_first};
 use headway_units::FlowId;
 
-/// From so many ports on, what events need does not fit into a processor's nearest caches: it is fetched ahead of them.
-const FAR: usize = 1024;
+/// Minimum number of ports for prefetching: with fewer, the state fits into the nearest caches.
+const PREFETCH_MIN_PORTS: usize = 1024;
 
 impl<O: Observer> Network<O> {
-    /// Whether what the next events need is likely to be far away.
+    /// Returns whether prefetching is worthwhile.
     #[inline(always)]
-    pub(crate) fn is_far(&self) -> bool {
-        self.ports.len() >= FAR
+    pub(crate) fn prefetches(&self) -> bool {
+        self.ports.len() >= PREFETCH_MIN_PORTS
     }
 
-    /// The actors of the next events.
     pub(crate) fn ahead(&self) -> [Option<Actor>; AHEAD] {
         self.ports.events.ahead()
     }
 
-    /// Fetches a link at whose far end a packet will arrive.
+    /// Prefetches a link at whose far end a packet will arrive.
     pub(crate) fn fetch_port(&self, number: usize) {
         if let Some(port) = self.ports.get(number) {
             fetch_first(port);
         }
     }
 
-    /// Fetches that packet: the link is at hand.
+    /// Prefetches the next arriving packet of a link that is already in the cache.
     pub(crate) fn fetch_packet(&self, number: usize) {
         if let Some(handle) = self.ports.get(number).and_then(|port| port.first()) {
             fetch_first(self.ports.packets.get(handle));
         }
     }
 
-    /// Fetches what the packet will need next, as it is at hand: another link, or the meter of the flow that is returned, whose end it reaches.
+    /// Prefetches what the next arriving packet accesses: its next link, or the meter of its flow at the end of the
+    /// route. Returns the flow in the latter case. Link and packet must already be in the cache.
     pub(crate) fn fetch_next(&self, number: usize) -> Option<FlowId> {
         let packet = self.ports.packets.get(self.ports.get(number)?.first()?);
         let next = self.routes.link_at(packet.place + 1);
@@ -49,8 +49,8 @@ impl<O: Observer> Network<O> {
         Some(packet.flow)
     }
 
-    /// The flow whose end the next packet of this link reaches, and which end, if it does. Else fetches the packet that it will be queued
-    /// behind.
+    /// Returns the flow and direction of the link's next packet if it arrives at the end of its route. Otherwise
+    /// prefetches the last packet of its next link, after which it is queued.
     pub(crate) fn fetch_last(&self, number: usize) -> Option<(FlowId, bool)> {
         let packet = self.ports.packets.get(self.ports.get(number)?.first()?);
         let next = self.routes.link_at(packet.place + 1);
@@ -61,7 +61,7 @@ impl<O: Observer> Network<O> {
         None
     }
 
-    /// Fetches the link that a route starts with.
+    /// Prefetches the first link of a route.
     pub(crate) fn fetch_start(&self, place: u32) {
         if let Some(port) = self.ports.get(self.routes.link_at(place) as usize) {
             fetch(port);

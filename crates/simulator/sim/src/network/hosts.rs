@@ -1,4 +1,4 @@
-//! Hosts whose CPU takes time: between the last link of a packet's way and its flow.
+//! Hosts with processing time, between the last link of a route and the flow.
 
 use super::Network;
 use crate::observe::{Observer, Place};
@@ -8,22 +8,23 @@ use headway_record::{HostMeter, HostSummary};
 use headway_scenario::Scenario;
 use headway_units::{DropCause, Instant, Random};
 
-/// Those of a scenario. Both lists are empty in one without.
+/// Hosts of a scenario. Both lists are empty without hosts.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    all: Vec<Busy>,
-    /// For each link the host that it leads to.
+    all: Vec<HostEntry>,
+    /// Index of the host at the far end of each link, if any.
     of_link: Vec<Option<u32>>,
 }
 
 #[derive(Debug)]
-struct Busy {
+struct HostEntry {
     node: usize,
     host: Host<Arrived>,
     meter: HostMeter,
-    /// Sets its events apart from those of other hosts, where ties are drawn.
+    /// Distinguishes its events from those of other hosts, with drawn ties.
     salt: u32,
-    /// Whether an event of its own is in the event queue: at the end of its delivery or, if that was put off since, before.
+    /// Whether the event queue has an event of this host: at the end of its delivery, or earlier if that was
+    /// postponed.
     pending: bool,
 }
 
@@ -42,29 +43,29 @@ impl Hosts {
             let Some(options) = options else { continue };
             *of_node = Some(all.len() as u32);
             let salt = Random::new(scenario.seed, &format!("host {name} ties")).bits() as u32;
-            all.push(Busy { node, host: Host::new(options), meter: HostMeter::default(), salt, pending: false });
+            all.push(HostEntry { node, host: Host::new(options), meter: HostMeter::default(), salt, pending: false });
         }
         let of_link = |link: &headway_scenario::Link| of_node.get(link.to).copied().flatten();
         let of_link = if all.is_empty() { Vec::new() } else { scenario.links.iter().map(of_link).collect() };
         Self { all, of_link }
     }
 
-    /// Packets that they have not delivered yet.
     pub(super) fn packets(&self) -> usize {
-        self.all.iter().map(|busy| busy.host.packets()).sum()
+        self.all.iter().map(|entry| entry.host.packets()).sum()
     }
 }
 
 impl<O: Observer> Network<O> {
-    /// The host that a link leads to, if what arrives there takes its time.
+    /// Returns the host with processing time at the far end of a link, if any.
     #[inline(always)]
     pub(crate) fn host_of(&self, link: usize) -> Option<usize> {
         self.hosts.of_link.get(link).copied().flatten().map(|host| host as usize)
     }
 
-    /// A packet that has come to the end of its way arrives at a host, from which everything that was due has been [taken](Self::leave_host).
+    /// Passes a packet at the end of its route to a host. Call [`leave_host`](Self::leave_host) first for deliveries
+    /// due by now.
     pub(crate) fn enter_host(&mut self, now: Moment, number: usize, packet: Handle) {
-        let Busy { node, host, meter, .. } = &mut self.hosts.all[number];
+        let HostEntry { node, host, meter, .. } = &mut self.hosts.all[number];
         meter.arrived(&self.measured, now.at);
         if let Err(place) = host.arrive(now.at, Arrived { packet, at: now.at }) {
             meter.dropped(&self.measured, now.at, place);
@@ -83,14 +84,14 @@ impl<O: Observer> Network<O> {
         self.schedule_host(now, number);
     }
 
-    /// A host's own event has come, which may be too early by now.
+    /// Handles the event of a host, which may be too early if the delivery was postponed.
     pub(crate) fn host_fired(&mut self, number: usize) {
         self.hosts.all[number].pending = false;
     }
 
-    /// Takes the packet that a host has delivered by now, if there is one.
+    /// Returns the packet that a host has delivered by now, if any.
     pub(crate) fn leave_host(&mut self, now: Moment, number: usize) -> Option<Handle> {
-        let Busy { host, meter, .. } = &mut self.hosts.all[number];
+        let HostEntry { host, meter, .. } = &mut self.hosts.all[number];
         let delivered = host.deliver(now.at);
         if let Some(Arrived { packet, at }) = delivered {
             meter.delivered(&self.measured, at, now.at, host.packets() == 0);
@@ -103,9 +104,10 @@ impl<O: Observer> Network<O> {
         delivered.map(|arrived| arrived.packet)
     }
 
-    /// Puts the end of a host's delivery into the event queue. An event that is there is not later, and is put off when it comes.
+    /// Schedules the end of a host's delivery. An event already in the queue is never later; when it fires, it is
+    /// rescheduled.
     fn schedule_host(&mut self, now: Moment, number: usize) {
-        let Busy { host, salt, pending, .. } = &mut self.hosts.all[number];
+        let HostEntry { host, salt, pending, .. } = &mut self.hosts.all[number];
         if *pending {
             return;
         }
@@ -117,13 +119,13 @@ impl<O: Observer> Network<O> {
             Ties::Scheduled => Moment { at, sum_s, turn: self.ports.events.places.next() },
             Ties::Drawn => Moment::drawn(at, sum_s, 0.0, Class::Host, *salt),
         };
-        // Not before now, also within the nanosecond.
+        // Not before now, including within the nanosecond.
         self.ports.events.push(at.max(now), Actor::new(Class::Host, number));
     }
 
-    /// What the hosts' meters say, closed at `end`, in the order of their nodes, which have these names.
+    /// Returns the summaries of all hosts up to `end`, in the order of nodes, with names from `nodes`.
     pub(crate) fn closed_host_meters(&self, nodes: &[String], end: Instant) -> Vec<HostSummary> {
         let all = self.hosts.all.iter();
-        all.map(|busy| busy.meter.summary(&self.measured, nodes[busy.node].clone(), end)).collect()
+        all.map(|entry| entry.meter.summary(&self.measured, nodes[entry.node].clone(), end)).collect()
     }
 }

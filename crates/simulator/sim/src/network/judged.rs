@@ -1,4 +1,4 @@
-//! What receivers make of losses, beside what became of the packets.
+//! Compares how receivers classify losses with the actual causes.
 
 use super::fates::Fates;
 use crate::observe::Observer;
@@ -9,20 +9,20 @@ use headway_scenario::{Flow, Scenario};
 use headway_units::{DropCause, FlowId, Instant};
 use std::collections::VecDeque;
 
-/// Lost packets that may still be judged.
-const MOST: usize = 1 << 16;
+/// Maximum number of lost packets that wait for a judgement, per flow.
+const MAX_LOST_PACKETS: usize = 1 << 16;
 
-/// The losses of a flow whose receiver tells them apart.
+/// Losses of a flow whose receiver distinguishes losses.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// By their numbers: whether the channel took them, and whether they are measured.
+    /// Lost packets: number, whether the channel lost it, and whether it is in the measured interval.
     lost: VecDeque<(u64, bool, bool)>,
-    /// Those of the channel that the receiver has not been told of.
-    untold: VecDeque<u64>,
+    /// Channel losses that the receiver was not notified of yet.
+    unreported: VecDeque<u64>,
     summary: JudgedSummary,
 }
 
-/// Those of a scenario's flows; none if no receiver tells losses apart.
+/// Creates the state of each flow; empty if no receiver distinguishes losses.
 pub(super) fn of(scenario: &Scenario) -> Vec<Option<Box<Judged>>> {
     let judges = |flow: &Flow| flow.transport.controller().is_some_and(ControllerOptions::judges_losses);
     if !scenario.flows.iter().any(judges) {
@@ -47,45 +47,45 @@ impl Judged {
 }
 
 impl<O: Observer> Fates<O> {
-    /// A packet of such a flow is lost.
+    /// Records a lost packet of such a flow.
     #[cold]
     pub(super) fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
         let Some(Some(judged)) = self.judged.get_mut(packet.flow.0 as usize) else { return };
         let Some(number) = packet.body.number() else { return };
-        let measured = self.measured.holds(packet.sent);
+        let measured = self.measured.contains(packet.sent);
         let channel = cause == DropCause::Channel;
-        if judged.lost.len() == MOST {
+        if judged.lost.len() == MAX_LOST_PACKETS {
             judged.lost.pop_front();
         }
         judged.lost.push_back((number, channel, measured));
         if channel {
-            if judged.untold.len() == MOST {
-                judged.untold.pop_front();
+            if judged.unreported.len() == MAX_LOST_PACKETS {
+                judged.unreported.pop_front();
             }
-            judged.untold.push_back(number);
+            judged.unreported.push_back(number);
         }
     }
 
-    /// Whether a flow's receiver tells losses apart.
+    /// Returns whether any receiver distinguishes losses.
     #[inline(always)]
     pub(crate) fn judges(&self) -> bool {
         !self.judged.is_empty()
     }
 
-    /// The next loss of the channel's that a flow's receiver has not been told of.
-    pub(crate) fn untold(&mut self, flow: FlowId) -> Option<u64> {
-        self.judged[flow.0 as usize].as_mut()?.untold.pop_front()
+    /// Returns the next channel loss that the receiver of a flow was not notified of.
+    pub(crate) fn unreported(&mut self, flow: FlowId) -> Option<u64> {
+        self.judged[flow.0 as usize].as_mut()?.unreported.pop_front()
     }
 
-    /// A flow's receiver has judged.
+    /// Counts a judgement of a flow's receiver.
     pub(crate) fn judged(&mut self, now: Instant, flow: FlowId, judgement: Judgement) {
-        let measured = self.measured.holds(now);
+        let measured = self.measured.contains(now);
         if let Some(judged) = &mut self.judged[flow.0 as usize] {
             judged.judge(judgement, measured);
         }
     }
 
-    /// What it made of all.
+    /// Returns the counts of a flow, if its receiver distinguishes losses.
     pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<JudgedSummary> {
         self.judged.get(flow.0 as usize)?.as_ref().map(|judged| judged.summary)
     }

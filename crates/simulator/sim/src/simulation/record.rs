@@ -1,4 +1,4 @@
-//! What is told of a run at its end.
+//! Record of a run.
 
 use super::Simulation;
 use crate::attacker::Attacker;
@@ -11,36 +11,36 @@ use headway_media::Source;
 use headway_record::{Distributions, FlowLabel, FlowSummary, Interval, LinkLabel, SeriesWriter, Summary};
 use headway_units::{FlowId, Instant, Registry};
 
-/// What a run leaves.
+/// Record of a run.
 #[derive(Debug)]
 pub struct Record<O = ()> {
     /// Metrics over the measured interval.
     pub summary: Summary,
-    /// Values over time, if the scenario asks for them: what has not been taken yet.
+    /// Time series not drained yet, if the scenario has any.
     pub series: Option<SeriesWriter>,
-    /// How long each packet and frame took, if the scenario asks for it.
+    /// Distributions of packet and frame delays, if the scenario enables them.
     pub distributions: Option<Distributions>,
-    /// The order of the run's events.
+    /// Fingerprint of the event order.
     pub fingerprint: Fingerprint,
-    /// Where all packets went.
+    /// Packet counts.
     pub conservation: Conservation,
-    /// Events that the run took.
+    /// Number of events.
     pub events: u64,
-    /// Who watched.
+    /// Observer of the run.
     pub observer: O,
 }
 
 impl<O: Observer> Simulation<'_, O> {
-    /// Closes the record, at the end of the run or wherever it stands.
+    /// Returns the record, at the end of the run or earlier.
     #[must_use]
     pub fn finish(mut self) -> Record<O> {
         let scenario = self.scenario;
         let end = self.now;
         self.sample_end();
-        if O::TELLS {
+        if O::FLOW_EVENTS {
             self.flows
                 .iter_mut()
-                .for_each(|flow| flow.driver.tell_setbacks(flow.transport.ends_mut(), end, None, &mut self.network));
+                .for_each(|flow| flow.driver.report_setbacks(flow.transport.ends_mut(), end, None, &mut self.network));
         }
         self.network.observer().ended(end);
         let conservation = self.conservation();
@@ -51,7 +51,7 @@ impl<O: Observer> Simulation<'_, O> {
             .distributions
             .then(|| Distributions { flows: self.flows.iter().zip(&scenario.flows).map(of_flow).collect() });
         let flows = self.flow_summaries();
-        // Frees the memory of thousands of flows before the summaries of their links are made.
+        // Frees the memory of thousands of flows before the summaries of links are created.
         self.flows = Vec::new();
         self.network.fates().flow_meters = Vec::new();
         let summary = self.summary_of(flows);
@@ -66,7 +66,7 @@ impl<O: Observer> Simulation<'_, O> {
         }
     }
 
-    /// The metrics as they stand: at the end of a run, or wherever it is.
+    /// Returns the metrics so far, at the end of the run or earlier.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summary_of(self.flow_summaries())
@@ -95,7 +95,7 @@ impl<O: Observer> Simulation<'_, O> {
                 rate_speech(&mut summary, described);
                 summary.losses_judged = self.network.judged_summary(flow.driver.id);
                 if flow.transport.ends().open_sessions().is_some() {
-                    // Also if none has come yet.
+                    // Also without any session.
                     summary.sessions.get_or_insert_default();
                 }
                 if let Source::Pages(_) = flow.driver.source {
@@ -127,7 +127,7 @@ impl<O: Observer> Simulation<'_, O> {
             name: scenario.name.clone(),
             seed: scenario.seed,
             complete: self.done,
-            // A run that was stopped before it was measured has measured nothing.
+            // A run that stops before `measure_from` has an empty interval.
             interval: Interval {
                 from: scenario.measure_from.min(end.since(Instant::ZERO)).as_secs_f64(),
                 to: end.as_secs_f64(),

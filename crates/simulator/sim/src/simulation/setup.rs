@@ -1,4 +1,4 @@
-//! From a scenario to a run at time zero.
+//! Setup of a run at time zero.
 
 use super::{MEASUREMENT, Simulation};
 use crate::addresses::address;
@@ -10,41 +10,41 @@ use crate::network::Network;
 use crate::observe::{Observer, Setbacks};
 use crate::routes::Routes;
 use crate::series::Series;
-use crate::transport::{Setup, Strangers, Transport, answers, stream};
+use crate::transport::{Setup, SpoofedPeers, Transport, answers, stream};
 use headway_attack::AttackOptions;
 use headway_engine::{Actor, Class, MAX_ACTORS, Moment, Ties, Timer};
 use headway_media::{Context, Source};
 use headway_scenario::{Scenario, Start};
 use headway_units::{Clock, Duration, FlowId, Instant, OptionError};
 
-/// Why a scenario cannot be run. A checked scenario file leaves none of these.
+/// Error that prevents a run. A scenario file that passed its check causes none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// No links lead from one node to the other.
+    /// No route between two nodes.
     #[error("flow \"{flow}\": there is no route from \"{from}\" to \"{to}\"")]
     NoRoute {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// Where it starts.
+        /// Node where the route starts.
         from: String,
-        /// Where it should go.
+        /// Node where the route should end.
         to: String,
     },
     /// The source cannot be started.
     #[error("flow \"{flow}\": source: {error}")]
     Source {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// Why.
+        /// Cause.
         error: OptionError,
     },
-    /// More links or flows than the event queue can name.
-    #[error("the scenario has more than {MAX_ACTORS} links or flows")]
+    /// More links or flows than the event queue supports.
+    #[error("the scenario has too many links or flows: expected fewer than {MAX_ACTORS} of each")]
     TooLarge,
 }
 
 impl<'a, O: Observer> Simulation<'a, O> {
-    /// Sets a scenario up at time zero.
+    /// Creates a run of a scenario at time zero.
     ///
     /// # Errors
     /// See [`SetupError`].
@@ -53,12 +53,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
             return Err(SetupError::TooLarge);
         }
         let links: Vec<_> = scenario.links.iter().map(|link| (link.from, link.to)).collect();
-        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(ways).collect();
+        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(endpoint_pairs).collect();
         for attacker in &scenario.attackers {
             let (at, target) = (attacker.at, attacker.target);
             let flow = &scenario.flows[target];
             if attacker.on_path {
-                // Its packets come here first, and go on from here.
+                // Packets of the flow are routed through the attacker.
                 (pairs[2 * target].1, pairs[2 * target + 1].1) = (at, at);
             }
             pairs.extend([(at, flow.to), (at, flow.from), (flow.to, at)]);
@@ -79,12 +79,12 @@ impl<'a, O: Observer> Simulation<'a, O> {
         for (number, flow) in scenario.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let mut flow = new_flow(scenario, flow, id, [places[2 * number], places[2 * number + 1]])?;
-            if O::TELLS
+            if O::FLOW_EVENTS
                 && let Some(queue) = flow.transport.ends_mut().send_queue()
             {
-                queue.tells_unsent();
+                queue.keep_unsent();
             }
-            flow.set_off(network.events());
+            flow.arm_start(network.events());
             flows.push(flow);
         }
         let of_attackers = places.get(2 * flows.len()..).unwrap_or_default();
@@ -113,14 +113,14 @@ impl<'a, O: Observer> Simulation<'a, O> {
     }
 }
 
-/// The routes that a flow needs: towards its sink, and back. Where nothing goes back, a route from a node to itself is no
-/// links.
-fn ways(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
+/// Returns the endpoints of a flow's routes, to its sink and back. Without feedback, the second route is empty: from
+/// a node to itself.
+fn endpoint_pairs(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
     let back = if answers(&flow.transport) { (flow.to, flow.from) } else { (flow.from, flow.from) };
     [(flow.from, flow.to), back]
 }
 
-/// The attackers with their routes, of which each has three: to the server, to the client, and from the server.
+/// Creates the attackers. Each has three routes: to the server, to the client, and from the server.
 fn attackers<O: Observer>(
     scenario: &Scenario,
     places: &[u32],
@@ -134,16 +134,16 @@ fn attackers<O: Observer>(
             .on_path
             .then(|| [flow.driver.forward, flow.driver.reverse].map(|place| network.end_of_route(place)));
         let routes = AttackerRoutes { to_server: places[0], to_client: places[1], path };
-        // What answers made-up addresses goes to whoever makes them up: a flow has one flood at most.
+        // Replies to spoofed addresses go to the node of the flood; a flow has at most one flood.
         let floods = matches!(described.attack, AttackOptions::Flood(_));
         if let Some((_, server)) = flow.transport.ends_mut().connection()
-            && (floods || server.strangers.is_none())
+            && (floods || server.spoofed_peers.is_none())
         {
             let [client, own] = [described_flow.from, described_flow.to].map(address);
-            server.strangers = Some(Box::new(Strangers::new(client, own, places[2])));
+            server.spoofed_peers = Some(Box::new(SpoofedPeers::new(client, own, places[2])));
         }
         let mut attacker = Attacker::new(scenario, number, routes);
-        attacker.set_off(network);
+        attacker.arm_start(network);
         attackers.push(attacker);
     }
     attackers
@@ -159,27 +159,27 @@ pub(crate) fn start(scenario: &Scenario, flow: &headway_scenario::Flow) -> Insta
     }
 }
 
-/// What a flow begins with, wherever it runs.
+/// Start, clocks and source of a flow, for simulated and real transports.
 #[derive(Debug)]
-pub struct Beginning {
-    /// When it starts in this run, in true time.
+pub struct FlowStart {
+    /// Start time in this run, in true time.
     pub start: Instant,
-    /// The clocks of its ends, if one of them has its own. Else both go by the true time.
+    /// Clocks of its endpoints; `None` if both use true time.
     pub clocks: Option<FlowClocks>,
-    /// Its source, by the clock of the sending end.
+    /// Source, by the clock of the sender.
     pub source: Source,
 }
 
-impl Beginning {
-    /// That of this flow of the scenario.
+impl FlowStart {
+    /// Creates the start state of a flow of the scenario.
     ///
     /// # Errors
-    /// The source cannot be started.
+    /// Returns [`SetupError::Source`] if the source cannot be started.
     pub fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Result<Self, SetupError> {
         let (start, clocks) = (start(scenario, flow), FlowClocks::of(scenario, flow));
-        // Its first tick is not before its start.
+        // The first tick of the clock is not before the start.
         let of_source = |at| clocks.map_or(at, |clocks| clocks.sender.local(at));
-        // By the order of scheduling the stop is an event, which cancels all later ones.
+        // With scheduled ties, the stop is an event that cancels all later ones.
         let by_own_clock = matches!(scenario.ties, Ties::Drawn) || flow.transport.controller().is_some();
         let stop = flow.stop.filter(|_| by_own_clock).map(of_source);
         let random = stream(scenario.seed, flow, "source");
@@ -196,7 +196,7 @@ fn new_flow(
     id: FlowId,
     [forward, reverse]: [u32; 2],
 ) -> Result<Flow, SetupError> {
-    let Beginning { start, clocks, source } = Beginning::of(scenario, flow)?;
+    let FlowStart { start, clocks, source } = FlowStart::new(scenario, flow)?;
     let read = |clock: fn(&FlowClocks) -> &Clock| clocks.as_ref().map_or(start, |clocks| clock(clocks).read(start));
     let starts = [read(|clocks| &clocks.sender), read(|clocks| &clocks.receiver)];
     let setup = Setup { flow, id, starts, clocks_agree: clocks.is_none(), seed: scenario.seed };
@@ -215,7 +215,7 @@ fn new_flow(
         salt: setup.stream("ties").bits() as u32,
         source,
         counted_before: headway_tcp::Counters::default(),
-        told: Setbacks::default(),
+        reported_setbacks: Setbacks::default(),
         frames: None,
         source_timer: Timer::default(),
         sender_timer: Timer::default(),

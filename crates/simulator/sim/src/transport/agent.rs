@@ -1,7 +1,7 @@
-//! The carrier `agent`: a rate controller's halves between numbered datagrams and reports, with exact timestamps and no
-//! handshake, as ns-2's agents are.
+//! The carrier `agent`: a rate controller with numbered datagrams and reports, exact timestamps and no handshake,
+//! like the agents of ns-2.
 
-use super::carrier::{Carrier, Setup, Taken};
+use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use super::ns2_gap::ns2_gap_s;
 use crate::clocks::Meter;
@@ -19,7 +19,7 @@ use headway_record::ns2::PacketType;
 use headway_scenario::{AgentOptions, Controlled};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
-/// Both ends.
+/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Agent {
     sender: Box<AgentSender>,
@@ -43,11 +43,11 @@ impl Ends for Agent {}
 
 impl SendingEnd for Agent {
     #[inline]
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
         source.follow(|| self.status()?.target_rate);
-        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.sender.queue.write(now, &write, meter);
-        Taken::Kept
+        WriteOutcome::Queued
     }
 
     fn set_backlog(&mut self, _: Instant, backlog: Backlog) {
@@ -68,7 +68,7 @@ impl SendingEnd for Agent {
     #[inline]
     fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
         let envelope = self.sender.poll_transmit(now, meter);
-        self.sender.queue.tell(now, meter);
+        self.sender.queue.report(now, meter);
         envelope
     }
 
@@ -128,32 +128,32 @@ impl Capabilities for Agent {
     }
 }
 
-/// The data's sender.
+/// Sender of the data.
 #[derive(Debug)]
 struct AgentSender {
     outbound: Outbound,
-    /// The controller says for how many datagrams it wants an acknowledgement.
-    asks_ratio: bool,
+    /// Whether datagrams contain the controller's ack ratio.
+    sends_ack_ratio: bool,
     next_report: u64,
-    /// Datagrams may be marked instead of dropped.
+    /// Whether datagrams are ECN-capable.
     ecn: bool,
     header: u32,
-    /// Otherwise the difference of two stamps is no delay.
+    /// Whether both endpoints use the same clock. Otherwise the difference of two timestamps is not a delay.
     clocks_agree: bool,
     queue: SendQueue,
 }
 
-/// The data's receiver.
+/// Receiver of the data.
 #[derive(Debug)]
 struct AgentReceiver {
     inbound: Inbound,
-    /// What has come, for reports that tell of each packet.
+    /// Received packets, for reports that list each packet.
     arrivals: Option<AckVectorBuffer>,
     next_report: u64,
     feedback: u32,
 }
 
-/// Both ends of a flow.
+/// Creates both endpoints of a flow.
 fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, AgentReceiver) {
     let AgentOptions { header, feedback, ecn, line_rate, initial_rtt, .. } = options.carrier;
     let queue = SendQueue::new(options.carrier.cut(), &setup.flow.send_queue);
@@ -164,7 +164,7 @@ fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, 
     outbound.start(Sender::new(&options.controller, context));
     let sender = AgentSender {
         outbound,
-        asks_ratio: options.controller.reports() == ReportForm::Arrivals,
+        sends_ack_ratio: options.controller.reports() == ReportForm::Arrivals,
         next_report: 0,
         ecn,
         header: header.count() as u32,
@@ -183,7 +183,7 @@ fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, 
 }
 
 impl AgentSender {
-    /// The next datagram to send now, if any.
+    /// Returns the next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let mut next = self.queue.next(now);
         if !self.outbound.may_send(now, next.as_ref()) {
@@ -204,18 +204,18 @@ impl AgentSender {
         let stamp = stamp.unwrap_or_default();
         self.queue.sent(number, media);
         let data = meter.data(&media);
-        let ack_ratio = if self.asks_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 };
+        let ack_ratio = if self.sends_ack_ratio { self.status().ack_ratio.unwrap_or(0) } else { 0 };
         let body = Body::Numbered(spare::boxed(&spare::NUMBERED, Numbered { number, data, stamp, ack_ratio }));
         let ecn = if self.ecn { stamp.ecn } else { Ecn::NotEct };
         Some(Envelope { size: data.payload + self.header, ecn, body })
     }
 
-    /// A report has come that was sent then; returns what it lets measure.
+    /// Handles a report that was sent at `sent`. Returns the measured round trip.
     fn handle(&mut self, now: Instant, sent: Instant, report: &ReportBody) -> RoundTrip {
         let sample = now.since(report.echo) - report.held;
         self.outbound.on_lost_acks(report.number.saturating_sub(self.next_report));
         self.next_report = self.next_report.max(report.number + 1);
-        let says = match &report.numbers {
+        let content = match &report.numbers {
             ReportNumbers::Arrivals(runs) => Report::Arrivals(runs),
             ReportNumbers::Timed(clock, arrivals) => Report::Timed(TimedReport { clock: *clock, arrivals }),
             ReportNumbers::Own(own) => Report::Own(*own),
@@ -225,7 +225,7 @@ impl AgentSender {
                 new_loss_event: *new_loss_event,
             }),
         };
-        self.outbound.on_report(now, report.acknowledged, Some(sample), says);
+        self.outbound.on_report(now, report.acknowledged, Some(sample), content);
         let one_way = self.clocks_agree.then(|| sent.since(report.echo) - report.held);
         let trip = RoundTrip { sample, smoothed: self.status().rtt, one_way };
         if !self.outbound.measures_silence(now, report.acknowledged) {
@@ -257,7 +257,7 @@ impl AgentReceiver {
         self.inbound.on_packet(now, &packet);
     }
 
-    /// The next report to send now, if any.
+    /// Returns the next report to send now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let Due { acknowledged, echo, held, report } = self.inbound.poll_report(now)?;
         let numbers = match report {
@@ -266,7 +266,7 @@ impl AgentReceiver {
             }
             Report::Timed(report) => ReportNumbers::Timed(report.clock, report.arrivals.into()),
             Report::Own(own) => ReportNumbers::Own(own),
-            // The context asks TFRC for the event rate.
+            // The receiver's context selects TFRC reports with the loss event rate.
             Report::Arrivals(_) | Report::Tfrc(_) => {
                 ReportNumbers::Arrivals(self.arrivals.iter().flat_map(AckVectorBuffer::runs).collect())
             }

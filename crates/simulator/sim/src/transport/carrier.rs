@@ -1,4 +1,4 @@
-//! What every transport's file says of it.
+//! Interface of a transport to its flow.
 
 use super::ends::Ends;
 use crate::packet::Envelope;
@@ -7,56 +7,56 @@ use headway_record::ns2::PacketType;
 use headway_scenario::Flow;
 use headway_units::{FlowId, Instant, Random};
 
-/// The two ends of a flow, as a scenario describes them.
+/// Both endpoints of a flow, created from the scenario.
 pub(crate) trait Carrier: Ends + Sized {
-    /// The options of the scenario.
+    /// Options in the scenario.
     type Options;
-    /// Whether the receiving end sends packets, as [`Ends::answers`] returns.
+    /// Whether the receiver sends packets, as [`Ends::answers`] returns.
     const ANSWERS: bool = true;
-    /// Both ends.
+    /// Creates both endpoints.
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self;
 
-    /// ns-2's types of its packets there and back, with this source.
+    /// Returns ns-2's packet types of data and feedback, with this source.
     fn ns2_types(source: &SourceOptions) -> [PacketType; 2];
 
-    /// Bytes that each of its packet's numbers stands for, where they count no bytes and a capture does.
-    fn bytes_a_number(_options: &Self::Options) -> u32 {
+    /// Returns the bytes per packet number in a capture; 0 if packets are not numbered by segments.
+    fn bytes_per_number(_options: &Self::Options) -> u32 {
         0
     }
 }
 
-/// What became of what a source has written.
+/// Result of polling a write from a source.
 #[derive(Debug)]
-pub(crate) enum Taken {
-    /// There is nothing.
+pub(crate) enum WriteOutcome {
+    /// The source has no write.
     Nothing,
-    /// It goes when a window or a rate lets it.
-    Kept,
-    /// It is sent at once.
-    Goes(Envelope),
+    /// The write waits for the window or the rate.
+    Queued,
+    /// The packet is sent at once.
+    Sent(Envelope),
 }
 
-/// What a flow's ends are made with.
+/// Parameters of a flow's endpoints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) id: FlowId,
-    /// When the flow starts, by the clock of its sending end and by that of its receiving end.
+    /// Start times, by the clocks of the sender and the receiver.
     pub(crate) starts: [Instant; 2],
-    /// Whether these two clocks show the same.
+    /// Whether these clocks are the same.
     pub(crate) clocks_agree: bool,
-    /// The scenario's.
+    /// Seed of the scenario.
     pub(crate) seed: u64,
 }
 
 impl Setup<'_> {
-    /// One of the flow's random streams.
+    /// Creates one of the flow's random streams.
     pub(crate) fn stream(&self, what: &str) -> Random {
         stream(self.seed, self.flow, what)
     }
 }
 
-/// One of a flow's random streams, in a scenario with this seed.
+/// Creates one of a flow's random streams, in a scenario with this seed.
 pub(crate) fn stream(seed: u64, flow: &Flow, what: &str) -> Random {
     Random::new(seed, &["flow ", &flow.name, " ", what].concat())
 }

@@ -1,13 +1,13 @@
 //! The carrier `dccp`: a connection from a client, which sends the data, to a server.
 
 pub(crate) mod ends;
-mod strangers;
+mod spoofed_peers;
 mod wire;
 
 pub(crate) use ends::{SERVICE, Verdict};
-pub(crate) use strangers::Strangers;
+pub(crate) use spoofed_peers::SpoofedPeers;
 
-use super::carrier::{Carrier, Setup, Taken};
+use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
@@ -20,7 +20,7 @@ use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::Instant;
 
-/// Both ends.
+/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Dccp {
     client: Box<Client>,
@@ -49,11 +49,11 @@ impl SendingEnd for Dccp {
     }
 
     #[inline]
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
         source.follow(|| self.status()?.target_rate);
-        let Some(write) = source.poll(due) else { return Taken::Nothing };
+        let Some(write) = source.poll(due) else { return WriteOutcome::Nothing };
         self.client.queue.write(now, &write, meter);
-        Taken::Kept
+        WriteOutcome::Queued
     }
 
     fn set_backlog(&mut self, _: Instant, backlog: Backlog) {
@@ -78,7 +78,7 @@ impl SendingEnd for Dccp {
     #[inline]
     fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
         let envelope = self.client.poll_transmit(now, meter);
-        self.client.queue.tell(now, meter);
+        self.client.queue.report(now, meter);
         envelope
     }
 
@@ -111,8 +111,8 @@ impl ReceivingEnd for Dccp {
 
     #[inline]
     fn poll_aside(&mut self, now: Instant) -> Option<(u32, Envelope)> {
-        let strangers = self.server.strangers.as_mut()?;
-        strangers.poll_transmit(now).map(|envelope| (strangers.route, envelope))
+        let spoofed_peers = self.server.spoofed_peers.as_mut()?;
+        spoofed_peers.poll_transmit(now).map(|envelope| (spoofed_peers.route, envelope))
     }
 
     #[inline]

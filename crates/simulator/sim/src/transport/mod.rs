@@ -1,4 +1,4 @@
-//! The transports: a file each, which drives both ends of one, and a line each in the table below.
+//! The transports: one file and one line in the table below for each.
 
 mod agent;
 mod carrier;
@@ -9,8 +9,8 @@ mod sessions;
 mod tcp;
 mod udp;
 
-pub(crate) use carrier::{Setup, Taken, stream};
-pub(crate) use dccp::{SERVICE, Strangers, Verdict};
+pub(crate) use carrier::{Setup, WriteOutcome, stream};
+pub(crate) use dccp::{SERVICE, SpoofedPeers, Verdict};
 pub(crate) use ends::Ends;
 
 use crate::clocks::FlowClocks;
@@ -20,10 +20,10 @@ use headway_record::ns2::PacketType;
 use headway_scenario::Transport as Options;
 use sessions::Sessions;
 
-/// Makes of the lines below what carries a flow, with static dispatch.
+/// Generates the [`Transport`] enum and its static dispatch from the table below.
 macro_rules! transports {
     ($( $Variant:ident($carrier:ty) ),+ $(,)?) => {
-        /// What carries a flow.
+        /// Transport of a flow.
         #[derive(Debug)]
         pub(crate) enum Transport {
             $( $Variant($carrier), )+
@@ -31,8 +31,8 @@ macro_rules! transports {
             Clocked(Box<Clocked>),
         }
 
-        /// Evaluates the expression with the ends of any transport, by static dispatch, and with their clocks. Ends with clocks of
-        /// their own are the trait object that `$object` returns.
+        /// Evaluates the expression with the endpoints of any transport, by static dispatch, and with their clocks.
+        /// Endpoints with local clocks are the trait object that `$object` returns.
         macro_rules! with_ends {
             ($value:expr, $object:ident, ($name:ident, $clocks:ident) => $body:expr) => {
                 match $value {
@@ -50,7 +50,7 @@ macro_rules! transports {
         pub(crate) use with_ends;
 
         impl Transport {
-            /// Both ends of a flow.
+            /// Creates both endpoints of a flow.
             pub(crate) fn new(setup: &Setup<'_>) -> Self {
                 match &*setup.flow.transport {
                     Options::Tcp(options) if setup.flow.source.makes_sessions() => {
@@ -71,15 +71,15 @@ macro_rules! transports {
             match options { $( Options::$Variant(_) => <$carrier as Carrier>::ns2_types(source) ),+ }
         }
 
-        /// See [`Carrier::bytes_a_number`].
-        pub(crate) fn bytes_a_number(options: &Options) -> u32 {
-            match options { $( Options::$Variant(options) => <$carrier as Carrier>::bytes_a_number(options) ),+ }
+        /// See [`Carrier::bytes_per_number`].
+        pub(crate) fn bytes_per_number(options: &Options) -> u32 {
+            match options { $( Options::$Variant(options) => <$carrier as Carrier>::bytes_per_number(options) ),+ }
         }
     };
 }
 
-// The enum is part of its flow, and the ends are boxed. A TCP whose source makes sessions is `Sessions`. If an end has a clock of its own,
-// `Clocked` holds the transport.
+// The enum is part of its flow; the endpoints are boxed. A TCP whose source opens sessions is `Sessions`. If an
+// endpoint has a local clock, `Clocked` contains the transport.
 transports! {
     Udp(Box<udp::Udp>),
     Tcp(tcp::Tcp),
@@ -88,33 +88,33 @@ transports! {
 }
 
 impl Transport {
-    /// Lets the ends use these clocks.
+    /// Makes the endpoints use these clocks.
     pub(crate) fn clocked(self, clocks: FlowClocks) -> Self {
         Self::Clocked(Box::new(Clocked { transport: self, clocks }))
     }
 
-    /// Returns the ends, for calls that are not made for each packet.
+    /// Returns the endpoints, for calls that are not made for each packet.
     pub(crate) fn ends(&self) -> &dyn Ends {
         with_ends!(self, ends, (ends, _clocks) => ends)
     }
 
-    /// Returns the ends, for calls that are not made for each packet.
+    /// Returns the endpoints, for calls that are not made for each packet.
     pub(crate) fn ends_mut(&mut self) -> &mut dyn Ends {
         with_ends!(self, ends_mut, (ends, _clocks) => ends)
     }
 
-    /// Prefetches the end at which a packet will arrive.
+    /// Prefetches the endpoint at which a packet will arrive.
     pub(crate) fn fetch(&self, receiving: bool) {
         with_ends!(self, ends, (ends, _clocks) => ends.fetch(receiving));
     }
 
-    /// Returns the clocks of the ends, unless both use the simulator's.
+    /// Returns the clocks of the endpoints, unless both use true time.
     pub(crate) fn clocks(&self) -> Option<FlowClocks> {
         if let Self::Clocked(inner) = self { Some(inner.clocks) } else { None }
     }
 }
 
-/// A transport whose ends have clocks of their own.
+/// A transport whose endpoints have local clocks.
 #[derive(Debug)]
 pub(crate) struct Clocked {
     pub(crate) transport: Transport,

@@ -1,9 +1,9 @@
-//! The gap between packets as ns-2 adds it up.
+//! Gaps between packets with the arithmetic of ns-2.
 
 use headway_rate::{Outbound, Sender};
 
-/// Returns the time from the last packet to the next deadline in seconds, if the deadline is the end of a gap. ns-2's clock
-/// is a sum of doubles: a gap of whole nanoseconds would give another order of events.
+/// Returns the time from the last packet to the next deadline in seconds, if the deadline is the end of a gap. The
+/// clock of ns-2 is a sum of doubles: a gap rounded to nanoseconds would change the order of events.
 pub(super) fn ns2_gap_s(outbound: &Outbound) -> Option<f64> {
     if outbound.permitted()? != outbound.poll_timeout()? {
         return None;

@@ -1,12 +1,12 @@
-//! The carrier of a TCP whose source makes sessions: a connection for each of them.
+//! The carrier of a TCP whose source opens sessions: one connection per session.
 //!
-//! A connection is what a flow of its own would be, of so many whole segments as the session has bytes for, from the instant of its
-//! arrival on. It is open until all of it is acknowledged. Its receiving end goes on answering what comes late, as long as RFC 9293
-//! section 3.6.1 has one wait. A packet that is later still finds nobody: no connection takes the number of another.
+//! A connection behaves like a flow that starts at the session's arrival and sends the session's bytes, rounded up to
+//! whole segments. It is open until all data are acknowledged. Its receiver replies to late packets for the time that
+//! RFC 9293 section 3.6.1 requires. Later packets are ignored; session numbers are not reused.
 
 mod deadlines;
 
-use super::carrier::{Carrier, Setup, Taken};
+use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::{RoundTrip, Setbacks};
@@ -19,53 +19,53 @@ use headway_tcp::{Counters, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Duration, Instant, Random};
 use std::collections::{BTreeMap, VecDeque};
 
-/// More sessions of a flow are not open at once, and no more of those that are complete can answer: they take about 100 MB. A session
-/// that comes when so many are open is refused.
-const MOST: usize = 1 << 16;
+/// Maximum number of open sessions of a flow, and of complete sessions that still reply; about 100 MB. Further
+/// sessions are refused.
+const MAX_SESSIONS: usize = 1 << 16;
 
-/// How long the receiving end of a session that is complete answers: twice the maximum segment lifetime, 2 minutes (RFC 9293 section
-/// 3.4.2).
+/// Time that the receiver of a complete session still replies: twice the maximum segment lifetime of 2 minutes (RFC
+/// 9293 section 3.4.2).
 const LINGER: Duration = Duration::from_secs(240);
 
-/// All sessions, by their numbers: 1, 2 and so on in the order of their arrival.
+/// All sessions, numbered from 1 in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     options: TcpOptions,
     random: Random,
-    /// The last number that was taken.
+    /// Number of the last session.
     arrived: u32,
-    /// The sending ends of the open sessions.
+    /// Senders of the open sessions.
     senders: BTreeMap<u32, Sending>,
-    /// The receiving ends of these, and of those that have not been complete for long.
+    /// Receivers of the open sessions, and of those completed within [`LINGER`].
     sinks: BTreeMap<u32, Receiving>,
     sender_deadlines: Deadlines,
     sink_deadlines: Deadlines,
-    /// Who may have something to send now: something has just happened to each.
-    talking: VecDeque<u32>,
-    answering: VecDeque<u32>,
-    /// Those that are complete, and how long they still answer.
+    /// Sessions whose sender or receiver may have packets to send after an event.
+    senders_to_poll: VecDeque<u32>,
+    sinks_to_poll: VecDeque<u32>,
+    /// Complete sessions, with the time until which they reply.
     complete: VecDeque<(Instant, u32)>,
-    /// How many writes were taken.
+    /// Number of writes taken from the source.
     taken: u64,
-    /// Which of them have ended that the source was not told of, if it wants to know.
+    /// Writes whose sessions have ended and that the source was not notified of; `None` if it needs no notification.
     ended: Option<Vec<u64>>,
-    /// What the senders of those have counted.
+    /// Sum of the counters of senders of complete sessions.
     counted: Counters,
-    /// What has set any of them back.
+    /// Setbacks of all sessions.
     setbacks: Setbacks,
 }
 
-/// A session's sending end.
+/// Sender of a session.
 #[derive(Debug)]
 struct Sending {
     sender: Sender,
     arrived: Instant,
     size: Bytes,
-    /// Which write it is, counted from 0.
+    /// Number of its write, from 0.
     write: u64,
 }
 
-/// Its receiving end, and how many segments it gets.
+/// Receiver of a session, and the number of segments that it receives.
 #[derive(Debug)]
 struct Receiving {
     sink: Sink,
@@ -73,9 +73,9 @@ struct Receiving {
 }
 
 impl Sessions {
-    /// Opens a connection for a session of this size, if there may be another.
+    /// Opens a connection for a session of this size, unless there are too many.
     fn open(&mut self, now: Instant, size: Bytes) -> Option<()> {
-        if self.senders.len() >= MOST {
+        if self.senders.len() >= MAX_SESSIONS {
             return None;
         }
         self.arrived = self.arrived.checked_add(1)?;
@@ -86,12 +86,12 @@ impl Sessions {
         sender.write(now, segments);
         self.senders.insert(number, Sending { sender, arrived: now, size, write: self.taken });
         self.sinks.insert(number, Receiving { sink: Sink::new(&self.options), segments });
-        self.talking.push_back(number);
+        self.senders_to_poll.push_back(number);
         Some(())
     }
 
-    /// The session has sent what it may: it is complete, or waits.
-    fn rests(&mut self, now: Instant, number: u32, meter: &mut Meter<'_>) {
+    /// Updates a session that has no more packets to send now: completes it, or sets its deadline.
+    fn after_transmit(&mut self, now: Instant, number: u32, meter: &mut Meter<'_>) {
         let Some(Sending { sender, arrived, size, write }) = self.senders.get(&number) else { return };
         if !sender.is_finished() {
             self.sender_deadlines.set(number, sender.poll_timeout());
@@ -106,7 +106,7 @@ impl Sessions {
         while let Some((_, number)) = self.complete.pop_front_if(|(until, _)| *until <= now) {
             self.forget(number);
         }
-        if self.complete.len() > MOST
+        if self.complete.len() > MAX_SESSIONS
             && let Some((_, number)) = self.complete.pop_front()
         {
             self.forget(number);
@@ -119,8 +119,8 @@ impl Sessions {
     }
 }
 
-/// What has become of pages, of a source that has any.
-fn tell_pages(now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
+/// Reports events of pages to the meter, if the source has pages.
+fn report_pages(now: Instant, source: &mut Source, meter: &mut Meter<'_>) {
     let Source::Pages(pages) = source else { return };
     for event in pages.events() {
         match event {
@@ -143,8 +143,8 @@ impl Carrier for Box<Sessions> {
             sinks: BTreeMap::new(),
             sender_deadlines: Deadlines::default(),
             sink_deadlines: Deadlines::default(),
-            talking: VecDeque::new(),
-            answering: VecDeque::new(),
+            senders_to_poll: VecDeque::new(),
+            sinks_to_poll: VecDeque::new(),
             complete: VecDeque::new(),
             taken: 0,
             ended: matches!(*setup.flow.source, SourceOptions::Pages(_)).then(Vec::new),
@@ -161,10 +161,10 @@ impl Carrier for Box<Sessions> {
 impl Ends for Box<Sessions> {}
 
 impl SendingEnd for Box<Sessions> {
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
         let Some(write) = source.poll(due) else {
-            tell_pages(now, source, meter);
-            return Taken::Nothing;
+            report_pages(now, source, meter);
+            return WriteOutcome::Nothing;
         };
         let (WriteSize::Payload(size) | WriteSize::Wire(size)) = write.size;
         let opened = self.open(now, size);
@@ -175,14 +175,14 @@ impl SendingEnd for Box<Sessions> {
             pages.ended(now, self.taken, true);
         }
         self.taken += 1;
-        tell_pages(now, source, meter);
-        Taken::Kept
+        report_pages(now, source, meter);
+        WriteOutcome::Queued
     }
 
     fn on_feedback(&mut self, now: Instant, sent: Instant, packet: &Packet) -> Option<RoundTrip> {
         let Body::Tcp(tcp) = &packet.body else { return None };
         let Sending { sender, .. } = self.senders.get_mut(&tcp.session)?;
-        self.talking.push_back(tcp.session);
+        self.senders_to_poll.push_back(tcp.session);
         let segment = tcp.stamped(packet, sent);
         let before = sender.acknowledged();
         let counted = sender.counters();
@@ -198,19 +198,19 @@ impl SendingEnd for Box<Sessions> {
                 let counted = sender.counters();
                 sender.handle_timeout(now);
                 self.setbacks.add(counted, sender.counters());
-                self.talking.push_back(number);
+                self.senders_to_poll.push_back(number);
             }
         }
     }
 
     fn poll_transmit(&mut self, now: Instant, meter: &mut Meter<'_>) -> Option<Envelope> {
-        while let Some(number) = self.talking.front().copied() {
+        while let Some(number) = self.senders_to_poll.front().copied() {
             let sending = self.senders.get_mut(&number);
             if let Some(segment) = sending.and_then(|sending| sending.sender.poll_transmit(now)) {
                 return Some(Envelope::of_session(number, &segment));
             }
-            self.talking.pop_front();
-            self.rests(now, number, meter);
+            self.senders_to_poll.pop_front();
+            self.after_transmit(now, number, meter);
         }
         None
     }
@@ -228,7 +228,7 @@ impl ReceivingEnd for Box<Sessions> {
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32 {
         let Body::Tcp(tcp) = &packet.body else { return 0 };
         let Some(Receiving { sink, segments }) = self.sinks.get_mut(&tcp.session) else { return 0 };
-        self.answering.push_back(tcp.session);
+        self.sinks_to_poll.push_back(tcp.session);
         let before = sink.received_payload().count();
         sink.handle(now, &tcp.stamped(packet, sent));
         if sink.received_segments() >= *segments {
@@ -241,20 +241,20 @@ impl ReceivingEnd for Box<Sessions> {
         while let Some(number) = self.sink_deadlines.take_due(now) {
             if let Some(Receiving { sink, .. }) = self.sinks.get_mut(&number) {
                 sink.handle_timeout(now);
-                self.answering.push_back(number);
+                self.sinks_to_poll.push_back(number);
             }
         }
     }
 
     fn poll_answer(&mut self, now: Instant) -> Option<Envelope> {
-        while let Some(number) = self.answering.front().copied() {
+        while let Some(number) = self.sinks_to_poll.front().copied() {
             if let Some(Receiving { sink, .. }) = self.sinks.get_mut(&number) {
                 if let Some(segment) = sink.poll_transmit(now) {
                     return Some(Envelope::of_session(number, &segment));
                 }
                 self.sink_deadlines.set(number, sink.poll_timeout());
             }
-            self.answering.pop_front();
+            self.sinks_to_poll.pop_front();
         }
         None
     }
@@ -288,7 +288,7 @@ impl Capabilities for Box<Sessions> {
         if let Source::Pages(pages) = source {
             self.ended.iter_mut().flat_map(|ended| ended.drain(..)).for_each(|write| pages.ended(now, write, false));
         }
-        tell_pages(now, source, meter);
+        report_pages(now, source, meter);
     }
 
     fn open_sessions(&self) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 mod frames;
 
-use super::carrier::{Carrier, Setup, Taken};
+use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
 use crate::observe::RoundTrip;
@@ -14,17 +14,17 @@ use headway_record::{WrittenFrame, ns2::PacketType};
 use headway_tcp::{Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Instant};
 
-/// Segments that no run ever sends.
+/// Backlog that no run exhausts, in segments.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// Both ends.
+/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     sender: Sender,
     sink: Box<End>,
 }
 
-/// The receiving one: what each packet needs comes first.
+/// Receiver. State accessed by each packet comes first.
 #[derive(Debug)]
 #[repr(C)]
 struct End {
@@ -44,7 +44,7 @@ impl Carrier for Tcp {
         [PacketType::Tcp, PacketType::Ack]
     }
 
-    fn bytes_a_number(options: &TcpOptions) -> u32 {
+    fn bytes_per_number(options: &TcpOptions) -> u32 {
         options.rules.segment.count().saturating_sub(options.rules.header.count()) as u32
     }
 }
@@ -61,9 +61,9 @@ impl Ends for Tcp {
 }
 
 impl SendingEnd for Tcp {
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        let Some(mut write) = source.poll(due) else { return Taken::Nothing };
-        meter.tell_true(&mut write);
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
+        let Some(mut write) = source.poll(due) else { return WriteOutcome::Nothing };
+        meter.convert_to_true_time(&mut write);
         let payload = self.sender.payload_size().count().max(1);
         let header = Bytes::new(self.sender.segment_size().count() - self.sender.payload_size().count());
         let segments = write.size.payload(header).count().div_ceil(payload);
@@ -73,7 +73,7 @@ impl SendingEnd for Tcp {
             meter.flow.frame_written(&frame);
         }
         self.sender.write(now, segments);
-        Taken::Kept
+        WriteOutcome::Queued
     }
 
     fn set_backlog(&mut self, now: Instant, backlog: Backlog) {

@@ -1,26 +1,26 @@
 //! The carrier `udp`: datagrams, sent when they are written.
 
-use super::carrier::{Carrier, Setup, Taken};
+use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
 use crate::clocks::Meter;
-use crate::network::unless_far;
+use crate::network::finite_deadline;
 use crate::packet::{Body, Data, Datagram, Envelope, Packet};
 use headway_media::{Datagrams, Framing, Source, SourceOptions, UdpOptions, Write, datagrams};
 use headway_record::ns2::PacketType;
 use headway_units::{Ecn, Instant};
 
-/// The sending end; the receiving one only counts.
+/// Sender; the receiver has no state.
 #[derive(Debug)]
 pub(crate) struct Udp {
     options: UdpOptions,
     next_sequence: u64,
-    /// The write that is being sent, and what is left of it.
+    /// Current write, and its datagrams not sent yet.
     writing: Option<(Write, Datagrams)>,
     framing: Framing,
 }
 
 impl Udp {
-    /// The next datagram of what the source has written by `due`.
+    /// Returns the next datagram of writes due by `due`.
     #[inline(always)]
     fn next(&mut self, source: &mut Source, due: Instant, meter: &Meter<'_>) -> Option<(u32, Datagram)> {
         loop {
@@ -40,12 +40,12 @@ impl Udp {
                 };
                 return Some((datagram.wire.count() as u32, Datagram { sequence, data }));
             }
-            // To ask when is cheaper than to ask what.
+            // Polling the deadline is cheaper than polling the write.
             if source.poll_timeout().is_none_or(|next| next > due) {
                 return None;
             }
             let mut write = source.poll(due)?;
-            meter.tell_true(&mut write);
+            meter.convert_to_true_time(&mut write);
             self.writing = Some((write, datagrams(write.size, &self.options)));
         }
     }
@@ -74,9 +74,9 @@ impl Ends for Box<Udp> {}
 
 impl SendingEnd for Box<Udp> {
     #[inline(always)]
-    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> Taken {
-        let Some((size, datagram)) = self.next(source, due, meter) else { return Taken::Nothing };
-        meter.flow.written(datagram.data.kind, unless_far(datagram.data.deadline));
+    fn take(&mut self, now: Instant, due: Instant, source: &mut Source, meter: &mut Meter<'_>) -> WriteOutcome {
+        let Some((size, datagram)) = self.next(source, due, meter) else { return WriteOutcome::Nothing };
+        meter.flow.written(datagram.data.kind, finite_deadline(datagram.data.deadline));
         if let Some(frame) = datagram.data.begins() {
             if datagram.data.fragment.is_some_and(|fragment| fragment.is_whole()) {
                 meter.flow.frame_written_and_sent(meter.time(now), &frame);
@@ -84,7 +84,7 @@ impl SendingEnd for Box<Udp> {
                 meter.flow.frame_written(&frame);
             }
         }
-        Taken::Goes(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
+        WriteOutcome::Sent(Envelope { size, ecn: Ecn::NotEct, body: Body::Datagram(datagram) })
     }
 }
 

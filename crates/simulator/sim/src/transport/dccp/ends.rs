@@ -1,6 +1,6 @@
-//! The two ends of a connection, around the state machines of `headway_dccp`.
+//! Endpoints of a connection, around the state machines of `headway_dccp`.
 
-use super::strangers::Strangers;
+use super::spoofed_peers::SpoofedPeers;
 use super::wire::{ends, envelope, zeroes};
 use crate::addresses::ports;
 use crate::clocks::Meter;
@@ -17,44 +17,44 @@ use headway_scenario::{Controlled, DccpOptions};
 use headway_units::{Bytes, Ecn, FlowId, Instant, Random, Seq48};
 use std::net::Ipv4Addr;
 
-/// IPv4's header and that of a Data packet without options: what a size on the wire counts besides the data.
+/// Size of the IPv4 and DCCP-Data headers without options, in bytes. Sizes on the wire include them.
 const DATA_HEADERS: u64 = 36;
-/// The service that all flows ask for: data to be thrown away (RFC 4340 section 8.1.2).
+/// Service code of all flows: discard (RFC 4340 section 8.1.2).
 pub(crate) const SERVICE: ServiceCode = ServiceCode(u32::from_be_bytes(*b"DISC"));
-/// Each flow has a listener of its own, with one client, whose address is none that a node has or an attacker makes up.
+/// Path to the client as seen by the flow's own listener. The addresses are not used by nodes or attackers.
 const TO_CLIENT: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
 
-/// The data's sender, which opens the connection.
+/// Sender of the data, which opens the connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     connection: Connection,
     pub(crate) queue: SendQueue,
-    /// The number of the first packet, from which the send queue counts.
+    /// Sequence number of the first packet; the send queue counts from it.
     first: Option<Seq48>,
-    /// Those of what comes.
+    /// Source and destination port of received packets.
     ports: [u16; 2],
     codec: bool,
     connected: bool,
-    /// The flow has stopped while the connection was there.
+    /// Whether the flow stopped before the connection closed.
     stopped: bool,
     closed: Option<Closed>,
 }
 
-/// The data's receiver, which waits for it.
+/// Receiver of the data, which listens.
 #[derive(Debug)]
 pub(crate) struct Server {
     listener: Listener,
     connection: Option<Box<Connection>>,
-    /// What the listener answers without a connection.
+    /// Reply of the listener without a connection.
     reply: Option<Envelope>,
-    /// Who else talks to the listener: addresses that an attacker made up.
-    pub(crate) strangers: Option<Box<Strangers>>,
-    /// Those of what comes.
+    /// State for spoofed addresses of an attacker.
+    pub(crate) spoofed_peers: Option<Box<SpoofedPeers>>,
+    /// Source and destination port of received packets.
     ports: [u16; 2],
     codec: bool,
 }
 
-/// Both ends of a flow that starts then, by the clock of each.
+/// Creates both endpoints of a flow with these start times, each by its own clock.
 pub(crate) fn pair(
     options: &Controlled<DccpOptions>,
     send_queue: &SendQueueOptions,
@@ -77,10 +77,13 @@ pub(crate) fn pair(
         closed: None,
     };
     let listener = Listener::new(starts[1], connection, &[SERVICE], random("server"));
-    (client, Server { listener, connection: None, reply: None, strangers: None, ports: [local, remote], codec: *codec })
+    (
+        client,
+        Server { listener, connection: None, reply: None, spoofed_peers: None, ports: [local, remote], codec: *codec },
+    )
 }
 
-/// How what a source writes is cut into packets of a connection with these options, and what a size on the wire counts beside the data.
+/// Returns how writes are cut into packets of a connection with these options, and the header size on the wire.
 #[must_use]
 pub fn dccp_cut(connection: &ConnectionOptions) -> UdpOptions {
     let ports = Ports { local: 0, remote: 0 };
@@ -92,7 +95,7 @@ fn cut_for(client: &Connection) -> UdpOptions {
     UdpOptions { datagram: Bytes::new(full + DATA_HEADERS), header: Bytes::new(DATA_HEADERS) }
 }
 
-/// The send queue as a connection sees it: it says how long data are, and that they are zeroes.
+/// Adapter of the send queue for a connection; all data bytes are zero.
 struct Zeroes<'q> {
     queue: &'q mut SendQueue,
     taken: Option<Media>,
@@ -117,7 +120,7 @@ impl Outbox for Zeroes<'_> {
 }
 
 impl Client {
-    /// The next packet to send now, if any.
+    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
         let outgoing = self.connection.poll_transmit(now, &mut outbox)?;
@@ -130,34 +133,35 @@ impl Client {
         Some(envelope)
     }
 
-    /// A packet has come from the server; returns the round trip that it lets measure, if any.
+    /// Handles a packet of the server. Returns the measured round trip, if any.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> Option<RoundTrip> {
         packet.received(self.ports, self.codec, |packet| self.connection.handle(now, ecn, packet));
-        self.learn(now)
+        self.after_packet(now)
     }
 
-    /// Bytes have come in the server's name.
+    /// Handles an encoded packet with the server's source address.
     pub(crate) fn handle_bytes(&mut self, now: Instant, ecn: Ecn, raw: &RawPacket) -> (Verdict, Option<RoundTrip>) {
         match raw.decode() {
             Some(packet) if ends(&packet) == self.ports => {
                 let delivery = self.connection.handle(now, ecn, &packet);
-                (Verdict::of(delivery), self.learn(now))
+                (Verdict::of(delivery), self.after_packet(now))
             }
             Some(_) => (Verdict::Rejected, None),
             None => (Verdict::Malformed, None),
         }
     }
 
-    /// What the last packet has changed.
-    fn learn(&mut self, now: Instant) -> Option<RoundTrip> {
+    /// Updates the state after a received packet. Returns the measured round trip, if any.
+    fn after_packet(&mut self, now: Instant) -> Option<RoundTrip> {
         self.take_events();
         let trip = self.connection.take_rtt_sample().map(|sample| {
             let trip = RoundTrip { sample, smoothed: self.connection.round_trip(), one_way: None };
             self.queue.on_round_trip(&trip);
             trip
         });
-        if let (true, Some(first), Some(told)) = (self.queue.resends(), self.first, self.connection.take_arrivals()) {
-            self.queue.on_arrivals(now, told.newest.distance_from(first), told.runs);
+        if let (true, Some(first), Some(arrivals)) = (self.queue.resends(), self.first, self.connection.take_arrivals())
+        {
+            self.queue.on_arrivals(now, arrivals.newest.distance_from(first), arrivals.runs);
         }
         trip
     }
@@ -172,17 +176,17 @@ impl Client {
         }
     }
 
-    /// Why there is no connection, or why it ended before anybody wanted it to.
+    /// Returns why the connection was not established, or why it ended before the flow stopped.
     pub(crate) fn failure(&self) -> Option<String> {
         match self.closed {
             Some(Closed::ByPeer(reset) | Closed::ByUs(reset)) if reset.code == ResetCode::CLOSED => {
-                (!self.stopped).then(|| "the other end closed the connection".to_owned())
+                (!self.stopped).then(|| "the peer closed the connection".to_owned())
             }
-            Some(Closed::ByPeer(reset)) => Some(format!("the other end reset the connection: {}", reset.code)),
-            Some(Closed::ByUs(reset)) => Some(format!("this end reset the connection: {}", reset.code)),
-            Some(Closed::NoAnswer(state)) => Some(format!("the other end did not answer in {state}")),
+            Some(Closed::ByPeer(reset)) => Some(format!("the peer reset the connection: {}", reset.code)),
+            Some(Closed::ByUs(reset)) => Some(format!("this endpoint reset the connection: {}", reset.code)),
+            Some(Closed::NoAnswer(state)) => Some(format!("the peer did not respond in state {state}")),
             None if !self.connected && self.connection.status().counters.sent_packets > 0 => {
-                Some(format!("not connected at the end of the run, in {}", self.connection.state()))
+                Some(format!("not connected at the end of the run, in state {}", self.connection.state()))
             }
             None => None,
         }
@@ -199,7 +203,7 @@ impl Client {
         self.connection.poll_timeout()
     }
 
-    /// The flow stops: the connection is closed.
+    /// Closes the connection when the flow stops.
     #[cold]
     pub(crate) fn close(&mut self, now: Instant) {
         self.stopped |= self.closed.is_none();
@@ -212,7 +216,7 @@ impl Client {
 
     pub(crate) fn status(&self) -> Status {
         let status = self.connection.status();
-        // A controller that has ended lets nothing go.
+        // A controller that has ended allows no rate.
         let mut sender = status.sender.filter(|_| status.state <= State::Open).unwrap_or_default();
         sender.rtt = status.rtt;
         sender
@@ -220,7 +224,7 @@ impl Client {
 }
 
 impl Server {
-    /// The next packet to send now, if any.
+    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         if let Some(reply) = self.reply.take() {
             return Some(reply);
@@ -229,7 +233,7 @@ impl Server {
         connection.poll_transmit(now, &mut NoData).as_ref().map(envelope)
     }
 
-    /// A packet has come from the client; returns the data bytes that are the application's.
+    /// Handles a packet of the client. Returns the number of bytes for the application.
     pub(crate) fn handle(&mut self, now: Instant, ecn: Ecn, packet: &DccpPacket) -> u32 {
         let (ports, codec) = (self.ports, self.codec);
         match packet.received(ports, codec, |packet| self.process(now, ecn, packet)) {
@@ -238,17 +242,18 @@ impl Server {
         }
     }
 
-    /// Bytes have come in the client's name, or in that of a stranger; returns the data bytes that are the application's, too.
+    /// Handles an encoded packet with the client's or a spoofed source address. Also returns the number of bytes for
+    /// the application.
     pub(crate) fn handle_bytes(&mut self, now: Instant, ecn: Ecn, raw: &RawPacket) -> (Verdict, u32) {
         let Some(packet) = raw.decode() else { return (Verdict::Malformed, 0) };
-        let Some(strangers) = &mut self.strangers else { return (Verdict::Rejected, 0) };
+        let Some(spoofed_peers) = &mut self.spoofed_peers else { return (Verdict::Rejected, 0) };
         let [source, destination] = ends(&packet);
         let delivery = if destination != self.ports[1] {
             return (Verdict::Rejected, 0);
-        } else if (raw.source, source) == (strangers.client, self.ports[0]) {
+        } else if (raw.source, source) == (spoofed_peers.client, self.ports[0]) {
             self.process(now, ecn, &packet)
         } else {
-            strangers.handle(now, &mut self.listener, ecn, (raw.source, source), &packet)
+            spoofed_peers.handle(now, &mut self.listener, ecn, (raw.source, source), &packet)
         };
         let verdict = Verdict::of(delivery);
         let payload = match packet {
@@ -258,7 +263,7 @@ impl Server {
         (verdict, payload)
     }
 
-    /// What the receiver has made of losses, under the sequence numbers of the client's packets.
+    /// Returns the receiver's next judgement of losses, by sequence numbers of the client's packets.
     pub(crate) fn poll_judgement(&mut self) -> Option<Judgement> {
         self.connection.as_mut()?.poll_judgement()
     }
@@ -272,7 +277,7 @@ impl Server {
         delivery
     }
 
-    /// The listener handles a packet for which there is no connection, or that contests the one there is.
+    /// Passes a packet without a connection, or one that contests the current connection, to the listener.
     #[cold]
     fn listen(&mut self, now: Instant, ecn: Ecn, packet: &Decoded<'_>) -> Delivery {
         let outcome = if self.connection.is_some() {
@@ -284,7 +289,7 @@ impl Server {
             Outcome::Ignored(why) => Delivery::Dropped(why),
             Outcome::Reply(outgoing) => {
                 self.reply = Some(envelope(&outgoing));
-                // Nothing is kept.
+                // The listener keeps no state.
                 Delivery::Dropped(Ignored::NoConnection)
             }
             Outcome::Accepted(accepted, delivery) => {
@@ -300,30 +305,30 @@ impl Server {
         {
             connection.handle_timeout(now);
         }
-        if let Some(strangers) = &mut self.strangers {
-            strangers.handle_timeout(now);
+        if let Some(spoofed_peers) = &mut self.spoofed_peers {
+            spoofed_peers.handle_timeout(now);
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let connection = self.connection.as_ref().and_then(|connection| connection.poll_timeout());
-        match &self.strangers {
+        match &self.spoofed_peers {
             None => connection,
-            Some(strangers) => connection.into_iter().chain(strangers.poll_timeout()).min(),
+            Some(spoofed_peers) => connection.into_iter().chain(spoofed_peers.poll_timeout()).min(),
         }
     }
 }
 
-/// What became of bytes that an attacker has sent or changed.
+/// Result of handling an encoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// They are no packet.
+    /// The bytes are not a valid packet.
     Malformed,
-    /// They did not pass step 7 of RFC 4340 section 8.5, or are a duplicate.
+    /// The packet failed step 7 of RFC 4340 section 8.5, or is a duplicate.
     Rejected,
-    /// They did.
+    /// The packet was accepted.
     Accepted,
-    /// And their data went to the application.
+    /// The packet was accepted and its data delivered to the application.
     Delivered,
 }
 

@@ -1,5 +1,5 @@
-//! A connection's packets as they are on their way. They hold what is on the wire and nothing else, so that turning them into
-//! bytes and back changes nothing.
+//! Conversion of a connection's packets to and from simulated packets. Simulated packets contain exactly the
+//! information on the wire, so encoding and decoding changes nothing.
 
 use crate::addresses::IP_HEADER;
 use crate::packet::{Body, Data, DccpPacket, Envelope, RawPacket};
@@ -7,14 +7,14 @@ use crate::spare;
 use headway_dccp::{Addresses, Decoded, Delivery, Network, OptionArea, Outgoing, Packet};
 use std::net::Ipv4Addr;
 
-/// What all data consist of.
+/// Contents of all data.
 static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
 
 pub(super) fn zeroes(len: u32) -> &'static [u8] {
     ZEROES.get(..len as usize).unwrap_or(&ZEROES)
 }
 
-/// Source and destination port.
+/// Returns the source and destination port.
 pub(super) const fn ends(packet: &Decoded<'_>) -> [u16; 2] {
     match packet {
         Decoded::Long(packet) => [packet.source_port, packet.destination_port],
@@ -29,7 +29,7 @@ impl RawPacket {
     }
 }
 
-/// A packet on its way, out of what a connection sends.
+/// Creates a simulated packet from an outgoing packet of a connection.
 pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
     let Packet { ccval, cscov, seq, body, options, data, .. } = outgoing.packet;
     let options = options.as_bytes();
@@ -46,7 +46,7 @@ pub(super) fn envelope(outgoing: &Outgoing<'_>) -> Envelope {
 }
 
 impl DccpPacket {
-    /// The packet as it is between two ports.
+    /// Returns the packet with these source and destination ports.
     #[must_use]
     pub fn on_wire(&self, [source_port, destination_port]: [u16; 2]) -> Packet<'_> {
         Packet {
@@ -61,24 +61,24 @@ impl DccpPacket {
         }
     }
 
-    /// Hands the packet to who receives it, directly or by way of its bytes.
+    /// Passes the packet to its receiver, with `codec` after encoding and decoding it.
     pub(super) fn received(
         &self,
         ports: [u16; 2],
         codec: bool,
         handle: impl FnOnce(&Decoded<'_>) -> Delivery,
     ) -> Delivery {
-        if codec { self.read_again(ports, handle) } else { handle(&Decoded::Long(self.on_wire(ports))) }
+        if codec { self.decode_and_handle(ports, handle) } else { handle(&Decoded::Long(self.on_wire(ports))) }
     }
 
-    /// Hands the packet over by way of its bytes.
+    /// Encodes and decodes the packet before passing it on.
     #[cold]
-    fn read_again(&self, ports: [u16; 2], handle: impl FnOnce(&Decoded<'_>) -> Delivery) -> Delivery {
+    fn decode_and_handle(&self, ports: [u16; 2], handle: impl FnOnce(&Decoded<'_>) -> Delivery) -> Delivery {
         let packet = self.on_wire(ports);
         let [source, destination] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
         let network = Network::Ip(Addresses::V4 { source, destination });
         let mut bytes = vec![0; packet.encoded_len()];
-        // What a connection sends has a form on the wire, and is read again.
+        // Every packet of a connection can be encoded and decoded.
         let written = packet.encode(&mut bytes, network);
         debug_assert!(written.is_ok(), "{written:?}");
         match Packet::decode(&bytes, network) {

@@ -1,18 +1,18 @@
-//! The deadlines of many, of which the first is asked for again and again.
+//! A set of deadlines with fast access to the first.
 
 use headway_engine::{EventQueue, Moment, Ties};
 use headway_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One deadline each, by number. Only those that have one take room.
+/// Deadlines by number, at most one per number.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
-    /// Of one instant the one that was set first.
+    /// In order of time, then in the order in which they were set.
     ordered: BTreeSet<(Instant, u64, u32)>,
     of: BTreeMap<u32, Deadline>,
-    /// How many have been set.
+    /// Number of deadlines set so far.
     changes: u64,
-    /// Those that were set since the last [`Self::place`].
+    /// Numbers whose deadline was set since the last [`Self::place`].
     changed: Vec<u32>,
 }
 
@@ -20,12 +20,12 @@ pub(super) struct Deadlines {
 struct Deadline {
     due: Instant,
     change: u64,
-    /// When it was set, which is part of ns-2's sum.
+    /// Time at which it was set, which is a term of ns-2's floating-point sum.
     set: Moment,
 }
 
 impl Deadlines {
-    /// Sets one's deadline, in place of the one before.
+    /// Sets or clears a deadline, replacing the previous one.
     pub(super) fn set(&mut self, number: u32, deadline: Option<Instant>) {
         let before = self.of.get(&number).copied();
         if before.map(|before| before.due) == deadline {
@@ -43,7 +43,8 @@ impl Deadlines {
         }
     }
 
-    /// Notes that what has changed was set now, each in its place in the order of scheduling; returns when the first of all was set.
+    /// Records that changed deadlines were set now, each at its place in the order of scheduling. Returns when the
+    /// first deadline of all was set.
     pub(super) fn place(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
         for number in self.changed.drain(..) {
             if let Some(deadline) = self.of.get_mut(&number) {
@@ -61,7 +62,7 @@ impl Deadlines {
         self.ordered.first().map(|(due, ..)| *due)
     }
 
-    /// Takes the first deadline that has come, and says whose it was.
+    /// Removes the first deadline that is due by `now`. Returns its number.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<u32> {
         let (_, _, number) = *self.ordered.first().filter(|(due, ..)| *due <= now)?;
         self.set(number, None);
@@ -75,9 +76,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As a list that is looked through from end to end.
+        /// Compares with a linear search.
         #[test]
-        fn the_first_is_the_first(steps in prop::collection::vec((0u32..6, prop::option::of(0u64..20)), 1..60)) {
+        fn the_earliest_deadline_is_first(steps in prop::collection::vec((0u32..6, prop::option::of(0u64..20)), 1..60)) {
             let (mut deadlines, mut all) = (Deadlines::default(), BTreeMap::new());
             let mut events = EventQueue::new(Ties::Scheduled);
             for (now, (number, deadline)) in steps.into_iter().enumerate() {

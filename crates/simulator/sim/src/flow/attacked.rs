@@ -1,6 +1,6 @@
-//! A flow's ends under attack.
+//! Endpoints of a flow under attack.
 
-use super::{BURST, Flow};
+use super::{Flow, MAX_BURST_PACKETS};
 use crate::clocks::{Clocks, Meter, local};
 use crate::network::Network;
 use crate::observe::Observer;
@@ -9,25 +9,25 @@ use crate::transport::Verdict;
 use headway_engine::Moment;
 use headway_link::Handle;
 
-/// What came of a packet that an attacker has sent or changed.
+/// Effect of a packet that an attacker sent or changed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Struck {
+pub(crate) struct AttackOutcome {
     pub(crate) verdict: Verdict,
-    /// Syncs, SyncAcks, Resets and Responses that answer it, and their IP bytes.
+    /// Number of Syncs, SyncAcks, Resets and Responses sent in reply, and their size in IP bytes.
     pub(crate) answers: u64,
     pub(crate) answer_bytes: u64,
-    /// Connections that the server keeps for strangers.
+    /// Connections that the server keeps for spoofed addresses.
     pub(crate) connections: u64,
 }
 
-impl Struck {
+impl AttackOutcome {
     fn count(&mut self, envelope: &Envelope) {
         let answers = match &envelope.body {
             Body::Dccp(packet) => {
                 use headway_dccp::Body as B;
                 matches!(packet.body, B::Sync { .. } | B::SyncAck { .. } | B::Reset { .. } | B::Response { .. })
             }
-            // To a stranger nothing else goes.
+            // Spoofed addresses receive no other packets.
             Body::Raw(_) => true,
             _ => false,
         };
@@ -37,14 +37,15 @@ impl Struck {
 }
 
 impl Flow {
-    /// A packet that an attacker has sent or changed has come to one of the flow's ends, or what answers one to where nobody is.
+    /// Handles a packet that an attacker sent or changed, or a reply to a spoofed address, at the end of its route.
+    /// Returns `None` for replies.
     #[cold]
     pub(crate) fn on_raw<O: Observer>(
         &mut self,
         now: Moment,
         handle: Handle,
         network: &mut Network<O>,
-    ) -> Option<Struck> {
+    ) -> Option<AttackOutcome> {
         let Self { transport, driver } = self;
         let clocks = transport.clocks();
         let ends = transport.ends_mut();
@@ -65,45 +66,45 @@ impl Flow {
                 trip = sample;
                 verdict
             }
-            RawEnd::Nobody => Verdict::Rejected,
+            RawEnd::Spoofed => Verdict::Rejected,
         };
         if goodput > 0 {
             let complete = driver.completed_by(ends, packet, network.copies());
             driver.count_frames(ends, now.at, complete, network);
         }
         network.delivered(now.at, handle, goodput);
-        if to == RawEnd::Nobody {
+        if to == RawEnd::Spoofed {
             return None;
         }
         if let Some(trip) = trip {
             network.round_trip(now.at, driver.id, trip);
         }
-        let mut struck = Struck { verdict, answers: 0, answer_bytes: 0, connections: 0 };
+        let mut outcome = AttackOutcome { verdict, answers: 0, answer_bytes: 0, connections: 0 };
         let (client, server) = ends.connection()?;
         if to == RawEnd::Server {
             while let Some(envelope) = server.poll_transmit(at_server) {
-                struck.count(&envelope);
+                outcome.count(&envelope);
                 network.inject(now, driver.id, driver.reverse, false, envelope);
             }
-            if let Some(strangers) = &mut server.strangers {
-                while let Some(envelope) = strangers.poll_transmit(at_server) {
-                    struck.count(&envelope);
-                    network.inject(now, driver.id, strangers.route, false, envelope);
+            if let Some(spoofed_peers) = &mut server.spoofed_peers {
+                while let Some(envelope) = spoofed_peers.poll_transmit(at_server) {
+                    outcome.count(&envelope);
+                    network.inject(now, driver.id, spoofed_peers.route, false, envelope);
                 }
-                struck.connections = strangers.len() as u64;
+                outcome.connections = spoofed_peers.len() as u64;
             }
             driver.answer_at(ends, clocks, now, now.at, network);
         } else {
-            for _ in 0..BURST {
+            for _ in 0..MAX_BURST_PACKETS {
                 let mut meter = Meter::by(network.flow_meter(driver.id), clocks.sender());
                 let Some(envelope) = client.poll_transmit(at_client, &meter) else { break };
-                struck.count(&envelope);
-                client.queue.tell(at_client, &mut meter);
+                outcome.count(&envelope);
+                client.queue.report(at_client, &mut meter);
                 network.inject(now, driver.id, driver.forward, true, envelope);
             }
-            // That tells what was thrown away, too.
+            // Also reports discarded packets.
             driver.transmit(ends, clocks, now, network);
         }
-        Some(struck)
+        Some(outcome)
     }
 }

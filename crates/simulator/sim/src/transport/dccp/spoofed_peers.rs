@@ -1,5 +1,5 @@
-//! Who talks to a flow's listener besides its client: addresses that an attacker made up. Nobody is there, so that what answers
-//! them ends where the attacker sits.
+//! Peers with spoofed addresses at a flow's listener. Replies to them are routed to the attacker's node and
+//! discarded.
 
 use crate::addresses::IP_HEADER;
 use crate::packet::{Body, Data, Envelope, RawEnd, RawPacket};
@@ -13,24 +13,23 @@ use std::net::Ipv4Addr;
 type Peer = (Ipv4Addr, u16);
 
 #[derive(Debug)]
-pub(crate) struct Strangers {
-    /// The address of the flow's client, who is none.
+pub(crate) struct SpoofedPeers {
+    /// Address of the flow's client, which is not spoofed.
     pub(crate) client: Ipv4Addr,
     server: Ipv4Addr,
-    /// Where the route back to them starts.
+    /// Start of the route for replies.
     pub(crate) route: u32,
     connections: BTreeMap<Peer, Box<Connection>>,
-    /// Who may have something to say.
-    talking: Option<Peer>,
+    /// Peer whose connection may have a packet to send.
+    to_poll: Option<Peer>,
     reply: Option<Envelope>,
 }
 
-impl Strangers {
+impl SpoofedPeers {
     pub(crate) fn new(client: Ipv4Addr, server: Ipv4Addr, route: u32) -> Self {
-        Self { client, server, route, connections: BTreeMap::new(), talking: None, reply: None }
+        Self { client, server, route, connections: BTreeMap::new(), to_poll: None, reply: None }
     }
 
-    /// Connections that are kept for them.
     pub(crate) fn len(&self) -> usize {
         self.connections.len()
     }
@@ -43,7 +42,7 @@ impl Strangers {
         peer: Peer,
         packet: &Decoded<'_>,
     ) -> Delivery {
-        self.talking = Some(peer);
+        self.to_poll = Some(peer);
         if let Some(connection) = self.connections.get_mut(&peer) {
             return connection.handle(now, ecn, packet);
         }
@@ -51,7 +50,7 @@ impl Strangers {
         match listener.handle(now, Path::Ipv4 { local, remote }, ecn, packet) {
             Outcome::Ignored(why) => Delivery::Dropped(why),
             Outcome::Reply(outgoing) => {
-                self.reply = Some(to_nobody(local, remote, &outgoing));
+                self.reply = Some(to_spoofed(local, remote, &outgoing));
                 Delivery::Dropped(Ignored::NoConnection)
             }
             Outcome::Accepted(accepted, delivery) => {
@@ -61,18 +60,18 @@ impl Strangers {
         }
     }
 
-    /// The next packet to send now, if any.
+    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         if let Some(reply) = self.reply.take() {
             return Some(reply);
         }
-        let peer = self.talking?;
+        let peer = self.to_poll?;
         let connection = self.connections.get_mut(&peer)?;
         let envelope =
-            connection.poll_transmit(now, &mut NoData).map(|outgoing| to_nobody(self.server, peer.0, &outgoing));
+            connection.poll_transmit(now, &mut NoData).map(|outgoing| to_spoofed(self.server, peer.0, &outgoing));
         while connection.poll_event().is_some() {}
         if envelope.is_none() {
-            self.talking = None;
+            self.to_poll = None;
             if connection.state() == State::Closed {
                 self.connections.remove(&peer);
             }
@@ -80,12 +79,12 @@ impl Strangers {
         envelope
     }
 
-    /// One of those whose time has come acts; [`Self::poll_timeout`] then says when the next one does.
+    /// Handles the timeout of one due connection. Afterwards, [`Self::poll_timeout`] returns the next deadline.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let due = |connection: &Connection| connection.poll_timeout().is_some_and(|at| at <= now);
         if let Some((peer, connection)) = self.connections.iter_mut().find(|(_, connection)| due(connection)) {
             connection.handle_timeout(now);
-            self.talking = Some(*peer);
+            self.to_poll = Some(*peer);
         }
     }
 
@@ -94,12 +93,12 @@ impl Strangers {
     }
 }
 
-/// A packet to an address that an attacker made up.
-fn to_nobody(source: Ipv4Addr, destination: Ipv4Addr, outgoing: &Outgoing<'_>) -> Envelope {
+/// Creates a packet to a spoofed address.
+fn to_spoofed(source: Ipv4Addr, destination: Ipv4Addr, outgoing: &Outgoing<'_>) -> Envelope {
     let mut bytes = vec![0; outgoing.packet.encoded_len()];
     let written = outgoing.packet.encode(&mut bytes, Network::Ip(Addresses::V4 { source, destination }));
     debug_assert!(written.is_ok(), "{written:?}");
     let size = (IP_HEADER + bytes.len()) as u32;
-    let packet = RawPacket { source, destination, bytes, to: RawEnd::Nobody, attacker: 0, data: Data::NONE };
+    let packet = RawPacket { source, destination, bytes, to: RawEnd::Spoofed, attacker: 0, data: Data::NONE };
     Envelope { size, ecn: outgoing.ecn, body: Body::Raw(Box::new(packet)) }
 }
