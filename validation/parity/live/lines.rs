@@ -5,7 +5,7 @@ use headway_dccp::ConnectionOptions;
 use headway_media::{Backlog, Framing};
 use headway_net::{Clock, Dtls, DtlsVersions, Options, Secure, SecureError, Trust};
 use headway_scenario::{Flow, FlowDscp, Link, Links, Scenario, Transport};
-use headway_sim::{Beginning, FlowClocks, SetupError, dccp_cut};
+use headway_sim::{FlowClocks, FlowStart, SetupError, dccp_cut};
 use headway_units::Bytes;
 
 /// Each flow has four threads.
@@ -76,7 +76,7 @@ pub(crate) fn line(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bool) ->
     if flow.dscp != FlowDscp::default() {
         return Err(unfit("it has a `dscp`, which the link between sockets does not see".to_owned()));
     }
-    let beginning = Beginning::of(scenario, flow)?;
+    let beginning = FlowStart::new(scenario, flow)?;
     if beginning.source.backlog() != Backlog::None {
         return Err(unfit("its source has no times of its own: a source that writes has, such as `cbr`".to_owned()));
     }
@@ -90,7 +90,7 @@ pub(crate) fn line(scenario: &Scenario, flow: &Flow, link: &Link, dtls: bool) ->
             return Err(unfit("its transport is neither `dccp` nor `udp`, and sockets carry no other here".to_owned()));
         }
     };
-    let Beginning { start, clocks, source } = beginning;
+    let FlowStart { start, clocks, source } = beginning;
     let program = Program { source, cut, framing: Framing::default(), start, stop: flow.stop };
     Ok(Line { program, clocks, endpoints, beside })
 }

@@ -1,4 +1,4 @@
-//! The information and the actions of an attacker.
+//! Information and actions of an attacker.
 
 use headway_dccp::ServiceCode;
 use headway_units::{Duration, Instant, Random};
@@ -71,17 +71,17 @@ pub struct Shot {
     pub bytes: Vec<u8>,
 }
 
-/// What an attacker does with a packet on its path.
+/// Action of an attacker on a packet on its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Forwards it unchanged.
-    Passes,
+    Forwarded,
     /// Forwards these bytes instead.
     Changed(Vec<u8>),
     /// Forwards it after this delay.
-    Later(Duration),
+    Delayed(Duration),
     /// Drops it.
-    Taken,
+    Dropped,
 }
 
 /// Parameters common to all attacks.

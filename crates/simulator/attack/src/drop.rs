@@ -31,6 +31,6 @@ impl Drop {
     }
 
     pub(crate) fn handle(&mut self, now: Instant) -> Fate {
-        if self.context.hits(now, self.options.share) { Fate::Taken } else { Fate::Passes }
+        if self.context.hits(now, self.options.share) { Fate::Dropped } else { Fate::Forwarded }
     }
 }

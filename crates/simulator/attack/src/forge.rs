@@ -109,7 +109,7 @@ impl Forge {
                 *greatest = Some(packet.seq);
             }
         }
-        Fate::Passes
+        Fate::Forwarded
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {

@@ -88,7 +88,7 @@ impl Attack {
     pub fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
         match self {
             Self::Drop(attack) => attack.handle(now),
-            Self::Flood(_) => Fate::Passes,
+            Self::Flood(_) => Fate::Forwarded,
             Self::Forge(attack) => attack.handle(way, bytes),
             Self::Lie(attack) => attack.handle(now, way, bytes),
             Self::Reorder(attack) => attack.handle(now),

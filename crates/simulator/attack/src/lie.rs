@@ -102,23 +102,23 @@ impl Lie {
 
     pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
         if way != self.options.towards || !self.context.is_on(now) {
-            return Fate::Passes;
+            return Fate::Forwarded;
         }
-        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Passes };
+        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Forwarded };
         let ahead = u64::from(if self.options.claim == Claim::Ahead { self.options.packets } else { 0 });
         let body = match packet.body {
             Body::Ack { ack } => Body::Ack { ack: ack + ahead },
             Body::DataAck { ack } => Body::DataAck { ack: ack + ahead },
-            _ => return Fate::Passes,
+            _ => return Fate::Forwarded,
         };
         let mut area = [0; MAX_OPTION_BYTES];
         let mut writer = OptionWriter::new(&mut area);
         for option in packet.options.iter().flatten() {
             if self.rewrite(option, &mut writer).is_err() {
-                return Fate::Passes; // The changed options do not fit.
+                return Fate::Forwarded; // The changed options do not fit.
             }
         }
-        let Ok(options) = writer.finish() else { return Fate::Passes };
+        let Ok(options) = writer.finish() else { return Fate::Forwarded };
         let (source, destination) = self.context.target.ends(way);
         Fate::Changed(packets::encode(&Packet { body, options, ..packet }, packets::network(source, destination)))
     }
@@ -216,7 +216,7 @@ mod tests {
         };
         let bytes = packets::encode(&packet, packets::network(source, destination));
         let mut lie = Lie::new(&options, context(1));
-        assert_eq!(lie.handle(Instant::ZERO, Way::ToServer, &bytes), Fate::Passes);
+        assert_eq!(lie.handle(Instant::ZERO, Way::ToServer, &bytes), Fate::Forwarded);
         let Fate::Changed(changed) = lie.handle(Instant::ZERO, Way::ToClient, &bytes) else { panic!("it passes") };
         let packet = packets::decode(&target(), Way::ToClient, &changed).unwrap();
         packet.to_string().split_once("(Ack=").unwrap().1.to_owned()

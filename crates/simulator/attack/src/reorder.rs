@@ -33,6 +33,6 @@ impl Reorder {
     }
 
     pub(crate) fn handle(&mut self, now: Instant) -> Fate {
-        if self.context.hits(now, self.options.share) { Fate::Later(self.options.delay) } else { Fate::Passes }
+        if self.context.hits(now, self.options.share) { Fate::Delayed(self.options.delay) } else { Fate::Forwarded }
     }
 }

@@ -55,7 +55,7 @@ impl Replay {
             let shot = Shot { way, source, bytes: bytes.to_vec() };
             self.waiting.push_back((now + self.options.after, self.options.copies, shot));
         }
-        Fate::Passes
+        Fate::Forwarded
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Shot> {

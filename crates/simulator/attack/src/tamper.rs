@@ -59,7 +59,7 @@ impl Tamper {
 
     pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
         if way != self.options.towards || !self.context.hits(now, self.options.share) {
-            return Fate::Passes;
+            return Fate::Forwarded;
         }
         let option = match self.options.change {
             Change::Bit => {
@@ -74,10 +74,10 @@ impl Tamper {
             Change::SequenceWindow => SEQUENCE_WINDOW,
             Change::NotListening => NOT_LISTENING,
         };
-        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Passes };
+        let Some(packet) = packets::decode(&self.context.target, way, bytes) else { return Fate::Forwarded };
         let mut options = [option, packet.options.as_bytes()].concat();
         options.resize(options.len().next_multiple_of(4), 0);
-        let Some(options) = OptionArea::new(&options) else { return Fate::Passes };
+        let Some(options) = OptionArea::new(&options) else { return Fate::Forwarded };
         let (source, destination) = self.context.target.ends(way);
         Fate::Changed(packets::encode(&Packet { options, ..packet }, packets::network(source, destination)))
     }
@@ -93,7 +93,7 @@ mod tests {
         let options = Options { share: Probability::new(1.0).unwrap(), towards: Way::ToServer, change };
         let mut attack = Tamper::new(&options, context(1));
         let bytes = data(&target(), Way::ToServer, 7, b"hello");
-        assert_eq!(attack.handle(Instant::ZERO, Way::ToClient, &bytes), Fate::Passes);
+        assert_eq!(attack.handle(Instant::ZERO, Way::ToClient, &bytes), Fate::Forwarded);
         match attack.handle(Instant::ZERO, Way::ToServer, &bytes) {
             Fate::Changed(bytes) => bytes,
             fate => panic!("{fate:?}"),

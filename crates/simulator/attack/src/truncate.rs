@@ -35,7 +35,7 @@ impl Truncate {
 
     pub(crate) fn handle(&mut self, now: Instant, way: Way, bytes: &[u8]) -> Fate {
         if !self.context.hits(now, self.options.share) {
-            return Fate::Passes;
+            return Fate::Forwarded;
         }
         let left = self.context.random.below(bytes.len() as u64) as usize;
         let mut cut = bytes.get(..left).unwrap_or_default().to_vec();

@@ -72,7 +72,7 @@ fn a_replay_is_sent_after_its_delay() {
         assert_eq!((times.copies, times.after), (1, Duration::from_secs(1)), "by default");
         (times.copies, times.after) = (copies, Duration::from_millis(after));
         let mut replay = attack(&replay);
-        assert_eq!(replay.handle(Instant::from_millis(1500), Way::ToClient, b"12345678"), Fate::Passes);
+        assert_eq!(replay.handle(Instant::from_millis(1500), Way::ToClient, b"12345678"), Fate::Forwarded);
         let found = shots(&mut replay);
         assert_eq!(found.len(), copies as usize);
         for (at, shot) in found {
@@ -102,9 +102,9 @@ fn reorder_delays_a_tenth_by_default() {
     let mut held = 0;
     for _ in 0..10_000 {
         match reorder.handle(Instant::from_millis(1500), Way::ToServer, b"12345678") {
-            Fate::Passes => {}
+            Fate::Forwarded => {}
             fate => {
-                assert_eq!(fate, Fate::Later(Duration::from_millis(100)));
+                assert_eq!(fate, Fate::Delayed(Duration::from_millis(100)));
                 held += 1;
             }
         }

@@ -71,16 +71,16 @@ fn attacker(options: &AttackOptions, target: Target, is_plain: bool) -> OnPath {
         if let Some((way, datagram)) = received {
             let seen = if is_plain { carried(datagram, Network::Udp, over_ip(theirs(way))) } else { datagram.to_vec() };
             match attack.handle(now, theirs(way), &seen) {
-                Fate::Passes => out.push((way, datagram.to_vec())),
+                Fate::Forwarded => out.push((way, datagram.to_vec())),
                 Fate::Changed(bytes) if is_plain => {
                     out.push((way, carried(&bytes, over_ip(theirs(way)), Network::Udp)));
                 }
                 Fate::Changed(bytes) => out.push((way, bytes)),
-                Fate::Later(delay) => {
+                Fate::Delayed(delay) => {
                     count += 1;
                     held.insert((now + delay, count), (way, datagram.to_vec()));
                 }
-                Fate::Taken => {}
+                Fate::Dropped => {}
             }
         }
         for shot in std::iter::from_fn(|| attack.poll_transmit(now)).take(MAX_PACKETS) {
