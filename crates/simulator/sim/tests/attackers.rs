@@ -173,12 +173,12 @@ fn on_the_path_what_does_not_hold() {
     for (attack, why) in [
         (
             r#"{ kind = "forge", packet = "reset", unknown_bits = 0 }"#,
-            Some("the other end reset the connection: No Connection"),
+            Some("the peer reset the connection: No Connection"),
         ),
-        (r#"{ kind = "forge", packet = "close", unknown_bits = 0 }"#, Some("the other end closed the connection")),
+        (r#"{ kind = "forge", packet = "close", unknown_bits = 0 }"#, Some("the peer closed the connection")),
         (
             r#"{ kind = "tamper", change = "mandatory", towards = "to-client" }"#,
-            Some("this end reset the connection: Mandatory Error"),
+            Some("this endpoint reset the connection: Mandatory Error"),
         ),
         (r#"{ kind = "tamper", change = "not-listening", towards = "to-client" }"#, None),
         (r#"{ kind = "drop" }"#, None),

@@ -36,7 +36,7 @@ fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
     assert_eq!(*at, simulation.now());
     // All in one moment, however many events that takes: when the SYN is answered, 1 s there and 1 s back.
     assert_eq!(at.as_nanos() / 1_000_000, 2000);
-    assert!(error.to_string().contains("4194304 packets under way"), "{error}");
+    assert!(error.to_string().contains("4194304 packets are in the network"), "{error}");
     let all = simulation.conservation();
     assert_eq!(all.in_flight, 4_194_304);
     assert_eq!(all.sent, all.delivered + all.dropped + all.in_flight);
