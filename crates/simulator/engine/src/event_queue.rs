@@ -1,7 +1,7 @@
 //! The queue of pending events.
 //!
-//! Events are ordered by [`Moment`], then by class and number of the actor. The order of insertion has no influence: a
-//! link that schedules early and a link that schedules late give the same run.
+//! The queue applies the order that [`Moment`] defines; equal moments are ordered by class and number of the actor. The
+//! order of insertion has no influence: a link that schedules early and one that schedules late give the same run.
 
 use crate::{Actor, Moment, Places, Ties};
 use headway_units::Instant;
@@ -72,10 +72,13 @@ pub struct EventQueue {
 /// Number of actors that [`EventQueue::ahead`] returns.
 pub const AHEAD: usize = 4;
 
-const LEAST_DAYS: usize = 256;
-const MOST_DAYS: usize = 1 << 18;
-const LONGEST_LIST: usize = 16;
-const FIRST_LOOK: u32 = 1024;
+/// Bounds of the ring length, in days.
+const MIN_DAYS: usize = 256;
+const MAX_DAYS: usize = 1 << 18;
+/// Maximum number of events in the list of a day.
+const MAX_LIST_LENGTH: usize = 16;
+/// Number of pops before the first tuning.
+const FIRST_TUNING_POPS: u32 = 1024;
 
 impl EventQueue {
     /// Creates an empty queue at time zero.
@@ -86,15 +89,15 @@ impl EventQueue {
             places: Places::default(),
             day: 0,
             shift: 16,
-            ring: vec![Node::EMPTY; LEAST_DAYS],
-            occupied: vec![0; LEAST_DAYS / 64],
+            ring: vec![Node::EMPTY; MIN_DAYS],
+            occupied: vec![0; MIN_DAYS / 64],
             crowd: Vec::new(),
             free: NONE,
             crowded: 0,
             heap: BinaryHeap::new(),
             heap_due: Instant::FAR_FUTURE,
-            pops_left: FIRST_LOOK,
-            pops: FIRST_LOOK,
+            pops_left: FIRST_TUNING_POPS,
+            pops: FIRST_TUNING_POPS,
             tuned_on: 0,
         }
     }
@@ -135,7 +138,7 @@ impl EventQueue {
             return;
         }
         let (mut before, mut after) = (NONE, first.next);
-        for _ in 1..LONGEST_LIST {
+        for _ in 1..MAX_LIST_LENGTH {
             let other = self.crowd.get(after as usize).filter(|other| !is_before(other));
             let Some(other) = other else {
                 let number = self.store(Node { next: after, ..node });
@@ -272,20 +275,20 @@ impl EventQueue {
         let days = (self.day - self.tuned_on).max(1);
         let first_events = self.occupied.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         let pending = first_events + self.crowded + self.heap.len();
-        let wanted = pending.next_power_of_two().clamp(LEAST_DAYS, MOST_DAYS);
+        let wanted = pending.next_power_of_two().clamp(MIN_DAYS, MAX_DAYS);
         let length = if wanted > self.ring.len() || wanted * 8 < self.ring.len() { wanted } else { self.ring.len() };
         // Base-2 logarithm of the events per day.
         let crowd = i64::from(self.pops.ilog2()) - i64::from(days.ilog2());
         let shift = if crowd.abs() <= 1 { self.shift } else { (i64::from(self.shift) - crowd).clamp(0, 48) as u32 };
         if (shift, length) != (self.shift, self.ring.len()) {
-            self.recut(shift, length);
+            self.rebuild(shift, length);
         }
         self.tuned_on = self.day;
-        self.pops = u32::try_from(2 * pending).unwrap_or(u32::MAX).max(4 * FIRST_LOOK);
+        self.pops = u32::try_from(2 * pending).unwrap_or(u32::MAX).max(4 * FIRST_TUNING_POPS);
         self.pops_left = self.pops;
     }
 
-    fn recut(&mut self, shift: u32, length: usize) {
+    fn rebuild(&mut self, shift: u32, length: usize) {
         let mut events: Vec<Event> = self.heap.drain().map(|Reverse(event)| event).collect();
         self.heap_due = Instant::FAR_FUTURE;
         for (place, first) in self.ring.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The time of an event and its order among simultaneous events.
+//! The time of an event and its order among simultaneous events, which this file defines for both rules of
+//! [`Ties`](crate::Ties).
 
 use crate::Class;
 use headway_units::Instant;
@@ -55,8 +56,8 @@ impl Moment {
     #[must_use]
     #[inline]
     pub fn drawn(at: Instant, sum_s: f64, fraction_ns: f32, class: Class, salt: u32) -> Self {
-        let lot = draw(at, salt) >> (u64::BITS - LOT_BITS);
-        let turn = ((class as u64) << LOT_BITS | lot) << u32::BITS | u64::from(fraction_ns.to_bits());
+        let random = draw(at, salt) >> (u64::BITS - DRAW_BITS);
+        let turn = ((class as u64) << DRAW_BITS | random) << u32::BITS | u64::from(fraction_ns.to_bits());
         Self { at, sum_s, turn }
     }
 
@@ -64,7 +65,7 @@ impl Moment {
     #[must_use]
     #[inline]
     pub const fn in_class(at: Instant, sum_s: f64, class: Class) -> Self {
-        Self { at, sum_s, turn: (class as u64) << (LOT_BITS + u32::BITS) }
+        Self { at, sum_s, turn: (class as u64) << (DRAW_BITS + u32::BITS) }
     }
 
     /// Returns the difference between the exact time and `at`, from -0.5 to 0.5 ns. Valid with drawn ties.
@@ -75,7 +76,7 @@ impl Moment {
     }
 }
 
-const LOT_BITS: u32 = 29;
+const DRAW_BITS: u32 = 29;
 
 /// Hashes in two rounds of multiply and fold. Flipping any input bit flips each high bit with probability 1/2.
 #[inline]
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn instant_then_sum_then_class_then_lot() {
+    fn moments_are_ordered_by_time_sum_class_and_draw() {
         use Class::{Arrival, Departure};
         assert!(drawn(5, 0.2, Departure, 1) < drawn(6, 0.1, Arrival, 1));
         assert!(drawn(5, 0.1, Departure, 1) < drawn(5, 0.1 + f64::EPSILON, Arrival, 1));
@@ -177,14 +178,14 @@ mod tests {
     /// Each of two actors is first in half of the draws, for any salts and spacing. The first actor does not depend on
     /// the previous draw.
     #[test]
-    fn lots_favor_no_actor() {
+    fn draws_favor_no_actor() {
         for (salt, other) in [(0, 1), (1, 2), (7, 0x8000_0007), (0xdead_beef, 0xdead_beee), (3, u32::MAX)] {
             for spacing in [1, 240_000, 1_200_000, 1 << 20, 1_000_000_000] {
                 const MEETINGS: u32 = 10_000;
                 let wins: Vec<bool> = (0..u64::from(MEETINGS))
                     .map(|meeting| {
-                        let lot = |salt| drawn(meeting * spacing, 1.0, Class::Arrival, salt);
-                        lot(salt) < lot(other)
+                        let moment = |salt| drawn(meeting * spacing, 1.0, Class::Arrival, salt);
+                        moment(salt) < moment(other)
                     })
                     .collect();
                 let won = wins.iter().filter(|won| **won).count() as f64;

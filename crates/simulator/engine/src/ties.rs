@@ -1,4 +1,4 @@
-//! The rule for simultaneous events.
+//! The choice of a rule for simultaneous events. [`Moment`](crate::Moment) implements the order.
 
 use headway_units::Dialect;
 

@@ -92,7 +92,7 @@ fn a_day_has_about_one_event_and_the_ring_about_a_day_for_each() {
             let (at, actor) = queue.pop_before(END).unwrap();
             queue.push(Moment::new(at.at + headway_units::Duration::from_nanos(pending * gap)), actor);
         }
-        assert_eq!(queue.ring.len(), (pending as usize).next_power_of_two().max(LEAST_DAYS), "{pending} of {gap} ns");
+        assert_eq!(queue.ring.len(), (pending as usize).next_power_of_two().max(MIN_DAYS), "{pending} of {gap} ns");
         let day = (1_u64 << queue.shift) as f64 / gap as f64;
         assert!((0.25..=4.0).contains(&day), "{pending} of {gap} ns: a day is {day} of it");
     }
