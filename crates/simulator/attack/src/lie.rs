@@ -14,8 +14,8 @@ const LOSS_EVENT_RATE: u8 = 192;
 const LOSS_INTERVALS: u8 = 193;
 const RECEIVE_RATE: u8 = 194;
 /// Maximum lengths in a loss interval (RFC 4342 section 8.6.1).
-const LONGEST: u32 = (1 << 24) - 1;
-const LONGEST_LOSSY: u32 = (1 << 23) - 1;
+const MAX_LENGTH: u32 = (1 << 24) - 1;
+const MAX_LOSS_LENGTH: u32 = (1 << 23) - 1;
 /// Maximum bytes of options that Data Offset allows (RFC 4340 section 5.1).
 const MAX_OPTION_BYTES: usize = 1000;
 
@@ -138,7 +138,7 @@ impl Lie {
                 vector_of(vector.runs().filter_map(|run| unmarked(run).to_byte()), writer)
             }
             (Claim::NoLosses, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
-                intervals_of([LossInterval { lossless_length: LONGEST, ..LossInterval::default() }], writer)
+                intervals_of([LossInterval { lossless_length: MAX_LENGTH, ..LossInterval::default() }], writer)
             }
             (Claim::NoLosses, DccpOption::Ccid(raw)) if raw.number == LOSS_EVENT_RATE => {
                 writer.push_ccid(CcidOption::LossEventRate(None))
@@ -148,14 +148,17 @@ impl Lie {
                 vector_of(more.to_byte().into_iter().chain(vector.runs().filter_map(AckRun::to_byte)), writer)
             }
             (Claim::OneEvent, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
-                let one =
-                    LossInterval { loss_length: LONGEST_LOSSY, data_length: LONGEST_LOSSY, ..LossInterval::default() };
+                let one = LossInterval {
+                    loss_length: MAX_LOSS_LENGTH,
+                    data_length: MAX_LOSS_LENGTH,
+                    ..LossInterval::default()
+                };
                 intervals_of([one], writer)
             }
             (Claim::FirstInterval, DccpOption::Ccid(raw)) if raw.number == LOSS_INTERVALS => {
                 let newest = raw.data.get(1..10).and_then(|bytes| <[u8; 9]>::try_from(bytes).ok());
                 let newest = newest.map(LossInterval::from_bytes).filter(|newest| newest.loss_length > 0);
-                let first = LossInterval { data_length: LONGEST, ..LossInterval::default() };
+                let first = LossInterval { data_length: MAX_LENGTH, ..LossInterval::default() };
                 match newest {
                     Some(newest) => intervals_of([newest, first], writer),
                     None => writer.push(option),
