@@ -1,4 +1,4 @@
-//! The entries of a summary as columns, which are called as the paths of metrics are: `one_way_delay_s.p95`.
+//! Entries of a summary as columns named by the paths of metrics: `one_way_delay_s.p95`.
 
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
@@ -16,7 +16,7 @@ pub(crate) enum Holds {
 
 use Holds::{Number, Text, Whole};
 
-/// The columns of every table of flows, in this order, also where a run has no such number. What else there is comes behind them.
+/// Columns of every table of flows, in this order, also if no run has such a value. Others follow.
 pub(crate) const FLOW: &[(&str, Holds)] = &[
     ("name", Text),
     ("from", Text),
@@ -42,7 +42,7 @@ pub(crate) const FLOW: &[(&str, Holds)] = &[
     ("mos", Number),
 ];
 
-/// The same of links.
+/// Columns of every table of links.
 pub(crate) const LINK: &[(&str, Holds)] = &[
     ("name", Text),
     ("from", Text),
@@ -56,13 +56,13 @@ pub(crate) const LINK: &[(&str, Holds)] = &[
     ("utilisation", Number),
 ];
 
-/// A column as it is gathered.
+/// A column under construction.
 struct Column {
     name: String,
     holds: Holds,
 }
 
-/// A row for each of `entries`, of what they hold but for lists.
+/// Converts `entries` to a table with one row each. Arrays are omitted.
 pub(crate) fn table(known: &[(&str, Holds)], entries: &[Value]) -> Result<Table, ArrowError> {
     let mut columns: Vec<Column> = known.iter().map(|&(name, holds)| Column { name: name.to_owned(), holds }).collect();
     for entry in entries {
@@ -75,7 +75,7 @@ pub(crate) fn table(known: &[(&str, Holds)], entries: &[Value]) -> Result<Table,
     Ok(Table::new(schema, vec![batch]))
 }
 
-/// Returns the columns of a dataset as a table. The metadata of a field has the unit of its column.
+/// Converts the columns of a dataset to a table. The metadata of a field has the unit of its column.
 pub(crate) fn dataset(columns: Vec<DatasetColumn>) -> Result<Table, ArrowError> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     for DatasetColumn { name, unit, values } in columns {
@@ -97,7 +97,7 @@ pub(crate) fn dataset(columns: Vec<DatasetColumn>) -> Result<Table, ArrowError> 
     Ok(Table::new(schema, vec![batch]))
 }
 
-/// Everything in `value` that is neither a table nor a list nor nothing, with its path.
+/// Calls `on_leaf` with each scalar value and its path.
 fn leaves<'a>(value: &'a Value, path: &mut String, on_leaf: &mut impl FnMut(&str, &'a Value)) {
     match value {
         Value::Null | Value::Array(_) => {}

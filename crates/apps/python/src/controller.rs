@@ -1,6 +1,7 @@
-//! Rate controllers that are written in Python: the classes of `headway/_controllers.py` behind the halves of `headway-rate`.
+//! Rate controllers written in Python: adapters from the classes of `headway/_controllers.py` to the traits of
+//! `headway-rate`.
 //!
-//! Times are integers in ns, so that nothing is rounded on its way. What a half raises stops the run: from then on nothing is sent.
+//! Times are integers in ns, so that they are exact. An exception in a half stops the run: after it nothing is sent.
 
 use crate::object::{Answer, Method, Object, Raised};
 use headway_rate::{
@@ -14,11 +15,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// The package's classes: of the half, and of what it begins with.
+/// Class names of the sender half and its context in the package.
 const SENDER: (&str, Option<&str>) = ("SenderHalf", Some("SenderContext"));
 const RECEIVER: (&str, Option<&str>) = ("ReceiverHalf", Some("ReceiverContext"));
 
-/// A class for each half, as the package hands them over.
+/// The Python classes of both halves.
 #[derive(Debug)]
 struct Classes {
     sender: Py<PyAny>,
@@ -27,7 +28,7 @@ struct Classes {
     raised: Arc<Raised>,
 }
 
-/// A controller of these classes; `reports` and `needs` are those of the receiver's class.
+/// Creates a controller from Python classes; `reports` and `needs` are attributes of the receiver class.
 pub(crate) fn external(
     sender: Py<PyAny>,
     receiver: Py<PyAny>,
@@ -54,7 +55,7 @@ pub(crate) fn external(
 }
 
 fn unknown(what: &str, found: &str, known: &str) -> PyErr {
-    PyValueError::new_err(format!("a controller's {what} cannot be \"{found}\"; there are {known}"))
+    PyValueError::new_err(format!("a controller's {what} cannot be \"{found}\"; expected one of {known}"))
 }
 
 impl ExternalController for Classes {
@@ -83,7 +84,7 @@ struct PySender {
     half: Object,
 }
 
-/// What a class may say of itself: see `Status` of the package.
+/// Fields of the package's `Status`.
 type StatusParts = (Option<f64>, Option<f64>, Option<u64>, Option<f64>, Option<f64>, Option<u64>);
 
 impl SenderHalf for PySender {
@@ -170,9 +171,9 @@ impl ReceiverHalf for PyReceiver {
                 ReportForm::Own => return Ok(own_bytes(&answer)?.map(Report::Own)),
                 ReportForm::Timed => answer.flag("True or False, as the class has reports = \"timed\"")?,
                 ReportForm::Arrivals => answer.flag("True or False, as the class has reports = \"arrivals\"")?,
-                // Whatever it answers, no report is sent.
+                // No report is sent, whatever the method returns.
                 _ => {
-                    let expected = "None, as the class has reports = \"nothing\"; there are arrivals, timed, own";
+                    let expected = "None, as the class has reports = \"nothing\"; others are arrivals, timed, own";
                     answer
                         .flag(expected)
                         .and_then(|due| if due { Err(answer.mismatch(expected)) } else { Ok(false) })?
@@ -195,7 +196,7 @@ impl ReceiverHalf for PyReceiver {
     }
 }
 
-/// The state that a sender reports.
+/// Converts the state that a sender half returns.
 fn status(value: &Bound<'_, PyAny>) -> PyResult<StatusParts> {
     let wrong = || {
         let expected = "a headway.Status, each of its fields None or a number that is finite and not negative";
@@ -207,7 +208,7 @@ fn status(value: &Bound<'_, PyAny>) -> PyResult<StatusParts> {
     if sound { Ok(parts) } else { Err(wrong()) }
 }
 
-/// The bytes that one half has for the other.
+/// Converts the bytes that one half sends to the other.
 fn own_bytes(answer: &Answer<'_, '_>) -> PyResult<Option<Own>> {
     let expected = format!("bytes, at most {}, or None", Own::MAX_LEN);
     let Some(bytes) = answer.bytes(&expected)? else { return Ok(None) };
@@ -227,7 +228,7 @@ fn name_of(ecn: Ecn) -> &'static str {
     }
 }
 
-/// What a receiver half is told of a packet.
+/// Packet that a receiver half gets.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Packet {
     #[pyo3(get)]
@@ -261,17 +262,17 @@ impl Packet {
 
 #[pymethods]
 impl Packet {
-    /// What `on_send` of the sender half has answered.
+    /// Bytes that `on_send` of the sender half returned.
     #[getter]
     fn own<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.own.as_bytes())
     }
 }
 
-/// How a packet fared by a report with times: its ECN field, and how long before the report it came, in ns, if that is known.
+/// Arrival of a packet in a timed report: its ECN field, and the time from its arrival to the report in ns, if known.
 type Timed = (&'static str, Option<u64>);
 
-/// What a sender half is told of a report.
+/// Report that a sender half gets.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Feedback {
     #[pyo3(get)]
@@ -305,12 +306,12 @@ impl Feedback {
         };
         match feedback.report {
             Report::Own(own) => of.own = own,
-            Report::Arrivals(runs) => of.runs = runs.iter().map(|run| (fared(run.arrival), run.packets)).collect(),
+            Report::Arrivals(runs) => of.runs = runs.iter().map(|run| (arrival_name(run.arrival), run.packets)).collect(),
             Report::Timed(report) => {
                 of.clock_ns = Some(report.clock.as_nanos());
                 of.arrivals = report.arrivals.iter().map(timed).collect();
             }
-            // No half of Python's reports it.
+            // No Python receiver sends this report.
             Report::Tfrc(_) => {}
         }
         of
@@ -319,14 +320,14 @@ impl Feedback {
 
 #[pymethods]
 impl Feedback {
-    /// What `poll_report` of the receiver half has answered.
+    /// Bytes that `poll_report` of the receiver half returned.
     #[getter]
     fn own<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.own.as_bytes())
     }
 }
 
-fn fared(arrival: Arrival) -> &'static str {
+fn arrival_name(arrival: Arrival) -> &'static str {
     match arrival {
         Arrival::Received => "received",
         Arrival::Marked => "marked",

@@ -15,7 +15,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What the package `headway` takes from Rust.
+/// Native module of the package `headway`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -45,11 +45,10 @@ mod _native {
     #[pymodule_export]
     use super::table::Table;
 
-    /// The version of Headway.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// Which code this is: two that are the same give the same numbers.
+    /// Identity of the code: programs with the same one give the same numbers.
     #[pymodule_export]
     const CODE: &str = headway_run::CODE;
 }

@@ -1,6 +1,6 @@
-//! Objects of classes that are written in Python, of which a run asks something.
+//! Objects of Python classes that a run calls.
 //!
-//! What such an object raises stops the run, and is kept: from then on none of its methods is called.
+//! An exception in a method stops the run and is kept. After it, no method of any object is called.
 
 use headway_units::Instant;
 use pyo3::call::PyCallArgs;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first exception of all objects of a run.
+/// First exception of the objects of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Raised {
     is: AtomicBool,
@@ -33,7 +33,7 @@ impl Raised {
     }
 }
 
-/// Every method of the package's classes; those that a class has not overridden are not called.
+/// All methods of the package's classes. Methods that a class does not override are not called.
 const METHODS: [&str; 12] = [
     "poll_send",
     "on_send",
@@ -49,8 +49,8 @@ const METHODS: [&str; 12] = [
     "make_room",
 ];
 
-/// Those that a class must have: that they are missing they say themselves.
-const NEEDED: [&str; 2] = ["poll_send", "choose"];
+/// Methods without a default. They are always called, and the package's class raises an exception.
+const REQUIRED: [&str; 2] = ["poll_send", "choose"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -68,20 +68,20 @@ pub(crate) enum Method {
     MakeRoom,
 }
 
-/// Length of the longest answer that an error shows, in characters.
-const SHOWN: usize = 80;
+/// Maximum length of a value shown in an error, in characters.
+const MAX_SHOWN: usize = 80;
 
-/// What a method of a class answered.
+/// Return value of a Python method.
 pub(crate) struct Answer<'a, 'py> {
     pub(crate) method: Method,
     pub(crate) value: &'a Bound<'py, PyAny>,
 }
 
 impl Answer<'_, '_> {
-    /// The error for an answer that is not as `expected`.
+    /// Returns the error for a value that is not as `expected`.
     pub(crate) fn mismatch(&self, expected: &str) -> PyErr {
         let shown = self.value.repr().map_or_else(|_| "an object".to_owned(), |shown| shown.to_string());
-        let shown: String = shown.chars().take(SHOWN).collect();
+        let shown: String = shown.chars().take(MAX_SHOWN).collect();
         let class = self.value.get_type();
         let class = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!(
@@ -90,12 +90,12 @@ impl Answer<'_, '_> {
         ))
     }
 
-    /// None, of a method whose answer is not used.
+    /// Checks that the value is None.
     pub(crate) fn nothing(&self) -> PyResult<()> {
         if self.value.is_none() { Ok(()) } else { Err(self.mismatch("None")) }
     }
 
-    /// An integer that is not negative, or None.
+    /// Converts a nonnegative integer or None.
     pub(crate) fn integer(&self, expected: &str) -> PyResult<Option<u64>> {
         if self.value.is_none() {
             return Ok(None);
@@ -104,12 +104,12 @@ impl Answer<'_, '_> {
         integer.map(Some).ok_or_else(|| self.mismatch(expected))
     }
 
-    /// A time in ns, or None.
+    /// Converts a time in ns or None.
     pub(crate) fn time(&self) -> PyResult<Option<u64>> {
         self.integer("a time as an integer in ns, at least 0, or None")
     }
 
-    /// Bytes, or None.
+    /// Converts bytes or None.
     pub(crate) fn bytes(&self, expected: &str) -> PyResult<Option<Vec<u8>>> {
         if self.value.is_none() {
             return Ok(None);
@@ -119,12 +119,12 @@ impl Answer<'_, '_> {
         bytes.map(Some).ok_or_else(|| self.mismatch(expected))
     }
 
-    /// True or false; None is false.
+    /// Converts a Boolean; None is false.
     pub(crate) fn flag(&self, expected: &str) -> PyResult<bool> {
         if self.value.is_none() {
             return Ok(false);
         }
-        // NumPy has a class of its own for the results of comparisons.
+        // NumPy has a separate class for results of comparisons.
         let class = self.value.get_type();
         let is_flag = self.value.is_instance_of::<PyBool>()
             || class.name().is_ok_and(|name| ["bool_", "bool"].iter().any(|known| name == *known));
@@ -132,20 +132,22 @@ impl Answer<'_, '_> {
     }
 }
 
-/// So often it may be called at one instant to act: a half that always lets a packet go, or always has a report, would never come to the next.
-const MOST_CALLS: u32 = 1_000_000;
+/// Maximum number of calls at one time. A half that always allows a packet or always has a report would block the
+/// run.
+const MAX_CALLS: u32 = 1_000_000;
 
-/// An object of Python, its methods looked up once.
+/// A Python object with its methods.
 #[derive(Debug)]
 pub(crate) struct Object {
     methods: [Option<Py<PyAny>>; METHODS.len()],
-    /// The instant of the last calls that may act, and how many there were.
+    /// Time of the last calls of [`act`](Self::act), and their number.
     calls: Cell<(Instant, u32)>,
     raised: Arc<Raised>,
 }
 
 impl Object {
-    /// One of this class, which stands for one of the package's; that may be made of a context, with these arguments.
+    /// Creates an object of `class`, which has the interface of a class of the package. The arguments may include a
+    /// context.
     pub(crate) fn new<A>(
         class: &Py<PyAny>,
         (base, context): (&str, Option<&str>),
@@ -166,7 +168,7 @@ impl Object {
             let mut methods = [const { None }; METHODS.len()];
             for (method, name) in methods.iter_mut().zip(METHODS) {
                 let Some(default) = base.getattr_opt(name)? else { continue };
-                if NEEDED.contains(&name) || !object.get_type().getattr(name).is_ok_and(|own| own.is(&default)) {
+                if REQUIRED.contains(&name) || !object.get_type().getattr(name).is_ok_and(|own| own.is(&default)) {
                     *method = Some(object.getattr(name)?.unbind());
                 }
             }
@@ -179,7 +181,7 @@ impl Object {
         Self { methods, calls: Cell::new((Instant::ZERO, 0)), raised }
     }
 
-    /// What a method that acts answers: as [`call`](Self::call), but not for ever at one instant.
+    /// Calls a method like [`call`](Self::call), and raises an error after too many calls at one time.
     pub(crate) fn act<T>(
         &self,
         now: Instant,
@@ -189,18 +191,18 @@ impl Object {
         let (at, calls) = self.calls.get();
         let calls = if at == now { calls + 1 } else { 0 };
         self.calls.set((now, calls));
-        if calls < MOST_CALLS {
+        if calls < MAX_CALLS {
             return self.call(method, call);
         }
         let why = format!(
-            "{} was called {calls} times at one instant, {now}: it must not always answer \"now\"",
+            "{} was called {calls} times at one instant, {now}: it must not always return \"now\"",
             METHODS[method as usize]
         );
         self.raised.keep(PyRuntimeError::new_err(why));
         None
     }
 
-    /// What the method answers; `None` if it is not there, or something was raised.
+    /// Calls a method. Returns `None` if the class does not have it, or after an exception.
     pub(crate) fn call<T>(
         &self,
         method: Method,

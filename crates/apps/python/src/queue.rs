@@ -1,4 +1,4 @@
-//! Send queues that are written in Python: a class of `headway/_queues.py` behind the decisions of `headway-media`.
+//! Send queues written in Python: adapter from a class of `headway/_queues.py` to `Decisions` of `headway-media`.
 
 use crate::object::{Answer, Method, Object, Raised};
 use headway_media::{Decisions, ExternalQueue, Waits};
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::Arc;
 
-/// The package's class.
+/// Class name in the package; it has no context.
 const QUEUE: (&str, Option<&str>) = ("SendQueue", None);
 
-/// Queues of this class.
+/// A Python class of send queues.
 #[derive(Debug)]
 pub(crate) struct Class {
     pub(crate) class: Py<PyAny>,
@@ -63,17 +63,17 @@ fn list<'py>(py: Python<'py>, waiting: &[Waits]) -> PyResult<Bound<'py, PyList>>
 }
 
 fn index(method: Method, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    value.extract().map_err(|_| Answer { method, value }.mismatch("an index of a packet that waits, or None"))
+    value.extract().map_err(|_| Answer { method, value }.mismatch("an index of a queued packet, or None"))
 }
 
 fn one_of(waiting: &[Waits], method: &str, index: Option<i64>) -> PyResult<Option<usize>> {
     let Some(index) = index else { return Ok(None) };
     let known = usize::try_from(index).ok().filter(|known| *known < waiting.len());
-    let wrong = || format!("{method} has answered {index}, which is no index of the {} that wait", waiting.len());
+    let wrong = || format!("{method} returned {index}; expected an index of the {} queued packets", waiting.len());
     known.map(Some).ok_or_else(|| PyIndexError::new_err(wrong()))
 }
 
-/// What a queue is told of a packet that waits.
+/// Queued packet that a Python queue gets.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Waiting(Waits);
 

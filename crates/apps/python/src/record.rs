@@ -1,4 +1,4 @@
-//! What a run leaves.
+//! The record of a run.
 
 use crate::columns::{self, FLOW, LINK};
 use crate::error;
@@ -19,7 +19,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A series: its entity, times in s, values.
+/// Series: entity, times in s, values.
 type Samples = (String, Vec<f64>, Vec<f64>);
 
 /// The record of a run.
@@ -28,7 +28,7 @@ pub(crate) struct Record {
     summary: Summary,
     /// The bytes of `series.arrow`.
     series: Option<Buffer>,
-    /// Those of `events.arrow`.
+    /// The bytes of `events.arrow`.
     events: Option<Vec<u8>>,
     /// `distributions.json`.
     distributions: Option<String>,
@@ -60,7 +60,8 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// A record of its parts: `summary.json`, `series.arrow`, `events.arrow`, `distributions.json`, traces by their format, `timing.json`.
+    /// Creates a record from `summary.json`, `series.arrow`, `events.arrow`, `distributions.json`, traces by format
+    /// and `timing.json`.
     #[new]
     fn of_parts(
         summary: &str,
@@ -82,7 +83,7 @@ impl Record {
         py.detach(|| load(&Folder::named(&path))).map_err(|wrong| error::run(py, &wrong))
     }
 
-    /// Writes the folder that `headway run` leaves of this scenario.
+    /// Writes the folder that `headway run` writes for this scenario.
     fn save(&self, py: Python<'_>, scenario: &Scenario, path: PathBuf) -> PyResult<()> {
         let mut files: Vec<(&str, &[u8])> =
             self.traces.iter().map(|(format, bytes)| (format.file(), bytes.as_slice())).collect();
@@ -94,65 +95,65 @@ impl Record {
         saved.map_err(|wrong| error::run(py, &wrong))
     }
 
-    /// `summary.json`.
+    /// Returns `summary.json`.
     #[getter]
     fn summary_json(&self) -> String {
         self.summary.to_json_pretty()
     }
 
-    /// `timing.json`.
+    /// Returns `timing.json`.
     #[getter]
     fn timing_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.timing).map_err(wrong)
     }
 
-    /// The bytes of `series.arrow`.
+    /// Returns the bytes of `series.arrow`.
     #[getter]
     fn series_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.series.as_ref().map(|bytes| PyBytes::new(py, bytes))
     }
 
-    /// The bytes of `events.arrow`.
+    /// Returns the bytes of `events.arrow`.
     #[getter]
     fn events_bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.events.as_ref().map(|bytes| PyBytes::new(py, bytes))
     }
 
-    /// `distributions.json`.
+    /// Returns `distributions.json`.
     #[getter]
     fn distributions_json(&self) -> Option<&str> {
         self.distributions.as_deref()
     }
 
-    /// The bytes of a trace by its format.
+    /// Returns the bytes of traces, by format.
     #[getter]
     fn traces<'py>(&self, py: Python<'py>) -> BTreeMap<&str, Bound<'py, PyBytes>> {
         self.traces.iter().map(|(format, bytes)| (format.name(), PyBytes::new(py, bytes))).collect()
     }
 
-    /// A row a flow.
+    /// Returns a table with one row per flow.
     fn flows(&self) -> PyResult<Table> {
         columns::table(FLOW, &self.entries("flows")?).map_err(wrong)
     }
 
-    /// A row a direction of a link.
+    /// Returns a table with one row per link direction.
     fn links(&self) -> PyResult<Table> {
         columns::table(LINK, &self.entries("links")?).map_err(wrong)
     }
 
-    /// `series.arrow` as it lies in memory; without rows if there is none.
+    /// Returns `series.arrow` without a copy; a table without rows if the record has none.
     fn series(&self) -> PyResult<Table> {
         Ok(Table::new(series_schema(), self.batches().map_err(wrong)?))
     }
 
-    /// `events.arrow`; without columns if the record has none.
+    /// Returns `events.arrow`; a table without columns if the record has none.
     fn events(&self) -> PyResult<Table> {
         let Some(bytes) = &self.events else { return Ok(Table::new(Arc::new(Schema::empty()), Vec::new())) };
         let (schema, batches) = event_batches(bytes).map_err(wrong)?;
         Ok(Table::new(schema, batches))
     }
 
-    /// Every series of this metric.
+    /// Returns all series of a metric.
     fn samples(&self, metric: &str) -> PyResult<Vec<Samples>> {
         let Some(bytes) = &self.series else { return Ok(Vec::new()) };
         let table = SeriesTable::from_ipc(bytes).map_err(wrong)?;
@@ -164,13 +165,13 @@ impl Record {
         Ok(samples.collect())
     }
 
-    /// The value of an expression over the summary; none where the record has no such number.
+    /// Evaluates an expression over the summary; `None` if the record has no such number.
     fn metric(&self, py: Python<'_>, expression: &str) -> PyResult<Option<f64>> {
-        let value = expression.parse::<Expression>().and_then(|metric| metric.of(&Numbers::new(&self.summary)));
-        value.map_err(|ExpressionError { expression, why }| error::metric(py, &expression, &why.to_string()))
+        let value = expression.parse::<Expression>().and_then(|metric| metric.evaluate(&Numbers::new(&self.summary)));
+        value.map_err(|ExpressionError { expression, fault }| error::metric(py, &expression, &fault.to_string()))
     }
 
-    /// The tables of `headway run`.
+    /// Returns the text tables of `headway run`.
     fn tables(&self) -> String {
         format!("{}\n{}", flow_table(&self.summary), link_table(&self.summary))
     }
@@ -191,7 +192,7 @@ fn load(folder: &Folder) -> Result<Record, Error> {
     let distributions = distributions.map_err(|error| no_record(Folder::DISTRIBUTIONS, error.to_string()))?;
     let (series, events) = (optional(Folder::SERIES)?, optional(Folder::EVENTS)?);
     let record = Record::new(summary, series, events, distributions, Vec::new(), timing);
-    // What is damaged is told now, and not where it is looked at.
+    // Damaged data is reported here, not at the first access.
     record.batches().map_err(|error| no_record(Folder::SERIES, error.to_string()))?;
     if let Some(bytes) = &record.events {
         event_batches(bytes).map_err(|error| no_record(Folder::EVENTS, error.to_string()))?;
@@ -203,10 +204,10 @@ fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The name, the metric, the titles of the figure and its vertical axis, whether it shows links, and the unit.
+/// Name, metric, titles of the figure and of its vertical axis, whether it shows links, and unit.
 type SeriesFigure = (&'static str, &'static str, &'static str, &'static str, bool, Option<&'static str>);
 
-/// The figures of values over time.
+/// Returns the figures of values over time.
 #[pyfunction]
 pub(crate) fn figures() -> Vec<SeriesFigure> {
     let row = |figure: headway_record::SeriesFigure| {
@@ -215,7 +216,8 @@ pub(crate) fn figures() -> Vec<SeriesFigure> {
     headway_record::SERIES_FIGURES.map(row).to_vec()
 }
 
-/// The title of an axis with a unit in which the largest value has few digits, and how many of `unit` that is.
+/// Returns the title of an axis, with a unit in which the largest value has few digits, and the size of that unit in
+/// `unit`.
 #[pyfunction]
 pub(crate) fn axis_title(what: &str, unit: Option<&str>, largest: f64) -> (String, f64) {
     headway_record::axis_title(what, unit, largest, None)

@@ -1,8 +1,8 @@
-//! A run, which Python can watch and stop.
+//! Runs that Python can watch and stop.
 
 use crate::object::Raised;
 use crate::record::Record;
-use headway_run::{Error, Gathering, Simulated, TraceFormat, Traces, Tracing, Watch, simulate};
+use headway_run::{Error, EventRecorder, Simulated, TraceFormat, Traces, Tracing, Watch, simulate};
 use headway_scenario::Scenario;
 use headway_sim::{EventTrace, PacketTrace};
 use headway_units::Duration;
@@ -10,43 +10,43 @@ use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// How often Python is asked: each time it takes the lock that its threads share.
-const ASKED_EACH: std::time::Duration = std::time::Duration::from_millis(100);
+/// Interval between checks of Python. Each needs the interpreter lock.
+const CHECK_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Asks Python now and then whether to go on, and tells it how far the run is.
-pub(crate) struct Asking {
+/// Checks Python regularly for a request to stop, and reports progress.
+pub(crate) struct PythonWatch {
     progress: Option<Py<PyAny>>,
     duration: Duration,
-    /// What controllers and queues of Python have raised, if there are any: then the run keeps the lock that they need.
+    /// First exception of Python controllers and queues. With any of them, the run keeps the interpreter lock.
     raised: Option<Arc<Raised>>,
     answer: Mutex<Answer>,
 }
 
 struct Answer {
-    asked: Instant,
+    checked: Instant,
     stopped: Option<PyErr>,
 }
 
-impl Asking {
+impl PythonWatch {
     pub(crate) fn new(progress: Option<Py<PyAny>>, duration: Duration, raised: Option<Arc<Raised>>) -> Self {
-        Self { progress, duration, raised, answer: Mutex::new(Answer { asked: now(), stopped: None }) }
+        Self { progress, duration, raised, answer: Mutex::new(Answer { checked: now(), stopped: None }) }
     }
 
-    /// Whether the run must not let go of the lock.
+    /// Returns whether the run keeps the interpreter lock.
     pub(crate) fn keeps_lock(&self) -> bool {
         self.raised.is_some()
     }
 
-    /// What stopped the run.
+    /// Returns the exception that stopped the run.
     pub(crate) fn into_stopped(self) -> Option<PyErr> {
         let raised = self.raised.and_then(|raised| raised.take());
         raised.or(self.answer.into_inner().unwrap_or_else(PoisonError::into_inner).stopped)
     }
 
-    fn ask(&self, now: headway_units::Instant, packet_hops: u64) -> PyResult<()> {
+    fn check(&self, now: headway_units::Instant, packet_hops: u64) -> PyResult<()> {
         Python::attach(|py| {
             if self.raised.is_some() {
-                // Whoever waits for the lock has a turn.
+                // Other threads may take the lock.
                 py.detach(|| ());
             }
             py.check_signals()?;
@@ -58,7 +58,7 @@ impl Asking {
     }
 }
 
-impl Watch for Asking {
+impl Watch for PythonWatch {
     fn stopped(&self) -> bool {
         self.raised.as_ref().is_some_and(|raised| raised.is())
             || self.answer.lock().unwrap_or_else(PoisonError::into_inner).stopped.is_some()
@@ -68,14 +68,14 @@ impl Watch for Asking {
         let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         let at_end = now.since(headway_units::Instant::ZERO) >= self.duration;
         let time = self::now();
-        if at_end || time.duration_since(answer.asked) >= ASKED_EACH {
-            answer.asked = time;
-            answer.stopped = self.ask(now, packet_hops).err();
+        if at_end || time.duration_since(answer.checked) >= CHECK_INTERVAL {
+            answer.checked = time;
+            answer.stopped = self.check(now, packet_hops).err();
         }
     }
 }
 
-/// Runs it to its end, or as far as it can go and who is asked lets it; with why it could not go on.
+/// Runs a scenario to its end or until it is stopped. Also returns the error that ended it early.
 pub(crate) fn run(
     scenario: &Scenario,
     traces: &[TraceFormat],
@@ -84,7 +84,7 @@ pub(crate) fn run(
     let packets_alone = traces.iter().all(|format| *format == TraceFormat::Packets);
     let events = || EventTrace::new(scenario);
     match traces {
-        // As the command has it: where nothing is kept over time, events are not either.
+        // As in the command, runs without series and traces record no events.
         [] if scenario.series.is_none() => observed(scenario, (), (), watch),
         [] => observed(scenario, events(), (), watch),
         _ if packets_alone => observed(scenario, events(), PacketTrace::new(scenario), watch),
@@ -92,7 +92,7 @@ pub(crate) fn run(
     }
 }
 
-fn observed<E: Gathering, T: Tracing>(
+fn observed<E: EventRecorder, T: Tracing>(
     scenario: &Scenario,
     events: E,
     traces: T,
@@ -110,14 +110,14 @@ fn observed<E: Gathering, T: Tracing>(
     let distributions = record.distributions.as_ref().map(|distributions| distributions.to_json());
     let (events, mut traces) = record.observer;
     let events = events.finish()?;
-    let events = E::GATHERS.then_some(events);
+    let events = E::RECORDS.then_some(events);
     let formats = traces.formats().into_iter();
     let traces = formats.map(|format| Ok((format, traces.take(format)?))).collect::<Result<_, Error>>()?;
     let record = Record::new(record.summary, series, events, distributions, traces, timing);
     Ok((record, outcome.err().map(|error| error.to_string())))
 }
 
-#[expect(clippy::disallowed_methods, reason = "when Python is asked; no result depends on it")]
+#[expect(clippy::disallowed_methods, reason = "when Python is checked; no result depends on it")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -1,4 +1,4 @@
-//! Scenarios, as they are read.
+//! Scenarios.
 
 use crate::controller;
 use crate::error;
@@ -6,7 +6,7 @@ use crate::files::{Contents, Kept};
 use crate::object::Raised;
 use crate::queue;
 use crate::record::Record;
-use crate::run::{self, Asking};
+use crate::run::{self, PythonWatch};
 use headway_rate::ControllerOptions;
 use headway_run::{Folder, Job, TraceFormat};
 use headway_scenario::{Loaded, Override, Place, Problem, ScenarioError, load, plan};
@@ -19,14 +19,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scenario that was read and found right: its text, what is set in it, and the files that it names.
+/// A valid scenario: its text, overrides, and the files that it names.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Scenario {
     #[pyo3(get)]
     file: String,
     #[pyo3(get)]
     text: String,
-    /// Each as `KEY=VALUE`.
+    /// Overrides as `KEY=VALUE`.
     #[pyo3(get)]
     sets: Vec<String>,
     folder: PathBuf,
@@ -36,8 +36,8 @@ pub(crate) struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads `text`, which stands in `file` (for messages, and the default of `name`). Files that it names are those of `files`, and others
-    /// are read in `folder`.
+    /// Reads `text`. `file` is its name in messages and the default of `name`. Files that the scenario names are in
+    /// `files`, or are read from `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -63,13 +63,13 @@ impl Scenario {
         self.named.iter().map(|(name, bytes)| (name.clone(), PyBytes::new(py, bytes))).collect()
     }
 
-    /// Every preset and override written out.
+    /// Returns the text with all presets and overrides resolved.
     #[getter]
     fn toml(&self) -> &str {
         &self.loaded.resolved_toml
     }
 
-    /// XXH128 over the resolved text and the files that it names, each with its length in front.
+    /// Returns XXH3 (128 bits) of the resolved text and of the named files, each with its length.
     #[getter]
     fn hash(&self) -> String {
         format!("{:032x}", headway_run::inputs(&self.loaded.resolved_toml, &self.named))
@@ -90,13 +90,13 @@ impl Scenario {
         self.loaded.scenario.duration.as_secs_f64()
     }
 
-    /// The names of the flows, replicas too.
+    /// Returns the names of all flows, with replicas.
     #[getter]
     fn flows(&self) -> Vec<String> {
         self.loaded.scenario.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
-    /// The names of each direction of each link.
+    /// Returns the names of all link directions.
     #[getter]
     fn links(&self) -> Vec<String> {
         self.loaded.scenario.links.iter().map(|link| link.name.clone()).collect()
@@ -107,15 +107,15 @@ impl Scenario {
         self.loaded.warnings.iter().map(error::problem).collect()
     }
 
-    /// How many runs it is, with all that its `[vary]` says.
+    /// Returns the number of runs of its `[vary]`.
     fn count_runs(&self, py: Python<'_>) -> PyResult<usize> {
         let plan = overrides(&self.sets).and_then(|sets| plan(&self.file, &self.text, &sets, &[]));
         Ok(plan.map_err(|wrong| error::scenario(py, &wrong))?.runs.len())
     }
 
-    /// Runs it; other threads go on meanwhile, unless there are controllers or queues of Python. `progress` is called with the simulated time, the duration (both
-    /// in s) and the packet hops about ten times a second, and once at the end. Gives the record, as far as it goes; the exception
-    /// that stopped the run, and why it could not go on.
+    /// Runs the scenario. Other threads continue, unless there are Python controllers or queues. `progress` is called
+    /// with the simulated time, the duration (both in s) and the packet hops, ten times per second and at the end.
+    /// Returns the record, the exception that stopped the run, and the error that ended it early.
     fn run(
         &self,
         py: Python<'_>,
@@ -132,19 +132,19 @@ impl Scenario {
             controllers.into_iter().try_for_each(|controller| self.put(py, scenario, controller, raised))?;
             queues.into_iter().try_for_each(|(name, class)| self.put_queue(py, scenario, &name, class, raised))?;
         }
-        let asking = Asking::new(progress, scenario.duration, raised);
-        let run = || run::run(&scenario, &traces, &asking);
-        let done = if asking.keeps_lock() { run() } else { py.detach(run) };
+        let watch = PythonWatch::new(progress, scenario.duration, raised);
+        let run = || run::run(&scenario, &traces, &watch);
+        let done = if watch.keeps_lock() { run() } else { py.detach(run) };
         let (record, failure) = done.map_err(|wrong| error::run(py, &wrong))?;
-        Ok((record, asking.into_stopped().map(|stopped| stopped.into_value(py).into_any()), failure))
+        Ok((record, watch.into_stopped().map(|stopped| stopped.into_value(py).into_any()), failure))
     }
 }
 
-/// The flow, the classes of the two halves, what they report and need.
+/// Flow, classes of both halves, reports, needs.
 type Controller = (String, Py<PyAny>, Py<PyAny>, String, Vec<String>);
 
 impl Scenario {
-    /// Puts a controller in the place of that of a flow.
+    /// Replaces the controller of a flow.
     fn put(
         &self,
         py: Python<'_>,
@@ -161,7 +161,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Puts a send queue in the place of that of a flow, with its limit and its way.
+    /// Replaces the send queue of a flow, with its limit and travel time.
     fn put_queue(
         &self,
         py: Python<'_>,
@@ -189,7 +189,7 @@ impl Scenario {
         error::scenario(py, &ScenarioError { problems: vec![problem], more: false })
     }
 
-    /// A run of it whose record goes there.
+    /// Returns a job that writes a record of the scenario to `folder`.
     pub(crate) fn job(&self, folder: Folder) -> Job {
         Job {
             label: String::new(),
@@ -224,16 +224,16 @@ fn overrides(sets: &[String]) -> Result<Vec<Override>, ScenarioError> {
     sets.iter().map(|set| set.parse()).collect()
 }
 
-/// The trace of this name.
+/// Returns the trace format of this name.
 pub(crate) fn trace_format(name: &str) -> PyResult<TraceFormat> {
     TraceFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
         let [rest @ .., last] = TraceFormat::ALL.map(TraceFormat::name);
         let known = format!("{} and {last}", rest.join(", "));
-        PyValueError::new_err(format!("there is no trace \"{name}\"; there are {known}"))
+        PyValueError::new_err(format!("unknown trace \"{name}\"; expected {known}"))
     })
 }
 
-/// The JSON Schema of scenario files.
+/// Returns the JSON Schema of scenario files.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     headway_scenario::schema().to_string()

@@ -1,12 +1,11 @@
-//! Sweeps: many runs of one scenario, here or wherever Python sends them.
+//! Sweeps: many runs of one scenario, on this machine or where Python distributes them.
 
 use crate::columns;
 use crate::error;
 use crate::files::Contents;
 use crate::table::Table;
 use headway_run::{
-    Answer as Answered, Beside, Folder, Line, LinePoint, Metric, Places, ScenarioText, Sweep as Swept, Task, Threads,
-    Watch, read_table,
+    Folder, Line, LinePoint, Metric, Places, ScenarioFiles, ScenarioText, Task, Threads, Watch, read_table,
 };
 use headway_scenario::{Cell, Vary};
 use pyo3::IntoPyObjectExt;
@@ -18,24 +17,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often Python is asked while others run.
-const ASKED_EACH: Duration = Duration::from_millis(50);
+/// Interval between checks of Python during runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A scenario and what is varied of it.
+/// A scenario with varied keys.
 #[pyclass(frozen, module = "headway._native")]
-pub(crate) struct Sweep(Arc<Swept>);
+pub(crate) struct Sweep(Arc<headway_run::Sweep>);
 
-/// A sweep and the folder that it is run into.
+/// A sweep in a folder.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Session(Mutex<Option<headway_run::Session>>);
 
-/// What a sweep says.
+/// Result of a sweep.
 #[pyclass(frozen, module = "headway._native")]
-pub(crate) struct Answer(Answered);
+pub(crate) struct Answer(headway_run::Answer);
 
 #[pymethods]
 impl Sweep {
-    /// Reads the scenario at every point. `varies` are as `--vary` has them.
+    /// Loads the scenario at every point. `varies` has the syntax of `--vary`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -50,8 +49,8 @@ impl Sweep {
         let varies: Result<Vec<Vary>, _> = varies.iter().map(|vary| vary.parse()).collect();
         let varies = varies.map_err(|wrong| error::scenario(py, &wrong))?;
         let read = py.detach(|| {
-            let text = ScenarioText::with(file, text, Beside::with(folder, files), &sets)?;
-            Swept::read(text, &varies, false, &())
+            let text = ScenarioText::with(file, text, ScenarioFiles::with(folder, files), &sets)?;
+            headway_run::Sweep::read(text, &varies, false, &())
         });
         Ok(Self(Arc::new(read.map_err(|wrong| error::run(py, &wrong))?)))
     }
@@ -66,18 +65,18 @@ impl Sweep {
         self.0.warnings().to_vec()
     }
 
-    /// The runs that it asks for: which combination, and which seed.
+    /// Returns the runs: point and seed.
     fn tasks(&self) -> Vec<(usize, u64)> {
         self.0.tasks().into_iter().map(|task| (task.point, task.seed)).collect()
     }
 
-    /// Checks the names in metrics: no run is needed.
+    /// Checks the names in metrics without a run.
     fn check(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<()> {
         let metrics = parsed(py, &metrics)?;
         py.detach(|| self.0.check(&metrics)).map_err(|wrong| error::run(py, &wrong))
     }
 
-    /// Does one run, and gives its summary as JSON. Other threads go on meanwhile.
+    /// Simulates one run and returns its summary as JSON. Other threads continue.
     fn simulate(&self, py: Python<'_>, point: usize, seed: u64) -> PyResult<String> {
         let asking = Signals { stopped: AtomicBool::new(false), done: AtomicUsize::new(0) };
         let run = py.detach(|| self.0.simulate(Task { point, seed }, &asking));
@@ -92,7 +91,7 @@ impl Sweep {
     }
 }
 
-/// Whether the program was told to stop, looked at by the thread that called.
+/// Request to stop and number of completed runs, shared with the thread that called.
 struct Signals {
     stopped: AtomicBool,
     done: AtomicUsize,
@@ -122,30 +121,31 @@ impl Session {
         T: Send,
     {
         let done = py.detach(|| self.lock().as_mut().map(work));
-        done.ok_or_else(over)?.map_err(|wrong| error::run(py, &wrong))
+        done.ok_or_else(closed)?.map_err(|wrong| error::run(py, &wrong))
     }
 }
 
-fn over() -> PyErr {
+fn closed() -> PyErr {
     PyValueError::new_err("this sweep is finished, or it is being run")
 }
 
 #[pymethods]
 impl Session {
-    /// What was there when it was opened, in sentences.
+    /// Returns messages about runs that were stored when the session was opened.
     fn told(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |session| Ok(session.told()))
+        self.with(py, |session| Ok(session.messages()))
     }
 
-    /// The runs that there are not yet.
+    /// Returns the runs that are not stored yet.
     fn missing(&self, py: Python<'_>) -> PyResult<Vec<(usize, u64)>> {
         self.with(py, |session| Ok(session.missing().into_iter().map(|task| (task.point, task.seed)).collect()))
     }
 
-    /// Does what is missing on threads of this machine; `progress` hears of how many runs of how many are done.
+    /// Runs the missing runs on threads of this machine. `progress` is called with the numbers of completed and of
+    /// all runs.
     #[expect(clippy::disallowed_methods, reason = "runs go on while Python is asked")]
     fn run(&self, py: Python<'_>, jobs: Option<NonZeroUsize>, progress: Option<Py<PyAny>>) -> PyResult<()> {
-        let mut session = self.lock().take().ok_or_else(over)?;
+        let mut session = self.lock().take().ok_or_else(closed)?;
         let all = session.missing().len();
         let signals = Signals { stopped: AtomicBool::new(false), done: AtomicUsize::new(0) };
         let threads = Threads { jobs, ..Threads::default() };
@@ -153,16 +153,16 @@ impl Session {
         let ran = std::thread::scope(|scope| {
             let (running, watch) = (&mut session, &signals);
             let runs = scope.spawn(move || threads.run(running, watch).map(|_| ()));
-            let mut told = usize::MAX;
+            let mut reported = usize::MAX;
             loop {
                 let over = runs.is_finished();
                 let done = signals.done.load(Ordering::Relaxed);
                 if stopped.is_ok() {
                     stopped = py.check_signals();
-                    if let (Ok(()), Some(progress)) = (&stopped, progress.as_ref().filter(|_| done != told)) {
+                    if let (Ok(()), Some(progress)) = (&stopped, progress.as_ref().filter(|_| done != reported)) {
                         stopped = progress.call1(py, (done, all)).map(|_| ());
                     }
-                    told = done;
+                    reported = done;
                     if stopped.is_err() {
                         signals.stopped.store(true, Ordering::Relaxed);
                     }
@@ -170,7 +170,7 @@ impl Session {
                 if over {
                     break runs.join();
                 }
-                py.detach(|| std::thread::park_timeout(ASKED_EACH));
+                py.detach(|| std::thread::park_timeout(CHECK_INTERVAL));
             }
         });
         *self.lock() = Some(session);
@@ -181,67 +181,67 @@ impl Session {
         }
     }
 
-    /// Keeps what a run gave.
+    /// Stores the summary of a run.
     fn add(&self, py: Python<'_>, point: usize, seed: u64, summary: String) -> PyResult<()> {
         self.with(py, |session| session.add(Task { point, seed }, &summary))
     }
 
-    /// Asks for more seeds where an interval is too wide; whether it did.
+    /// Adds seeds to points with wide intervals. Returns whether any was added.
     fn refine(&self, py: Python<'_>, metrics: Vec<String>, relative: f64, most: usize) -> PyResult<bool> {
         let metrics = parsed(py, &metrics)?;
         self.with(py, |session| session.refine(&metrics, relative, most))
     }
 
-    /// What the runs say that there are.
+    /// Returns the result of the stored runs.
     fn answer(&self, py: Python<'_>, metrics: Vec<String>) -> PyResult<Answer> {
         let metrics = parsed(py, &metrics)?;
         self.with(py, |session| session.answer(&metrics)).map(Answer)
     }
 
-    /// Writes the dataset. Nothing can be done with it any more.
+    /// Writes the dataset and closes the session.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let session = self.lock().take().ok_or_else(over)?;
+        let session = self.lock().take().ok_or_else(closed)?;
         py.detach(|| session.finish()).map_err(|wrong| error::run(py, &wrong))
     }
 
-    /// Leaves the folder to others. What is done is kept.
+    /// Closes the session and unlocks the folder. Completed runs are kept.
     fn close(&self) {
         drop(self.lock().take());
     }
 }
 
 fn parsed(py: Python<'_>, metrics: &[String]) -> PyResult<Vec<Metric>> {
-    Metric::read_all(metrics).map_err(|wrong| error::metric(py, &wrong.expression, &wrong.why.to_string()))
+    Metric::read_all(metrics).map_err(|wrong| error::metric(py, &wrong.expression, &wrong.fault.to_string()))
 }
 
-/// A label; where each point is, its mean, and half of its interval.
+/// Label; position, mean and half width of the interval of each point.
 type LineParts = (String, Vec<(f64, f64, Option<f64>)>);
 
 #[pymethods]
 impl Answer {
-    /// As `headway sweep --json` prints it.
+    /// Returns the JSON of `headway sweep --json`.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// As `headway sweep` prints it.
+    /// Returns the text of `headway sweep`.
     fn plain(&self) -> String {
         self.0.plain()
     }
 
-    /// As `headway sweep --csv` prints it.
+    /// Returns the CSV of `headway sweep --csv`.
     fn csv(&self) -> String {
         self.0.csv()
     }
 
-    /// The differences to one value of a key.
+    /// Returns the answer with the differences to one value of a key.
     fn against(&self, value: &str, paired: bool) -> PyResult<Self> {
         let against = self.0.clone().against(value, paired);
         against.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// A metric over a key, a line for each value of another one: the names of the places on the axis, or none where they are numbers; and by
-    /// label where each point is, its mean, and half of its interval.
+    /// Returns a metric over a key, with one line per value of another key: the names on the axis (`None` for
+    /// numbers), and by label the position, mean and half width of the interval of each point.
     fn over(&self, metric: usize, x: &str, by: Option<&str>) -> PyResult<(Option<Vec<String>>, Vec<LineParts>)> {
         let key = |asked: &str| self.0.key(asked).map_err(|error| PyValueError::new_err(error.to_string()));
         let (x, by) = (key(x)?, by.map(key).transpose()?);
@@ -254,7 +254,7 @@ impl Answer {
         Ok((places, self.0.over(metric, x, by).into_iter().map(line).collect()))
     }
 
-    /// The values of the keys of a row, as numbers in the keys' units where they have one.
+    /// Returns the values of the keys of a row, as numbers in the keys' units if possible.
     fn cells(&self, py: Python<'_>, row: usize) -> PyResult<Vec<Py<PyAny>>> {
         let cell = |cell: &Cell| match cell {
             Cell::Integer(number) => number.into_py_any(py),
@@ -265,7 +265,7 @@ impl Answer {
         self.0.rows.get(row).map_or(&[][..], |row| row.cells()).iter().map(cell).collect()
     }
 
-    /// Of a row and a metric: seeds, and what their runs gave.
+    /// Returns the seeds and values of a metric for the runs of a row.
     fn samples(&self, row: usize, metric: usize) -> (Vec<u64>, Vec<f64>) {
         let samples = self.0.rows.get(row).map_or(&[][..], |row| row.samples(metric));
         samples.iter().copied().unzip()

@@ -1,4 +1,5 @@
-//! Tables for Python: the Arrow C stream of the PyCapsule interface, which pyarrow, polars, pandas and others read without copies.
+//! Tables for Python with the Arrow C stream of the PyCapsule interface, which pyarrow, polars, pandas and others
+//! read without copies.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -8,7 +9,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Columns by name.
 #[pyclass(frozen, module = "headway._native")]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -27,7 +27,7 @@ impl Table {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -39,7 +39,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// A schema that is asked for need not be given: the consumer then casts.
+    /// The requested schema may be ignored: the consumer then casts.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -27,8 +27,8 @@ pub(crate) enum Shape {
     Reordered,
 }
 
-pub(crate) fn traces(most: usize, shape: Shape) -> impl Strategy<Value = Vec<Opportunity>> {
-    prop::collection::vec((0u64..20, 0u64..15, prop::bool::weighted(0.2)), 0..=most).prop_map(move |mut all| {
+pub(crate) fn traces(max: usize, shape: Shape) -> impl Strategy<Value = Vec<Opportunity>> {
+    prop::collection::vec((0u64..20, 0u64..15, prop::bool::weighted(0.2)), 0..=max).prop_map(move |mut all| {
         all.sort_by_key(|one| one.0);
         let mut last = 0;
         all.into_iter()
@@ -41,7 +41,7 @@ pub(crate) fn traces(most: usize, shape: Shape) -> impl Strategy<Value = Vec<Opp
     })
 }
 
-pub(crate) fn packets(most: usize) -> impl Strategy<Value = Vec<Packet>> {
+pub(crate) fn packets(max: usize) -> impl Strategy<Value = Vec<Packet>> {
     let one = (0u8..3, 0u64..20, prop::option::weighted(0.9, 0u64..15), 0u64..7).prop_map(
         |(priority, created, lifetime, size)| Packet {
             priority,
@@ -50,15 +50,15 @@ pub(crate) fn packets(most: usize) -> impl Strategy<Value = Vec<Packet>> {
             size: Bytes::new(size),
         },
     );
-    prop::collection::vec(one, 0..=most)
+    prop::collection::vec(one, 0..=max)
 }
 
 pub(crate) fn calls(
-    most_slots: usize,
-    most_packets: usize,
+    max_slots: usize,
+    max_packets: usize,
     shape: Shape,
 ) -> impl Strategy<Value = (Slots, Vec<Packet>)> {
-    (traces(most_slots, shape).prop_map(|trace| Slots::new(&trace)), packets(most_packets))
+    (traces(max_slots, shape).prop_map(|trace| Slots::new(&trace)), packets(max_packets))
 }
 
 /// Returns the lexicographically largest counts per priority over all sets of packets that can be matched. Each set is

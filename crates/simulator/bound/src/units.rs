@@ -109,8 +109,8 @@ mod tests {
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 30, 79)])), [0]);
         assert_eq!(on_time(&unit_bound(&slots, &[packet(0, 31, 99)])), [0]);
         // Without expiry, any later slot is in time.
-        let for_ever = Packet { expires: None, ..packet(0, 11, 0) };
-        assert_eq!(on_time(&unit_bound(&slots, &[for_ever; 5])), [2]);
+        let unlimited = Packet { expires: None, ..packet(0, 11, 0) };
+        assert_eq!(on_time(&unit_bound(&slots, &[unlimited; 5])), [2]);
     }
 
     /// One slot, two packets in time: the more urgent packet gets it although the other expires first.

@@ -71,8 +71,8 @@ fn no_amount_overflows() {
     assert!(byte_bound(&credits, &[], Unused::Lapses).is_empty());
 }
 
-fn credits(most: usize, shape: Shape) -> impl Strategy<Value = Vec<Credit>> {
-    (traces(most, shape), prop::collection::vec(0u64..9, most)).prop_map(|(trace, bytes)| {
+fn credits(max: usize, shape: Shape) -> impl Strategy<Value = Vec<Credit>> {
+    (traces(max, shape), prop::collection::vec(0u64..9, max)).prop_map(|(trace, bytes)| {
         let credit =
             |(one, bytes): (&Opportunity, &u64)| Credit { at: one.at, bytes: Bytes::new(*bytes), arrives: one.arrives };
         trace.iter().zip(&bytes).map(credit).collect()
