@@ -1,27 +1,27 @@
-//! What must hold for any text that is taken for a scenario. Shared by the fuzz targets and by the test that replays
+//! Invariants of any text that is loaded as a scenario. Shared by the fuzz targets and the test that replays
 //! `fuzz/corpus`.
 //!
-//! The text is a scenario; comments in it carry what else a run is given:
+//! Comments in the text have further inputs of a run:
 //! ```toml
 //! # --set link[0].rate=1bps
 //! # packet|codec_type=video|dts_time=0|size=9000
 //! # lost 0010
 //! ```
-//! The first is an override, the second a line of the media trace, which every `file` names; but the third is one of the trace of losses, where the
-//! name begins with "loss".
+//! The first is an override, the second a line of the media trace that every `file` names. The third is a line of the
+//! loss trace; a `file` whose name begins with "loss" names that.
 
 use headway_record::{SeriesTable, Summary};
 use headway_scenario::{Files, Override, Scenario, Transport, load, plan};
 use headway_sim::{Ns2Trace, Observer, Record, Simulation};
 
-/// Events, packets and samples of one run, about.
+/// Approximate number of events, packets and samples of a run.
 const STEPS: u64 = 20_000;
-/// An odd number, so that slices end anywhere.
+/// Steps of a slice; odd, so that slices end at any event.
 const SLICE: u64 = 777;
-/// Links and flows together; more than these are only read.
-const LARGEST: usize = 20_000;
+/// Maximum number of links and flows; larger scenarios are only loaded.
+const MAX_ENTITIES: usize = 20_000;
 
-/// Panics if anything about `text` is not as it should be.
+/// Panics if an invariant of `text` is violated.
 pub(crate) fn check(text: &str) {
     let files = Comments(text);
     let mut overrides = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn check(text: &str) {
         Ok(plan) => plan.runs,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    // The first and the last have every value's extremes often enough.
+    // The first and the last run have the extreme values of most keys.
     let last = runs.last().filter(|_| runs.len() > 1);
     for run in runs.first().into_iter().chain(last) {
         match load("fuzz.toml", text, &run.overrides, &files) {
@@ -45,7 +45,7 @@ pub(crate) fn check(text: &str) {
                 let again = again.unwrap_or_else(|error| panic!("{error}\n{}", loaded.resolved_toml));
                 assert_eq!(again.scenario, loaded.scenario, "the resolved text is another scenario");
                 assert_eq!(again.resolved_toml, loaded.resolved_toml, "the resolved text is not resolved");
-                if loaded.scenario.links.len() + loaded.scenario.flows.len() <= LARGEST {
+                if loaded.scenario.links.len() + loaded.scenario.flows.len() <= MAX_ENTITIES {
                     simulate(&loaded.scenario);
                 }
             }
@@ -53,12 +53,12 @@ pub(crate) fn check(text: &str) {
     }
 }
 
-/// Lines of comments that start so, without that start.
+/// Returns the rest of all comment lines with this prefix.
 fn comments<'a>(text: &'a str, start: &'static str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.strip_prefix(start))
 }
 
-/// The files that there are stand in the scenario's comments.
+/// Files whose contents are comments of the scenario.
 struct Comments<'a>(&'a str);
 
 impl Files for Comments<'_> {
@@ -87,7 +87,7 @@ fn simulate(scenario: &Scenario) {
     assert_eq!(sliced.fingerprint, plain.fingerprint, "slices change the run");
     assert_eq!(sliced.summary, plain.summary, "slices change the record");
 
-    // Watched, every link makes events of the ends of its transmissions, and nothing else may change.
+    // With an observer, links have events at the ends of transmissions. Nothing else may differ.
     let watched = run(scenario, Ns2Trace::new(scenario), SLICE, |trace| drop(trace.take()));
     balances(scenario, &watched);
     if watched.summary.complete {
@@ -99,12 +99,12 @@ fn simulate(scenario: &Scenario) {
 /// Runs about [`STEPS`] steps, `slice` at a time.
 fn run<O: Observer>(scenario: &Scenario, observer: O, slice: u64, mut after: impl FnMut(&mut O)) -> Record<O> {
     let simulation = Simulation::new(scenario, observer);
-    let mut simulation = simulation.unwrap_or_else(|error| panic!("what was read cannot be set up: {error}"));
+    let mut simulation = simulation.unwrap_or_else(|error| panic!("a loaded scenario cannot be set up: {error}"));
     for _ in 0..STEPS.div_ceil(slice) {
         let before = simulation.now();
-        // Too many packets are more than these steps can send.
+        // These steps are too few for a run that fails with too many packets.
         let complete = simulation.run(slice).unwrap_or_else(|error| panic!("{error}"));
-        assert!(simulation.now() >= before, "time goes back");
+        assert!(simulation.now() >= before, "time decreases");
         after(simulation.observer_mut());
         if complete {
             break;
@@ -113,7 +113,7 @@ fn run<O: Observer>(scenario: &Scenario, observer: O, slice: u64, mut after: imp
     simulation.finish()
 }
 
-/// What was sent is somewhere, and no part is larger than its whole.
+/// Checks the conservation of packets, and that no part exceeds its whole.
 fn balances<O>(scenario: &Scenario, record: &Record<O>) {
     let all = record.conservation;
     let summary = &record.summary;
@@ -139,7 +139,7 @@ fn balances<O>(scenario: &Scenario, record: &Record<O>) {
         let links = || summary.links.iter();
         let dropped: u64 = links().map(|link| link.dropped_packets.total()).sum();
         let arrived: u64 = links().map(|link| link.arrived_packets).sum();
-        assert_eq!(all.dropped, dropped, "links drop what is lost");
+        assert_eq!(all.dropped, dropped, "drops of links and flows differ");
         assert_eq!(arrived, dropped + summary.packet_hops + all.in_flight, "links lose packets");
         for link in links() {
             assert!(link.mean_queue_packets <= link.peak_queue_packets as f64 * (1.0 + ROUNDING), "{link:?}");
@@ -150,14 +150,14 @@ fn balances<O>(scenario: &Scenario, record: &Record<O>) {
     }
 }
 
-/// What doubles may be off.
+/// Relative rounding error of doubles.
 const ROUNDING: f64 = 1e-9;
 
 fn is_ratio(value: &f64) -> bool {
     (0.0..=1.0 + ROUNDING).contains(value)
 }
 
-/// What is written can be read.
+/// Checks that written records can be read.
 fn reads_back<O>(record: &mut Record<O>) {
     let text = record.summary.to_json_pretty();
     match Summary::from_json(&text) {

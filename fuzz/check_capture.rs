@@ -1,11 +1,10 @@
-//! What must hold for any bytes that are read as a packet capture, and for the source that plays it. Shared by the fuzz target and by
-//! the test that replays `fuzz/corpus`.
+//! Invariants of any bytes that are read as a packet capture, and of the source that plays it. Shared by the fuzz
+//! target and the test that replays `fuzz/corpus`.
 
 use headway_media::{Capture, CaptureOptions, Context, KindRule, Source, SourceOptions};
 use headway_units::{Bytes, Dialect, Instant, MediaKind, Options as _, Random};
 use std::sync::Arc;
 
-/// Any bytes as a capture.
 pub(crate) fn check(bytes: &[u8]) {
     let capture = match Capture::parse(bytes) {
         Ok(capture) => capture,

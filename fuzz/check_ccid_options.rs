@@ -1,5 +1,5 @@
-//! What must hold for the options that CCIDs 2, 3 and 4 need, whatever bytes stand in them: each is read as the RFCs lay it
-//! out, by a second reading here, and written again as it was. Shared by the fuzz targets and by the test that replays
+//! Invariants of the options of CCIDs 2, 3 and 4 with any contents: each is decoded as an independent decoder here
+//! does by the RFCs, and encoded again to the same bytes. Shared by the fuzz targets and the test that replays
 //! `fuzz/corpus`.
 
 use super::choices::Choices;
@@ -11,11 +11,11 @@ use headway_units::Seq48;
 
 const MOST: usize = 1008;
 
-/// Ack Vectors (RFC 4340 section 11.4): an acknowledgement number, then options, a length and so many bytes each.
+/// Ack Vectors (RFC 4340 section 11.4). Input: an acknowledgement number, then per option a length and its bytes.
 pub(crate) fn ccid2(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let newest = Seq48::new(choices.wide());
-    let (mut area, mut wanted) = (vec![], vec![]);
+    let (mut area, mut expected) = (vec![], vec![]);
     let mut seq = newest;
     while let Some(len) = choices.step() {
         let nonce = choices.byte() & 1;
@@ -28,7 +28,7 @@ pub(crate) fn ccid2(bytes: &[u8]) {
         // "The second Ack Vector begins where the first left off."
         for byte in vector {
             for _ in 0..=byte & 63 {
-                wanted.push((seq, byte >> 6));
+                expected.push((seq, byte >> 6));
                 seq -= 1;
             }
         }
@@ -52,25 +52,25 @@ pub(crate) fn ccid2(bytes: &[u8]) {
         })
         .map(|(seq, state)| (seq, state as u8))
         .collect();
-    assert_eq!(read, wanted);
+    assert_eq!(read, expected);
 
     let mut runs = vec![];
     arrivals(vectors(), &mut runs);
-    let told = runs.iter().flat_map(|run| std::iter::repeat_n(run.arrival, run.packets as usize));
-    // State 2 is reserved: it tells nothing.
+    let states = runs.iter().flat_map(|run| std::iter::repeat_n(run.arrival, run.packets as usize));
+    // State 2 is reserved and carries no information.
     let fate =
         |state| [Arrival::Received, Arrival::Marked, Arrival::NotReceived, Arrival::NotReceived][usize::from(state)];
-    assert!(told.eq(wanted.iter().map(|(_, state)| fate(*state))));
+    assert!(states.eq(expected.iter().map(|(_, state)| fate(*state))));
     assert_eq!(fate(AckState::NotYetReceived as u8), Arrival::NotReceived);
-    written_again(&area);
+    check_encoding(&area);
 }
 
-/// The options of CCID 3 (RFC 4342 section 8): a type of packet, then options.
+/// Options of CCID 3 (RFC 4342 section 8). Input: a packet type, then options.
 pub(crate) fn ccid3(bytes: &[u8]) {
     of_ccid(Ccid::TFRC, bytes);
 }
 
-/// The options of CCID 4 (RFC 5622 section 8): those of CCID 3 and Dropped Packets.
+/// Options of CCID 4 (RFC 5622 section 8): those of CCID 3 and Dropped Packets.
 pub(crate) fn ccid4(bytes: &[u8]) {
     of_ccid(Ccid::TFRC_SP, bytes);
 }
@@ -81,7 +81,7 @@ fn of_ccid(ccid: Ccid, bytes: &[u8]) {
     let mut area = vec![];
     while let Some(what) = choices.step() {
         let number = if what & 7 < 7 { 192 + what % 5 } else { choices.byte() | 128 };
-        // Mostly of a length that the option may have.
+        // Most lengths are valid for the option.
         let len = match number {
             192 | 194 if what & 128 == 0 => 4,
             193 if what & 128 == 0 => 1 + 9 * usize::from(what >> 3 & 15),
@@ -101,36 +101,36 @@ fn of_ccid(ccid: Ccid, bytes: &[u8]) {
         let Ok(processed) = option else { continue };
         let DccpOption::Ccid(raw) = processed.option else { panic!("{processed:?}") };
         let decoded = CcidOption::decode(ccid, raw, kind);
-        assert_eq!(decoded.is_ok(), is_right(ccid, kind, raw.number, raw.data), "{raw:?} on {kind}: {decoded:?}");
-        // A CCID without such options knows none of them.
-        for stranger in [Ccid::TCP_LIKE, Ccid(250)] {
-            assert_eq!(CcidOption::decode(stranger, raw, kind), Err(OptionFault::NotUnderstood));
+        assert_eq!(decoded.is_ok(), is_allowed(ccid, kind, raw.number, raw.data), "{raw:?} on {kind}: {decoded:?}");
+        // CCIDs without such options accept none of them.
+        for other in [Ccid::TCP_LIKE, Ccid(250)] {
+            assert_eq!(CcidOption::decode(other, raw, kind), Err(OptionFault::NotUnderstood));
         }
         match decoded {
             Ok(option) => {
-                says(option, raw.data);
+                check_values(option, raw.data);
                 let mut buffer = [0; 260];
                 let mut writer = OptionWriter::new(&mut buffer);
-                writer.push_ccid(option).expect("what was read can be written");
+                writer.push_ccid(option).expect("decoded options can be encoded");
                 let len = writer.len();
                 assert_eq!((buffer[0], usize::from(buffer[1]), &buffer[2..len]), (raw.number, len, raw.data));
             }
             Err(fault) => assert!(!processed.error(fault).to_string().is_empty()),
         }
     }
-    written_again(&area);
+    check_encoding(&area);
 }
 
-/// Whether these RFCs let a receiver of the packet process the option.
-fn is_right(ccid: Ccid, kind: PacketType, number: u8, data: &[u8]) -> bool {
-    // Acknowledgement Numbers stand on all but these (RFC 4340 section 5.1, RFC 5596 section 2.2.1).
+/// Returns whether these RFCs allow a receiver of the packet to process the option.
+fn is_allowed(ccid: Ccid, kind: PacketType, number: u8, data: &[u8]) -> bool {
+    // All other packet types have an Acknowledgement Number (RFC 4340 section 5.1, RFC 5596 section 2.2.1).
     let has_ack = !matches!(kind, PacketType::Request | PacketType::Data | PacketType::Listen);
     match (number, data) {
         _ if kind == PacketType::Data => false,
         // Section 8.5: an inverse, so not zero.
         (192, [a, b, c, d]) => [a, b, c, d] != [&0; 4],
         (194, [_, _, _, _]) => true,
-        // Section 8.6: 1 to 28 intervals behind a Skip Length of NDUPACK at most.
+        // Section 8.6: 1 to 28 intervals after a Skip Length of at most NDUPACK.
         (193, [skip, intervals @ ..]) => {
             has_ack && *skip <= 3 && intervals.len() % 9 == 0 && (9..=252).contains(&intervals.len())
         }
@@ -140,8 +140,8 @@ fn is_right(ccid: Ccid, kind: PacketType, number: u8, data: &[u8]) -> bool {
     }
 }
 
-/// The option says what stands in its bytes, most significant first.
-fn says(option: CcidOption<'_>, data: &[u8]) {
+/// Checks the decoded values against the bytes, which are in network byte order.
+fn check_values(option: CcidOption<'_>, data: &[u8]) {
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number * 256 + u32::from(*byte));
     match option {
         CcidOption::LossEventRate(inverse) => {
@@ -154,7 +154,7 @@ fn says(option: CcidOption<'_>, data: &[u8]) {
             assert_eq!(intervals.iter().len(), data.len() / 9);
             for (interval, bytes) in intervals.iter().zip(data[1..].chunks(9)) {
                 assert_eq!(interval.lossless_length, number(&bytes[..3]));
-                // The ECN Nonce Echo is the bit above Loss Length's 23.
+                // The ECN Nonce Echo is the bit above the 23 bits of Loss Length.
                 assert_eq!(interval.loss_length, number(&bytes[3..6]) % (1 << 23));
                 assert_eq!(interval.nonce, bytes[3] >= 128);
                 assert_eq!(interval.data_length, number(&bytes[6..]));
@@ -170,13 +170,13 @@ fn padded(mut area: Vec<u8>) -> Vec<u8> {
     area
 }
 
-/// Every option comes back as it was.
-fn written_again(area: &OptionArea<'_>) {
+/// Checks that each option is encoded to its original bytes.
+fn check_encoding(area: &OptionArea<'_>) {
     let mut buffer = vec![0; area.as_bytes().len()];
     let mut writer = OptionWriter::new(&mut buffer);
     for option in area.iter() {
         let Ok(option) = option else { return };
-        writer.push(option).expect("what was read can be written");
+        writer.push(option).expect("decoded options can be encoded");
     }
     let again = writer.finish().expect("a whole number of words");
     assert_eq!(again.as_bytes(), area.as_bytes());

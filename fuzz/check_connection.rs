@@ -1,5 +1,5 @@
-//! What must hold for a DCCP connection and its listener, whatever comes from the network. Shared by the fuzz target and by
-//! the test that replays `fuzz/corpus`.
+//! Invariants of a DCCP connection and its listener with any datagrams from the network. Shared by the fuzz target
+//! and the test that replays `fuzz/corpus`.
 
 use headway_dccp::{
     Arrivals, Body, CcVal, Connection, ConnectionOptions, CsCov, DropCode, InitCookies, Listener, Network, OptionArea,
@@ -10,21 +10,21 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
-/// Of the server's packets.
+/// Path of the server's packets.
 const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
-/// Packets under way in one direction at most, and datagrams that wait: more are lost.
-const UNDER_WAY: usize = 64;
-/// What one end sends without anything coming in between: its window, and its answers to what came before.
-const AT_ONCE: usize = 4096;
-/// How long the whole state of an end may be when it is printed: all that it holds is there.
-const PRINTED: usize = 8 << 20;
+/// Maximum number of packets in flight in a direction, and of queued datagrams. Further ones are lost.
+const MAX_IN_FLIGHT: usize = 64;
+/// Maximum number of packets an endpoint sends without an arrival: its window and its replies to earlier packets.
+const MAX_BURST: usize = 4096;
+/// Maximum length of the debug output of an endpoint, which has its complete state.
+const MAX_STATE_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 struct Datagrams {
     waiting: VecDeque<Vec<u8>>,
     taken: Vec<u8>,
-    /// The next time it is asked, all that waits is thrown away.
-    throws: bool,
+    /// Whether the next call discards all queued datagrams.
+    discards: bool,
 }
 
 impl Outbox for Datagrams {
@@ -32,7 +32,7 @@ impl Outbox for Datagrams {
         self.waiting.front().map(Vec::len)
     }
     fn take(&mut self, _: Instant) -> Option<&[u8]> {
-        if std::mem::take(&mut self.throws) {
+        if std::mem::take(&mut self.discards) {
             self.waiting.clear();
         }
         self.taken = self.waiting.pop_front()?;
@@ -40,17 +40,17 @@ impl Outbox for Datagrams {
     }
 }
 
-/// An end, and what is under way to it.
+/// An endpoint, and the packets in flight to it.
 #[derive(Default)]
 struct End {
     connection: Option<Connection>,
     outbox: Datagrams,
-    coming: VecDeque<Vec<u8>>,
-    /// The newest number that it sent.
+    in_flight: VecDeque<Vec<u8>>,
+    /// Greatest sequence number that it sent.
     newest: Seq48,
 }
 
-/// Bytes as what happens to a client and a server: the first two choose their options.
+/// Interprets the bytes as events at a client and a server. The first two select their options.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&[choice, more], steps)) = bytes.split_first_chunk::<2>() else { return };
     let options = options(choice, more);
@@ -64,25 +64,25 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut steps = steps.iter().copied();
     while let Some(step) = steps.next() {
         let mut byte = || steps.next().unwrap_or_default();
-        // To the client or to the server.
+        // Receiver of the event: client or server.
         let to = usize::from(step >> 4 & 1);
         let ecn = if step & 32 == 0 { Ecn::Ect0 } else { Ecn::Ce };
         now += Duration::from_millis(u64::from(step >> 6) * 10);
         match step & 15 {
             0..5 => {
-                // As it was sent; under one number twice.
-                if let Some(packet) = ends[to].coming.pop_front() {
+                // Unchanged; two packets may have one sequence number.
+                if let Some(packet) = ends[to].in_flight.pop_front() {
                     arrive(&mut ends[to], &mut listener, now, ecn, &packet);
                     if step & 15 == 4 {
                         arrive(&mut ends[to], &mut listener, now, ecn, &packet);
                     }
                 }
             }
-            5 => drop(ends[to].coming.pop_front()),
-            6 => ends[to].coming.rotate_left(1.min(ends[to].coming.len())),
+            5 => drop(ends[to].in_flight.pop_front()),
+            6 => ends[to].in_flight.rotate_left(1.min(ends[to].in_flight.len())),
             7 => {
-                // Bytes of it are others.
-                if let Some(mut packet) = ends[to].coming.pop_front() {
+                // With changed bytes.
+                if let Some(mut packet) = ends[to].in_flight.pop_front() {
                     for _ in 0..=byte() & 3 {
                         let (at, value) = (usize::from(byte()) % packet.len(), byte());
                         packet[at] = value;
@@ -105,10 +105,10 @@ pub(crate) fn check(bytes: &[u8]) {
             13 => {
                 let data = vec![7; usize::from(byte()) * 8];
                 let outbox = &mut ends[to].outbox;
-                if outbox.waiting.len() < UNDER_WAY {
+                if outbox.waiting.len() < MAX_IN_FLIGHT {
                     outbox.waiting.push_back(data);
                 }
-                outbox.throws = step & 32 != 0;
+                outbox.discards = step & 32 != 0;
             }
             14 => {
                 let (what, newest) = (byte(), ends[1 - to].newest);
@@ -136,14 +136,14 @@ pub(crate) fn check(bytes: &[u8]) {
                 && connection.poll_timeout().is_some_and(|at| at <= now)
             {
                 connection.handle_timeout(now);
-                assert!(connection.poll_timeout().is_none_or(|at| at > now), "a timer that has fired is set anew");
+                assert!(connection.poll_timeout().is_none_or(|at| at > now), "an expired timer has a later time");
             }
         }
         drain(&mut ends, now);
     }
     assert!(listener.half_open() <= 4);
     for end in &ends {
-        assert!(format!("{:?}", end.connection).len() < PRINTED);
+        assert!(format!("{:?}", end.connection).len() < MAX_STATE_BYTES);
     }
 }
 
@@ -168,19 +168,19 @@ fn options(choice: u8, more: u8) -> ConnectionOptions {
     }
 }
 
-/// Sends what both have to send now.
+/// Transmits all packets that both endpoints can send now.
 fn drain(ends: &mut [End; 2], now: Instant) {
     for from in [0, 1] {
         for sent in 0.. {
-            assert!(sent < AT_ONCE, "it talks without end");
+            assert!(sent < MAX_BURST, "it talks without end");
             let End { connection: Some(connection), outbox, newest, .. } = &mut ends[from] else { break };
             while connection.poll_event().is_some() {}
             let _ = connection.status();
             let Some(out) = connection.poll_transmit(now, outbox) else { break };
             *newest = out.packet.seq;
             let bytes = encoded(&out.packet);
-            if ends[1 - from].coming.len() < UNDER_WAY {
-                ends[1 - from].coming.push_back(bytes);
+            if ends[1 - from].in_flight.len() < MAX_IN_FLIGHT {
+                ends[1 - from].in_flight.push_back(bytes);
             }
         }
     }
@@ -191,7 +191,7 @@ fn arrive(end: &mut End, listener: &mut Listener, now: Instant, ecn: Ecn, bytes:
     if let Some(connection) = &mut end.connection {
         connection.handle(now, ecn, &packet);
         if let Some(Arrivals { newest, runs, .. }) = connection.take_arrivals() {
-            assert!(!newest.is_after(end.newest), "arrivals are told of what was sent");
+            assert!(!newest.is_after(end.newest), "acknowledged numbers were sent");
             assert!(runs.iter().all(|run| run.packets > 0));
         }
         return;
@@ -206,11 +206,11 @@ fn arrive(end: &mut End, listener: &mut Listener, now: Instant, ecn: Ecn, bytes:
 fn encoded(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
     let len = packet.encode(&mut bytes, Network::Udp);
-    assert_eq!(len, Ok(bytes.len()), "what an end sends has a form on the wire");
+    assert_eq!(len, Ok(bytes.len()), "sent packets can be encoded");
     bytes
 }
 
-/// A packet of any type, with any options.
+/// Composes a packet of any type with any options.
 fn composed(kind: u8, seq: Seq48, ack: Seq48, options: &[u8], [code, data]: [u8; 2]) -> Vec<u8> {
     let body = match kind & 15 {
         0 => Body::Request { service: SERVICE },

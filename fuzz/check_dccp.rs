@@ -1,4 +1,4 @@
-//! What must hold for any bytes that are taken for DCCP. Shared by the fuzz targets and by the test that replays
+//! Invariants of any bytes that are decoded as DCCP. Shared by the fuzz targets and the test that replays
 //! `fuzz/corpus`.
 
 use headway_dccp::{
@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const V4: Addresses = Addresses::V4 { source: Ipv4Addr::new(192, 0, 2, 1), destination: Ipv4Addr::new(192, 0, 2, 2) };
 const V6: Addresses = Addresses::V6 { source: Ipv6Addr::LOCALHOST, destination: Ipv6Addr::LOCALHOST };
 
-/// Any bytes as a packet.
+/// Decodes bytes as a packet.
 pub(crate) fn packet(bytes: &[u8]) {
     for network in [Network::Udp, Network::Ip(V4), Network::Ip(V6)] {
         match Packet::decode(bytes, network) {
@@ -28,7 +28,7 @@ pub(crate) fn packet(bytes: &[u8]) {
     }
 }
 
-/// The first byte chooses the type of a packet, the others are its options.
+/// The first byte selects the type of a packet, the others are its options.
 pub(crate) fn options(bytes: &[u8]) {
     let Some((&choice, options)) = bytes.split_first() else { return };
     let (kind, extended) = (choice & 15, choice & 16 == 0);
@@ -41,7 +41,7 @@ pub(crate) fn options(bytes: &[u8]) {
     packet(&header);
 }
 
-/// Any bytes as a UDP datagram, and what is a packet behind eight bytes of ports.
+/// Decodes bytes as a UDP datagram, and as a packet after eight bytes of ports.
 pub(crate) fn udp(bytes: &[u8]) {
     for addresses in [V4, V6] {
         match UdpPorts::decode(bytes, addresses) {
@@ -49,7 +49,7 @@ pub(crate) fn udp(bytes: &[u8]) {
                 assert!(is_datagram(bytes, addresses));
                 assert_eq!([ports.source.to_be_bytes(), ports.destination.to_be_bytes()].as_flattened(), &bytes[..4]);
                 let length = usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
-                // Behind the datagram's length may stand what a link has padded.
+                // A link may have padded the datagram after its length.
                 assert_eq!(encapsulated(ports, decoded, addresses).len(), length);
             }
             Err(error) => {
@@ -62,19 +62,19 @@ pub(crate) fn udp(bytes: &[u8]) {
         let [a, b, c, d] = *ports;
         let ports = UdpPorts { source: u16::from_be_bytes([a, b]), destination: u16::from_be_bytes([c, d]) };
         let mut datagram = encapsulated(ports, decoded, addresses);
-        // UDP's checksum finds any one bit that is wrong, but for one of the length, which says what is summed up.
+        // The UDP checksum detects each single-bit error, except in the length, which determines the summed bytes.
         let sum: usize = payload.iter().map(|byte| usize::from(*byte)).sum();
         let at = sum % datagram.len();
         if !(4..6).contains(&at) {
             datagram[at] ^= 1 << (sum % 8);
-            let error = UdpPorts::decode(&datagram, addresses).expect_err("a wrong bit");
+            let error = UdpPorts::decode(&datagram, addresses).expect_err("a bit error");
             assert!(matches!(error, DatagramError::Checksum { .. } | DatagramError::NoChecksum), "{error}");
         }
     }
 }
 
-/// The rules of RFC 768 and of RFC 6773 section 3.3 for what is around the packet: room for both headers within a Length that is
-/// there, and a checksum, right over addresses, protocol, length and all, and never zero.
+/// Returns whether the encapsulation conforms to RFC 768 and RFC 6773 section 3.3: the Length fits the datagram and
+/// both headers; the checksum over addresses, protocol, length and data is correct and not zero.
 fn is_datagram(bytes: &[u8], addresses: Addresses) -> bool {
     let word = |at: usize| u16::from_be_bytes([bytes[at], bytes.get(at + 1).copied().unwrap_or(0)]);
     if bytes.len() < 20 {
@@ -93,11 +93,11 @@ fn is_datagram(bytes: &[u8], addresses: Addresses) -> bool {
     let sum = |bytes: &[u8]| -> u64 {
         bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0))).sum()
     };
-    // One's complement: what is carried out comes in again.
+    // One's complement: the carry is added.
     (sum(&pseudo) + sum(datagram)) % 0xffff == 0
 }
 
-/// Bytes as arrivals at a receiver of data, and what it is told of its own packets.
+/// Interprets bytes as arrivals at a receiver, and as acknowledgements that it gets.
 pub(crate) fn ack_vector(bytes: &[u8]) {
     let (mut buffer, mut ours, mut newest) = (AckVectorBuffer::new(), 0, Seq48::MAX - 50);
     let mut runs = vec![];
@@ -107,7 +107,7 @@ pub(crate) fn ack_vector(bytes: &[u8]) {
         let ecn = if choice & 4 == 0 { Ecn::Ect0 } else { Ecn::Ce };
         match choice & 3 {
             0 => {
-                // Now and then far ahead.
+                // Occasionally far ahead.
                 newest += u64::from(by) << (choice >> 4) | 1;
                 assert!(buffer.received(newest, ecn));
             }
@@ -126,7 +126,7 @@ pub(crate) fn ack_vector(bytes: &[u8]) {
         buffer.write(&mut writer).expect("two options fit");
         assert_eq!(writer.len(), buffer.encoded_len());
         assert!(writer.len() <= 2 * 255);
-        let area = writer.finish().expect("there is room for padding");
+        let area = writer.finish().expect("there is space for padding");
         let vectors = area.iter().filter_map(|option| match option {
             Ok(DccpOption::AckVector(vector)) => Some(vector),
             _ => None,
@@ -138,7 +138,7 @@ pub(crate) fn ack_vector(bytes: &[u8]) {
     }
 }
 
-/// All that can be done with a packet that was read from `bytes`.
+/// Checks all operations on a packet decoded from `bytes`.
 fn whole<'a, N>(packet: &Packet<'a, N>, bytes: &[u8], decoded: impl Fn(Packet<'a, N>) -> Decoded<'a>)
 where
     N: SequenceNumber,
@@ -147,7 +147,7 @@ where
     assert!(!packet.to_string().is_empty());
     let mut written = vec![0; bytes.len()];
     assert_eq!(packet.encode(&mut written, Network::Udp), Ok(bytes.len()));
-    // Nothing is lost but reserved bits and the checksum.
+    // Only reserved bits and the checksum are not preserved.
     let ack = packet.body.ack().is_some();
     for (at, (was, is)) in bytes.iter().zip(&written).enumerate() {
         let kept = match at {
@@ -163,7 +163,7 @@ where
     for addresses in [V4, V6] {
         let network = Network::Ip(addresses);
         assert_eq!(packet.encode(&mut written, network), Ok(bytes.len()));
-        let again = Packet::decode(&written, network).expect("what was written is a packet");
+        let again = Packet::decode(&written, network).expect("encoded packets can be decoded");
         assert_eq!(again, decoded(*packet));
     }
     area(&packet.options, packet.kind());
@@ -172,7 +172,7 @@ where
 fn area(area: &OptionArea<'_>, kind: PacketType) {
     let (mut processed, mut answered) = (0, false);
     for option in area.process(kind) {
-        assert!(!answered, "options behind a Reset");
+        assert!(!answered, "no options after a Reset");
         processed += 1;
         match option {
             Ok(option) => match option.option {
@@ -206,15 +206,15 @@ fn area(area: &OptionArea<'_>, kind: PacketType) {
     );
     assert!(runs.len() <= area.as_bytes().len());
 
-    // What can be read can be written, in no more bytes, and is then read as the same.
+    // Decoded options can be encoded in at most as many bytes, and decoded to equal ones.
     let Ok(read) = area.iter().collect::<Result<Vec<_>, _>>() else { return };
     let mut buffer = vec![0; area.as_bytes().len()];
     let mut writer = OptionWriter::new(&mut buffer);
     for option in &read {
-        writer.push(*option).expect("what was read can be written");
+        writer.push(*option).expect("decoded options can be encoded");
     }
-    let again = writer.finish().expect("what was read is a number of words");
-    let again: Vec<_> = again.iter().collect::<Result<_, _>>().expect("what was written can be read");
+    let again = writer.finish().expect("decoded options fill a number of words");
+    let again: Vec<_> = again.iter().collect::<Result<_, _>>().expect("encoded options can be decoded");
     assert_eq!(again[..read.len()], read);
     assert!(again[read.len()..].iter().all(|option| *option == DccpOption::Padding));
 }
@@ -231,8 +231,8 @@ fn ccid_option(option: CcidOption<'_>, data: &[u8]) {
     }
     let mut buffer = [0; 256];
     let mut writer = OptionWriter::new(&mut buffer);
-    writer.push_ccid(option).expect("what was read can be written");
-    let area = writer.finish().expect("there is room for padding");
+    writer.push_ccid(option).expect("decoded options can be encoded");
+    let area = writer.finish().expect("there is space for padding");
     assert_eq!(&area.as_bytes()[2..2 + data.len()], data);
 }
 

@@ -1,5 +1,5 @@
-//! What must hold for DTLS whatever comes: to a server with sessions and handshakes under way, and to a client that connects. Shared by the fuzz target and
-//! by the test that replays `fuzz/corpus`.
+//! Invariants of DTLS with any datagrams: a server with sessions and handshakes in progress, and a connecting client.
+//! Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_dccp::Path;
@@ -8,14 +8,14 @@ use headway_units::{Duration, Instant};
 use std::net::SocketAddr;
 use std::sync::OnceLock;
 
-/// Real records, by who sends them and when.
+/// A server, two clients and attackers.
 struct World {
     now: Instant,
     server: Dtls,
     clients: Vec<(Dtls, Path)>,
-    /// Packets delivered to the server that nobody has sent.
+    /// Packets delivered to the server that no client sent.
     forged: usize,
-    /// Bytes from an address that has shown nothing, and to it.
+    /// Bytes from and to each unverified address.
     bytes: [(usize, usize); 4],
 }
 
@@ -30,26 +30,26 @@ fn layer(options: DtlsOptions) -> Dtls {
     Dtls::new(options, Clock::new()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// As the server sees them. The last four are nobody's.
-fn remote(who: u8) -> Path {
-    let remote = SocketAddr::from(([10, who % 2, 0, 1], 4000 + u16::from(who)));
+/// Returns the path of a sender, as the server sees it. The last four send no valid handshakes.
+fn remote(sender: u8) -> Path {
+    let remote = SocketAddr::from(([10, sender % 2, 0, 1], 4000 + u16::from(sender)));
     Path::Udp { local: SocketAddr::from(([192, 0, 2, 1], 6511)), remote }
 }
 
 const PACKET: &[u8] = b"a packet of the client's own";
 
-/// Bytes as what comes, and when.
+/// Interprets the bytes as datagrams and delays.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let versions = choices.one(&[DtlsVersions::Dtls12, DtlsVersions::Dtls13]);
     let mut world = World {
         now: Instant::from_secs(100),
         server: layer(options(true, DtlsVersions::Both)),
-        clients: (0..2).map(|who| (layer(options(false, versions)), turned(remote(who)))).collect(),
+        clients: (0..2).map(|sender| (layer(options(false, versions)), reversed(remote(sender)))).collect(),
         forged: 0,
         bytes: [(0, 0); 4],
     };
-    // One client has a session, and one is about to.
+    // One client has a session, the other is in a handshake.
     for (client, path) in &mut world.clients {
         assert_eq!(client.connect(world.now, *path), Ok(()));
     }
@@ -62,7 +62,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(has, "a ClientHello");
     while let Some(step) = choices.step() {
         world.now += Duration::from_millis(u64::from(step >> 4) * 10);
-        let who = choices.byte() % 6;
+        let sender = choices.byte() % 6;
         let mut datagram = match step & 7 {
             0 | 1 => choices.bytes(usize::from(step >> 3)).to_vec(),
             2 => record(&mut choices),
@@ -78,7 +78,7 @@ pub(crate) fn check(bytes: &[u8]) {
             }
         };
         if step & 7 > 2 {
-            // Elsewhere than the type, and the numbers that a cookie holds for.
+            // Neither the record type nor the numbers that a cookie is bound to.
             let at = usize::from(choices.byte()) % datagram.len().max(1);
             datagram[at] ^= choices.byte() | 1;
         }
@@ -86,23 +86,23 @@ pub(crate) fn check(bytes: &[u8]) {
             let (client, path) = &mut world.clients[1];
             client.handle_datagram(world.now, *path, &mut datagram.clone(), &mut |_, packet| panic!("{packet:?}"));
         }
-        world.comes(who, &mut datagram);
+        world.deliver(sender, &mut datagram);
         assert!(world.server.sessions() <= 4 && world.server.pending() <= 4);
     }
     assert_eq!(world.forged, 0);
     for (sent, got) in world.bytes {
         assert!(got <= sent, "{got} bytes for {sent}");
     }
-    // The session is as it was.
+    // The session still works.
     let mut datagram = world.sealed();
     let mut got = 0;
     world
         .server
         .handle_datagram(world.now, remote(0), &mut datagram, &mut |_, packet| got += usize::from(packet == PACKET));
-    assert_eq!(got, 1, "the session has gone, or is deaf");
+    assert_eq!(got, 1, "the session is lost or ignores data");
 }
 
-/// A record of any type, whole.
+/// Composes a complete record of any type.
 fn record(choices: &mut Choices<'_>) -> Vec<u8> {
     let (kind, epoch, body) = (20 + choices.byte() % 8, choices.byte() & 3, usize::from(choices.byte()));
     let mut record = vec![kind, 0xfe, 0xfd, 0, epoch, 0, 0, 0, 0, 0, choices.byte(), 0, 0];
@@ -112,7 +112,7 @@ fn record(choices: &mut Choices<'_>) -> Vec<u8> {
     record
 }
 
-fn turned(path: Path) -> Path {
+fn reversed(path: Path) -> Path {
     match path {
         Path::Udp { local, remote } => Path::Udp { local: remote, remote: local },
         other => other,
@@ -120,23 +120,23 @@ fn turned(path: Path) -> Path {
 }
 
 impl World {
-    fn comes(&mut self, who: u8, datagram: &mut [u8]) {
-        let (len, path) = (datagram.len(), remote(who));
+    fn deliver(&mut self, sender: u8, datagram: &mut [u8]) {
+        let (len, path) = (datagram.len(), remote(sender));
         let forged = &mut self.forged;
         self.server
             .handle_datagram(self.now, path, datagram, &mut |_, packet| *forged += usize::from(packet != PACKET));
-        if let Some((sent, _)) = usize::from(who).checked_sub(2).and_then(|who| self.bytes.get_mut(who)) {
+        if let Some((sent, _)) = usize::from(sender).checked_sub(2).and_then(|sender| self.bytes.get_mut(sender)) {
             *sent += len;
         }
-        self.answers();
+        self.deliver_replies();
         while self.server.poll_event().is_some() {}
     }
 
-    /// What the server sends reaches who is there.
-    fn answers(&mut self) {
+    /// Delivers the server's datagrams to the clients.
+    fn deliver_replies(&mut self) {
         let mut datagram = Vec::new();
         while let Some(path) = self.server.poll_transmit(self.now, &mut datagram) {
-            let to = (0..6).find(|who| remote(*who) == path).map_or(0, usize::from);
+            let to = (0..6).find(|sender| remote(*sender) == path).map_or(0, usize::from);
             match self.clients.get_mut(to) {
                 Some((client, path)) => client.handle_datagram(self.now, *path, &mut datagram, &mut |_, _| ()),
                 None => self.bytes[to - 2].1 += datagram.len(),
@@ -144,15 +144,15 @@ impl World {
         }
     }
 
-    /// A client's own datagrams, as they are.
-    fn exchange(&mut self, who: u8) {
+    /// Delivers a client's datagrams unchanged.
+    fn exchange(&mut self, sender: u8) {
         let mut datagram = Vec::new();
-        while self.clients[usize::from(who)].0.poll_transmit(self.now, &mut datagram).is_some() {
-            self.comes(who, &mut datagram);
+        while self.clients[usize::from(sender)].0.poll_transmit(self.now, &mut datagram).is_some() {
+            self.deliver(sender, &mut datagram);
         }
-        if who == 0 && self.server.sessions() == 1 {
+        if sender == 0 && self.server.sessions() == 1 {
             let mut datagram = self.sealed();
-            self.comes(0, &mut datagram);
+            self.deliver(0, &mut datagram);
         }
     }
 
@@ -160,7 +160,7 @@ impl World {
         let mut datagram = Vec::new();
         let (client, path) = &mut self.clients[0];
         let sealed = client.seal(self.now, *path, PACKET, &mut datagram);
-        assert!(sealed.is_some(), "the client's session has gone");
+        assert!(sealed.is_some(), "the client's session is lost");
         datagram
     }
 
@@ -170,6 +170,6 @@ impl World {
             client.handle_timeout(self.now);
             while client.poll_event().is_some() {}
         }
-        self.answers();
+        self.deliver_replies();
     }
 }

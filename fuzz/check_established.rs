@@ -1,8 +1,8 @@
-//! What must hold for one end of a connection that is open, and whose peer knows its numbers and says what it likes with them.
-//! Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of an endpoint with an open connection and a malicious peer. Shared by the fuzz target and the test
+//! that replays `fuzz/corpus`.
 //!
-//! Sequence and acknowledgement numbers are chosen from the windows, and options from those that there are, so that packets
-//! get past step 6 of RFC 4340 section 8.5.
+//! Sequence and acknowledgement numbers are in the windows, and options have known types, so that packets get past
+//! step 6 of RFC 4340 section 8.5.
 
 use super::choices::Choices;
 use super::datagrams::Datagrams;
@@ -18,27 +18,27 @@ use std::num::NonZeroU32;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 const PORTS: Ports = Ports { local: 50_000, remote: 5004 };
-/// Of the server's packets.
+/// Path of the server's packets.
 const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
-/// What goes at once: a window, and what a long pause has saved up.
-const AT_ONCE: usize = 8192;
-/// How long the whole state of an end may be when it is printed: all that it holds is there.
-const PRINTED: usize = 8 << 20;
-/// The least Sequence Window (section 7.5.2): whatever is negotiated, a packet less than three quarters of it ahead is valid.
-const LEAST_WINDOW: u64 = 32;
+/// Maximum burst: a window, and the allowance of a long pause.
+const MAX_BURST: usize = 8192;
+/// Maximum length of the debug output of an endpoint, which has its complete state.
+const MAX_STATE_BYTES: usize = 8 << 20;
+/// Minimum Sequence Window (section 7.5.2): a packet less than three quarters of it ahead is always valid.
+const MIN_WINDOW: u64 = 32;
 
 struct Victim {
     end: Connection,
     outbox: Datagrams,
     now: Instant,
     begun: Instant,
-    /// Its greatest number, and the peer's greatest that was valid.
+    /// Greatest number that it sent, and greatest valid number from the peer.
     gss: Seq48,
     gsr: Seq48,
     closed: Option<Closed>,
 }
 
-/// Bytes as options and what the peer does: the first two choose the role, the CCIDs and the dialect.
+/// Interprets the bytes as options and packets of the peer. The first two select the role, the CCIDs and the dialect.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some(mut victim) = Victim::new(&mut choices) else { return };
@@ -46,7 +46,7 @@ pub(crate) fn check(bytes: &[u8]) {
         victim.now += Duration::from_millis(u64::from(step >> 4));
         let before = victim.end.state();
         match step & 15 {
-            0..9 => victim.hear(&mut choices),
+            0..9 => victim.receive(&mut choices),
             9 => {
                 let data = vec![7; usize::from(choices.byte()) * 8];
                 for _ in 0..=choices.byte() & 63 {
@@ -61,11 +61,11 @@ pub(crate) fn check(bytes: &[u8]) {
         victim.settle();
         victim.holds(before);
     }
-    assert!(format!("{:?}", victim.end).len() < PRINTED, "what it remembers is bounded");
+    assert!(format!("{:?}", victim.end).len() < MAX_STATE_BYTES, "its state is bounded");
 }
 
 impl Victim {
-    /// Both ends do as they should until they are connected; then one of them is the peer's.
+    /// Connects two endpoints; one of them then belongs to the attacker.
     fn new(choices: &mut Choices<'_>) -> Option<Self> {
         let (choice, more) = (choices.byte(), choices.byte());
         let dialect = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux][usize::from(choice % 3)];
@@ -109,12 +109,12 @@ impl Victim {
         Some(Self { end, outbox: Datagrams::default(), now, begun: now, gss, gsr, closed: None })
     }
 
-    fn hear(&mut self, choices: &mut Choices<'_>) {
+    fn receive(&mut self, choices: &mut Choices<'_>) {
         let (kind, how) = (choices.byte(), choices.byte());
         let ahead = u64::from(choices.byte());
         let seq = match how & 7 {
             0..4 => self.gsr + 1,
-            4 => self.gsr + (1 + ahead % (LEAST_WINDOW * 3 / 4)),
+            4 => self.gsr + (1 + ahead % (MIN_WINDOW * 3 / 4)),
             5 => self.gsr + ahead,
             6 => self.gsr - ahead,
             _ => Seq48::new(choices.wide()),
@@ -159,19 +159,19 @@ impl Victim {
         let synchronized = (State::PartOpen..=State::Closing).contains(&self.end.state());
         let delivery = self.end.handle(self.now, ecn, &decoded);
         if let Some(Arrivals { newest, runs, .. }) = self.end.take_arrivals() {
-            assert!(!newest.is_after(self.gss), "arrivals are told of what was sent");
+            assert!(!newest.is_after(self.gss), "acknowledged numbers were sent");
             assert!(runs.iter().all(|run| run.packets > 0));
         }
-        // Section 7.5.1, with the least windows: GSR + 1 to GSR + 24 acknowledging GSS.
+        // Section 7.5.1 with the minimum windows: GSR + 1 to GSR + 24 acknowledging GSS.
         let invalid = delivery == Delivery::Dropped(Ignored::SequenceInvalid);
         assert!(!invalid || !synchronized || how & 7 > 4 || back > 0, "a valid packet is called invalid: {body:?}");
-        // A Listen belongs to no connection.
+        // A Listen is not part of a connection.
         if !invalid && synchronized && seq.is_after(self.gsr) && !matches!(body, Body::Listen { .. }) {
             self.gsr = seq;
         }
     }
 
-    /// What its application does.
+    /// Calls a method of the application.
     fn call(&mut self, choices: &mut Choices<'_>) {
         let (what, by) = (choices.byte(), u64::from(choices.byte()));
         match what & 15 {
@@ -191,14 +191,14 @@ impl Victim {
         self.now = self.end.poll_timeout().map_or(self.now, |at| at.max(self.now));
     }
 
-    /// In, drain, next deadline.
+    /// Handles timers and transmits.
     fn settle(&mut self) {
         if self.end.poll_timeout().is_some_and(|at| at <= self.now) {
             self.end.handle_timeout(self.now);
-            assert!(self.end.poll_timeout().is_none_or(|at| at > self.now), "a timer that has fired is set anew");
+            assert!(self.end.poll_timeout().is_none_or(|at| at > self.now), "an expired timer has a later time");
         }
         for sent in 0.. {
-            assert!(sent < AT_ONCE, "it talks without end");
+            assert!(sent < MAX_BURST, "it talks without end");
             let Some(out) = self.end.poll_transmit(self.now, &mut self.outbox) else { break };
             assert!(out.packet.seq.is_after(self.gss) || self.closed.is_some(), "a number is used twice");
             self.gss = out.packet.seq;
@@ -213,10 +213,10 @@ impl Victim {
 
     fn holds(&self, before: State) {
         let status = self.end.status();
-        // Section 8.4: states follow one another, and CLOSED is the last.
+        // Section 8.4: states have an order, and CLOSED is the last.
         assert!(status.state >= before || status.state == State::Closed, "{before} to {}", status.state);
         let over = matches!(status.state, State::Closed | State::TimeWait);
-        assert_eq!(over, self.closed.is_some(), "{}: the application is told", status.state);
+        assert_eq!(over, self.closed.is_some(), "{}: the application is notified", status.state);
         // Section 7.5.4: at most eight a second.
         let seconds = self.now.since(self.begun).as_secs_f64();
         assert!(
@@ -228,12 +228,12 @@ impl Victim {
     }
 }
 
-/// One option of a kind that there is, with any values.
+/// Writes an option of a known type with any values.
 fn option(choices: &mut Choices<'_>, writer: &mut OptionWriter<'_>, data: &[u8]) {
     use FeatureAction as A;
     let elapsed = |choices: &mut Choices<'_>| Elapsed::from_duration(Duration::from_nanos(choices.wide()));
     let (what, many) = (choices.byte(), usize::from(choices.byte()));
-    // What finds no room is left out.
+    // Options without space are omitted.
     let _ = match what & 15 {
         0 | 1 => {
             let action = [A::ChangeL, A::ConfirmL, A::ChangeR, A::ConfirmR][usize::from(what >> 4 & 3)];
@@ -284,6 +284,6 @@ fn option(choices: &mut Choices<'_>, writer: &mut OptionWriter<'_>, data: &[u8])
 fn encoded(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
     let len = packet.encode(&mut bytes, Network::Udp);
-    assert_eq!(len, Ok(bytes.len()), "what an end sends has a form on the wire");
+    assert_eq!(len, Ok(bytes.len()), "sent packets can be encoded");
     bytes
 }

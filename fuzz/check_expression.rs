@@ -1,5 +1,5 @@
-//! What must hold for the text of a metric, asked of a record: its value is a finite number, or none, or a sentence says what is wrong.
-//! Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of the text of a metric that is evaluated on a record: it gives a finite number, no value, or an error
+//! message. Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use headway_record::{Expression, Numbers, Summary};
 
@@ -8,13 +8,12 @@ const RECORD: &str = r#"{
     "flows": [], "links": [], "jain_index": null, "packet_hops": 7, "fingerprint": "0"
 }"#;
 
-/// Any bytes as a text.
 pub(crate) fn check(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
-    let Ok(summary) = Summary::from_json(RECORD) else { panic!("the record is read") };
+    let Ok(summary) = Summary::from_json(RECORD) else { panic!("the record cannot be read") };
     let found = text.parse::<Expression>().and_then(|expression| {
         assert_eq!(expression.to_string().parse().as_ref(), Ok(&expression), "as it is printed, so it is read");
-        expression.of(&Numbers::new(&summary))
+        expression.evaluate(&Numbers::new(&summary))
     });
     match found {
         Ok(value) => assert!(value.is_none_or(f64::is_finite)),

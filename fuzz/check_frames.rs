@@ -1,23 +1,23 @@
-//! What must hold for any bytes that are taken for media headers, and for the frames that these claim. Shared by the fuzz target and by
-//! the test that replays `fuzz/corpus`.
+//! Invariants of any bytes that are decoded as media headers, and of the reassembly of their frames. Shared by the
+//! fuzz target and the test that replays `fuzz/corpus`.
 
 use headway_media::{HeaderError, Inserted, MediaHeader, Reassembly, ReassemblyOptions};
 use headway_units::MediaKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A first byte of options, then eight bytes a packet.
+/// Input: a byte of options, then eight bytes per packet.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&small, mut rest)) = bytes.split_first() else { return };
     let options = ReassemblyOptions { frames: usize::from(small & 3) + 1, bytes: 32 << (small >> 2 & 15) };
     let mut kinds = MediaKind::ALL.map(|_| Ledger::new(options));
     loop {
         match MediaHeader::decode(rest) {
-            Ok((header, behind)) => {
+            Ok((header, remaining)) => {
                 let mut buffer = [0xaa; MediaHeader::LEN + 1];
                 assert_eq!(header.encode(&mut buffer), Ok(&mut [0xaa][..]));
                 assert_eq!(buffer.split_last(), Some((&0xaa, &rest[..MediaHeader::LEN])), "it is written as it was");
                 kinds[header.kind as usize].insert(header);
-                rest = behind;
+                rest = remaining;
             }
             Err(HeaderError::TooShort(len)) => return assert!(len == rest.len() && len < MediaHeader::LEN),
             Err(HeaderError::Reserved(first)) => {
@@ -32,11 +32,11 @@ pub(crate) fn check(bytes: &[u8]) {
     }
 }
 
-/// What has come, by a list that somebody keeps beside the reassembly.
+/// Reference model of the reassembly.
 struct Ledger {
     options: ReassemblyOptions,
     frames: Reassembly<(u16, u8)>,
-    /// Of each frame that lacks packets, those that were kept.
+    /// Stored packets of each incomplete frame.
     kept: BTreeMap<u32, BTreeSet<(u16, u8)>>,
     complete: BTreeSet<u32>,
     newest: Option<u32>,
@@ -57,10 +57,10 @@ impl Ledger {
         let (frame, index) = (header.fragment.frame, header.fragment.index);
         let newest = self.newest.filter(|newest| frame.wrapping_sub(*newest).cast_signed() <= 0).unwrap_or(frame);
         self.newest = Some(newest);
-        // What is out of the window may have a number that comes again.
+        // Numbers outside of the window may be reused.
         self.complete.retain(|known| newest.wrapping_sub(*known) < 4096);
         self.kept.retain(|known, _| newest.wrapping_sub(*known) < 4096);
-        // The payload says where it belongs.
+        // The payload identifies the packet.
         let payload = (index, header.priority);
         match self.frames.insert(header.fragment, usize::from(header.priority), payload) {
             Inserted::Complete => {
@@ -77,7 +77,7 @@ impl Ledger {
             Inserted::Kept => assert!(self.kept.entry(frame).or_default().insert(payload), "a copy is kept"),
             Inserted::Refused => {}
         }
-        assert_eq!(self.frames.take().next(), None, "a frame is taken once");
+        assert_eq!(self.frames.take().next(), None, "a frame is returned once");
         assert!(self.frames.open_frames() <= self.options.frames);
         assert!(self.frames.bytes() <= self.options.bytes);
     }

@@ -1,5 +1,5 @@
-//! What must hold for a listener that is flooded: Requests from any number of peers who are not what they say, packets of any
-//! type with cookies stolen, mended and made up. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of a flooded listener: Requests from spoofed addresses, and packets of any type with cookies that are
+//! stolen, altered or invented. Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_dccp::{
@@ -12,29 +12,29 @@ use std::net::Ipv4Addr;
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
 const BACKLOG: usize = 4;
 const PORTS: Ports = Ports { local: 50_000, remote: 5004 };
-/// "A forged one gains little by it": a Response that keeps nothing is at most three times as long as its Request.
-const AMPLIFICATION: usize = 3;
+/// Maximum ratio of the sizes of a stateless Response and its Request, so that a spoofed Request gains little.
+const MAX_AMPLIFICATION: usize = 3;
 
 struct Flood {
     now: Instant,
     rules: InitCookies,
     listener: Listener,
-    /// Connections in RESPOND or beyond.
+    /// Connections in state RESPOND or later.
     kept: Vec<Connection>,
-    /// Cookies seen, with whom they were for and the Response's number.
+    /// Cookies sent, with the client and the sequence number of the Response.
     cookies: Vec<([u8; 2], Seq48, Vec<u8>)>,
-    /// Resets sent, and since when.
+    /// Number of Resets sent, and the time of the first.
     refused: (u64, Instant),
-    /// Honest clients so far.
+    /// Number of honest clients.
     honest: u64,
 }
 
-/// From whom.
+/// Returns the path from a peer.
 const fn path([a, b]: [u8; 2]) -> Path {
     Path::Ipv4 { local: Ipv4Addr::LOCALHOST, remote: Ipv4Addr::new(127, 1, a, b) }
 }
 
-/// Bytes as a flood: the first chooses when cookies are made.
+/// Interprets the bytes as a flood. The first selects when cookies are used.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let first = choices.byte();
@@ -65,7 +65,7 @@ pub(crate) fn check(bytes: &[u8]) {
 }
 
 impl Flood {
-    /// What the listener answers, as bytes.
+    /// Delivers a packet to the listener, and returns its reply.
     fn handle(&mut self, peer: [u8; 2], bytes: &[u8]) -> Option<Vec<u8>> {
         let Ok(packet) = Packet::decode(bytes, Network::Udp) else { return None };
         let request = matches!(packet, Decoded::Long(Packet { body: Body::Request { .. }, .. }));
@@ -73,7 +73,7 @@ impl Flood {
             Outcome::Ignored(_) => None,
             Outcome::Accepted(connection, _) => {
                 assert!(!request || self.rules != InitCookies::Always, "a Request alone is kept nowhere");
-                // A refused one has nothing to keep.
+                // A refused connection has no state.
                 if connection.state() != State::Closed {
                     self.kept.push(*connection);
                 }
@@ -83,19 +83,19 @@ impl Flood {
                 let kind = out.packet.body;
                 let mut reply = vec![0; out.packet.encoded_len()];
                 let len = out.packet.encode(&mut reply, Network::Udp);
-                assert_eq!(len, Ok(reply.len()), "what a listener sends has a form on the wire");
-                assert!(reply.len() <= AMPLIFICATION * bytes.len(), "{} B answer {} B", reply.len(), bytes.len());
+                assert_eq!(len, Ok(reply.len()), "sent packets can be encoded");
+                assert!(reply.len() <= MAX_AMPLIFICATION * bytes.len(), "{} B answer {} B", reply.len(), bytes.len());
                 match kind {
-                    Body::Response { .. } => self.note_cookie(peer, &reply),
+                    Body::Response { .. } => self.store_cookie(peer, &reply),
                     Body::Reset { .. } => self.refused.0 += 1,
-                    other => panic!("a listener does not say {other:?}"),
+                    other => panic!("unexpected outcome {other:?}"),
                 }
                 Some(reply)
             }
         }
     }
 
-    fn note_cookie(&mut self, peer: [u8; 2], response: &[u8]) {
+    fn store_cookie(&mut self, peer: [u8; 2], response: &[u8]) {
         let Ok(Decoded::Long(packet)) = Packet::decode(response, Network::Udp) else { panic!("not a Response") };
         let mut cookie = vec![];
         for option in packet.options.iter().flatten() {
@@ -109,7 +109,7 @@ impl Flood {
         }
     }
 
-    /// A Request from anybody, with any options.
+    /// Sends a Request from any peer, with any options.
     fn request(&mut self, choices: &mut Choices<'_>, options: &ConnectionOptions) {
         let what = choices.byte();
         let peer = [choices.byte(), what >> 6];
@@ -125,7 +125,7 @@ impl Flood {
         self.handle(peer, &request);
     }
 
-    /// A cookie comes back: from whom it was given, or from somebody else, or not as it was.
+    /// Returns a cookie: from its client or another one, unchanged or not.
     fn completion(&mut self, choices: &mut Choices<'_>) {
         let (which, what) = (choices.byte(), choices.byte());
         let Some((owner, number, cookie)) = self.cookies.get(usize::from(which) % self.cookies.len().max(1)) else {
@@ -176,9 +176,9 @@ impl Flood {
         self.handle([0, 0], bytes);
     }
 
-    /// A client that follows the RFC is served, however busy the listener is, if cookies are not forbidden.
+    /// Connects a client that follows the RFC. It succeeds under any load if cookies are enabled.
     fn honest_client(&mut self, options: &ConnectionOptions) {
-        // No two have the same numbers: a cookie opens one connection.
+        // Each has unique numbers, because a cookie opens one connection.
         self.honest += 1;
         let mut client = Connection::connect(self.now, options, PORTS, SERVICE, Random::new(self.honest, "honest"));
         let (peer, before) = ([255, 255], self.kept.len());
@@ -201,13 +201,13 @@ impl Flood {
 
     fn holds(&mut self, size: usize) {
         assert!(self.listener.half_open() <= BACKLOG);
-        // A good cookie on a packet that is not valid makes a connection that it does not open.
+        // A valid cookie on an invalid packet creates a connection that the packet does not open.
         let in_respond = self.kept.iter().filter(|connection| connection.state() == State::Respond).count();
         assert!(self.rules != InitCookies::Always || self.listener.half_open() == in_respond, "cookies keep nothing");
-        // A peer costs no memory, but for the one Response that was made last, and eight bytes of a cookie that has opened a connection.
+        // Peers use no memory, except for the last Response and eight bytes per used cookie.
         let now = format!("{:?}", self.listener).len();
         assert!(now < size + (160 << 10), "{size} grew to {now}");
-        // Section 8.1.3: refusals are few.
+        // Section 8.1.3: Resets are limited.
         let (refused, since) = self.refused;
         let seconds = self.now.since(since).as_secs_f64();
         assert!(refused as f64 <= 1024.0 * (seconds + 1.0) + 1.0, "{refused} Resets in {seconds} s");
@@ -218,7 +218,7 @@ impl Flood {
 fn encoded(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
     let len = packet.encode(&mut bytes, Network::Udp);
-    assert_eq!(len, Ok(bytes.len()), "what an end sends has a form on the wire");
+    assert_eq!(len, Ok(bytes.len()), "sent packets can be encoded");
     bytes
 }
 

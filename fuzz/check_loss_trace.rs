@@ -1,12 +1,11 @@
-//! What must hold for any text that is taken for a loss trace, and for a channel that plays it. Shared by the fuzz target and by the test that replays
-//! `fuzz/corpus`.
+//! Invariants of any text that is read as a loss trace, and of a channel that plays it. Shared by the fuzz target and
+//! the test that replays `fuzz/corpus`.
 
 use headway_link::loss::Loss;
 use headway_link::{LossOptions, LossTrace};
 use headway_units::{Dialect, Instant, Probability, Random, Registry};
 use std::sync::Arc;
 
-/// Any bytes as a text.
 pub(crate) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let trace = match LossTrace::parse(&text) {
@@ -30,8 +29,8 @@ pub(crate) fn check(bytes: &[u8]) {
             assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "steps rise");
             for (at, probability) in steps {
                 let lost = loss.loses(Instant::ZERO + *at, &mut random);
-                assert!(!lost || *probability > Probability::ZERO, "what cannot be lost is lost");
-                assert!(lost || *probability < Probability::ONE, "what is always lost comes through");
+                assert!(!lost || *probability > Probability::ZERO, "a packet with probability 0 is lost");
+                assert!(lost || *probability < Probability::ONE, "a packet with probability 1 is delivered");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What must hold for TCP-like congestion control whose receiver lies: it acknowledges anything that was sent, come or not,
-//! and its Elapsed Times make a round trip as short as it likes. Shared by the fuzz target and by the test that replays
+//! Invariants of TCP-like congestion control with a lying receiver: it acknowledges any sent packet, and shortens the
+//! measured round-trip time by false Elapsed Times. Shared by the fuzz target and the test that replays
 //! `fuzz/corpus`.
 
 use super::choices::Choices;
@@ -10,24 +10,25 @@ use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SIZE: Bytes = Bytes::new(1000);
-/// More than the sender itself remembers.
-const REMEMBERED: usize = 70_000;
+/// More packets than the sender remembers.
+const MAX_PACKETS: usize = 70_000;
 
-/// What an end that cannot be deceived would write down.
+/// Reference model that the receiver cannot deceive.
 struct Truth {
     sender: Sender,
     now: Instant,
     next: u64,
-    /// When each packet went, and whether it carried data.
+    /// Time of each packet, and whether it carries data.
     sent: BTreeMap<u64, (Instant, bool)>,
-    /// Data packets of which the receiver has said that they came.
-    told: BTreeSet<u64>,
+    /// Data packets that the receiver claimed to have received.
+    claimed_packets: BTreeSet<u64>,
     initial: u64,
     /// Data packets sent since the last report or timeout.
     since: u64,
 }
 
-/// Bytes as what happens to a sender: the first chooses the dialect, and whether the handshake measured a round trip.
+/// Interprets the bytes as events at a sender. The first selects the dialect, and whether the handshake measured a
+/// round trip.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let choice = choices.byte();
@@ -39,7 +40,7 @@ pub(crate) fn check(bytes: &[u8]) {
     context.rtt = rtt;
     let sender = Sender::new(&options, context);
     let next = if choice & 32 == 0 { 0 } else { u64::from(u32::MAX) - 20 };
-    let mut truth = Truth { sender, now, next, sent: BTreeMap::new(), told: BTreeSet::new(), initial: 0, since: 0 };
+    let mut truth = Truth { sender, now, next, sent: BTreeMap::new(), claimed_packets: BTreeSet::new(), initial: 0, since: 0 };
     truth.initial = truth.window();
 
     while let Some(step) = choices.step() {
@@ -53,7 +54,7 @@ pub(crate) fn check(bytes: &[u8]) {
         }
         truth.holds();
     }
-    assert!(format!("{:?}", truth.sender).len() < 8 << 20, "what it remembers is bounded");
+    assert!(format!("{:?}", truth.sender).len() < 8 << 20, "its state is bounded");
 }
 
 impl Truth {
@@ -61,7 +62,7 @@ impl Truth {
         self.sender.status().window_packets.expect("it has a window") as u64
     }
 
-    /// As many packets as may go.
+    /// Sends up to `many` packets.
     fn send(&mut self, many: u8, data: bool) {
         for _ in 0..=many {
             if data {
@@ -72,17 +73,17 @@ impl Truth {
             }
             self.sender.on_send(self.now, &Sending::new(self.next, data.then_some(SIZE)));
             self.sent.insert(self.next, (self.now, data));
-            if self.sent.len() > REMEMBERED {
+            if self.sent.len() > MAX_PACKETS {
                 self.sent.pop_first();
             }
             self.next += 1;
-            // Nothing was acknowledged and nothing timed out: the pipe only fills.
+            // Without acknowledgements and timeouts, the number of packets in flight only grows.
             assert!(self.since <= self.window().max(1), "{} packets at once", self.since);
         }
     }
 
     fn report(&mut self, choices: &mut Choices<'_>) {
-        // Mostly what was sent, now and then what was not.
+        // Usually a sent number, occasionally one that was not sent.
         let back = choices.byte();
         let never_sent = back == 255;
         let acknowledged = if never_sent {
@@ -97,7 +98,7 @@ impl Truth {
             let arrival = choices.one(&[Arrival::Received, Arrival::Received, Arrival::Marked, Arrival::NotReceived]);
             runs.push(Run { arrival, packets: if run == 255 { u64::MAX } else { run.into() } });
         }
-        // What the receiver says it held back is taken off.
+        // The Elapsed Time of the receiver is subtracted.
         let sample = match self.sent.get(&acknowledged) {
             Some((at, _)) if flags & 8 == 0 => {
                 Some(Duration::from_secs_f64(self.now.since(*at).as_secs_f64() * choices.part()))
@@ -118,18 +119,18 @@ impl Truth {
         if never_sent {
             assert!(after <= before, "an acknowledgement of what was never sent opened the window");
         }
-        // RFC 4341 section 5.1 in slow start: one for two packets, as many as the Ack Ratio counted, and what was left over
-        // (ns-2 and Linux count one for one); else one for each window of data, and what was left over.
+        // RFC 4341 section 5.1 in slow start: one per two acknowledged packets, limited by the Ack Ratio, plus the
+        // remainder (ns-2 and Linux: one per packet); otherwise one per window of data, plus the remainder.
         let slow_start = claimed.min(ratio.next_multiple_of(2)) + 1;
         let avoidance = (claimed + before) / before;
         assert!(after <= before + slow_start.max(avoidance), "{before} to {after} for {claimed} packets");
 
-        // The same again says nothing new.
+        // A repeated report has no new information.
         self.sender.on_feedback(self.now, &feedback);
-        assert!(self.window() <= after, "said twice, a report counts twice");
+        assert!(self.window() <= after, "a repeated report has no effect");
     }
 
-    /// How many data packets this report newly says have come.
+    /// Returns the number of data packets that this report acknowledges for the first time.
     fn claim(&mut self, acknowledged: u64, runs: &[Run]) -> u64 {
         let (mut end, mut new) = (acknowledged.saturating_add(1), 0);
         if acknowledged >= self.next {
@@ -139,7 +140,7 @@ impl Truth {
             let start = end.saturating_sub(run.packets);
             if run.arrival != Arrival::NotReceived {
                 let data = self.sent.range(start..end).filter(|(_, (_, data))| *data);
-                new += data.filter(|(number, _)| self.told.insert(**number)).count() as u64;
+                new += data.filter(|(number, _)| self.claimed_packets.insert(**number)).count() as u64;
             }
             end = start;
         }
@@ -151,7 +152,7 @@ impl Truth {
         self.now = self.now.max(at);
         self.sender.handle_timeout(self.now);
         self.since = 0;
-        assert_eq!(self.sender.poll_timeout(), None, "nothing is under way");
+        assert_eq!(self.sender.poll_timeout(), None, "no packet is in flight");
         assert_eq!(self.window(), 1, "RFC 4341 section 5: a timeout leaves one packet");
         assert_eq!(self.sender.poll_send(self.now, &Next::new(SIZE)), Permit::Now);
     }
@@ -163,9 +164,9 @@ impl Truth {
         let status = self.sender.status();
         let window = self.window();
         assert!((1..=32_384).contains(&window), "{window}");
-        // Each packet that was sent opens the window once, by one at most.
-        let most = self.initial + self.told.len() as u64;
-        assert!(window <= most, "a window of {window} after {} acknowledged packets", self.told.len());
+        // Each sent packet opens the window at most once, by at most one.
+        let most = self.initial + self.claimed_packets.len() as u64;
+        assert!(window <= most, "a window of {window} after {} acknowledged packets", self.claimed_packets.len());
         // RFC 4341 section 6.1.2.
         let ratio = u64::from(status.ack_ratio.unwrap_or(0));
         assert!(ratio >= 1 && ratio <= window.div_ceil(2).max(2), "{ratio} of {window}");

@@ -1,9 +1,8 @@
-//! What must hold for TFRC and TFRC-SP whose receiver lies: about the receive rate, about losses in either form, about how
-//! long it held a report back, and about which packet it has seen. Shared by the fuzz target and by the test that replays
-//! `fuzz/corpus`.
+//! Invariants of TFRC and TFRC-SP with a lying receiver: it lies about the receive rate, losses in both forms, the
+//! delay of reports, and the acknowledged packet. Shared by the fuzz target and the test that replays `fuzz/corpus`.
 //!
-//! The bounds are those of RFC 5348: section 4.3 for the rate, section 3.1 for the equation, section 4.6 for bursts. They
-//! are checked in dialect `rfc`; the others round and double by rules of their own.
+//! The bounds are those of RFC 5348: section 4.3 for the rate, section 3.1 for the equation, section 4.6 for bursts.
+//! They are checked in dialect `rfc`; the others have different rules for rounding and doubling.
 
 use super::choices::Choices;
 use headway_rate::{
@@ -17,12 +16,12 @@ const SIZE: Bytes = Bytes::new(1000);
 const S: f64 = 1000.0;
 /// `W_init` of packets of that size: `min(4 MSS, max(2 MSS, 4380 B))`.
 const W_INIT: f64 = 4000.0;
-/// CCID 4 counts 36 bytes of header with each packet, and asks the equation about packets of 1460 bytes.
+/// CCID 4 adds 36 bytes of header to each packet, and uses the equation for packets of 1460 bytes.
 const SP: (f64, f64) = (1460.0, 36.0);
-/// Rates are told in whole bits a second, round trips in whole nanoseconds.
+/// Maximum relative rounding: rates are in whole bit/s, round-trip times in whole ns.
 const ROUNDING: f64 = 1.0 + 1e-3;
 
-/// Two hundred years.
+/// 2^33 s, about 270 years.
 const END: Instant = Instant::from_secs(1 << 33);
 
 struct Truth {
@@ -32,21 +31,21 @@ struct Truth {
     now: Instant,
     next: u64,
     sent: VecDeque<(u64, Instant)>,
-    /// The greatest round trip so far that a report made believe, and the newest, in s.
+    /// Greatest and latest round-trip time of the reports, in s.
     samples: (f64, f64),
-    /// What was reported as received in a second.
+    /// Greatest reported receive rate, in bytes/s.
     greatest_x_recv: f64,
-    /// The greatest rate at which the nofeedback timer expired.
+    /// Greatest rate at which the nofeedback timer expired.
     greatest_expired: f64,
-    /// The greatest `W_init / R` so far.
+    /// Greatest `W_init / R`.
     greatest_initial: f64,
     first_report: Option<Instant>,
-    /// When the rate last changed, and packets since.
+    /// Time of the last rate change, and packets since then.
     period: (Instant, f64),
 }
 
-/// Bytes as what happens to a sender: the first chooses the kind, the dialect, and whether the handshake measured a round
-/// trip.
+/// Interprets the bytes as events at a sender. The first selects the kind, the dialect, and whether the handshake
+/// measured a round trip.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let choice = choices.byte();
@@ -84,21 +83,21 @@ pub(crate) fn check(bytes: &[u8]) {
             }
             6..13 => truth.report(&mut choices),
             13 => truth.now += Duration::from_micros(1 << choices.byte().min(35)),
-            _ => truth.silence(choices.byte() & 15),
+            _ => truth.expire(choices.byte() & 15),
         }
         truth.holds();
     }
-    assert!(format!("{:?}", truth.sender).len() < 16 << 20, "what it remembers is bounded");
+    assert!(format!("{:?}", truth.sender).len() < 16 << 20, "its state is bounded");
 }
 
 impl Truth {
-    /// X in bytes a second, upwards of what the status says in whole bits.
+    /// Returns X in bytes/s, rounded up from the status, which is in whole bit/s.
     fn x(&self) -> f64 {
         let rate = self.sender.status().target_rate.expect("it has a rate");
         (rate.bits_per_second() as f64 + 1.0) / 8.0
     }
 
-    /// R in s.
+    /// Returns R in s.
     fn r(&self) -> f64 {
         self.sender.status().rtt.map_or(0.0, |rtt| rtt.as_secs_f64() + 1e-9)
     }
@@ -108,14 +107,14 @@ impl Truth {
             match self.sender.poll_send(self.now, &Next::new(SIZE)) {
                 Permit::Now => {}
                 Permit::At(at) => {
-                    assert!(at > self.now, "a packet that may go now is told to wait");
+                    assert!(at > self.now, "a packet that may be sent now has to wait");
                     if at.since(self.now) > Duration::from_secs(100) {
                         break;
                     }
                     self.now = at;
                     continue;
                 }
-                Permit::Blocked => panic!("a rate blocks nobody"),
+                Permit::Blocked => panic!("rate control never blocks"),
             }
             let stamp = self.sender.on_send(self.now, &Sending::new(self.next, Some(SIZE)));
             assert!(stamp.ccval < 16);
@@ -129,8 +128,8 @@ impl Truth {
         }
     }
 
-    /// Section 4.6: s/X_inst apart, and what was not used in the last round trip. Section 4.5: X_inst is X times
-    /// `R_sqmean / sqrt(R_sample)`, whose mean is no greater than the greatest of its samples, and s / t_mbi at least.
+    /// Section 4.6: packets are s/X_inst apart, plus the unused allowance of the last round trip. Section 4.5: X_inst
+    /// is X times `R_sqmean / sqrt(R_sample)`, whose mean is at most the greatest sample, and at least s / t_mbi.
     fn paced(&self) {
         if !self.rfc {
             return;
@@ -139,9 +138,9 @@ impl Truth {
         let x_inst = x_inst.max(S / 64.0);
         let elapsed = self.now.since(self.period.0).as_secs_f64();
         let most = (elapsed + self.r()) * x_inst / S * ROUNDING + 2.0;
-        // The status says no more than packets 10 ms apart would be.
-        let told = !self.small || self.x() < 0.99 * S / 0.01;
-        assert!(!told || self.period.1 <= most, "{} packets in {elapsed} s, {most} allowed", self.period.1);
+        // The status is limited to packets 10 ms apart.
+        let known = !self.small || self.x() < 0.99 * S / 0.01;
+        assert!(!known || self.period.1 <= most, "{} packets in {elapsed} s, {most} allowed", self.period.1);
         if self.small {
             // RFC 4828 section 4.3.
             assert!(self.period.1 <= elapsed / 0.01 + 1.001, "closer than 10 ms");
@@ -154,7 +153,7 @@ impl Truth {
         let acknowledged = if back == 255 { choices.wide() } else { self.next.saturating_sub(1 + u64::from(back)) };
         let sent = self.sent.binary_search_by_key(&acknowledged, |sent| sent.0).ok();
         let sample = sent.and_then(|at| self.sent.get(at)).filter(|_| flags & 1 == 0).map(|(_, at)| {
-            // What the receiver says it held back is taken off.
+            // The Elapsed Time of the receiver is subtracted.
             Duration::from_secs_f64(self.now.since(*at).as_secs_f64() * choices.part())
         });
         let x_recv = match flags >> 1 & 3 {
@@ -205,7 +204,7 @@ impl Truth {
         let p = status.loss_event_rate.map_or(0.0, Probability::value);
         if self.first_report.is_none() {
             self.first_report = Some(self.now);
-            // Section 4.2: the first report gives the initial rate, whatever it says.
+            // Section 4.2: the first report gives the initial rate, regardless of its contents.
             assert!(x <= self.greatest_initial * ROUNDING + 1.0, "{x} after one report");
             return;
         }
@@ -217,7 +216,7 @@ impl Truth {
             let allowed = (2.0 * before).max(self.greatest_initial);
             assert!(x <= allowed * ROUNDING + 1.0, "{x} after {before}: more than twice");
         }
-        // `recv_limit`: for two round trips behind the first report Infinity stands in X_recv_set.
+        // `recv_limit`: for two round trips after the first report, X_recv_set contains Infinity.
         let since = self.first_report.map_or(0.0, |first| self.now.since(first).as_secs_f64());
         if since > 2.0 * r {
             let reported = (2.0 * self.greatest_x_recv).max(self.greatest_expired);
@@ -234,14 +233,14 @@ impl Truth {
         s / (r.max(1e-9) * f) * share
     }
 
-    /// Nobody reports, and the timer expires some times.
-    fn silence(&mut self, times: u8) {
+    /// Lets the timer expire some times without reports.
+    fn expire(&mut self, times: u8) {
         for _ in 0..=times {
-            // Without a minimum rate (ns-2) a timer may be longer than time is.
+            // Without a minimum rate (ns-2), a timer may be beyond the range of time.
             let Some(at) = self.sender.poll_timeout().filter(|at| *at < END) else { return };
             self.now = self.now.max(at);
             let before = self.x();
-            // Section 4.4: the timer puts half of what it allows into X_recv_set.
+            // Section 4.4: the timer puts half of the allowed rate into X_recv_set.
             self.greatest_expired = self.greatest_expired.max(before);
             self.sender.handle_timeout(self.now);
             self.period = (self.now, 0.0);
@@ -254,13 +253,13 @@ impl Truth {
 
     fn holds(&mut self) {
         let permit = self.sender.poll_send(self.now, &Next::new(SIZE));
-        assert!(!matches!(permit, Permit::At(at) if at <= self.now), "it waits for what has passed");
-        assert_ne!(permit, Permit::Blocked, "a rate blocks nobody");
+        assert!(!matches!(permit, Permit::At(at) if at <= self.now), "the permitted time is in the past");
+        assert_ne!(permit, Permit::Blocked, "rate control never blocks");
         let status = self.sender.status();
         let p = status.loss_event_rate.expect("a probability").value();
         assert!((0.0..=1.0).contains(&p), "{p}");
         assert!(status.rtt.is_none_or(|rtt| rtt < Duration::MAX));
-        // Section 4.3: s / t_mbi, or before a loss the initial rate, which a round trip of minutes makes less.
+        // Section 4.3: s / t_mbi, or before a loss the initial rate, which may be lower for round trips of minutes.
         let least = (S / 64.0).min(0.99 * W_INIT / self.samples.0);
         assert!(!self.rfc || self.x() >= least, "less than a packet in 64 s");
     }

@@ -1,11 +1,10 @@
-//! What must hold for any text that is taken for a trace of media, and for its playback. Shared by the fuzz target and by the
-//! test that replays `fuzz/corpus`.
+//! Invariants of any text that is read as a media trace, and of its playback. Shared by the fuzz target and the test
+//! that replays `fuzz/corpus`.
 
 use headway_media::{Context, Source, SourceOptions, Trace};
 use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
 use std::sync::Arc;
 
-/// Any bytes as a text.
 pub(crate) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let trace = match Trace::parse(&text) {
@@ -17,7 +16,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(frames.windows(2).all(|pair| pair[0].at <= pair[1].at), "frames are in the order of sending");
     assert!(frames.iter().all(|frame| frame.bytes > Bytes::new(0)), "a frame holds a byte");
     assert!(frames.len() <= text.lines().count());
-    assert!(frames.last().is_some_and(|last| last.at <= trace.period()), "it begins again once it has ended");
+    assert!(frames.last().is_some_and(|last| last.at <= trace.period()), "the period covers all frames");
 
     let mut options = SourceOptions::preset("trace", Dialect::Rfc).expect("a kind of this crate");
     if let SourceOptions::Trace(options) = &mut options {
@@ -30,7 +29,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let mut now = Instant::ZERO;
     for _ in 0..200 {
         let Some(at) = source.poll_timeout() else { break };
-        assert!(at >= now, "time goes back");
+        assert!(at >= now, "time decreases");
         now = at;
         let write = source.poll(now);
         assert!(write.is_some() || source.poll_timeout() != Some(at), "a source that is due has nothing");

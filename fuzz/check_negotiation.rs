@@ -1,8 +1,9 @@
-//! What must hold for feature negotiation (RFC 4340 section 6) between two ends and a man between them, who loses, repeats,
-//! reorders, strips and, if the input wants it, edits. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of feature negotiation (RFC 4340 section 6) between two endpoints with a man in the middle, who drops,
+//! repeats, reorders, strips and optionally edits packets. Shared by the fuzz target and the test that replays
+//! `fuzz/corpus`.
 //!
-//! Once he is gone the ends agree on every feature whose wishes have stayed the same, unless he has put words into their mouths:
-//! nothing in section 6 proves who said what. But in no case do they negotiate for ever.
+//! After the attack the endpoints agree on every feature whose preferences are unchanged, unless the attacker edited
+//! packets: section 6 does not authenticate options. In every case negotiation ends.
 
 use super::choices::Choices;
 use headway_dccp::{
@@ -15,16 +16,17 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 const SERVICE: ServiceCode = ServiceCode(0x5254_5056);
-/// Of the server's packets.
+/// Path of the server's packets.
 const PATH: Path = Path::Ipv4 { local: Ipv4Addr::new(192, 0, 2, 2), remote: Ipv4Addr::new(192, 0, 2, 1) };
-/// Packets under way in one direction at most: more are lost.
-const UNDER_WAY: usize = 16;
-const WAY: Duration = Duration::from_millis(5);
-/// Changes are repeated each 64 s at the latest (section 6.6.3), CCIDs may change again after 60 s (section 10.5), a client
-/// repeats its Request each 64 s, and ends whose numbers have left the windows need some of these to find together again.
-const HEALING: Duration = Duration::from_secs(2000);
-/// Nothing is negotiated any more behind that.
-const AFTERWARDS: Duration = Duration::from_secs(130);
+/// Maximum number of packets in flight in a direction. Further ones are lost.
+const MAX_IN_FLIGHT: usize = 16;
+const DELAY: Duration = Duration::from_millis(5);
+/// Time until agreement. Changes are repeated at least every 64 s (section 6.6.3), CCIDs may change again after 60 s
+/// (section 10.5), a client repeats its Request every 64 s, and endpoints with numbers outside of the windows need
+/// several of these to resynchronize.
+const CONVERGENCE: Duration = Duration::from_secs(2000);
+/// Time after which no feature is negotiated.
+const QUIET: Duration = Duration::from_secs(130);
 const FEATURES: [Feature; 10] = [
     Feature::CCID,
     Feature::ALLOW_SHORT_SEQNOS,
@@ -43,14 +45,14 @@ struct World {
     /// The client and the server.
     ends: [Option<Connection>; 2],
     listener: Listener,
-    /// What is under way to each.
-    coming: [VecDeque<Vec<u8>>; 2],
-    /// When an end last said something of features that is no answer.
+    /// Packets in flight to each.
+    in_flight: [VecDeque<Vec<u8>>; 2],
+    /// Time of the last feature option that was not a reply.
     last_change: Instant,
 }
 
-/// Bytes as two ends' wishes and what the man does: whether he edits and whether the ends have terms, two bytes of wishes an end (five with
-/// terms), then a byte a deed.
+/// Interprets the bytes as preferences and attacks: whether the attacker edits and the endpoints have terms, two
+/// bytes of preferences per endpoint (five with terms), then a byte per attack.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let first = choices.byte();
@@ -67,14 +69,14 @@ pub(crate) fn check(bytes: &[u8]) {
         now,
         ends: [Some(connection), None],
         listener: Listener::new(now, &server, &[SERVICE], Random::new(2, "listener")),
-        coming: Default::default(),
+        in_flight: Default::default(),
         last_change: now,
     };
     world.drain();
     while let Some(step) = choices.step() {
-        world.now += WAY;
+        world.now += DELAY;
         let to = usize::from(step >> 7);
-        let Some(packet) = world.coming[to].pop_front() else {
+        let Some(packet) = world.in_flight[to].pop_front() else {
             world.next_timeout(world.now + Duration::from_secs(u64::from(step & 127)));
             continue;
         };
@@ -83,34 +85,34 @@ pub(crate) fn check(bytes: &[u8]) {
             5 => {}
             6 => {
                 world.arrive(to, &packet);
-                world.coming[to].push_back(packet);
+                world.in_flight[to].push_back(packet);
             }
-            7 => world.coming[to].push_back(packet),
+            7 => world.in_flight[to].push_back(packet),
             8..10 => {
-                // A listener that keeps nothing answers each Request as if there were no other.
+                // A stateless listener replies to each Request independently.
                 edited |= to == 1 && world.ends[1].is_none();
                 world.arrive(to, &stripped(&packet, &mut choices));
             }
             10..14 if edits => world.arrive(to, &with_edits(&packet, &mut choices)),
             _ => {
-                world.coming[to].push_front(packet);
+                world.in_flight[to].push_front(packet);
                 world.next_timeout(world.now + Duration::from_secs(u64::from(step & 127)));
             }
         }
         world.settle();
     }
-    world.heal(edited);
+    world.converge(edited);
 }
 
 fn options(choices: &mut Choices<'_>) -> ConnectionOptions {
     const CCIDS: [&[u8]; 8] = [&[2], &[3], &[4], &[2, 3], &[3, 2], &[4, 3, 2], &[3, 4], &[2, 4]];
-    let (wishes, more) = (choices.byte(), choices.byte());
+    let (preferences, more) = (choices.byte(), choices.byte());
     let dialect = if more & 128 == 0 { Dialect::Rfc } else { Dialect::Linux };
     ConnectionOptions {
-        send_ccids: CCIDS[usize::from(wishes & 7)].to_vec(),
-        receive_ccids: CCIDS[usize::from(wishes >> 3 & 7)].to_vec(),
-        ecn: wishes & 64 == 0,
-        init_cookies: if wishes & 128 == 0 { InitCookies::WhenBusy } else { InitCookies::Always },
+        send_ccids: CCIDS[usize::from(preferences & 7)].to_vec(),
+        receive_ccids: CCIDS[usize::from(preferences >> 3 & 7)].to_vec(),
+        ecn: preferences & 64 == 0,
+        init_cookies: if preferences & 128 == 0 { InitCookies::WhenBusy } else { InitCookies::Always },
         ndp_counts: more & 1 != 0,
         loss_event_rate: more & 2 != 0,
         data_checksum: more & 4 != 0,
@@ -121,7 +123,7 @@ fn options(choices: &mut Choices<'_>) -> ConnectionOptions {
     }
 }
 
-/// The same end under UDPm, with these terms of its own.
+/// Adds UDPm with these terms to the options.
 fn with_terms(options: ConnectionOptions, choices: &mut Choices<'_>) -> ConnectionOptions {
     let udpm = ControllerOptions::preset("udpm", Dialect::Rfc).expect("a controller");
     let initial = Terms::initial();
@@ -133,7 +135,7 @@ fn with_terms(options: ConnectionOptions, choices: &mut Choices<'_>) -> Connecti
         scales = [&[1], &scales[1..6]].concat();
         (0..=levels % 49).for_each(|rate| scales.extend_from_slice(&[0, 0, 0, rate, 1]));
     }
-    // Ends with the same rules, or with the initial ones, find together.
+    // Endpoints with equal rules, or with the initial ones, reach agreement.
     let rules = if rules & 1 == 0 { initial.rules } else { Terms::RULES[usize::from(rules >> 1) % Terms::RULES.len()] };
     let controller = udpm.with_terms(&Terms { scales, rules }).expect("terms of an end are in order");
     let controllers = vec![CcidController::new(Ccid(248), controller)];
@@ -157,8 +159,8 @@ impl World {
                     self.last_change = self.now;
                 }
                 let bytes = encoded(&out.packet);
-                if self.coming[1 - from].len() < UNDER_WAY {
-                    self.coming[1 - from].push_back(bytes);
+                if self.in_flight[1 - from].len() < MAX_IN_FLIGHT {
+                    self.in_flight[1 - from].push_back(bytes);
                 }
             }
         }
@@ -178,14 +180,14 @@ impl World {
             Outcome::Reply(out) => Some(encoded(&out.packet)),
             Outcome::Ignored(_) => None,
         };
-        self.coming[0].extend(reply);
+        self.in_flight[0].extend(reply);
     }
 
     fn settle(&mut self) {
         for connection in self.ends.iter_mut().flatten() {
             if connection.poll_timeout().is_some_and(|at| at <= self.now) {
                 connection.handle_timeout(self.now);
-                assert!(connection.poll_timeout().is_none_or(|at| at > self.now), "a timer that has fired is set anew");
+                assert!(connection.poll_timeout().is_none_or(|at| at > self.now), "an expired timer has a later time");
             }
         }
         self.drain();
@@ -194,13 +196,13 @@ impl World {
         }
     }
 
-    /// Sections 6.4, 7.5.2, 9.2.1, 10 and 11: no feature has a value that it cannot have.
+    /// Checks that features have valid values (sections 6.4, 7.5.2, 9.2.1, 10 and 11).
     fn are_values(&self, connection: &Connection) {
         for feature in FEATURES {
             for value in connection.feature_values(feature).expect("a known feature") {
                 let good = match feature {
                     Feature::CCID => (2..=4).contains(&value) || value == 248,
-                    // This end never sends short numbers, nor takes any.
+                    // These endpoints neither send nor accept short numbers.
                     Feature::ALLOW_SHORT_SEQNOS => value == 0,
                     Feature::SEQUENCE_WINDOW => (32..1 << 46).contains(&value),
                     Feature::ACK_RATIO => value <= 0xffff,
@@ -212,33 +214,33 @@ impl World {
         }
     }
 
-    /// Both ends run their controllers under the same terms.
+    /// Checks that both controllers have the same terms.
     fn agree_on_terms(client: &Connection, server: &Connection) {
         let [ours, theirs] = [client, server]
             .map(|end| end.controllers().map(|controller| controller.and_then(|controller| controller.terms())));
         assert_eq!([&ours[0], &ours[1]], [&theirs[1], &theirs[0]], "they disagree on terms");
     }
 
-    /// Goes to when a timer expires, but not beyond.
+    /// Advances to the next timeout, at most to `until`.
     fn next_timeout(&mut self, until: Instant) {
         let timeouts = self.ends.iter().flatten().filter_map(Connection::poll_timeout);
         self.now = timeouts.min().map_or(until, |at| at.clamp(self.now, until));
         self.settle();
     }
 
-    /// Nothing is lost any more.
-    fn heal(&mut self, edited: bool) {
-        let (healed, mut quiet) = (self.now, self.now + HEALING);
+    /// Delivers all packets until the endpoints agree.
+    fn converge(&mut self, edited: bool) {
+        let (start, mut quiet) = (self.now, self.now + CONVERGENCE);
         for steps in 0.. {
             assert!(steps < 100_000, "it never rests");
-            // Confirms go once a round trip (section 6.6.1), and he may have held one up for minutes.
+            // Confirms are sent once per round trip (section 6.6.1), which the attacker may have delayed by minutes.
             let rtts = self.ends.iter().flatten().filter_map(|end| end.status().rtt);
             let rtt = rtts.max().unwrap_or_default();
-            quiet = quiet.max(healed + HEALING + rtt * 10);
-            let until = quiet + AFTERWARDS;
-            if let Some(to) = [steps % 2, 1 - steps % 2].into_iter().find(|to| !self.coming[*to].is_empty()) {
-                self.now += WAY;
-                let packet = self.coming[to].pop_front().unwrap_or_default();
+            quiet = quiet.max(start + CONVERGENCE + rtt * 10);
+            let until = quiet + QUIET;
+            if let Some(to) = [steps % 2, 1 - steps % 2].into_iter().find(|to| !self.in_flight[*to].is_empty()) {
+                self.now += DELAY;
+                let packet = self.in_flight[to].pop_front().unwrap_or_default();
                 self.arrive(to, &packet);
                 self.settle();
             } else if self.now < until {
@@ -259,8 +261,8 @@ impl World {
         for feature in FEATURES {
             let [ours, theirs] = client.feature_values(feature).expect("a known feature");
             let of_server = server.feature_values(feature).expect("a known feature");
-            // Wishes for these follow the CCIDs: a Change with the old list, overtaken by a Confirm of the new one, is followed, and
-            // the Confirm finds nobody who waits for it (section 6.6.2).
+            // Preferences for these features follow the CCIDs. An endpoint processes a Change with the old list that
+            // a Confirm of the new one has overtaken, and the Confirm is ignored (section 6.6.2).
             if matches!(feature, Feature::SEND_ACK_VECTOR | Feature::SEND_LOSS_EVENT_RATE) {
                 continue;
             }
@@ -272,11 +274,11 @@ impl World {
 fn encoded(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
     let len = packet.encode(&mut bytes, Network::Udp);
-    assert_eq!(len, Ok(bytes.len()), "what an end sends has a form on the wire");
+    assert_eq!(len, Ok(bytes.len()), "sent packets can be encoded");
     bytes
 }
 
-/// The packet with other options.
+/// Replaces the options of a packet.
 fn with_options(bytes: &[u8], write: impl FnOnce(&[DccpOption<'_>], &mut OptionWriter<'_>)) -> Vec<u8> {
     let Ok(Decoded::Long(packet)) = Packet::decode(bytes, Network::Udp) else { return bytes.to_vec() };
     let options: Vec<_> = packet.options.iter().flatten().filter(|option| *option != DccpOption::Padding).collect();
@@ -287,24 +289,24 @@ fn with_options(bytes: &[u8], write: impl FnOnce(&[DccpOption<'_>], &mut OptionW
     encoded(&Packet { options, ..packet })
 }
 
-/// Without its Changes, its Confirms or both, and the Mandatory before each.
+/// Removes Changes, Confirms or both, and the Mandatory before each.
 fn stripped(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     let which = choices.byte();
     with_options(bytes, |options, writer| {
-        let goes = |option: Option<&DccpOption<'_>>| match option {
+        let is_removed = |option: Option<&DccpOption<'_>>| match option {
             Some(DccpOption::Feature(option)) => which & (if option.action.is_change() { 1 } else { 2 }) == 0,
             _ => false,
         };
         for (place, option) in options.iter().enumerate() {
-            let mandatory = *option == DccpOption::Mandatory && goes(options.get(place + 1));
-            if !mandatory && !goes(Some(option)) {
+            let mandatory = *option == DccpOption::Mandatory && is_removed(options.get(place + 1));
+            if !mandatory && !is_removed(Some(option)) {
                 let _ = writer.push(*option);
             }
         }
     })
 }
 
-/// Some of its negotiation options have other values or are about other features, and one more stands there.
+/// Changes values or features of some negotiation options, and adds one.
 fn with_edits(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     with_options(bytes, |options, writer| {
         for option in options {

@@ -1,11 +1,10 @@
-//! What must hold for texts of quantities and of overrides, as they stand in scenarios and on the command line: a value that
-//! is read is printed so that it is read as the same. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of texts of quantities and overrides in scenarios and on the command line: a parsed value is printed to
+//! text that parses to an equal value. Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use headway_units::{Bytes, Dialect, Duration, Probability, QueueSize, Rate, Threshold};
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-/// Any bytes as a text.
 pub(crate) fn check(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
     comes_back::<Rate>(text);
@@ -26,7 +25,7 @@ where
     match text.parse::<T>() {
         Err(error) => {
             let error = error.to_string();
-            // An error is a sentence, not the text that is wrong.
+            // Error messages do not repeat long texts.
             assert!(!error.is_empty() && error.len() < 400, "{error}");
             None
         }

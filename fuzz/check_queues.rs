@@ -12,7 +12,7 @@ use headway_units::{
     Bytes, Dialect, DropCause, Dscp, Duration, Ecn, Instant, Options, Probability, QueueSize, Rate, Registry,
 };
 
-/// What a packet bears hangs on its flow: a sender changes neither.
+/// A packet whose ECN and DSCP fields depend on its flow.
 struct Packet {
     number: u64,
     flow: u8,
@@ -50,14 +50,14 @@ const fn ecn_of(flow: u8) -> Ecn {
 /// Counters of the packets.
 struct Fates {
     keeps_order: bool,
-    /// Of each flow, the number of its last packet that arrived.
+    /// Number of the last packet that arrived, by flow.
     last: [u64; 256],
     offered: u64,
     ended: u64,
 }
 
 impl Handler<Packet> for Fates {
-    // So that the length of the queue is exact.
+    // Needed for exact queue lengths.
     const HOPS: bool = true;
 
     fn duplicate(&mut self, _: Instant, _: usize, packet: &Packet, _: usize) -> Option<Packet> {
@@ -79,11 +79,11 @@ struct Run {
     link: Ports<Packet, Fates>,
     now: Instant,
     most: QueueSize,
-    /// RED lets one packet in above its limit in bytes.
+    /// RED accepts one packet above its limit in bytes.
     slack: u64,
 }
 
-/// Bytes as options and what happens: the first chooses the kind.
+/// Interprets the bytes as options and events. The first selects the kind of queue.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some((queue, most)) = queue(&mut choices) else { return };
@@ -121,7 +121,7 @@ pub(crate) fn check(bytes: &[u8]) {
         run.until(Moment::after_all(run.now));
         run.holds();
     }
-    // Nothing is left behind.
+    // All packets leave.
     run.until(Moment::after_all(Instant::FAR_FUTURE));
     let Fates { offered, ended, .. } = run.link.handler;
     assert_eq!((offered, run.link.packets.alive()), (ended, 0));
@@ -168,7 +168,7 @@ fn limit(choices: &mut Choices<'_>) -> QueueSize {
     }
 }
 
-/// A queue of any kind with what matters most chosen, and how much may wait.
+/// Returns a queue of any kind with its main options chosen, and its limit.
 fn queue(choices: &mut Choices<'_>) -> Option<(QueueOptions, QueueSize)> {
     let kind = choices.one(QueueOptions::KINDS);
     let mut queue =
@@ -297,7 +297,7 @@ impl Run {
         self.link.offer(now, 0, packet);
     }
 
-    /// Handles all events until then, in their order.
+    /// Handles all events up to `until` in order.
     fn until(&mut self, until: Moment) {
         while let Some((at, _, packet)) = self.link.next_arrival(until) {
             self.now = self.now.max(at.at);
@@ -318,7 +318,7 @@ impl Run {
         let (packets, bytes) = self.link.get(0).map_or((0, 0), |port| port.waiting());
         match self.most {
             QueueSize::Packets(most) => assert!(packets <= most, "{packets} wait"),
-            // RED lets one packet in above its limit in bytes.
+            // RED accepts one packet above its limit in bytes.
             QueueSize::Bytes(most) => assert!(bytes <= most.count() + self.slack, "{bytes} B wait"),
         }
         let summary = self.link.summary(0, LinkLabel::default(), self.now, true, |_| String::new());

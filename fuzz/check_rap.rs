@@ -1,4 +1,4 @@
-//! What must hold for RAP under any reports. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of RAP with any reports. Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_rate::{
@@ -7,10 +7,11 @@ use headway_rate::{
 use headway_units::{Bytes, Dialect, Duration, Instant, Random, Registry};
 
 const SIZE: Bytes = Bytes::new(1000);
-/// The longest gap, and a probe's least; with fine grain the longest gap, too.
-const LONGEST: Duration = Duration::from_secs(64);
+/// Maximum packet gap, also with fine grain, and minimum gap of probes.
+const MAX_GAP: Duration = Duration::from_secs(64);
 
-/// Bytes as what happens to a sender: the first chooses the dialect, and whether a handshake has measured a round trip.
+/// Interprets the bytes as events at a sender. The first selects the dialect, and whether a handshake measured a
+/// round trip.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let choice = choices.byte();
@@ -48,7 +49,7 @@ pub(crate) fn check(bytes: &[u8]) {
                     })
                     .collect();
                 let mut feedback = Feedback::new(acknowledged, Report::Arrivals(&runs));
-                feedback.rtt_sample = (flags & 8 != 0).then(|| Duration::from_nanos(choices.wide()).min(LONGEST));
+                feedback.rtt_sample = (flags & 8 != 0).then(|| Duration::from_nanos(choices.wide()).min(MAX_GAP));
                 let before = sender.setbacks().loss_events;
                 sender.on_feedback(now, &feedback);
                 assert!(sender.setbacks().loss_events <= before + 1, "a report is one loss at most");
@@ -58,10 +59,10 @@ pub(crate) fn check(bytes: &[u8]) {
         }
         match sender.poll_send(now, &Next::new(SIZE)) {
             Permit::Now => {}
-            Permit::At(at) => assert!(at > now && at <= now + LONGEST + Duration::from_nanos(1), "{at} at {now}"),
+            Permit::At(at) => assert!(at > now && at <= now + MAX_GAP + Duration::from_nanos(1), "{at} at {now}"),
             Permit::Blocked => panic!("RAP waits for nothing but time"),
         }
         assert!(sender.status().target_rate.is_some());
     }
-    assert!(format!("{sender:?}").len() < 32 << 20, "what it remembers is bounded");
+    assert!(format!("{sender:?}").len() < 32 << 20, "its state is bounded");
 }

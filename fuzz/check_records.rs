@@ -1,11 +1,11 @@
-//! What must hold for the files of a record that are read again: `series.arrow` with any bytes of it changed, and any text as
-//! `summary.json`. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of reading files of a record: `series.arrow` with any changed bytes, and any text as `summary.json`.
+//! Shared by the fuzz target and the test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_record::{SeriesNames, SeriesTable, Summary, metric};
 use headway_units::Instant;
 
-/// The first byte chooses: a file as it is, changed places of a file that is right, or a text.
+/// The first byte selects: a series file of the input, a valid series file with changed bytes, or a text.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     match choices.byte() & 3 {
@@ -40,7 +40,7 @@ fn series(file: &[u8]) {
     match SeriesTable::from_ipc(file) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(table) => {
-            // "A table takes no more memory than a small multiple of the bytes."
+            // The memory of a table is at most a small multiple of the bytes.
             let samples: usize =
                 table.iter().map(|(entity, metric, samples)| 16 * samples.len() + entity.len() + metric.len()).sum();
             assert!(samples <= 64 * file.len(), "{samples} B of {} B", file.len());
@@ -48,7 +48,7 @@ fn series(file: &[u8]) {
     }
 }
 
-/// Two series of so many samples.
+/// Returns a file with two series of `samples` samples.
 fn file(samples: u8) -> Vec<u8> {
     let mut names = SeriesNames::default();
     let [cwnd, queue] = [names.series("ftp", metric::CWND), names.series("r1-r2", metric::QUEUE)];

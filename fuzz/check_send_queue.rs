@@ -1,5 +1,5 @@
-//! What must hold for a send queue of any kind, whatever is handed over, asked for and reported. Shared by the fuzz target
-//! and by the test that replays `fuzz/corpus`.
+//! Invariants of a send queue of any kind with any packets, requests and reports. Shared by the fuzz target and the
+//! test that replays `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_media::{
@@ -8,22 +8,22 @@ use headway_media::{
 };
 use headway_units::{Bytes, Dialect, Duration, Instant, MediaKind, QueueSize, Registry, SendDrop};
 
-/// What waits, by a list that somebody keeps beside the queue: `created` tells one packet from all others.
+/// Reference model of the queue. `created` identifies a packet.
 struct Ledger {
     options: SendQueueOptions,
-    /// Whether messages have their own methods.
+    /// Whether messages have individual methods.
     has_methods: bool,
     queue: SendQueue,
     now: Instant,
     waiting: Vec<Media>,
-    /// How long the way is taken to be before each step: what goes may change it.
+    /// Estimated travel time before each step; sent packets may change it.
     travel: Duration,
-    /// Handed over, taken out, thrown away; what was found lost and came back counts as handed over again.
+    /// Packets enqueued (including lost ones that are queued again), sent, discarded.
     counts: [u64; 3],
     number: u64,
 }
 
-/// Bytes as options and what happens: the first chooses the kind, the second what is not as the kind has it.
+/// Interprets the bytes as options and events. The first selects the kind, the second options that differ from it.
 pub(crate) fn check(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some((options, has_methods)) = options(&mut choices) else { return };
@@ -44,15 +44,15 @@ pub(crate) fn check(bytes: &[u8]) {
         }
         ledger.holds();
     }
-    // Nothing is left behind.
+    // The queue can be emptied.
     while !ledger.queue.is_empty() {
         ledger.travel = ledger.queue.travel(ledger.now);
         ledger.dequeue();
         ledger.holds();
     }
-    let [came, went, dropped] = ledger.counts;
-    assert_eq!(came, went + dropped);
-    assert!(format!("{:?}", ledger.queue).len() < 8 << 20, "what it remembers is bounded");
+    let [enqueued, sent, dropped] = ledger.counts;
+    assert_eq!(enqueued, sent + dropped);
+    assert!(format!("{:?}", ledger.queue).len() < 8 << 20, "its state is bounded");
 }
 
 fn options(choices: &mut Choices<'_>) -> Option<(SendQueueOptions, bool)> {
@@ -94,7 +94,7 @@ fn options(choices: &mut Choices<'_>) -> Option<(SendQueueOptions, bool)> {
 }
 
 impl Ledger {
-    /// Returns the rules by which a message is queued.
+    /// Returns the rules of a message.
     fn rules_of(&self, media: &Media) -> Rules {
         let kind = media.method.and_then(|method| SendQueueOptions::preset(method.name(), Dialect::Rfc));
         kind.map_or_else(|| self.options.rules.clone(), |kind| kind.rules)
@@ -125,82 +125,82 @@ impl Ledger {
         self.waiting.push(media);
         let mut unsent = vec![];
         self.queue.enqueue(self.now, media, &mut |packet| unsent.push(packet));
-        self.thrown_away(&unsent, Some(media));
+        self.check_discarded(&unsent, Some(media));
     }
 
-    /// Who is thrown away waited, or came, and its cause is true.
-    fn thrown_away(&mut self, unsent: &[Unsent], newcomer: Option<Media>) {
+    /// Checks that discarded packets were queued or are the newcomer, and that the cause is correct.
+    fn check_discarded(&mut self, unsent: &[Unsent], newcomer: Option<Media>) {
         for Unsent { media, cause, lateness } in unsent {
             let place = self.waiting.iter().position(|waiting| waiting == media);
-            self.waiting.remove(place.expect("what is thrown away had come, and is thrown away once"));
+            self.waiting.remove(place.expect("discarded packets were queued, and are discarded once"));
             self.counts[2] += 1;
             assert_eq!(*lateness, media.lateness(self.now, self.travel));
             match cause {
                 SendDrop::Expired => assert!(!lateness.is_zero() && newcomer.is_none(), "{media:?} is in time"),
-                SendDrop::Refused => assert_eq!(Some(*media), newcomer, "only who comes is refused"),
-                SendDrop::PushedOut => assert!(newcomer.is_some() && Some(*media) != newcomer, "nobody came"),
+                SendDrop::Refused => assert_eq!(Some(*media), newcomer, "only newcomers are refused"),
+                SendDrop::PushedOut => assert!(newcomer.is_some() && Some(*media) != newcomer, "there is no newcomer"),
             }
         }
         let refuses = newcomer.is_none_or(|media| self.rules_of(&media).full == Full::Refuse);
         assert!(!refuses || unsent.iter().all(|unsent| unsent.cause != SendDrop::PushedOut), "it refuses");
         for Unsent { media, cause, .. } in unsent {
             let sends_all = matches!(self.rules_of(media).late, Late::Send | Late::SendLast);
-            assert!(!sends_all || *cause != SendDrop::Expired, "it sends what is late");
+            assert!(!sends_all || *cause != SendDrop::Expired, "this queue sends late packets");
         }
     }
 
     fn dequeue(&mut self) {
         let mut unsent = vec![];
         while self.queue.discard_head(self.now, &mut |packet| unsent.push(packet)) {}
-        self.thrown_away(&unsent, None);
-        let told = self.queue.next(self.now);
-        assert_eq!(told.is_some(), !self.queue.is_empty());
+        self.check_discarded(&unsent, None);
+        let next = self.queue.next(self.now);
+        assert_eq!(next.is_some(), !self.queue.is_empty());
         let mut unsent = vec![];
-        let went = self.queue.dequeue(self.now, &mut |packet| unsent.push(packet));
-        self.thrown_away(&unsent, None);
-        let Some(went) = went else {
-            assert!(self.waiting.is_empty(), "something waits, and nothing goes");
+        let sent = self.queue.dequeue(self.now, &mut |packet| unsent.push(packet));
+        self.check_discarded(&unsent, None);
+        let Some(sent) = sent else {
+            assert!(self.waiting.is_empty(), "packets are queued, and none is sent");
             return;
         };
-        let age = self.now.since(went.created);
-        let told = told.map(|told| (told.size, told.age, told.expires, told.ends_frame));
-        assert_eq!(told, Some((went.size, age, went.expires, went.ends_frame())), "another packet goes than was said");
-        let place = self.waiting.iter().position(|waiting| *waiting == went);
-        self.waiting.remove(place.expect("what goes had come, and goes once"));
+        let age = self.now.since(sent.created);
+        let next = next.map(|next| (next.size, next.age, next.expires, next.ends_frame));
+        assert_eq!(next, Some((sent.size, age, sent.expires, sent.ends_frame())), "the sent packet differs from the announced one");
+        let place = self.waiting.iter().position(|waiting| *waiting == sent);
+        self.waiting.remove(place.expect("sent packets were queued, and are sent once"));
         self.counts[1] += 1;
-        let rules = self.rules_of(&went);
+        let rules = self.rules_of(&sent);
         let in_time = |queue: &Self| queue.waiting.iter().any(|waiting| !queue.is_late(waiting));
-        if self.is_late(&went) {
+        if self.is_late(&sent) {
             match rules.late {
                 Late::Send => {}
-                Late::Discard => panic!("{went:?} is late and goes"),
-                // The last one goes even if it is late.
+                Late::Discard => panic!("{sent:?} is late and sent"),
+                // The last packet is sent even if it is late.
                 Late::DiscardUnlessLast | Late::SureFirst => {
-                    assert!(self.waiting.is_empty(), "{went:?} is late, and others wait");
+                    assert!(self.waiting.is_empty(), "{sent:?} is late, and others wait");
                 }
-                Late::SendLast => assert!(!in_time(self), "{went:?} is late, and others would come in time"),
+                Late::SendLast => assert!(!in_time(self), "{sent:?} is late, and others would arrive in time"),
             }
         } else {
-            // Nothing goes before it that its order puts first, unless that is late or less sure.
+            // Packets that precede it in its order are sent first, unless they are late or less likely to be in time.
             let first = |other: &Media| match rules.order {
-                Order::Arrival => other.created < went.created,
-                Order::Priority => other.priority < went.priority,
-                Order::Expiry => expiry(other) < expiry(&went),
-                Order::PriorityExpiry => (other.priority, expiry(other)) < (went.priority, expiry(&went)),
+                Order::Arrival => other.created < sent.created,
+                Order::Priority => other.priority < sent.priority,
+                Order::Expiry => expiry(other) < expiry(&sent),
+                Order::PriorityExpiry => (other.priority, expiry(other)) < (sent.priority, expiry(&sent)),
                 Order::Score => false,
             };
             let overtaken = self.waiting.iter().find(|other| {
                 (rules.late == Late::Send || !self.is_late(other)) && rules.late != Late::SureFirst && first(other)
             });
-            let came_back = rules.resend && rules.order == Order::Arrival;
-            assert!(overtaken.is_none() || came_back || self.has_methods, "{went:?} overtakes {overtaken:?}");
+            let resends = rules.resend && rules.order == Order::Arrival;
+            assert!(overtaken.is_none() || resends || self.has_methods, "{sent:?} overtakes {overtaken:?}");
         }
-        self.number += 1 + u64::from(went.priority);
-        self.queue.sent(self.number, went);
+        self.number += 1 + u64::from(sent.priority);
+        self.queue.sent(self.number, sent);
     }
 
     fn report(&mut self, choices: &mut Choices<'_>) {
-        let told: Vec<_> = (0..choices.byte() & 7)
+        let reports: Vec<_> = (0..choices.byte() & 7)
             .map(|_| {
                 let newest = self.number.saturating_sub(u64::from(choices.byte() & 63));
                 let oldest = newest.saturating_sub(choices.wide());
@@ -212,19 +212,19 @@ impl Ledger {
             Lost::Returns(media) => lost.push((*media, true)),
             Lost::Late(media) => lost.push((media, false)),
         };
-        self.queue.report(self.now, told, &mut found, &mut |packet| unsent.push(packet));
+        self.queue.report(self.now, reports, &mut found, &mut |packet| unsent.push(packet));
         assert!(self.queue.resends() || lost.is_empty());
         for (media, returns) in &lost {
-            assert_eq!(*returns, !self.is_late(media), "who comes back would come in time");
+            assert_eq!(*returns, !self.is_late(media), "resent packets would arrive in time");
             if *returns {
                 self.waiting.push(*media);
                 self.counts[0] += 1;
             }
         }
         for one in unsent {
-            // Each that came back was a newcomer.
+            // Each resent packet was a newcomer.
             let newcomer = lost.iter().map(|(media, _)| *media).find(|media| *media == one.media);
-            self.thrown_away(&[one], if one.cause == SendDrop::PushedOut { Some(ELSE) } else { newcomer });
+            self.check_discarded(&[one], if one.cause == SendDrop::PushedOut { Some(NO_PACKET) } else { newcomer });
         }
     }
 
@@ -251,7 +251,7 @@ fn expiry(media: &Media) -> Instant {
 }
 
 /// Nobody whom a test hands over.
-const ELSE: Media = Media {
+const NO_PACKET: Media = Media {
     payload: (),
     size: Bytes::new(0),
     kind: MediaKind::Audio,

@@ -1,5 +1,5 @@
-//! What must hold for TCP-like congestion control and the carrier that drives it, whatever its peer says. Shared by the fuzz target and by the test
-//! that replays `fuzz/corpus`.
+//! Invariants of TCP-like congestion control and its carrier with any input from the peer. Shared by the fuzz target
+//! and the test that replays `fuzz/corpus`.
 
 use headway_rate::{
     Arrival, ControllerOptions, Inbound, Next, Outbound, Received, Receiver, ReceiverContext, Report, Run, Sender,
@@ -9,7 +9,8 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Random, Registry};
 
 const SIZE: Bytes = Bytes::new(1000);
 
-/// Bytes as what happens to both halves: the first chooses the dialect, and whether the handshake measured a round trip.
+/// Interprets the bytes as events at both halves. The first selects the dialect, and whether the handshake measured a
+/// round trip.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, steps)) = bytes.split_first() else { return };
     let dialect = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux][usize::from(choice % 3)];
@@ -27,7 +28,7 @@ pub(crate) fn check(bytes: &[u8]) {
         let mut byte = || steps.next().unwrap_or_default();
         now += Duration::from_micros(u64::from(step >> 4) << 12);
         match step & 15 {
-            // As many data packets as may go, or one without data.
+            // Data packets as far as permitted, or one without data.
             0..4 => {
                 for _ in 0..=byte() {
                     if !sender.may_send(now, next) {
@@ -62,7 +63,7 @@ pub(crate) fn check(bytes: &[u8]) {
                 if let Some(timeout) = sender.poll_timeout() {
                     now = now.max(timeout);
                     sender.handle_timeout(now);
-                    assert_eq!(sender.poll_timeout(), None, "nothing is under way");
+                    assert_eq!(sender.poll_timeout(), None, "no packet is in flight");
                     assert!(sender.may_send(now, next));
                 }
             }
@@ -84,7 +85,7 @@ pub(crate) fn check(bytes: &[u8]) {
                 }
             }
         }
-        // Who may not send has something to wait for.
+        // A sender that may not send has a timer.
         assert!(sender.may_send(now, next) || sender.poll_timeout().is_some());
         let status = sender.status().expect("a controller runs");
         let window = status.window_packets.unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What must hold for TFRC and TFRC-SP and the carrier that drives them, whatever the peer says. Shared by the fuzz target and by the test that replays
-//! `fuzz/corpus`.
+//! Invariants of TFRC, TFRC-SP and their carrier with any input from the peer. Shared by the fuzz target and the test
+//! that replays `fuzz/corpus`.
 
 use headway_rate::{
     ControllerOptions, Inbound, LossForm, LossInterval, Losses, Next, Outbound, Received, Receiver, ReceiverContext,
@@ -9,8 +9,8 @@ use headway_units::{Bytes, Dialect, Duration, Ecn, Instant, Probability, Random,
 
 const SIZE: Bytes = Bytes::new(1000);
 
-/// Bytes as what happens to both halves: the first chooses the kind, the dialect, the form of reports, and whether the
-/// handshake measured a round trip.
+/// Interprets the bytes as events at both halves. The first selects the kind, the dialect, the form of reports, and
+/// whether the handshake measured a round trip.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, steps)) = bytes.split_first() else { return };
     let dialect = [Dialect::Rfc, Dialect::Ns2, Dialect::Linux][usize::from(choice % 3)];
@@ -31,7 +31,7 @@ pub(crate) fn check(bytes: &[u8]) {
         let mut byte = || steps.next().unwrap_or_default();
         now += Duration::from_micros(u64::from(step >> 4) << 12);
         match step & 15 {
-            // As many data packets as may go, or one without data.
+            // Data packets as far as permitted, or one without data.
             0..4 => {
                 let size = Bytes::new(if step & 15 == 3 { 1 << (byte() & 15) } else { 1000 });
                 for _ in 0..=byte() {
@@ -114,7 +114,7 @@ pub(crate) fn check(bytes: &[u8]) {
                 }
             }
         }
-        // Who may not send has something to wait for.
+        // A sender that may not send has a timer.
         if !sender.may_send(now, Some(&Next::new(SIZE))) {
             assert!(sender.permitted().is_none_or(|at| at > now), "later than now");
             assert!(sender.poll_timeout().is_some(), "blocked for ever");
@@ -124,7 +124,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert!(format!("{sender:?}{receiver:?}").len() < 8 << 20);
 }
 
-/// What the receiver has to say, if anything; it may reach the sender.
+/// Delivers the receiver's report, if one is due, to the sender if `arrives`.
 fn report(receiver: &mut Inbound, sender: &mut Outbound, now: Instant, arrives: bool) {
     let Some(due) = receiver.poll_report(now) else { return };
     if let Report::Tfrc(TfrcReport { losses: Losses::Intervals { skip, intervals }, .. }) = due.report {

@@ -1,9 +1,8 @@
-//! Bytes as choices: what has run out is zero, so that every input is one.
+//! Bytes as choices. After the end all bytes are zero, so that every input is valid.
 
-/// The bytes that are left.
 pub(crate) struct Choices<'a>(&'a [u8]);
 
-#[allow(dead_code, reason = "each check takes what it needs")]
+#[allow(dead_code, reason = "each check uses some of the methods")]
 impl<'a> Choices<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
@@ -19,18 +18,18 @@ impl<'a> Choices<'a> {
         self.step().unwrap_or_default()
     }
 
-    /// One of several.
+    /// Chooses one of several values.
     pub(crate) fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[usize::from(self.byte()) % of.len()]
     }
 
-    /// Any of 64 bits, one byte of precision: small numbers, and any power of two up to the largest.
+    /// Chooses any 64-bit number with one byte of precision: small numbers, and any power of two.
     pub(crate) fn wide(&mut self) -> u64 {
         let (value, shift) = (u64::from(self.byte()), self.byte() & 63);
         if shift == 63 { u64::MAX - value } else { value << shift }
     }
 
-    /// Part of a whole, from none to all of it.
+    /// Chooses a number from 0 to 1.
     pub(crate) fn part(&mut self) -> f64 {
         f64::from(self.byte()) / 255.0
     }

@@ -1,10 +1,9 @@
-//! The outbox of a program that sends what it is given, in order.
+//! An outbox that sends datagrams in the order in which they were added.
 
 use headway_dccp::Outbox;
 use headway_units::Instant;
 use std::collections::VecDeque;
 
-/// Datagrams that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Datagrams {
     pub(crate) waiting: VecDeque<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Reads a corpus: an input a line, in hex; `#` begins a comment.
+//! Reads a corpus: one input per line, in hexadecimal; `#` begins a comment.
 
 /// Checks every input, of which there are at least `least`.
 pub(crate) fn replay(corpus: &str, least: usize, check: impl Fn(&[u8])) {

@@ -1,9 +1,9 @@
-//! A scenario from choices, so that every input is one, and most are read without an error.
+//! Generates scenarios from any bytes. Most of them are valid.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use std::fmt::Write;
 
-/// The text of a scenario.
+/// Text of a scenario.
 #[derive(Debug)]
 pub(crate) struct Tables(String);
 
@@ -62,7 +62,7 @@ impl Writer<'_, '_> {
         self.u.ratio(3, 4)
     }
 
-    /// `key = "value"`, or nothing.
+    /// Adds `key = "value"`, or nothing.
     fn maybe(&mut self, key: &str, from: &[&'static str]) -> Result<()> {
         if self.u.ratio(1, 3)? {
             let value = self.one(from)?;
@@ -71,7 +71,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// `key = value`, or nothing.
+    /// Adds `key = value`, or nothing.
     fn maybe_bare(&mut self, key: &str, from: &[&'static str]) -> Result<()> {
         if self.u.ratio(1, 3)? {
             let value = self.one(from)?;
@@ -103,7 +103,7 @@ impl Writer<'_, '_> {
             self.maybe("record.series", &["1ns", "1us", "1ms", "100ms", "1h"])?;
         }
         let nodes = self.u.int_in_range(2..=5)?;
-        // A way through all nodes, there and back, and now and then a ring.
+        // A path through all nodes in both directions, and occasionally a ring.
         for node in 1..nodes {
             self.link(node - 1, node, false)?;
         }
@@ -121,7 +121,7 @@ impl Writer<'_, '_> {
         self.bare("between", &format!("[\"n{from}\", \"n{to}\"]"));
         let (rate, delay) = (self.one(RATES)?, self.one(DELAYS)?);
         self.quoted("rate", rate);
-        // A link without delay must not be faster.
+        // A link without delay has a minimum transmission time.
         self.quoted("delay", if delay == "0s" && RATES[7..].contains(&rate) { "1ns" } else { delay });
         if one_way {
             self.bare("one_way", "true");
@@ -155,7 +155,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// A loss model, in one line: the link's other keys come behind it.
+    /// Returns a loss model as an inline table.
     fn loss(&mut self) -> Result<String> {
         let place = self.one(&["before-queue", "after-transmission"])?;
         let keys = match self.u.int_in_range(0..=3)? {
@@ -195,7 +195,7 @@ impl Writer<'_, '_> {
         Ok(format!("{{ kind = {keys}, place = \"{place}\" }}"))
     }
 
-    /// The text, or none.
+    /// Returns the text, or an empty one.
     fn perhaps(&mut self, text: String) -> Result<String> {
         Ok(if self.u.ratio(1, 3)? { text } else { String::new() })
     }
@@ -280,7 +280,7 @@ impl Writer<'_, '_> {
         self.maybe_bare("priority", &["0", "255"])
     }
 
-    /// What a constant rate has of its own.
+    /// Adds the keys of a constant rate.
     fn cbr(&mut self) -> Result<()> {
         if self.u.arbitrary()? {
             let rate = self.one(RATES)?;
@@ -310,7 +310,7 @@ impl Writer<'_, '_> {
         if self.u.ratio(1, 2)? {
             let segment = self.one(SIZES)?;
             self.quoted("segment", segment);
-            // So that there is room for data.
+            // A header that leaves space for data.
             self.quoted("header", if SIZES[..5].contains(&segment) { "1B" } else { "40B" });
         }
         self.maybe("syn_size", SIZES)?;

@@ -1,4 +1,4 @@
-//! Any arrivals at the Ack Vector's store.
+//! Any arrivals, recorded in an Ack Vector.
 #![no_main]
 
 #[path = "../check_dccp.rs"]

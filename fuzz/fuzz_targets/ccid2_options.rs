@@ -1,4 +1,4 @@
-//! Any bytes as Ack Vectors, the options that CCID 2 needs.
+//! Any bytes as Ack Vectors, the options of CCID 2.
 #![no_main]
 
 #[path = "../check_ccid_options.rs"]

@@ -1,4 +1,4 @@
-//! Bytes as what happens to a DCCP connection.
+//! Any events at a DCCP connection.
 #![no_main]
 
 #[path = "../check_connection.rs"]

@@ -1,4 +1,4 @@
-//! Anything to DTLS, with sessions and handshakes under way.
+//! Any datagrams to DTLS endpoints with sessions and handshakes in progress.
 #![no_main]
 
 #[path = "../check_dtls.rs"]

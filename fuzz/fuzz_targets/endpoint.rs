@@ -1,4 +1,4 @@
-//! An endpoint behind a socket.
+//! Any datagrams to an endpoint.
 #![no_main]
 
 #[path = "../check_endpoint.rs"]

@@ -1,4 +1,4 @@
-//! An open connection, and a peer who says anything within its windows.
+//! An open connection with a malicious peer.
 #![no_main]
 
 #[path = "../check_established.rs"]

@@ -1,4 +1,4 @@
-//! Any bytes as media headers, and what is made of them.
+//! Any bytes as media headers, and their reassembly.
 #![no_main]
 
 #[path = "../check_frames.rs"]

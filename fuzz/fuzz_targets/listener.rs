@@ -1,4 +1,4 @@
-//! A flood of a listener.
+//! A flooded listener.
 #![no_main]
 
 #[path = "../check_listener.rs"]

@@ -1,4 +1,4 @@
-//! Any bytes as a trace of losses.
+//! Any bytes as a loss trace.
 #![no_main]
 
 #[path = "../check_loss_trace.rs"]

@@ -1,4 +1,4 @@
-//! Any bytes as a trace of media.
+//! Any bytes as a media trace.
 #![no_main]
 
 #[path = "../check_media_trace.rs"]

@@ -1,4 +1,4 @@
-//! Two ends that negotiate features, and a man between them.
+//! Feature negotiation with a man in the middle.
 #![no_main]
 
 #[path = "../check_negotiation.rs"]

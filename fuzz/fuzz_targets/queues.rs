@@ -1,4 +1,4 @@
-//! Anything that comes to a link with a queue of any kind.
+//! Any arrivals at a link with a queue of any kind.
 #![no_main]
 
 #[path = "../check_queues.rs"]

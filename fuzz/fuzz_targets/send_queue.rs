@@ -1,4 +1,4 @@
-//! Anything handed over to a send queue.
+//! Any packets in a send queue.
 #![no_main]
 
 #[path = "../check_send_queue.rs"]

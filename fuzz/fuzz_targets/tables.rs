@@ -1,5 +1,4 @@
-//! Scenarios that are right in form and absurd in size. Prints the text of one that goes wrong, to be kept in
-//! `corpus/scenario`.
+//! Scenarios with valid syntax and extreme sizes. Prints the text of a failing one, for `corpus/scenario`.
 #![no_main]
 
 #[path = "../check.rs"]
