@@ -1,4 +1,5 @@
-//! Invariants of a link with any kind of queue and any arrivals. Shared by the fuzz target and by the test that replays `fuzz/corpus`.
+//! Invariants of a link with any kind of queue and any arrivals. Shared by the fuzz target and the test that replays
+//! `fuzz/corpus`.
 
 use super::choices::Choices;
 use headway_engine::{Class, Moment, Ties};

@@ -250,7 +250,7 @@ fn expiry(media: &Media) -> Instant {
     media.expires.unwrap_or(Instant::FAR_FUTURE)
 }
 
-/// Nobody whom a test hands over.
+/// Placeholder that equals no enqueued packet.
 const NO_PACKET: Media = Media {
     payload: (),
     size: Bytes::new(0),

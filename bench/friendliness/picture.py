@@ -3,7 +3,7 @@
 # Colors of Okabe and Ito.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 360, 60, 190, 40, 50
-MOST_RATIO = 2.5
+MAX_RATIO = 2.5
 
 
 def x(count):
@@ -11,7 +11,7 @@ def x(count):
 
 
 def y(ratio):
-    return TOP + (1 - ratio / MOST_RATIO) * (HEIGHT - TOP - BOTTOM)
+    return TOP + (1 - ratio / MAX_RATIO) * (HEIGHT - TOP - BOTTOM)
 
 
 def text(at_x, at_y, words, anchor="middle", more=""):

@@ -1,34 +1,33 @@
-//! What one core could do: the star of the benchmark with nothing in it but links, packets and an event queue.
+//! Limit of one core: the star of the benchmark, reduced to links, packets and an event queue.
 //!
 //! usage: limit tcp|cbr N SECONDS
 //!
-//! No TCP, no statistics, no routes, no options: `tcp` are N windows of four packets that never change, each packet
-//! answered by an acknowledgement; `cbr` are N constant rates. Each hop is one event, since a FIFO link knows on a
-//! packet's arrival when it will leave, and of the packets on a link only the first is in the event queue. No simulator that does
-//! real work will be as fast; how far off it is tells how much the work costs.
+//! There are no TCP, statistics, routes and options. `tcp` has N constant windows of four packets, each acknowledged;
+//! `cbr` has N constant rates. Each hop is one event: a FIFO link knows at arrival when the packet will leave, and
+//! only the first packet of a link is in the event queue. The difference to a simulator is the cost of its real work.
 
 use std::collections::VecDeque;
 
-/// Time is in picoseconds.
+/// Unit of time: picoseconds.
 const MILLISECOND: u64 = 1_000_000_000;
 const DATA_BYTES: u64 = 1500;
 const ACK_BYTES: u64 = 40;
 const WINDOW: u64 = 4;
 const NONE: u32 = u32::MAX;
 
-/// A timer wheel. Each id has at most one event, so that a slot is a list through `next`. Nothing is further away than the wheel
-/// reaches: 10 ms of delay, and less than 5 ms of transmission or pause.
+/// Timer wheel. Each id has at most one event, so that a slot is a list linked by `next`. All events are within its
+/// range: 10 ms of delay, and less than 5 ms of transmission or pause.
 struct Wheel {
     slot_bits: u32,
     first: Vec<u32>,
     next: Vec<u32>,
     due: Vec<u64>,
     slot: u64,
-    /// The events of the present slot, the latest first.
+    /// Events of the current slot, the latest first.
     present: Vec<(u64, u32)>,
 }
 
-/// How far a wheel reaches, as a power of two: 17 ms.
+/// Range of the wheel, as a power of two in ps: 17 ms.
 const REACH_BITS: u32 = 34;
 
 impl Wheel {
@@ -57,7 +56,7 @@ impl Wheel {
         self.first[place] = id;
     }
 
-    /// The next event before `end`.
+    /// Removes the next event before `end`.
     fn pop(&mut self, end: u64) -> Option<(u64, u32)> {
         while self.present.is_empty() {
             self.slot += 1;
@@ -83,24 +82,24 @@ struct Packet {
 }
 
 struct Link {
-    data_takes: u64,
-    ack_takes: u64,
+    data_time: u64,
+    ack_time: u64,
     delay: u64,
     limit: usize,
     free_at: u64,
-    /// With their arrivals at the far end: those that wait, are sent and propagate.
+    /// Packets in the queue and on the link, with their arrival times at the far end.
     packets: VecDeque<(u64, Packet)>,
-    /// How many of them have left the near end.
+    /// Number of these that have left the near end.
     left: usize,
 }
 
 impl Link {
     fn new(bits_per_second: u64, delay_ms: u64, limit: usize) -> Self {
-        let takes = |bytes| bytes * 8_000_000_000_000 / bits_per_second;
-        let (data_takes, ack_takes) = (takes(DATA_BYTES), takes(ACK_BYTES));
+        let time = |bytes| bytes * 8_000_000_000_000 / bits_per_second;
+        let (data_time, ack_time) = (time(DATA_BYTES), time(ACK_BYTES));
         Self {
-            data_takes,
-            ack_takes,
+            data_time,
+            ack_time,
             delay: delay_ms * MILLISECOND,
             limit,
             free_at: 0,
@@ -112,7 +111,7 @@ impl Link {
 
 struct Star {
     wheel: Wheel,
-    /// To the gateway from each client, then to each client, then to the server and back.
+    /// Links from each client to the gateway, to each client, to the server and from it.
     links: Vec<Link>,
     clients: u32,
     hops: u64,
@@ -130,7 +129,7 @@ impl Star {
             self.dropped += 1;
             return;
         }
-        link.free_at = link.free_at.max(now) + if packet.is_ack { link.ack_takes } else { link.data_takes };
+        link.free_at = link.free_at.max(now) + if packet.is_ack { link.ack_time } else { link.data_time };
         let arrival = link.free_at + link.delay;
         link.packets.push_back((arrival, packet));
         if link.packets.len() == 1 {
@@ -138,7 +137,7 @@ impl Star {
         }
     }
 
-    fn arrive(&mut self, now: u64, from: u32, answers: bool) {
+    fn arrive(&mut self, now: u64, from: u32, acknowledges: bool) {
         let link = &mut self.links[from as usize];
         let Some((_, packet)) = link.packets.pop_front() else { return };
         link.left = link.left.saturating_sub(1);
@@ -155,7 +154,7 @@ impl Star {
             self.send(now, self.clients + packet.flow, packet);
         } else {
             self.delivered += 1;
-            if answers {
+            if acknowledges {
                 self.send(now, to_gateway, Packet { is_ack: true, ..packet });
             }
         }
@@ -174,12 +173,12 @@ fn main() {
     let mut links: Vec<Link> = (0..2 * clients).map(|_| Link::new(10_000_000, 3, 1000)).collect();
     links.extend([Link::new(rate, 10, limit), Link::new(rate, 10, 100_000)]);
     let sources = links.len() as u32;
-    // About one event a slot.
+    // About one event per slot.
     let slots = (8 * clients as usize).next_power_of_two();
     let wheel = Wheel::new(slots, links.len() + clients as usize);
     let mut star = Star { wheel, links, clients, hops: 0, delivered: 0, dropped: 0 };
 
-    // A window is filled by one packet each 10 ms, so that the flows do not start with a burst that is lost.
+    // A window is filled by one packet per 10 ms, so that no initial burst is lost.
     let interval = if is_tcp { 10 * MILLISECOND } else { DATA_BYTES * 8_000_000_000_000 / 3_000_000 };
     for flow in 0..clients {
         let start = if is_tcp { interval * u64::from(flow) / u64::from(clients) } else { 77_000_000 * u64::from(flow) };

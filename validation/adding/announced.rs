@@ -1,4 +1,4 @@
-//! The receiver announces one of ten rates, and the sender goes by it: AIMD on the scale.
+//! A controller whose receiver announces one of ten rates, by AIMD on the scale, and whose sender uses that rate.
 
 use crate::contract::{
     Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -15,9 +15,9 @@ use headway_units::{Dialect, Duration, Instant, OptionError, Options, Rate};
     serde(deny_unknown_fields)
 )]
 pub struct AnnouncedOptions {
-    /// The least of the ten rates; the others are its multiples.
+    /// Lowest of the ten rates; the others are its multiples.
     pub step: Rate,
-    /// The receiver announces the next higher one after so long without a loss.
+    /// Time without a loss after which the receiver announces the next higher rate.
     pub patience: Duration,
 }
 
@@ -34,7 +34,7 @@ impl Options for AnnouncedOptions {
     }
 }
 
-/// Goes by what was announced last.
+/// Sends at the last announced rate.
 #[derive(Debug)]
 pub struct AnnouncedSender {
     step: Rate,
@@ -79,13 +79,13 @@ impl SenderHalf for AnnouncedSender {
     }
 }
 
-/// Announces a level, in a byte.
+/// Announces a level in one byte.
 #[derive(Debug)]
 pub struct AnnouncedReceiver {
     patience: Duration,
     level: u8,
     since: Instant,
-    /// The number that comes next, if nothing is lost.
+    /// Next sequence number, if no packet is lost.
     expected: Option<u64>,
     due: bool,
 }

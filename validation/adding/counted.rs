@@ -1,5 +1,5 @@
-//! The receiver counts what came in each round trip, and the sender spaces its packets by that: the gap doubles where some are missing, and
-//! one packet more goes in a round trip where none is.
+//! A controller whose receiver counts the packets of each round trip. The sender doubles the gap between packets if
+//! some are missing, and otherwise sends one packet more per round trip.
 
 use crate::contract::{
     Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -16,9 +16,9 @@ use headway_units::{Dialect, Duration, Instant, OptionError, Options, Rate};
     serde(deny_unknown_fields)
 )]
 pub struct CountedOptions {
-    /// The round trip in which packets are counted.
+    /// Round-trip time over which packets are counted.
     pub round_trip: Duration,
-    /// The first gap.
+    /// Initial gap.
     pub gap: Duration,
 }
 
@@ -35,18 +35,18 @@ impl Options for CountedOptions {
     }
 }
 
-/// A gap behind each packet, which the line takes its time for.
+/// Leaves a gap after the transmission time of each packet.
 #[derive(Debug)]
 pub struct CountedSender {
     round_trip_s: f64,
     line: Rate,
     gap_s: f64,
-    /// What the line took for the last packet.
+    /// Transmission time of the last packet, in s.
     packet_s: f64,
     pacer: Pacer,
-    /// The number and the count that were reported last.
+    /// Last reported sequence number and count.
     reported: Option<(u64, u32)>,
-    told: f64,
+    rate_bps: f64,
 }
 
 impl CountedSender {
@@ -58,7 +58,7 @@ impl CountedSender {
             packet_s: 0.0,
             pacer: Pacer::new(Duration::ZERO),
             reported: None,
-            told: 0.0,
+            rate_bps: 0.0,
         }
     }
 }
@@ -73,7 +73,7 @@ impl SenderHalf for CountedSender {
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         if sending.data {
             self.packet_s = Pacer::gap_s(sending.size, self.line);
-            self.told = sending.size.count() as f64 * 8.0;
+            self.rate_bps = sending.size.count() as f64 * 8.0;
             self.pacer.on_send(now, self.packet_s + self.gap_s);
         }
         Stamp::default()
@@ -94,14 +94,14 @@ impl SenderHalf for CountedSender {
     }
 
     fn status(&self) -> Status {
-        let rate = Rate::from_bits_per_second((self.told / (self.packet_s + self.gap_s).max(1e-9)) as u64);
+        let rate = Rate::from_bits_per_second((self.rate_bps / (self.packet_s + self.gap_s).max(1e-9)) as u64);
         let mut status = Status::default();
         (status.target_rate, status.pacing_rate) = (Some(rate), Some(rate));
         status
     }
 }
 
-/// Says how many packets have come, modulo 2^32, once a round trip.
+/// Reports the number of received packets, modulo 2^32, once per round trip.
 #[derive(Debug)]
 pub struct CountedReceiver {
     round_trip: Duration,

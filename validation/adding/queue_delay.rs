@@ -1,5 +1,6 @@
-//! The receiver judges by one-way delays, whose clocks need not agree, how long the queue is, and says once a round trip whether that is
-//! too long: the sender then takes a fifth off its rate, and otherwise adds a quarter of a packet a round trip.
+//! A controller whose receiver estimates the queueing delay from one-way delays; the clocks need not agree. Once per
+//! round trip it reports whether the delay is too long. The sender then reduces its rate by a fifth, and otherwise
+//! adds a quarter of a packet per round trip.
 
 use crate::contract::{
     Need, Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -17,7 +18,7 @@ use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rat
     serde(deny_unknown_fields)
 )]
 pub struct QueueDelayOptions {
-    /// The queueing delay that is too long.
+    /// Maximum queueing delay.
     pub target: Duration,
 }
 
@@ -35,7 +36,7 @@ impl Options for QueueDelayOptions {
 #[derive(Debug)]
 pub struct QueueDelaySender {
     packet: Bytes,
-    /// In bits a second.
+    /// Rate in bit/s.
     rate: f64,
     round_trip: RoundTripEstimate,
     pacer: Pacer,
@@ -48,7 +49,7 @@ impl QueueDelaySender {
         Self { packet: context.packet_size, rate: 100_000.0, round_trip, pacer: Pacer::new(Duration::ZERO) }
     }
 
-    fn told(&self) -> Rate {
+    fn rate(&self) -> Rate {
         Rate::from_bits_per_second(self.rate as u64)
     }
 }
@@ -60,7 +61,7 @@ impl SenderHalf for QueueDelaySender {
 
     fn on_send(&mut self, now: Instant, sending: &Sending) -> Stamp {
         if sending.data {
-            self.pacer.on_send(now, Pacer::gap_s(sending.size, self.told()));
+            self.pacer.on_send(now, Pacer::gap_s(sending.size, self.rate()));
         }
         let mut stamp = Stamp::default();
         stamp.rtt = self.round_trip.mean();
@@ -80,19 +81,19 @@ impl SenderHalf for QueueDelaySender {
 
     fn status(&self) -> Status {
         let mut status = Status::default();
-        (status.target_rate, status.pacing_rate) = (Some(self.told()), Some(self.told()));
+        (status.target_rate, status.pacing_rate) = (Some(self.rate()), Some(self.rate()));
         status.rtt = self.round_trip.mean();
         status
     }
 }
 
-/// Holds each packet's way against the shortest so far.
+/// Compares each packet's one-way delay with the minimum.
 #[derive(Debug)]
 pub struct QueueDelayReceiver {
     target_s: f64,
-    /// The shortest way, in s of two clocks of which nobody knows how far they are apart.
+    /// Minimum one-way delay in s. It includes the unknown offset of the two clocks.
     shortest: f64,
-    /// Behind the last report, the shortest again.
+    /// Minimum since the last report.
     least: f64,
     last: Option<Instant>,
     due: bool,
@@ -121,8 +122,8 @@ impl ReceiverHalf for QueueDelayReceiver {
 
     fn on_packet(&mut self, now: Instant, packet: &Received) {
         let Some(Timing { sent, .. }) = packet.timing else { return };
-        let way = now.as_nanos() as f64 / 1e9 - sent.as_nanos() as f64 / 1e9;
-        (self.shortest, self.least) = (self.shortest.min(way), self.least.min(way));
+        let delay = now.as_nanos() as f64 / 1e9 - sent.as_nanos() as f64 / 1e9;
+        (self.shortest, self.least) = (self.shortest.min(delay), self.least.min(delay));
         self.lost |= self.expected.is_some_and(|expected| packet.number > expected);
         self.expected = self.expected.max(packet.number.checked_add(1));
         let round_trip = packet.rtt.unwrap_or(Duration::from_millis(200));

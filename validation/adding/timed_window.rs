@@ -1,5 +1,5 @@
-//! A window and a rate, by how long packets queue: reports say when each packet came. A mark or a loss halves the window, once a round
-//! trip; ECT(1) packets are not asked for.
+//! A controller with a window and a rate that depend on the queueing delay: reports have the arrival time of each
+//! packet. A mark or a loss halves the window, at most once per round trip; ECT(1) is not requested.
 
 use crate::contract::{
     Next, Permit, Received, ReceiverContext, ReceiverHalf, SenderContext, SenderHalf, Sending, Stamp, Status,
@@ -16,9 +16,9 @@ use headway_units::{Bytes, Dialect, Duration, Instant, OptionError, Options, Rat
     serde(deny_unknown_fields)
 )]
 pub struct TimedWindowOptions {
-    /// The queueing delay that the window keeps to.
+    /// Queueing delay that the window aims at.
     pub target: Duration,
-    /// Data packets for each of which there is a report.
+    /// Data packets per report.
     pub packets_a_report: u8,
 }
 
@@ -38,7 +38,7 @@ impl Options for TimedWindowOptions {
     }
 }
 
-/// A window in bytes, paced a little faster than it would go by itself.
+/// A window in bytes, paced slightly faster than one window per round trip.
 #[derive(Debug)]
 pub struct TimedWindowSender {
     target_s: f64,
@@ -49,9 +49,9 @@ pub struct TimedWindowSender {
     rto: Rto,
     timer: Option<Instant>,
     pacer: Pacer,
-    /// The shortest way so far, in s of two clocks of which nobody knows how far they are apart.
+    /// Minimum one-way delay in s. It includes the unknown offset of the two clocks.
     shortest: f64,
-    /// Losses of packets below belong to the last event.
+    /// Losses of packets below this number belong to the last loss event.
     event_end: u64,
 }
 
@@ -112,23 +112,23 @@ impl SenderHalf for TimedWindowSender {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let Report::Timed(report) = feedback.report else { return };
         feedback.rtt_sample.into_iter().for_each(|rtt| self.rto.sample(rtt));
-        let (mut left, mut way, mut congestion, event_end) = (0.0, f64::INFINITY, false, self.event_end);
+        let (mut left, mut delay, mut congestion, event_end) = (0.0, f64::INFINITY, false, self.event_end);
         self.flight.report_timed(feedback.acknowledged, &report, |update| {
             left += if update.outcome == PacketOutcome::MarkedLater { 0.0 } else { update.size.count() as f64 };
             if let Some(arrived) = update.arrived {
-                way = way.min(arrived.as_nanos() as f64 / 1e9 - update.sent.as_nanos() as f64 / 1e9);
+                delay = delay.min(arrived.as_nanos() as f64 / 1e9 - update.sent.as_nanos() as f64 / 1e9);
             }
             congestion |= update.outcome != PacketOutcome::Received && update.number >= event_end;
         });
         self.in_flight = (self.in_flight - left).max(0.0);
         self.timer = (self.in_flight > 0.0).then(|| now + self.rto.timeout());
-        self.shortest = self.shortest.min(way);
+        self.shortest = self.shortest.min(delay);
         if congestion {
             self.event_end = self.flight.next();
             self.window = (self.window / 2.0).max(2.0 * self.packet);
-        } else if way.is_finite() {
-            // A packet a round trip more with an empty queue, none at the target, less behind it.
-            let off = ((self.target_s - (way - self.shortest)) / self.target_s).clamp(-1.0, 1.0);
+        } else if delay.is_finite() {
+            // One packet more per round trip with an empty queue, no change at the target, fewer above it.
+            let off = ((self.target_s - (delay - self.shortest)) / self.target_s).clamp(-1.0, 1.0);
             let delivered = feedback.delivered.unwrap_or_default().count() as f64;
             self.window = (self.window + off * self.packet * delivered / self.window).max(2.0 * self.packet);
         }
@@ -154,7 +154,7 @@ impl SenderHalf for TimedWindowSender {
     }
 }
 
-/// Asks for a report each few packets.
+/// Sends a report every few packets.
 #[derive(Debug)]
 pub struct TimedWindowReceiver {
     packets_a_report: u8,

@@ -19,7 +19,7 @@ class Runs(unittest.TestCase):
         self.assertTrue(agreement.by_run([0, 10], [0.05, 10])["pass"])
         self.assertFalse(agreement.by_run([0, 10], [0.051, 10])["pass"])
 
-    def test_the_largest_difference_is_told(self):
+    def test_the_largest_difference_is_reported(self):
         self.assertAlmostEqual(agreement.by_run([100, 200], [100.1, 198])["difference_percent"], -1.0)
 
 

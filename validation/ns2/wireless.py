@@ -3,7 +3,7 @@
 The loss rate, delays, queues and load are random. Kinds of flow and networks alternate, so that a few cells include all of them. Starts and the
 phase of TCP's clock are set in both programs. The throughput at the receiver from 20 to 220 s is compared.
 
-Told: the lost packets are drawn once, and set in both programs too. Each run must be the same within 0.5 %, which a window at either end may
+Given losses: the lost packets are drawn once, and set in both programs too. Each run must be the same within 0.5 %, which a window at either end may
 account for: ns-2's sink of TCP counts data in order, Headway counts data that arrive for the first time.
 
 Westwood is that of Agent/TCP/Linux (`select_ca westwood`) with timestamps. Its cells are listed, not drawn: from few losses to many, in each
@@ -32,7 +32,7 @@ DURATION_S, WARM_S = 220, 20
 PACKET, HEADER = 1000, 40
 # With timestamps a header is longer; the SYN's is not.
 TIMESTAMP = 10
-MARGIN, TOLD_MARGIN = 0.05, 0.005
+MARGIN, GIVEN_MARGIN = 0.05, 0.005
 # With half an interval of 1 %, no cell misses the margin by chance alone.
 ENOUGH, LEAST_RUNS, MOST_RUNS = 0.01, 20, 320
 
@@ -76,7 +76,7 @@ def cells(count, seed):
     return found
 
 
-def told_cells(seed):
+def given_cells(seed):
     """Yields a cell for each kind of flow in each network, with the packets that are lost in it."""
     drawn = random.Random(f"told {seed}")
     for flow in FLOWS:
@@ -178,13 +178,13 @@ def run(headway, cell, seed, folder):
     return theirs, run_headway(headway, cell, drawn, seed, phase, (), folder)
 
 
-def run_told(headway, cell, lost, seed, folder):
+def run_given(headway, cell, lost, seed, folder):
     """Returns the cell, its case, and the values that an ordinary test needs to repeat the run."""
     drawn = draw(seed)
     theirs, phase = run_ns(cell, drawn, seed, lost)
     ours = run_headway(headway, cell, drawn, seed, phase, lost, folder)
-    case = {"name": f"wireless.told {name(cell)}", "cell": name(cell), "metric": "mbps", "pass": abs(ours - theirs) <= TOLD_MARGIN * theirs,
-            "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours), "bound": f"{100 * TOLD_MARGIN:g} %"}
+    case = {"name": f"wireless.given {name(cell)}", "cell": name(cell), "metric": "mbps", "pass": abs(ours - theirs) <= GIVEN_MARGIN * theirs,
+            "ns2": theirs, "headway": ours, "difference_percent": agreement.percent(theirs, ours), "bound": f"{100 * GIVEN_MARGIN:g} %"}
     return cell, case, (drawn, phase, lost)
 
 
@@ -199,12 +199,12 @@ def judge(cell, ns2, headway):
 
 
 def compare(headway, count, seed, folder, show):
-    """Compares the told cells, then this many drawn ones and Westwood's. Returns each with its case."""
+    """Compares the given cells, then this many drawn ones and Westwood's. Returns each with its case."""
     # At most one process for each core, and at most two.
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count())) as pool:
-        told = list(pool.map(lambda one: run_told(headway, *one[1], one[0], folder / f"told-{one[0]}"), enumerate(told_cells(seed), 1)))
-        for _, case, _ in told if show else ():
-            print(f"{case['cell']:36} told {case['ns2']:>17.4f} {case['headway']:>17.4f} {case['difference_percent']:>+7.3f} %"
+        given = list(pool.map(lambda one: run_given(headway, *one[1], one[0], folder / f"given-{one[0]}"), enumerate(given_cells(seed), 1)))
+        for _, case, _ in given if show else ():
+            print(f"{case['cell']:36} given {case['ns2']:>17.4f} {case['headway']:>17.4f} {case['difference_percent']:>+7.3f} %"
                   f"{'' if case['pass'] else '  MISSED'}", flush=True)
         found = []
         if show:
@@ -221,8 +221,8 @@ def compare(headway, count, seed, folder, show):
             if show:
                 print(line(case), flush=True)
     if show:
-        print(f"{sum(case['pass'] for _, case, _ in told)} of {len(told)} told runs and {sum(case['pass'] for _, case in found)} of {len(found)} cells agree", flush=True)
-    return told, found
+        print(f"{sum(case['pass'] for _, case, _ in given)} of {len(given)} given runs and {sum(case['pass'] for _, case in found)} of {len(found)} cells agree", flush=True)
+    return given, found
 
 
 def line(case):
@@ -230,19 +230,19 @@ def line(case):
             f"{case['difference_percent']:>+7.2f} ± {case['chance_percent']:.2f} %{'' if case['pass'] else '  ' + case['verdict'].upper()}")
 
 
-def store(version, told, found):
-    """Writes ns-2's figures to the files that an ordinary test reads: the told runs of one network, and all means."""
+def store(version, given, found):
+    """Writes ns-2's figures to the files that an ordinary test reads: the given runs of one network, and all means."""
     DATA.mkdir(parents=True, exist_ok=True)
-    head = [f"# {version}: throughput at the receiver from {WARM_S} to {DURATION_S} s. What the columns mean is said in validation/ns2/wireless.py,",
+    head = [f"# {version}: throughput at the receiver from {WARM_S} to {DURATION_S} s. The columns are described in validation/ns2/wireless.py,",
             "# which made them: `validation/ns2/run --only wireless --store`."]
     def columns(cell):
         return [cell.flow, cell.network, cell.delays, str(cell.limit), f"{cell.loss:g}"]
     runs = [*head, "flow,network,delays,limit_packets,loss,start_ns,cbr_starts_ns,clock_phase,lost,mbps"]
-    for cell, case, (drawn, phase, lost) in told:
+    for cell, case, (drawn, phase, lost) in given:
         if cell.network == "path":
             # Lost packets after the last packet of the run are left out.
-            came = 1.3 * case["ns2"] * DURATION_S / (8e-6 * PACKET)
-            row = [str(drawn.flow), " ".join(map(str, drawn.cbrs)), phase, " ".join(str(packet) for packet in lost if packet < came), f"{case['ns2']:.6g}"]
+            last_packet = 1.3 * case["ns2"] * DURATION_S / (8e-6 * PACKET)
+            row = [str(drawn.flow), " ".join(map(str, drawn.cbrs)), phase, " ".join(str(packet) for packet in lost if packet < last_packet), f"{case['ns2']:.6g}"]
             runs.append(",".join(columns(cell) + row))
     means = [*head, "flow,network,delays,limit_packets,loss,runs,mean_mbps,sd_mbps"]
     means += [",".join([*columns(cell), str(case["runs"]), f"{case['ns2']:.6g}", f"{case['ns2_sd']:.4g}"]) for cell, case in found]

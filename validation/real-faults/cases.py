@@ -57,7 +57,7 @@ def again(end, since, before=0.0):
     return (max(gaps, key=lambda line: line["ms"])["at"] - since) * 1e3 if gaps else 0.0
 
 
-def goes_on(end, seconds=30.0):
+def continues(end, seconds=30.0):
     """Waits until media arrive."""
     came = end.last()["came"]
     return end.wait_for("status", after=time.monotonic(), seconds=seconds, such=lambda line: line["came"] > came + 5)
@@ -110,7 +110,7 @@ def rebinding(lab):
             since = time.monotonic()
             lab.forget()
             time.sleep(1)
-            check(goes_on(server) and goes_on(client), "no media arrive any more", figures)
+            check(continues(server) and continues(client), "no media arrive any more", figures)
             figures["to_server_ms"].append(again(server, since))
             figures["to_client_ms"].append(again(client, since))
     figures = {key: max(values) for key, values in figures.items()} | {"rtt_ms": trip, "ports": len(ports)}
@@ -130,7 +130,7 @@ def narrow(lab, change, back):
             small = lambda line: line["largest"] < 1272
             lines = [end.wait_for("status", after=since, such=small) for end in (server, client)]
             check(all(lines), "datagrams stay too large", {})
-            check(goes_on(server) and goes_on(client), "no media arrive any more", {})
+            check(continues(server) and continues(client), "no media arrive any more", {})
             figures = {"seconds": max(line["at"] for line in lines) - since, "largest": max(line["largest"] for line in lines)}
             check(figures["seconds"] < 15, "later than 15 s", figures)
             return figures
@@ -176,7 +176,7 @@ def down(lab):
         lab.server.ip("link", "set", "s0", "up")
         lab.server.ip("route", "replace", "default", "via", ROUTER)
         since = time.monotonic()
-        check(goes_on(server) and goes_on(client), "no media arrive any more", {})
+        check(continues(server) and continues(client), "no media arrive any more", {})
         return {"to_server_ms": again(server, since, 3.1), "to_client_ms": again(client, since, 3.1)}
 
 
@@ -260,10 +260,10 @@ def garbage(lab):
         seen += [datagram for datagram in hostile.capture(lab.router, "r0") if datagram[1][0] == CLIENT]
         before, since = server.rss(), time.monotonic()
         sent = hostile.spoil(lab.router, seen, 15, 2000)
-        goes = goes_on(server) and goes_on(client)
+        both_continue = continues(server) and continues(client)
         gaps = [line["ms"] for end in (server, client) for line in end.all("gap", since)]
         figures = {"datagrams": sent, "growth_kb": server.rss() - before, "longest_gap_ms": max(gaps, default=0.0)}
-        check(goes and not server.all("closed") and not client.all("closed"), "the call ended", figures)
+        check(both_continue and not server.all("closed") and not client.all("closed"), "the call ended", figures)
         check(figures["growth_kb"] < 4096, "memory grows", figures)
         return figures
 

@@ -119,7 +119,7 @@ class Checks:
     def counted(self):
         for link in self.summary["links"]:
             rows = self.on(link["name"])
-            self.expect(len(rows) == link["arrived_packets"] - sum(link["dropped_packets"].values()), f"{link['name']} carries what it did not drop")
+            self.expect(len(rows) == link["arrived_packets"] - sum(link["dropped_packets"].values()), f"{link['name']} transmits all packets that it does not drop")
         flow = self.summary["flows"][0]
         self.expect(len(self.on("a->m")) == flow["sent_packets"], "sent_packets")
         self.expect(len(self.on("n->b")) == flow["received_packets"], "received_packets")
@@ -140,7 +140,7 @@ class Checks:
                 arrived.add(following.seq)
                 following = next(arrivals, None)
             if row.ack is not None:
-                self.expect(row.ack in arrived, "what is acknowledged had come", row)
+                self.expect(row.ack in arrived, "acknowledged packets have arrived", row)
                 self.expect(newest is None or (row.ack - newest) % TURN < TURN // 2, "acknowledgement numbers do not fall", row)
                 newest = row.ack
 
@@ -183,7 +183,7 @@ class Checks:
         number = row.ack
         for byte in b"".join(row.bytes_of("dccp.ack_vector.nonce_0")):
             for _ in range((byte & 63) + 1):
-                self.expect(fate.get(number) == states.get(byte >> 6), "an Ack Vector tells the truth", row)
+                self.expect(fate.get(number) == states.get(byte >> 6), "Ack Vectors report the true states", row)
                 number = (number - 1) % TURN
         self.counts["ack_vectors"] += row["dccp.ack_vector.nonce_0"] != ""
 

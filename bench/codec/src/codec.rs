@@ -1,4 +1,4 @@
-//! DCCP packets, written and read again: header, options, data and checksums.
+//! Encoding and decoding of DCCP packets: header, options, data and checksums.
 
 use crate::{Operation, with_buffer};
 use headway_dccp::{
@@ -50,7 +50,7 @@ fn in_udp(data: &[u8], buffer: &mut [u8]) {
     black_box(decoded);
 }
 
-/// CCID 3's feedback: Elapsed Time, Receive Rate, Loss Event Rate and nine Loss Intervals.
+/// CCID 3 feedback: Elapsed Time, Receive Rate, Loss Event Rate and nine Loss Intervals.
 fn ack(buffer: &mut [u8]) {
     let interval = black_box(LossInterval { lossless_length: 100, loss_length: 2, nonce: false, data_length: 102 });
     let intervals = [interval.to_bytes().expect("lengths that fit"); 9];

@@ -1,5 +1,5 @@
-//! Controllers: a data packet asked for, sent and acknowledged, with its share of the reports: one for two packets, as
-//! long as a window of a hundred later.
+//! Controllers: a data packet is permitted, sent and acknowledged. One report acknowledges two packets, with a delay
+//! of a window of a hundred packets.
 
 use crate::Operation;
 use headway_rate::{
@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Operation)> {
     ]
 }
 
-/// A packet through both halves, with its share of the reports, which are the receiver half's own: about one in a round trip
+/// Passes a packet through both halves, with its share of the reports of the receiver half: about one per round trip
 /// of 100 packets.
 fn pair(kind: &str, losses: bool) -> Operation {
     let options = ControllerOptions::preset(kind, Dialect::Rfc).expect("a controller");
@@ -50,7 +50,7 @@ fn pair(kind: &str, losses: bool) -> Operation {
     })
 }
 
-/// Two packets and a report make every other operation; a packet takes 1 ms.
+/// Sends two packets in one operation and processes a report in the next; a packet takes 1 ms.
 fn controller(kind: &str, losses: bool) -> Operation {
     let options = ControllerOptions::preset(kind, Dialect::Rfc).expect("a controller");
     let mut context = SenderContext::new(Instant::ZERO, SIZE, Random::new(1, kind));
@@ -65,7 +65,7 @@ fn controller(kind: &str, losses: bool) -> Operation {
         black_box(sender.poll_timeout());
         if number % 2 == 0 && number > WINDOW {
             let acknowledged = number - WINDOW;
-            // Each hundredth packet is missing; a report goes back over sixteen.
+            // Every hundredth packet is lost; each report covers sixteen packets.
             let back = acknowledged % 100;
             let received = |packets| Run { arrival: Arrival::Received, packets };
             let missing = Run { arrival: Arrival::NotReceived, packets: 1 };

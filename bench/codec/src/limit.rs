@@ -1,4 +1,4 @@
-//! What no codec can go below: its bytes copied, then summed up twice, once to write the checksum and once to check it.
+//! Lower bound for any codec: copies the bytes, then sums them twice, as for computing and verifying a checksum.
 
 use crate::{Operation, with_buffer};
 use std::hint::black_box;
@@ -20,7 +20,7 @@ fn copy_and_sum<const N: usize>(buffer: &mut [u8]) {
     black_box(sum(black_box(to)));
 }
 
-/// The sum of 32-bit words, folded once at the end (RFC 1071 section 2).
+/// Returns the sum of 32-bit words, folded once at the end (RFC 1071 section 2).
 fn sum(bytes: &[u8]) -> u16 {
     let (words, _) = bytes.as_chunks::<4>();
     let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();

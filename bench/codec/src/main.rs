@@ -1,5 +1,5 @@
-//! Times each case in turn, ROUNDS times: a line for each, its name and the nanoseconds of one operation, round by round.
-//! usage: headway-bench-codec ROUNDS MILLISECONDS
+//! Times each case in turn, ROUNDS times. Prints a line per case: its name and the nanoseconds per operation of each
+//! round. usage: headway-bench-codec ROUNDS MILLISECONDS
 
 mod codec;
 mod controller;
@@ -8,10 +8,10 @@ mod peer;
 
 use std::time::{Duration, Instant};
 
-/// One operation of a case, to be repeated.
+/// Repeated operation of a case.
 type Operation = Box<dyn FnMut()>;
 
-/// An operation that has room for a packet, zeroed once.
+/// Creates an operation with a buffer for a packet, zeroed once.
 fn with_buffer(operation: impl Fn(&mut [u8]) + 'static) -> Operation {
     let mut buffer = vec![0; 1100];
     Box::new(move || operation(&mut buffer))
@@ -38,7 +38,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds of one operation, over about `span`.
+/// Returns nanoseconds per operation, measured over about `span`.
 #[expect(clippy::disallowed_methods, reason = "this program measures time")]
 fn time(operation: &mut Operation, span: Duration) -> f64 {
     let mut done = 0u32;

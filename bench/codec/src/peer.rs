@@ -1,4 +1,5 @@
-//! smoltcp: UDP in IPv4, written and read again, with both checksums. Its headers are 28 bytes, DCCP's 16, and 24 in UDP.
+//! smoltcp: encoding and decoding of UDP in IPv4, with both checksums. Its headers are 28 bytes; DCCP has 16, and 24
+//! in UDP.
 
 use crate::{Operation, with_buffer};
 use smoltcp::phy::ChecksumCapabilities;

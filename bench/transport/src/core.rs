@@ -1,10 +1,11 @@
-//! The protocol without sockets: two endpoints, a backlog of datagrams, and a path that takes 10 ms each way, in simulated time.
+//! The protocol without sockets, in simulated time: two endpoints, a backlog of datagrams, and a path with a delay of
+//! 10 ms.
 
 use headway_dccp::{ConnectionHandle, ConnectionOptions, Endpoint, EndpointOptions, Outbox, Path, ServiceCode};
 use headway_units::{Duration, Ecn, Instant, Random};
 use std::collections::VecDeque;
 
-/// Datagrams that are there at each step, of so many bytes.
+/// Outbox that always has datagrams of one size.
 #[derive(Debug, Default)]
 struct Backlog {
     left: usize,
@@ -21,7 +22,7 @@ impl Outbox for Backlog {
     }
 }
 
-/// Datagrams at once.
+/// Datagrams per burst.
 const BURST: usize = 50;
 const STEP: Duration = Duration::from_micros(100);
 const DELAY: usize = 100;
@@ -33,7 +34,7 @@ struct End {
     spent: std::time::Duration,
 }
 
-/// Datagrams of one step, in one buffer.
+/// Datagrams of one step in one buffer.
 #[derive(Default)]
 struct Flight {
     bytes: Vec<u8>,
@@ -51,20 +52,21 @@ impl End {
         Self { endpoint: Endpoint::new(options, Random::new(1, name)), buffer: Vec::new(), spent: Default::default() }
     }
 
-    /// One step: what has come, and what goes; how many datagrams brought data.
-    fn step(&mut self, now: Instant, server: bool, came: &Flight, goes: &mut Flight) -> u64 {
+    /// Processes the arrived datagrams and collects the sent ones. Returns the number of datagrams with data that
+    /// arrived.
+    fn step(&mut self, now: Instant, server: bool, arrived: &Flight, sent: &mut Flight) -> u64 {
         let (path, begin, mut data, mut at) = (ends(server), std::time::Instant::now(), 0, 0);
-        for len in &came.lengths {
-            let datagram = &came.bytes[at..at + len];
+        for len in &arrived.lengths {
+            let datagram = &arrived.bytes[at..at + len];
             at += len;
             data += u64::from(matches!(self.endpoint.handle_datagram(now, path, Ecn::NotEct, datagram), Ok(Some(_))));
         }
         self.endpoint.handle_timeout(now);
-        goes.bytes.clear();
-        goes.lengths.clear();
+        sent.bytes.clear();
+        sent.lengths.clear();
         while let Some(out) = self.endpoint.poll_transmit(now, &mut self.buffer) {
-            goes.bytes.extend_from_slice(&self.buffer[..out.len]);
-            goes.lengths.extend(self.buffer[..out.len].chunks(out.segment_size).map(<[u8]>::len));
+            sent.bytes.extend_from_slice(&self.buffer[..out.len]);
+            sent.lengths.extend(self.buffer[..out.len].chunks(out.segment_size).map(<[u8]>::len));
         }
         while self.endpoint.poll_event().is_some() {}
         self.spent += begin.elapsed();
@@ -72,7 +74,7 @@ impl End {
     }
 }
 
-/// Prints nanoseconds for each datagram that arrives, at the sender and at the receiver.
+/// Prints nanoseconds per arrived datagram, at the sender and at the receiver.
 pub fn run(seconds: f64, length: usize) {
     let mut options = ConnectionOptions::real();
     options.mtu = headway_units::Bytes::new(9000.min(length as u64 + 500).max(1500));
@@ -89,7 +91,7 @@ pub fn run(seconds: f64, length: usize) {
     let begin = std::time::Instant::now();
     for step in 0_u64.. {
         now = now + STEP;
-        // The rate has grown, and windows with it.
+        // The rate and the windows have grown by then.
         if step == 20_000 {
             before = (delivered, [client.spent, server.spent]);
         }
@@ -100,10 +102,10 @@ pub fn run(seconds: f64, length: usize) {
             backlog.left = BURST;
         }
         for (end, which) in [(&mut client, 0), (&mut server, 1)] {
-            let came = paths[1 - which].pop_front().expect("as many as there were");
-            let mut goes = Flight::default();
-            delivered += end.step(now, which == 1, &came, &mut goes);
-            paths[which].push_back(goes);
+            let arrived = paths[1 - which].pop_front().expect("as many as there were");
+            let mut sent = Flight::default();
+            delivered += end.step(now, which == 1, &arrived, &mut sent);
+            paths[which].push_back(sent);
         }
     }
     let many = (delivered - before.0).max(1) as f64;

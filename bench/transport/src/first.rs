@@ -1,22 +1,22 @@
-//! A path of 20 ms each way between two sockets of this machine, which may lose packets.
+//! A path with losses and a delay of 20 ms between two sockets of this machine.
 
 use headway_emulator::{Proxy, ProxyOptions};
 use headway_units::Duration;
 use std::net::SocketAddr;
 
-/// From one datagram to the next, till one has arrived.
+/// Interval of datagrams until one has arrived.
 pub const GAP: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// What the path does.
+/// Properties of the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Of a hundred packets so many are lost, each way.
+    /// Percentage of packets lost in each direction.
     pub loss_pct: usize,
-    /// Which.
+    /// Seed of the losses.
     pub seed: u64,
 }
 
-/// Puts the path in front of a server; where to connect to instead. It lasts as long as the process.
+/// Places the path in front of a server and returns the address to connect to. It lasts until the process ends.
 pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
     let Path { loss_pct, seed } = path;
     let text = format!(
@@ -37,7 +37,7 @@ pub fn behind_link(server: SocketAddr, path: Path) -> SocketAddr {
     address
 }
 
-/// Milliseconds of each.
+/// Prints the times in ms.
 pub fn print(seconds: impl Iterator<Item = f64>) {
     let times: Vec<String> = seconds.map(|seconds| format!("{:.2}", seconds * 1e3)).collect();
     println!("{}", times.join(" "));

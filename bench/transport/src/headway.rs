@@ -5,14 +5,14 @@ use headway_net::{Connection, Duration, Endpoint, Media, Options, Trust};
 use headway_rate::{Apart, ControllerOptions};
 use std::time::Instant;
 
-const MOST_WAITING: usize = 256;
+const MAX_QUEUED: usize = 256;
 
 pub fn run(job: &Job, transport: &str) -> Done {
     let (server, client) = if job.kind == Kind::Gaps { spaced(job, transport) } else { pair(transport) };
     let connection = client.connect(server.local_addr()).unwrap();
     connection.connected().unwrap();
     let accepted = server.accept().unwrap();
-    // The search for the path's MTU begins below.
+    // The path MTU search starts below the length.
     while connection.largest() < job.length {
         connection.event_timeout(Duration::from_secs(1)).unwrap();
     }
@@ -37,7 +37,7 @@ pub fn pair(transport: &str) -> (Endpoint, Endpoint) {
     (bind(), bind())
 }
 
-/// The pacer of `spacing-fixed`, from start to start.
+/// Creates endpoints with the pacer of `spacing-fixed`, whose intervals are from start to start.
 fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     let secure = transport.ends_with("+dtls");
     let options = if secure { Options::client(Trust::Anyone).unwrap() } else { Options::insecure() };
@@ -47,7 +47,7 @@ fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     for row in &mut options.connection.controllers {
         if let ControllerOptions::SpacingFixed(fixed) = &mut row.controller {
             (fixed.spacing, fixed.apart) = (Duration::from_nanos((1e9 / job.rate) as u64), Apart::Period);
-            // As the bare loop does: the next one is due when it is due.
+            // The plain loop sends overdue datagrams at once, too.
             fixed.catch_up = fixed.spacing * 4;
         }
     }
@@ -55,7 +55,7 @@ fn spaced(job: &Job, transport: &str) -> (Endpoint, Endpoint) {
     (bind(), bind())
 }
 
-/// Bytes of memory of each end of a connection.
+/// Returns bytes of memory per end of a connection.
 pub fn idle(many: usize, transport: &str) -> f64 {
     let (server, client) = pair(transport);
     let open = |many: usize| -> Vec<(Connection, Connection)> {
@@ -66,7 +66,7 @@ pub fn idle(many: usize, transport: &str) -> f64 {
         };
         (0..many).map(connect).collect()
     };
-    // What the first ones bring is not of each.
+    // Excludes the one-time cost of the first connections.
     let some = open(10);
     let before = crate::resident();
     let all = open(many);
@@ -76,7 +76,7 @@ pub fn idle(many: usize, transport: &str) -> f64 {
     bytes / many as f64 / 2.0
 }
 
-/// Seconds from the wish to connect till the first datagram has arrived.
+/// Returns seconds from the start of the connection to the arrival of the first datagram.
 pub fn first(transport: &str, path: crate::first::Path) -> f64 {
     let (server, client) = pair(transport);
     let address = crate::first::behind_link(server.local_addr(), path);
@@ -106,11 +106,11 @@ fn send(job: &Job, connection: &Connection, begin: Instant) -> u64 {
         match job.kind {
             Kind::Rate => drop(connection.send(Media::new(&datagram)).unwrap()),
             Kind::Flood => {
-                connection.writable(MOST_WAITING);
+                connection.writable(MAX_QUEUED);
                 connection.send(Media::new(&datagram)).unwrap();
             }
             _ => {
-                connection.writable(MOST_WAITING - 64);
+                connection.writable(MAX_QUEUED - 64);
                 connection.send_all(&[Media::new(&datagram); 54]).unwrap();
                 sent += 53;
             }

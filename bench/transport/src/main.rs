@@ -1,19 +1,21 @@
-//! One job by one transport, in a process of its own, so that all the CPU time that it takes is its own: both ends, over loopback.
+//! Runs one job with one transport over loopback. Both ends are in this process, so that its CPU time is that of the
+//! job.
 //!
 //! usage: headway-bench-transport JOB TRANSPORT SECONDS [LENGTH] [RATE]
 //!
-//! `gaps`: datagrams that leave RATE a second, evenly, as the transport's own pacer has it, to which the program hands over 54 at a time, as of a frame; prints CPU nanoseconds a datagram, the error of the gaps
-//! between arrivals, p50 and p99 in microseconds, and the datagrams. `idle`: RATE connections that do nothing; prints bytes of memory for each end of one. `first`: the time from the wish to connect till the first
-//! datagram has arrived, of which one goes each 10 ms, over a link that takes 20 ms each way and loses LENGTH percent, RATE times; prints the milliseconds.
-//!
-//! `records`: the DTLS library alone, both ends in one thread; prints nanoseconds a datagram to seal it and to open it. `has`: whether there is the transport: 1 or 0.
-//!
-//! `core`: the protocol without sockets; prints nanoseconds a datagram at the sender and at the receiver.
-//!
-//! `streams`: RATE streams, which share 600 Mb/s evenly, on one socket; the program hands over what is due each millisecond. Prints what `flood` does.
-//!
-//! `flood`: one datagram a call, as fast as it goes. `batch`: as many a call as the transport likes. `rate`: RATE a second. Prints one line:
-//! datagrams handed over, delivered, wall seconds, CPU nanoseconds a delivered datagram, one-way latency p50, p99, p99.9 in microseconds.
+//! - `gaps`: paced datagrams at RATE per second. The program submits 54 at a time, as for a frame. Prints CPU ns per
+//!   datagram, the error of the gaps between arrivals (p50 and p99 in us), and the number of datagrams.
+//! - `idle`: RATE idle connections. Prints bytes of memory per end of a connection.
+//! - `first`: the time from the start of a connection to the arrival of the first datagram, RATE times. A datagram is
+//!   sent every 10 ms over a link with a delay of 20 ms and LENGTH percent loss. Prints milliseconds.
+//! - `records`: only the DTLS library, both ends in one thread. Prints ns per datagram to seal and to open it.
+//! - `has`: whether the transport is available: 1 or 0.
+//! - `core`: the protocol without sockets. Prints ns per datagram at the sender and at the receiver.
+//! - `streams`: RATE streams that share 600 Mb/s on one socket. The program submits the due datagrams each
+//!   millisecond. Prints what `flood` prints.
+//! - `flood`, `batch`, `rate`: one datagram per call without limit; as many per call as the transport supports; RATE
+//!   per second. Prints one line: datagrams submitted, delivered, wall seconds, CPU ns per delivered datagram,
+//!   one-way latency p50, p99, p99.9 in us.
 
 mod core;
 mod first;
@@ -26,14 +28,14 @@ mod streams;
 
 use std::time::{Duration, Instant};
 
-/// What is to be done.
+/// A job.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub kind: Kind,
     pub seconds: f64,
-    /// Bytes of a datagram.
+    /// Length of a datagram, in bytes.
     pub length: usize,
-    /// Datagrams a second; 0: as fast as it goes.
+    /// Datagrams per second; 0 for no limit.
     pub rate: f64,
     pub start: Instant,
 }
@@ -51,16 +53,16 @@ pub enum Kind {
 }
 
 impl Job {
-    /// When the n-th datagram is due; the end of the job once that is over.
+    /// Returns when the n-th datagram is due; `None` after the end of the job.
     pub fn due(&self, begin: Instant, n: u64) -> Option<Instant> {
         let after = if self.rate > 0.0 { n as f64 / self.rate } else { begin.elapsed().as_secs_f64() };
         (after < self.seconds).then(|| begin + Duration::from_secs_f64(if self.rate > 0.0 { after } else { 0.0 }))
     }
-    /// Writes the instant into a datagram.
+    /// Writes the time into a datagram.
     pub fn stamp(&self, datagram: &mut [u8]) {
         datagram[..8].copy_from_slice(&(self.start.elapsed().as_nanos() as u64).to_le_bytes());
     }
-    /// Nanoseconds since the stamp; of `gaps` those since the start.
+    /// Returns nanoseconds since the time in the datagram; in `gaps` since the start of the job.
     pub fn latency(&self, datagram: &[u8]) -> u64 {
         if self.kind == Kind::Gaps {
             return self.start.elapsed().as_nanos() as u64;
@@ -71,7 +73,7 @@ impl Job {
     }
 }
 
-/// What came of it.
+/// Result of a job.
 #[derive(Debug, Default)]
 pub struct Done {
     pub sent: u64,
@@ -81,7 +83,7 @@ pub struct Done {
     pub before: f64,
 }
 
-/// CPU seconds of this process so far.
+/// Returns the CPU time of this process, in s.
 pub fn cpu() -> f64 {
     let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
@@ -89,13 +91,13 @@ pub fn cpu() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Bytes of this process that are in memory.
+/// Returns the resident memory of this process, in bytes.
 pub fn resident() -> f64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     text.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4096.0
 }
 
-/// Sleeps until an instant, as exactly as the system can: the same for all.
+/// Sleeps until a time, with the best precision of the system. All transports use it.
 pub fn sleep_until(at: Instant) {
     let left = at.saturating_duration_since(Instant::now());
     if !left.is_zero() {
@@ -104,7 +106,7 @@ pub fn sleep_until(at: Instant) {
 }
 
 fn library(large: bool) -> srt::Srt {
-    srt::Srt::load(large).expect("libsrt.so.1.5 is there: `has srt` tells")
+    srt::Srt::load(large).expect("libsrt.so.1.5 is required: see the job `has`")
 }
 
 fn main() {
@@ -163,7 +165,7 @@ fn main() {
         Some("quinn") => quic::run(&job),
         Some("srt") => srt::run(&library(true), &job),
         Some(other) => headway::run(&job, other),
-        None => panic!("which transport?"),
+        None => panic!("the transport is missing"),
     };
     let cpu = cpu() - done.before;
     if kind == Kind::Gaps {

@@ -1,4 +1,4 @@
-//! quinn: QUIC's unreliable datagrams, encrypted, with its congestion control.
+//! quinn: QUIC datagrams, encrypted, with its congestion control.
 
 use crate::{Done, Job, Kind, cpu};
 use bytes::Bytes;
@@ -20,17 +20,17 @@ pub fn run(job: &Job) -> Done {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let certificate: rustls::pki_types::CertificateDer<'static> = made.cert.der().clone();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.key_pair.serialize_der().into());
-    let (told, address) = std::sync::mpsc::channel();
+    let (address_sender, address) = std::sync::mpsc::channel();
     let receiver = {
         let (job, certificate) = (job.clone(), certificate.clone());
-        std::thread::spawn(move || runtime().block_on(receive(&job, certificate, key, told)))
+        std::thread::spawn(move || runtime().block_on(receive(&job, certificate, key, address_sender)))
     };
     let address = address.recv().unwrap();
     let (sent, wall, before) = runtime().block_on(send(job, certificate, address));
     Done { sent, latencies: receiver.join().unwrap(), wall, before }
 }
 
-/// A server and a client, with certificates, and who serves the server.
+/// Creates a server and a client with certificates.
 pub fn ends() -> (quinn::Endpoint, quinn::Endpoint) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let certificate: rustls::pki_types::CertificateDer<'static> = made.cert.der().clone();
@@ -47,7 +47,7 @@ pub fn ends() -> (quinn::Endpoint, quinn::Endpoint) {
     (server, client)
 }
 
-/// Bytes of memory of each end of a connection.
+/// Returns bytes of memory per end of a connection.
 pub fn idle(many: usize) -> f64 {
     drop(rustls::crypto::ring::default_provider().install_default());
     runtime().block_on(async {
@@ -76,7 +76,7 @@ pub fn idle(many: usize) -> f64 {
     })
 }
 
-/// Seconds from the wish to connect till the first datagram has arrived.
+/// Returns seconds from the start of the connection to the arrival of the first datagram.
 pub fn first(path: crate::first::Path) -> f64 {
     drop(rustls::crypto::ring::default_provider().install_default());
     runtime().block_on(async {
@@ -101,12 +101,12 @@ async fn receive(
     job: &Job,
     certificate: rustls::pki_types::CertificateDer<'static>,
     key: rustls::pki_types::PrivateKeyDer<'static>,
-    told: std::sync::mpsc::Sender<std::net::SocketAddr>,
+    address_sender: std::sync::mpsc::Sender<std::net::SocketAddr>,
 ) -> Vec<u64> {
     let mut config = quinn::ServerConfig::with_single_cert(vec![certificate], key).unwrap();
     config.transport_config(transport());
     let server = quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
-    told.send(server.local_addr().unwrap()).unwrap();
+    address_sender.send(server.local_addr().unwrap()).unwrap();
     let connection = server.accept().await.unwrap().await.unwrap();
     let mut latencies = Vec::with_capacity(1 << 22);
     while let Ok(Ok(datagram)) = tokio::time::timeout(Duration::from_millis(500), connection.read_datagram()).await {

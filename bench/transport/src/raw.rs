@@ -1,5 +1,5 @@
-//! Bare sockets: blocking `send` and `recv` of one peer, or segmentation offload and its opposite in `batch`. Or [`Polled`], as who has many peers and deadlines of
-//! its own has to do it.
+//! Plain sockets: blocking `send` and `recv` of one peer, and segmentation offload (GSO and GRO) in `batch`.
+//! [`Polled`] is what a program with many peers and deadlines needs.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -37,7 +37,7 @@ pub fn run(job: &Job) -> Done {
     Done { sent, latencies, wall, before }
 }
 
-/// A loop around a timerfd, which knows when the next one is due.
+/// Sends in a loop with a timerfd at the due times.
 fn send_by_timer(job: &Job, begin: Instant, send: impl Fn(&[u8])) -> u64 {
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::empty()).unwrap();
     let zero = Duration::from(nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()) - begin.elapsed();
@@ -93,7 +93,7 @@ fn send_runs(job: &Job, client: &UdpSocket, begin: Instant) -> u64 {
 
 fn receive_runs(job: &Job, server: &UdpSocket) -> Vec<u64> {
     let state = UdpSocketState::new(UdpSockRef::from(server)).unwrap();
-    // One buffer a call: a call of a blocking socket waits for all of them.
+    // One buffer per call: a blocking call waits for all of them.
     server.set_nonblocking(false).unwrap();
     let (mut buffer, mut latencies) = (vec![0; 65_535], Vec::with_capacity(1 << 22));
     let mut meta = [RecvMeta::default()];
@@ -103,7 +103,7 @@ fn receive_runs(job: &Job, server: &UdpSocket) -> Vec<u64> {
     latencies
 }
 
-/// A socket that is not connected, never blocks, and is waited for by epoll; calls receive several datagrams where there are.
+/// Unconnected nonblocking socket with epoll. A call receives several datagrams if available.
 pub struct Polled {
     io: UdpSocket,
     state: UdpSocketState,
@@ -133,7 +133,7 @@ impl Polled {
         }
     }
 
-    /// Until nothing has come for half a second.
+    /// Receives until no datagram has arrived for half a second.
     pub fn receive(&mut self, mut each: impl FnMut(&[u8])) {
         let mut metas = [RecvMeta::default(); 8];
         loop {

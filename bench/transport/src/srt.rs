@@ -1,5 +1,5 @@
-//! libsrt 1.5 in its live mode, encrypted (AES-128), and without the delay by which it would play out: found while this runs, so that the bench
-//! can be built where it is not.
+//! libsrt 1.5 in live mode, encrypted (AES-128), without play-out delay. It is loaded at run time, so that the
+//! benchmark can be built without it.
 
 use crate::{Done, Job, Kind, cpu, sleep_until};
 use libloading::{Library, Symbol};
@@ -21,11 +21,11 @@ const QUIET: c_int = 2;
 
 pub struct Srt {
     library: Library,
-    /// Whether its buffers hold what a flood needs.
+    /// Whether its buffers are large enough for `flood`.
     large: bool,
 }
 
-/// A socket, which is closed at its end.
+/// A socket, closed when dropped.
 pub struct Socket<'a>(&'a Srt, c_int);
 
 impl Srt {
@@ -56,7 +56,7 @@ impl Srt {
         socket
     }
 
-    /// A socket that waits for callers, and its port.
+    /// Creates a listening socket, and returns its address.
     pub fn listener(&self) -> (Socket<'_>, SocketAddr) {
         let socket = self.socket();
         let named: Symbol<'_, unsafe extern "C" fn(c_int, *const libc::sockaddr_in, c_int) -> c_int> =
@@ -101,7 +101,7 @@ impl Socket<'_> {
         move |datagram| _ = unsafe { send(socket, datagram.as_ptr().cast(), datagram.len() as c_int) }
     }
 
-    /// Bytes of the next datagram; none after half a second.
+    /// Returns a receiver of datagrams; it returns the length, or `None` after half a second.
     pub fn receiver(&self) -> impl FnMut(&mut [u8]) -> Option<usize> + '_ {
         self.set(RCVTIMEO, 500);
         let receive: Symbol<'_, unsafe extern "C" fn(c_int, *mut c_char, c_int) -> c_int> = self.0.get(b"srt_recv");
@@ -157,7 +157,7 @@ pub fn run(srt: &Srt, job: &Job) -> Done {
     })
 }
 
-/// Bytes of memory of each end of a connection.
+/// Returns bytes of memory per end of a connection.
 pub fn idle(srt: &Srt, many: usize) -> f64 {
     let (listener, address) = srt.listener();
     let pair = || {
@@ -175,7 +175,8 @@ pub fn idle(srt: &Srt, many: usize) -> f64 {
     bytes / many as f64 / 2.0
 }
 
-/// Seconds from the wish to connect till the first datagram has arrived, if one goes each 10 ms once there is a connection.
+/// Returns seconds from the start of the connection to the arrival of the first datagram. One is sent every 10 ms
+/// after the connection is established.
 pub fn first(srt: &Srt, path: crate::first::Path) -> f64 {
     let (listener, address) = srt.listener();
     let address = crate::first::behind_link(address, path);

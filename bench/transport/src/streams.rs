@@ -1,4 +1,4 @@
-//! Many streams on one socket, each of so many bits a second: the program hands over what is due each millisecond, and the transport does the rest.
+//! Many streams with a constant rate on one socket. The program submits the due datagrams each millisecond.
 
 use crate::raw::Polled;
 use crate::{Done, Job, cpu, headway, quic, sleep_until};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How many, and bits a second of each.
+/// Number of streams, and the rate of each in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     pub many: usize,
@@ -16,7 +16,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Hands over what is due, by stream, until the job is over; how many, and in how many seconds.
+    /// Submits the due datagrams by stream until the job ends. Returns their number and the duration in s.
     fn feed(&self, job: &Job, mut send: impl FnMut(usize, &[u8])) -> (u64, f64) {
         let (mut datagram, mut sent, begin) = (vec![0; job.length], 0_u64, Instant::now());
         let gap = job.length as f64 * 8.0 / self.bits / self.many as f64;
@@ -36,12 +36,12 @@ impl Streams {
     }
 }
 
-/// What has come, by streams that each have a task of their own.
+/// Counter of received datagrams, shared by the tasks of all streams.
 #[derive(Clone, Debug, Default)]
-struct Came(Arc<AtomicU64>);
+struct Received(Arc<AtomicU64>);
 
-impl Came {
-    /// Once nothing more comes.
+impl Received {
+    /// Returns the count after the last arrival.
     fn all(&self) -> u64 {
         let mut before = u64::MAX;
         while before != self.0.load(Ordering::Relaxed) {
@@ -61,49 +61,49 @@ impl Came {
 pub fn raw(job: &Job, streams: Streams) -> Done {
     let [server, client] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     client.connect(server.local_addr().unwrap()).unwrap();
-    let came = Came::default();
+    let received = Received::default();
     let before = cpu();
     {
-        let came = came.clone();
+        let received = received.clone();
         std::thread::spawn(move || {
             let mut datagram = vec![0; 2048];
             while server.recv(&mut datagram).is_ok() {
-                came.add();
+                received.add();
             }
         });
     }
     let sent = streams.feed(job, |_, datagram| assert_eq!(client.send(datagram).unwrap(), datagram.len()));
-    came.done(sent, before)
+    received.done(sent, before)
 }
 
 pub fn polled(job: &Job, streams: Streams) -> Done {
     let (mut server, client) = (Polled::new(), Polled::new());
-    let (to, came) = (server.local_addr(), Came::default());
+    let (to, received) = (server.local_addr(), Received::default());
     let before = cpu();
     {
-        let came = came.clone();
-        std::thread::spawn(move || server.receive(|_| came.add()));
+        let received = received.clone();
+        std::thread::spawn(move || server.receive(|_| received.add()));
     }
     let sent = streams.feed(job, |_, datagram| client.send(to, datagram));
-    came.done(sent, before)
+    received.done(sent, before)
 }
 
 pub fn headway(job: &Job, transport: &str, streams: Streams) -> Done {
     let (server, client) = headway::pair(transport);
     let address = server.local_addr();
-    let came = Came::default();
-    let (accepted, told) = std::sync::mpsc::channel();
+    let received = Received::default();
+    let (accepted, connections) = std::sync::mpsc::channel();
     {
-        let came = came.clone();
+        let received = received.clone();
         std::thread::spawn(move || {
             quic::runtime().block_on(async {
                 while let Some(connection) = std::future::poll_fn(|context| server.poll_accept(context)).await {
-                    let (came, accepted) = (came.clone(), accepted.clone());
+                    let (received, accepted) = (received.clone(), accepted.clone());
                     tokio::spawn(async move {
                         let mut datagram = Vec::new();
                         accepted.send(()).unwrap();
                         while connection.recv_async(&mut datagram).await.is_ok() {
-                            came.add();
+                            received.add();
                         }
                     });
                 }
@@ -114,7 +114,7 @@ pub fn headway(job: &Job, transport: &str, streams: Streams) -> Done {
         .map(|_| {
             let connection = client.connect(address).unwrap();
             connection.connected().unwrap();
-            told.recv().unwrap();
+            connections.recv().unwrap();
             connection
         })
         .collect();
@@ -125,24 +125,24 @@ pub fn headway(job: &Job, transport: &str, streams: Streams) -> Done {
     let sent = streams.feed(job, |stream, datagram| {
         all[stream].send(Media::new(datagram)).unwrap();
     });
-    came.done(sent, before)
+    received.done(sent, before)
 }
 
 pub fn quinn(job: &Job, streams: Streams) -> Done {
     drop(rustls::crypto::ring::default_provider().install_default());
-    let came = Came::default();
+    let received = Received::default();
     let handle = quic::runtime();
     let (server, client) = handle.block_on(async { quic::ends() });
     let address = server.local_addr().unwrap();
     let all = {
-        let came = came.clone();
+        let received = received.clone();
         let serving = async move {
             while let Some(incoming) = server.accept().await {
-                let came = came.clone();
+                let received = received.clone();
                 tokio::spawn(async move {
                     let connection = incoming.await.unwrap();
                     while connection.read_datagram().await.is_ok() {
-                        came.add();
+                        received.add();
                     }
                 });
             }
@@ -156,12 +156,12 @@ pub fn quinn(job: &Job, streams: Streams) -> Done {
             all
         })
     };
-    // One runtime has both ends: nobody waits for another thread.
+    // One runtime has both ends, so that no thread waits for another one.
     let thread = std::thread::spawn(move || handle.block_on(std::future::pending::<()>()));
     let before = cpu();
     let sent = streams.feed(job, |stream, datagram| {
         all[stream].send_datagram(bytes::Bytes::copy_from_slice(datagram)).unwrap();
     });
     drop(thread);
-    came.done(sent, before)
+    received.done(sent, before)
 }

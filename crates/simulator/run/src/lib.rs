@@ -50,7 +50,7 @@ pub use code::CODE;
 pub use error::Error;
 pub use files::{folder_name, open_regular, read, read_regular, safe_name};
 pub use findings::{Finding, Severity, findings, findings_between};
-pub use folder::{Folder, PartialFile, FolderKind, Lock};
+pub use folder::{Folder, FolderKind, Lock, PartialFile};
 pub use incremental::EventRecorder;
 pub use inputs::inputs;
 pub use job::{Found, Job};

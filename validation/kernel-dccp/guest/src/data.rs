@@ -1,4 +1,4 @@
-//! What an application sends, and how it knows what it got.
+//! Data that an application sends, and verification of received data.
 
 use headway_dccp::Outbox;
 use headway_units::Instant;
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// What an end sends.
+/// Data of an endpoint.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Sending {
-    /// Datagrams at most.
+    /// Maximum number of datagrams.
     pub(crate) packets: u32,
-    /// Bytes of each, four or more.
+    /// Length of a datagram in bytes, at least 4.
     pub(crate) bytes: usize,
-    /// Microseconds from one to the next; 0: as fast as they go.
+    /// Interval of datagrams in us; 0 for no limit.
     interval_us: u64,
-    /// A pause before the second half.
+    /// Pause before the second half, in us.
     gap_us: u64,
-    /// No datagram later than this after the first, 0: however long it takes.
+    /// Maximum time of a datagram after the first, in ms; 0 for no limit.
     within_ms: u64,
 }
 
 impl Sending {
-    /// When datagram `index` is there, after the first one. `None` if it never is.
+    /// Returns the time of datagram `index` after the first; `None` if there is no such datagram.
     pub(crate) fn due(&self, index: u32) -> Option<Duration> {
         let gap = if index > self.packets / 2 { self.gap_us } else { 0 };
         (index < self.packets).then(|| Duration::from_micros(u64::from(index) * self.interval_us + gap))
     }
 
-    /// Whether the time for sending is over.
+    /// Returns whether the time for sending has ended.
     pub(crate) fn is_over(&self, since_first: Duration) -> bool {
         self.within_ms > 0 && since_first >= Duration::from_millis(self.within_ms)
     }
 
-    /// A datagram's bytes: its index, and what follows from the index.
+    /// Returns a datagram: its index, and bytes derived from the index.
     pub(crate) fn datagram(&self, index: u32) -> Vec<u8> {
         fill(index, self.bytes)
     }
@@ -47,11 +47,11 @@ fn fill(index: u32, bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// The data of an application over Headway, of which a datagram is there once its time has come.
+/// Outbox of an application over Headway, with datagrams at their due times.
 #[derive(Debug)]
 pub(crate) struct Data {
     spec: Sending,
-    /// When the first one was there.
+    /// Time of the first datagram.
     begun: Option<Instant>,
     index: u32,
     back: VecDeque<Vec<u8>>,
@@ -59,23 +59,23 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// `begun`: the first datagram is there already.
+    /// Creates the outbox; `begun` is the time of the first datagram, if that has passed.
     pub(crate) fn new(spec: Sending, begun: Option<Instant>) -> Self {
         Self { spec, begun, index: 0, back: VecDeque::new(), taken: Vec::new() }
     }
-    /// The first datagram is there, unless it has been before.
+    /// Starts the schedule, unless it has started.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.begun = self.begun.or(Some(now));
     }
-    /// What came goes back.
+    /// Queues a received datagram to be sent back.
     pub(crate) fn send_back(&mut self, datagram: &[u8]) {
         self.back.push_back(datagram.to_vec());
     }
-    /// Nothing waits to go back.
+    /// Returns whether no received datagram is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.back.is_empty()
     }
-    /// When the next datagram is there. `None` if there is no more.
+    /// Returns when the next datagram is due; `None` if there are no more.
     pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
         let begun = self.begun?;
         let since = Duration::from_nanos(now.since(begun).as_nanos());
@@ -102,16 +102,16 @@ impl Outbox for Data {
     }
 }
 
-/// What an end received.
+/// Counts of received datagrams.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Tally {
     received: u32,
     bytes: usize,
-    /// Datagrams that had come before.
+    /// Duplicates.
     twice: u32,
-    /// Datagrams that came behind one with a greater index.
+    /// Datagrams that arrived after one with a greater index.
     overtaken: u32,
-    /// Datagrams whose bytes are not those that were sent.
+    /// Datagrams with wrong bytes.
     spoilt: u32,
     #[serde(skip)]
     seen: BTreeSet<u32>,

@@ -1,4 +1,4 @@
-//! Headway's end: `headway_dccp` on a TUN device, whose address the kernel routes to but does not own.
+//! Headway's endpoint: `headway_dccp` on a TUN device, with an address that the kernel routes to but does not own.
 
 use crate::data::{Data, Sending, Tally};
 use crate::meddle::{self, Change, Loss};
@@ -19,21 +19,21 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// What this end does.
+/// Configuration of this endpoint.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// The TUN device.
+    /// Name of the TUN device.
     tun: String,
-    /// This end's address and the kernel's.
+    /// Addresses of this endpoint and of the kernel.
     address: IpAddr,
     peer: IpAddr,
-    /// The server's port.
+    /// Port of the server.
     port: u16,
     server: bool,
-    /// Of the initial sequence number and the client's port.
+    /// Seed of the initial sequence number and the client's port.
     seed: u64,
-    /// The service code that a client asks for, those that a server has; absent: 0.
+    /// Service code of a client, or those of a server; 0 if absent.
     #[serde(default)]
     services: Vec<u32>,
     dialect: String,
@@ -41,27 +41,27 @@ pub(crate) struct Spec {
     send_ccids: Vec<u8>,
     #[serde(default)]
     receive_ccids: Vec<u8>,
-    /// Keys of the connection that are not the dialect's.
+    /// Options of the connection that differ from the dialect.
     #[serde(default)]
     options: serde_json::Map<String, Value>,
     #[serde(default)]
     send: Sending,
-    /// Send back what comes.
+    /// Whether received data is sent back.
     #[serde(default)]
     echo: bool,
-    /// Close so long after the connection is there and its own data have gone; absent: when the peer does.
+    /// Time in ms from the end of sending to closing; if absent, closes after the peer.
     #[serde(default)]
     close_after_ms: Option<u64>,
-    /// Reset instead.
+    /// Whether to reset the connection instead of closing it.
     #[serde(default)]
     abort: bool,
-    /// Answer each Request with a Reset of this code.
+    /// Code of the Resets that answer all Requests.
     #[serde(default)]
     refuse: Option<u8>,
-    /// Go on so long after the end, to answer what comes late.
+    /// Time in ms to continue after the end, to answer late packets.
     #[serde(default = "linger")]
     linger_ms: u64,
-    /// Give up then.
+    /// Time limit in ms.
     #[serde(default = "limit")]
     limit_ms: u64,
     #[serde(default)]
@@ -77,7 +77,7 @@ const fn limit() -> u64 {
     60_000
 }
 
-/// Plays it.
+/// Runs the endpoint.
 pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     let mut options = serde_json::to_value(ConnectionOptions::preset(dialect(&spec.dialect)?))?;
     if let Value::Object(keys) = &mut options {
@@ -87,10 +87,10 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
         keys.extend(spec.options.clone());
     }
     let read: ConnectionOptions = serde_json::from_value(options)?;
-    // Controllers and CCIDs are no keys.
+    // Controllers and CCIDs are not serialized options.
     let ConnectionOptions { send_ccids, receive_ccids, controllers, .. } =
         ConnectionOptions::preset(dialect(&spec.dialect)?);
-    let or = |wanted: &[u8], preset: Vec<u8>| if wanted.is_empty() { preset } else { wanted.to_vec() };
+    let or = |configured: &[u8], preset: Vec<u8>| if configured.is_empty() { preset } else { configured.to_vec() };
     let options = ConnectionOptions {
         send_ccids: or(&spec.send_ccids, send_ccids),
         receive_ccids: or(&spec.receive_ccids, receive_ccids),
@@ -101,7 +101,7 @@ pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     let tun = sys::tun(&spec.tun)?;
     let (sender, packets) = channel();
     let mut reading = tun.try_clone()?;
-    // It ends with the program.
+    // This thread runs until the program ends.
     thread::spawn(move || {
         let mut buffer = vec![0; 65_536];
         while let Ok(len) = reading.read(&mut buffer) {
@@ -153,7 +153,7 @@ fn dialect(name: &str) -> Result<Dialect, String> {
     }
 }
 
-/// The path: what a packet becomes on it.
+/// The TUN device, with losses and changes of packets.
 struct Wire {
     tun: File,
     address: IpAddr,
@@ -161,16 +161,16 @@ struct Wire {
     there: Network,
     lose: Vec<Loss>,
     change: Vec<Change>,
-    /// By this end's losses, not by the path's.
+    /// Number of packets lost by `losses`, not on the path.
     lost: u32,
 }
 
 impl Wire {
-    fn loses(&mut self, now: Instant, sent: bool, packet: &Packet<'_>) -> bool {
+    fn is_lost(&mut self, now: Instant, sent: bool, packet: &Packet<'_>) -> bool {
         let now = Duration::from_nanos(now.as_nanos());
         let mut lost = false;
         for loss in &mut self.lose {
-            lost |= loss.takes(now, sent, packet.kind());
+            lost |= loss.applies(now, sent, packet.kind());
         }
         self.lost += u32::from(lost);
         lost
@@ -179,7 +179,7 @@ impl Wire {
     fn send(&mut self, now: Instant, outgoing: &Outgoing<'_>) {
         let packet = &outgoing.packet;
         let kind = packet.kind();
-        if self.loses(now, true, packet) {
+        if self.is_lost(now, true, packet) {
             return;
         }
         let changed =
@@ -187,7 +187,7 @@ impl Wire {
         for bytes in changed.unwrap_or_else(|| vec![meddle::encode(packet, self.there)]) {
             let mut whole = ip::header(self.address, self.peer, outgoing.ecn, outgoing.dont_fragment, bytes.len());
             whole.extend(bytes);
-            self.tun.write_all(&whole).expect("the TUN device takes what has a form on the wire");
+            self.tun.write_all(&whole).expect("the TUN device accepts valid packets");
         }
     }
 }
@@ -199,17 +199,17 @@ struct End {
     connection: Option<Box<Connection>>,
     data: Data,
     tally: Tally,
-    /// Why packets were ignored.
+    /// Reasons for ignored packets.
     ignored: BTreeMap<String, u32>,
     states: Vec<(f64, String)>,
     closed: Option<(Instant, Closed)>,
     connected: Option<Instant>,
-    /// The client's port at the other end.
+    /// The client's port at the kernel.
     other_port: u16,
 }
 
 impl End {
-    /// The loop: in, drain, next deadline. Answers whether it took too long.
+    /// Runs the loop: receive, transmit, wait until the next deadline. Returns whether the time limit was exceeded.
     fn run(&mut self, start: std::time::Instant, packets: &Receiver<(std::time::Instant, Vec<u8>)>) -> bool {
         let clock = |at: std::time::Instant| Instant::from_nanos(at.saturating_duration_since(start).as_nanos() as u64);
         let limit = Instant::from_nanos(self.spec.limit_ms * 1_000_000);
@@ -258,7 +258,7 @@ impl End {
             }
             let wait = deadline.since(clock(std::time::Instant::now()));
             if let Ok((at, bytes)) = packets.recv_timeout(Duration::from_nanos(wait.as_nanos())) {
-                self.hear(clock(at), &bytes);
+                self.receive(clock(at), &bytes);
             }
         }
     }
@@ -274,13 +274,13 @@ impl End {
         self.drain(now);
     }
 
-    fn hear(&mut self, now: Instant, bytes: &[u8]) {
+    fn receive(&mut self, now: Instant, bytes: &[u8]) {
         let Some((source, destination, ecn, dccp)) = ip::unwrap(bytes) else { return };
         if (source, destination) != (self.spec.peer, self.spec.address) {
             return;
         }
         match Packet::decode(dccp, ip::network(source, destination)) {
-            Ok(decoded) => self.hear_packet(now, ecn, &decoded),
+            Ok(decoded) => self.process(now, ecn, &decoded),
             Err(error) => {
                 let text = format!("{error:?}");
                 let name = text.split([' ', '{']).next().unwrap_or_default();
@@ -289,9 +289,9 @@ impl End {
         }
     }
 
-    fn hear_packet(&mut self, now: Instant, ecn: Ecn, decoded: &Decoded<'_>) {
+    fn process(&mut self, now: Instant, ecn: Ecn, decoded: &Decoded<'_>) {
         if let Decoded::Long(packet) = decoded
-            && self.wire.loses(now, false, packet)
+            && self.wire.is_lost(now, false, packet)
         {
             return;
         }
@@ -343,7 +343,7 @@ impl End {
         self.drain(now);
     }
 
-    /// Everything that the connection has to say.
+    /// Transmits all packets of the connection.
     fn drain(&mut self, now: Instant) {
         let Some(connection) = &mut self.connection else { return };
         loop {

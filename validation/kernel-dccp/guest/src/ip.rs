@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const DCCP: u8 = 33;
 
-/// A DCCP packet out of an IP packet: where it went from and to, its ECN field, its bytes. `None` for anything else.
+/// Returns the addresses, the ECN field and the bytes of the DCCP packet in an IP packet; `None` for other protocols.
 pub(crate) fn unwrap(bytes: &[u8]) -> Option<(IpAddr, IpAddr, Ecn, &[u8])> {
     let first = *bytes.first()?;
     if first >> 4 == 4 {
@@ -28,7 +28,7 @@ pub(crate) fn unwrap(bytes: &[u8]) -> Option<(IpAddr, IpAddr, Ecn, &[u8])> {
     }
 }
 
-/// An IP header for `len` bytes of DCCP.
+/// Returns an IP header for `len` bytes of DCCP.
 pub(crate) fn header(source: IpAddr, destination: IpAddr, field: Ecn, dont_fragment: bool, len: usize) -> Vec<u8> {
     let bits = match field {
         Ecn::NotEct => 0,
@@ -58,12 +58,12 @@ pub(crate) fn header(source: IpAddr, destination: IpAddr, field: Ecn, dont_fragm
     }
 }
 
-/// What DCCP's checksum needs of the addresses.
+/// Returns the addresses for DCCP's checksum.
 pub(crate) fn network(source: IpAddr, destination: IpAddr) -> Network {
     path(source, destination).outgoing()
 }
 
-/// Of the packets that one end sends.
+/// Returns the path of the packets from `local` to `remote`.
 pub(crate) fn path(local: IpAddr, remote: IpAddr) -> Path {
     match (local, remote) {
         (IpAddr::V4(local), IpAddr::V4(remote)) => Path::Ipv4 { local, remote },
@@ -87,7 +87,7 @@ const fn ecn(traffic_class: u8) -> Ecn {
     }
 }
 
-/// The one's complement sum of 16-bit words.
+/// Returns the one's complement sum of 16-bit words.
 fn sum(header: &[u8]) -> u16 {
     let mut sum: u32 =
         header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();

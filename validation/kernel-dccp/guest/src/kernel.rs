@@ -1,4 +1,4 @@
-//! The kernel's end: a DCCP socket of Linux.
+//! The kernel's endpoint: a DCCP socket of Linux.
 
 use crate::data::{Sending, Tally};
 use crate::sys;
@@ -24,11 +24,11 @@ mod option {
     pub(super) const CCID_TX_INFO: i32 = 192;
 }
 
-/// What this end does.
+/// Configuration of this endpoint.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// The server's address, on which it listens, or to which the client connects.
+    /// Address of the server.
     address: IpAddr,
     port: u16,
     server: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Spec {
     send_coverage: Option<i32>,
     #[serde(default)]
     minimum_coverage: Option<i32>,
-    /// Packets that its send queue holds.
+    /// Length of the send queue, in packets.
     #[serde(default)]
     queue: Option<i32>,
     #[serde(default)]
@@ -52,16 +52,16 @@ pub(crate) struct Spec {
     send: Sending,
     #[serde(default)]
     echo: bool,
-    /// Close so long after its own data have gone; absent: when the peer has.
+    /// Time in ms from the end of sending to closing; if absent, closes after the peer.
     #[serde(default)]
     close_after_ms: Option<u64>,
-    /// Close with a linger of zero: a Reset goes.
+    /// Whether to close with a linger time of zero, which sends a Reset.
     #[serde(default)]
     abort: bool,
-    /// There is no socket at all.
+    /// Whether to open no socket.
     #[serde(default)]
     deaf: bool,
-    /// Give up then.
+    /// Time limit in ms.
     #[serde(default = "limit")]
     limit_ms: u64,
 }
@@ -70,7 +70,7 @@ const fn limit() -> u64 {
     60_000
 }
 
-/// Plays it.
+/// Runs the endpoint.
 pub(crate) fn play(spec: Spec) -> Result<Value, Box<dyn Error>> {
     if spec.deaf {
         return Ok(json!({}));
@@ -155,7 +155,7 @@ fn read_integer(socket: &Socket, number: i32) -> Option<i32> {
     sys::option(socket, number, &mut bytes).ok().map(|()| i32::from_ne_bytes(bytes))
 }
 
-/// CCID 3's X in bytes/s, its round trip in us, p in millionths.
+/// Returns CCID 3's X in bytes/s, its round-trip time in us, and p in millionths.
 fn transmit_info(socket: &Socket) -> Option<Value> {
     let mut bytes = [0; 40];
     sys::option(socket, option::CCID_TX_INFO, &mut bytes).ok()?;
@@ -164,7 +164,7 @@ fn transmit_info(socket: &Socket) -> Option<Value> {
     Some(json!({ "x": x, "rtt_us": word(20), "p_millionths": word(24) }))
 }
 
-/// Sends all there is: datagrams that went, that the full queue refused, and the error that ended it.
+/// Sends all data. Returns the numbers of sent and refused datagrams, and the error that ended sending.
 fn send(mut socket: &Socket, sending: &Sending, over: &AtomicBool) -> (u32, u32, Option<i32>) {
     let (start, mut sent, mut refused, mut index) = (Instant::now(), 0, 0, 0);
     while let Some(due) = sending.due(index).filter(|_| !sending.is_over(start.elapsed())) {
@@ -176,7 +176,7 @@ fn send(mut socket: &Socket, sending: &Sending, over: &AtomicBool) -> (u32, u32,
             Ok(_) => sent += 1,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 refused += 1;
-                // With a queue that is full the newest packet is the one lost; without a schedule it is tried again.
+                // A full queue drops the newest packet; without a schedule it is sent again.
                 if sending.due(1) == Some(Duration::ZERO) {
                     thread::sleep(Duration::from_millis(1));
                     continue;
@@ -189,12 +189,12 @@ fn send(mut socket: &Socket, sending: &Sending, over: &AtomicBool) -> (u32, u32,
     (sent, refused, None)
 }
 
-/// Reads until the peer has closed (0), an error has come (its number), or this end is to close (absent).
+/// Receives until the peer closes (0), an error (its number), or this endpoint is to close (`None`).
 fn receive(mut socket: &Socket, echo: bool, echoed: &AtomicU32, stop: &AtomicBool) -> (Tally, Option<i32>) {
     let (mut tally, mut buffer) = (Tally::default(), vec![0; 65_536]);
     loop {
         match socket.read(&mut buffer) {
-            // After a Reset Linux lets the socket end, and keeps the error.
+            // After a Reset, Linux ends the socket and keeps the error.
             Ok(0) => {
                 let error = socket.take_error().ok().flatten();
                 return (tally, Some(error.and_then(|error| error.raw_os_error()).unwrap_or(0)));
@@ -202,7 +202,7 @@ fn receive(mut socket: &Socket, echo: bool, echoed: &AtomicU32, stop: &AtomicBoo
             Ok(len) => {
                 tally.count(&buffer[..len]);
                 if echo {
-                    // A full queue refuses it.
+                    // A full queue refuses the datagram.
                     echoed.fetch_add(socket.write(&buffer[..len]).is_ok().into(), Ordering::Relaxed);
                 }
             }

@@ -1,7 +1,7 @@
-//! Both ends of a connection between Headway and a Linux kernel, for `validation/kernel-dccp/run`.
+//! Both endpoints of a connection between Headway and a Linux kernel, for `validation/kernel-dccp/run`.
 //!
-//! `headway-kernel-dccp headway|kernel SPEC` plays one end as the JSON of SPEC says, and prints what happened as one line of JSON.
-//! `headway` is `headway_dccp` on a TUN device, `kernel` a socket.
+//! `headway-kernel-dccp headway|kernel SPEC` runs one endpoint as configured by SPEC (JSON), and prints the result as
+//! one line of JSON. `headway` is `headway_dccp` on a TUN device, `kernel` is a socket.
 
 mod data;
 mod headway;

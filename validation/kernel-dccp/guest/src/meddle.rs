@@ -1,65 +1,64 @@
-//! What a case does to single packets at Headway's end: losses that are not left to chance, and packets that Headway would
-//! not send.
+//! Changes to single packets at Headway's endpoint: deterministic losses, and packets that Headway would not send.
 
 use headway_dccp::{CcVal, OptionArea, Packet, PacketType};
 use headway_units::Seq48;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// Packets that get lost.
+/// Rule for lost packets.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Loss {
-    /// Those that Headway sends; otherwise those for it.
+    /// Whether it applies to packets that Headway sends, or to those that it receives.
     sent: bool,
-    /// Of this type; absent: of every type.
+    /// Type of the packets; all types if absent.
     kind: Option<String>,
-    /// Only the first so many, 0: all.
+    /// Maximum number of lost packets; 0 for no limit.
     first: u32,
-    /// Not before this.
+    /// Start, in ms.
     from_ms: u64,
-    /// Not after this; 0: for ever.
+    /// End, in ms; 0 for none.
     until_ms: u64,
     #[serde(skip)]
     lost: u32,
 }
 
 impl Loss {
-    /// Whether a packet gets lost.
-    pub(crate) fn takes(&mut self, now: Duration, sent: bool, kind: PacketType) -> bool {
+    /// Returns whether the packet is lost.
+    pub(crate) fn applies(&mut self, now: Duration, sent: bool, kind: PacketType) -> bool {
         let begun = now >= Duration::from_millis(self.from_ms);
         let over = self.until_ms > 0 && now >= Duration::from_millis(self.until_ms);
-        let right = self.kind.as_ref().is_none_or(|wanted| *wanted == kind.to_string());
-        let takes = self.sent == sent && right && begun && !over && (self.first == 0 || self.lost < self.first);
-        self.lost += u32::from(takes);
-        takes
+        let right = self.kind.as_ref().is_none_or(|configured| *configured == kind.to_string());
+        let applies = self.sent == sent && right && begun && !over && (self.first == 0 || self.lost < self.first);
+        self.lost += u32::from(applies);
+        applies
     }
 }
 
-/// What becomes of a packet of Headway's.
+/// Rule for changed packets that Headway sends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Change {
-    /// Of this type.
+    /// Type of the packets.
     kind: String,
-    /// The first one so many are left alone.
+    /// Number of packets before the first change.
     skip: u32,
-    /// So many are changed, 0: all.
+    /// Number of changed packets; 0 for all.
     count: u32,
-    /// Bytes that stand before its options, as hexadecimal digits; whole words.
+    /// Bytes inserted before the options, as hexadecimal digits; whole words.
     options: String,
-    /// It has no options at all.
+    /// Whether all options are removed.
     bare: bool,
-    /// Its checksum is wrong.
+    /// Whether the checksum is wrong.
     checksum: bool,
-    /// A copy goes besides, with a number so much greater.
+    /// Increment of the sequence number of an additional copy; 0 for none.
     ahead: u64,
     #[serde(skip)]
     met: u32,
 }
 
 impl Change {
-    /// Whether it is this packet's turn.
+    /// Returns whether the rule applies to this packet.
     pub(crate) fn applies(&mut self, kind: PacketType) -> bool {
         if self.kind != kind.to_string() {
             return false;
@@ -68,7 +67,7 @@ impl Change {
         self.met > self.skip && (self.count == 0 || self.met <= self.skip + self.count)
     }
 
-    /// The bytes that go instead, one packet or two.
+    /// Returns the packets to send instead: one or two.
     pub(crate) fn make(&self, packet: &Packet<'_>, network: headway_dccp::Network) -> Vec<Vec<u8>> {
         let digits = |at| self.options.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         let mut options: Vec<u8> = (0..self.options.len()).step_by(2).filter_map(digits).collect();
@@ -89,9 +88,9 @@ impl Change {
     }
 }
 
-/// A packet's bytes.
+/// Encodes a packet.
 pub(crate) fn encode(packet: &Packet<'_>, network: headway_dccp::Network) -> Vec<u8> {
     let mut bytes = vec![0; packet.encoded_len()];
-    packet.encode(&mut bytes, network).expect("what a connection sends has a form on the wire");
+    packet.encode(&mut bytes, network).expect("packets of a connection can be encoded");
     bytes
 }

@@ -1,4 +1,4 @@
-//! The three system calls for which no safe library knows the numbers.
+//! Three system calls that safe libraries do not support.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 const SOL_DCCP: i32 = 269;
 
-/// Reads and writes the IP packets of the TUN device `name`, which exists.
+/// Opens the existing TUN device `name` for reading and writing IP packets.
 pub(crate) fn tun(name: &str) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open("/dev/net/tun")?;
     let mut letters = [0; libc::IFNAMSIZ];
@@ -28,7 +28,7 @@ pub(crate) fn set_option(socket: &impl AsRawFd, option: i32, value: &[u8]) -> io
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads an option of a DCCP socket into `value`, which is as long as the option.
+/// Reads an option of a DCCP socket into `value`, which has the length of the option.
 pub(crate) fn option(socket: &impl AsRawFd, option: i32, value: &mut [u8]) -> io::Result<()> {
     let (bytes, mut len) = (value.as_mut_ptr().cast(), value.len() as libc::socklen_t);
     // SAFETY: the kernel writes at most `len` bytes, which are those of `value`.
