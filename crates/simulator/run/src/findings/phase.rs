@@ -58,8 +58,8 @@ impl Member<'_> {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
-    let members = members(evidence, scenario, ways);
+    let Some((scenario, paths)) = &evidence.network else { return Vec::new() };
+    let members = members(evidence, scenario, paths);
     members.into_iter().filter_map(|(link, members)| of(evidence, scenario, link, &members)).collect()
 }
 
@@ -108,25 +108,25 @@ fn lost(member: &Member<'_>) -> f64 {
 }
 
 /// Returns the TCP flows that always send through each DropTail queue, without random overhead.
-fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, ways: &[FlowPath]) -> BTreeMap<usize, Vec<Member<'e>>> {
+fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, paths: &[FlowPath]) -> BTreeMap<usize, Vec<Member<'e>>> {
     let measured = evidence.summary.interval;
     let full = DropCause::QueueFull.name();
     let mut dropped = evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)).peekable();
     if dropped.peek().is_none() || !evidence.has_all(EventKind::Drop) {
         return BTreeMap::new();
     }
-    let sends_always = |flow: &Flow, way: &FlowPath| {
+    let sends_always = |flow: &Flow, path: &FlowPath| {
         let endless = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
         let steady = matches!(&*flow.transport, Transport::Tcp(options) if options.rules.overhead.is_zero());
-        let whole = way.start.as_secs_f64() <= measured.from.max(1.0)
+        let whole = path.start.as_secs_f64() <= measured.from.max(1.0)
             && flow.stop.is_none_or(|stop| stop.as_secs_f64() >= measured.to);
         endless && steady && whole
     };
     let mut members: BTreeMap<usize, Vec<Member<'e>>> = BTreeMap::new();
-    for (flow, way) in scenario.flows.iter().zip(ways).filter(|(flow, way)| sends_always(flow, way)) {
+    for (flow, path) in scenario.flows.iter().zip(paths).filter(|(flow, path)| sends_always(flow, path)) {
         let Some(summary) = evidence.flow(&flow.name) else { continue };
         let Some(rtt_s) = summary.rtt_s.map(|rtt| rtt.min) else { continue };
-        for &link in way.links.iter().filter(|link| scenario.links[**link].queue.kind() == "droptail") {
+        for &link in path.links.iter().filter(|link| scenario.links[**link].queue.kind() == "droptail") {
             members.entry(link).or_default().push(Member { flow, summary, rtt_s, loss_events: 0 });
         }
     }

@@ -13,10 +13,10 @@ const BIN_S: f64 = 0.5;
 const MAX_SOURCES: usize = 100;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
+    let Some((scenario, paths)) = &evidence.network else { return Vec::new() };
     let mut groups: Vec<(&Flow, Vec<(&FlowSummary, f64)>)> = Vec::new();
     let from = evidence.summary.interval.from.max(BIN_S);
-    for (flow, _) in scenario.flows.iter().zip(ways).filter(|(_, way)| way.start.as_secs_f64() <= from) {
+    for (flow, _) in scenario.flows.iter().zip(paths).filter(|(_, path)| path.start.as_secs_f64() <= from) {
         let summary = evidence.flow(&flow.name).and_then(|summary| Some((summary, summary.rate_cov?)));
         let Some((summary, cov)) = summary else { continue };
         let alike = |first: &Flow| first.source == flow.source && first.stop == flow.stop;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 type Sample = (Instant, f64, f64);
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
+    let Some((scenario, paths)) = &evidence.network else { return Vec::new() };
     let begins = Instant::ZERO + Duration::from_secs_f64(evidence.summary.interval.from);
     if begins == Instant::ZERO {
         return Vec::new();
@@ -22,17 +22,17 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let links = scenario.links.iter().rev().map(|link| ((link.from, link.to), link));
     let links: BTreeMap<_, _> = links.collect();
     let mut found = Vec::new();
-    for (flow, way) in scenario.flows.iter().zip(ways) {
+    for (flow, path) in scenario.flows.iter().zip(paths) {
         let greedy = matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none());
         let Transport::Tcp(options) = &*flow.transport else { continue };
-        if !greedy || way.start >= begins {
+        if !greedy || path.start >= begins {
             continue;
         }
         let samples = samples(evidence, &flow.name);
         let (before, after) = samples.split_at(samples.partition_point(|sample| sample.0 <= begins));
         let Some(&now) = before.last() else { continue };
         let segment_bits = options.rules.segment.count() as f64 * 8.0;
-        let product = bottleneck(scenario, way, begins) * round_trip(scenario, &links, way, begins) / segment_bits;
+        let product = bottleneck(scenario, path, begins) * round_trip(scenario, &links, path, begins) / segment_bits;
         // A flow limited by its maximum window never reaches ssthresh, regardless of when the measurement begins.
         let most = options.rules.window_segments() as f64;
         let in_start_up = |sample: &Sample| sample.1 < sample.2.min(most) && sample.2 > product;
@@ -71,16 +71,16 @@ fn samples(evidence: &Evidence<'_>, flow: &str) -> Vec<Sample> {
 }
 
 /// Returns the mean rate of the slowest link of a path up to `until`, in bit/s.
-fn bottleneck(scenario: &Scenario, way: &FlowPath, until: Instant) -> f64 {
-    way.links.iter().map(|&link| scenario.links[link].lasting_rate(way.start, until)).fold(f64::INFINITY, f64::min)
+fn bottleneck(scenario: &Scenario, path: &FlowPath, until: Instant) -> f64 {
+    path.links.iter().map(|&link| scenario.links[link].lasting_rate(path.start, until)).fold(f64::INFINITY, f64::min)
 }
 
 /// Returns the propagation delay of a path and back, in s. A link without a reverse direction counts twice.
-fn round_trip(scenario: &Scenario, links: &BTreeMap<(usize, usize), &Link>, way: &FlowPath, at: Instant) -> f64 {
+fn round_trip(scenario: &Scenario, links: &BTreeMap<(usize, usize), &Link>, path: &FlowPath, at: Instant) -> f64 {
     let of_link = |&link: &usize| {
         let there = &scenario.links[link];
         let back = links.get(&(there.to, there.from)).copied().unwrap_or(there);
         (there.delay_at(at) + back.delay_at(at)).as_secs_f64()
     };
-    way.links.iter().map(of_link).sum()
+    path.links.iter().map(of_link).sum()
 }

@@ -28,19 +28,19 @@ struct Period {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Some((scenario, ways)) = &evidence.network else { return Vec::new() };
-    let mut links = Links::new(scenario, ways);
+    let Some((scenario, paths)) = &evidence.network else { return Vec::new() };
+    let mut links = Links::new(scenario, paths);
     let setbacks = setbacks(evidence);
     let of_flow = |flow: &Flow| setbacks.get(flow.name.as_str());
     let mut starving = Vec::new();
-    for (flow, way) in scenario.flows.iter().zip(ways) {
+    for (flow, path) in scenario.flows.iter().zip(paths) {
         if !matches!(&*flow.source, SourceOptions::Ftp(options) if options.segments.is_none()) {
             continue;
         }
-        let mut periods = periods(evidence, &mut links, flow, way);
+        let mut periods = periods(evidence, &mut links, flow, path);
         // The beginning is slow start, unless drops or timeouts occurred.
         periods.retain(|period| {
-            let begins = period.from <= way.start.as_secs_f64() + MIN_PERIOD_S;
+            let begins = period.from <= path.start.as_secs_f64() + MIN_PERIOD_S;
             !begins || of_flow(flow).is_some_and(|setbacks| !setbacks.causes(evidence, period).is_empty())
         });
         let all: f64 = periods.iter().map(|period| period.to - period.from).sum();
@@ -81,13 +81,13 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     found
 }
 
-fn is_active(flow: &Flow, way: &FlowPath, at: Instant) -> bool {
-    way.start < at && flow.stop.is_none_or(|stop| at <= stop)
+fn is_active(flow: &Flow, path: &FlowPath, at: Instant) -> bool {
+    path.start < at && flow.stop.is_none_or(|stop| at <= stop)
 }
 
 struct Links<'a> {
     scenario: &'a Scenario,
-    ways: &'a [FlowPath],
+    paths: &'a [FlowPath],
     /// Start and stop times of flows, by link.
     starts: Times,
     stops: Times,
@@ -122,26 +122,26 @@ impl Times {
 }
 
 impl<'a> Links<'a> {
-    fn new(scenario: &'a Scenario, ways: &'a [FlowPath]) -> Self {
+    fn new(scenario: &'a Scenario, paths: &'a [FlowPath]) -> Self {
         let (mut starts, mut stops) = (Vec::new(), Vec::new());
-        for (flow, way) in scenario.flows.iter().zip(ways) {
+        for (flow, path) in scenario.flows.iter().zip(paths) {
             // A flow that stops before it starts is never active.
-            if flow.stop.is_none_or(|stop| way.start < stop) {
-                starts.extend(way.links.iter().map(|link| (*link, way.start)));
-                stops.extend(way.links.iter().filter_map(|link| Some((*link, flow.stop?))));
+            if flow.stop.is_none_or(|stop| path.start < stop) {
+                starts.extend(path.links.iter().map(|link| (*link, path.start)));
+                stops.extend(path.links.iter().filter_map(|link| Some((*link, flow.stop?))));
             }
         }
         let [starts, stops] = [starts, stops].map(|times| Times::new(scenario.links.len(), times));
-        Self { scenario, ways, starts, stops, rates: BTreeMap::new() }
+        Self { scenario, paths, starts, stops, rates: BTreeMap::new() }
     }
 
     /// Returns the fair share on the path: the minimum over its links of the rate per active flow, and that link.
-    fn fair_share(&mut self, way: &FlowPath, since: Instant, at: Instant) -> Option<(f64, usize)> {
+    fn fair_share(&mut self, path: &FlowPath, since: Instant, at: Instant) -> Option<(f64, usize)> {
         let of_link = |&link: &usize| {
             let active = self.starts.before(link, at) - self.stops.before(link, at);
             (self.rate(link, since, at) / active.max(1) as f64, link)
         };
-        way.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
+        path.links.iter().map(of_link).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     fn rate(&mut self, link: usize, from: Instant, to: Instant) -> f64 {
@@ -156,8 +156,8 @@ impl<'a> Links<'a> {
     fn largest_user(&mut self, evidence: &Evidence<'_>, flow: &Flow, period: &Period) -> Vec<String> {
         let [from, to] = [period.from, period.to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
         let capacity = self.rate(period.link, from, to);
-        let flows = self.scenario.flows.iter().zip(self.ways);
-        let others = flows.filter(|(other, way)| other.name != flow.name && way.links.contains(&period.link));
+        let flows = self.scenario.flows.iter().zip(self.paths);
+        let others = flows.filter(|(other, path)| other.name != flow.name && path.links.contains(&period.link));
         let used = others.filter_map(|(other, _)| {
             let samples = evidence.throughput(&other.name);
             let until = |end: f64| samples.partition_point(|(at, _)| at.as_secs_f64() <= end);
@@ -170,19 +170,19 @@ impl<'a> Links<'a> {
     }
 }
 
-fn periods(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &FlowPath) -> Vec<Period> {
+fn periods(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, path: &FlowPath) -> Vec<Period> {
     let mut all: Vec<Period> = Vec::new();
     let mut since: Option<Period> = None;
-    let mut before = evidence.summary.interval.from.max(way.start.as_secs_f64());
+    let mut before = evidence.summary.interval.from.max(path.start.as_secs_f64());
     let long = |period: &Period| period.to - period.from >= MIN_PERIOD_S;
-    let most = window_rate(links.scenario, flow, way);
+    let most = window_rate(links.scenario, flow, path);
     for &(at, throughput) in evidence.throughput(&flow.name) {
         let now = at.as_secs_f64();
         if now <= before {
             continue;
         }
         let previous = Instant::ZERO + Duration::from_secs_f64(before);
-        let share = links.fair_share(way, previous, at).filter(|_| is_active(flow, way, at));
+        let share = links.fair_share(path, previous, at).filter(|_| is_active(flow, path, at));
         match share {
             Some((share, link)) if throughput < MIN_SHARE * share.min(most) => {
                 let open = since.get_or_insert(Period { from: before, to: now, share, link });
@@ -201,9 +201,9 @@ fn periods(evidence: &Evidence<'_>, links: &mut Links<'_>, flow: &Flow, way: &Fl
 
 /// Returns the rate in bit/s that the maximum window of a TCP allows without queueing, if the reverse path has the
 /// same delay. A flow at this rate does not starve.
-fn window_rate(scenario: &Scenario, flow: &Flow, way: &FlowPath) -> f64 {
+fn window_rate(scenario: &Scenario, flow: &Flow, path: &FlowPath) -> f64 {
     let Transport::Tcp(options) = &*flow.transport else { return f64::INFINITY };
-    let delay_s: f64 = way.links.iter().map(|&link| scenario.links[link].delay_at(way.start).as_secs_f64()).sum();
+    let delay_s: f64 = path.links.iter().map(|&link| scenario.links[link].delay_at(path.start).as_secs_f64()).sum();
     let bits = 8.0 * options.rules.segment.count() as f64;
     bits * options.rules.window_segments() as f64 / (2.0 * delay_s)
 }

@@ -14,9 +14,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
         let cause = DropCause::ALL.into_iter().max_by_key(|cause| flow.lost_packets.of(*cause));
         let cause = cause.filter(|_| flow.lost_packets.total() > 0);
-        let ways = evidence.network.as_ref().map(|(_, ways)| ways);
-        let way = ways.and_then(|ways| ways.get(number)).map_or(&[][..], |way| &way.links);
-        let links = way.iter().filter_map(|link| summary.links.get(*link));
+        let paths = evidence.network.as_ref().map(|(_, paths)| paths);
+        let path = paths.and_then(|paths| paths.get(number)).map_or(&[][..], |path| &path.links);
+        let links = path.iter().filter_map(|link| summary.links.get(*link));
         let dropped = |link: &&LinkSummary| cause.map_or(0, |cause| link.dropped_packets.of(cause));
         let link = links.max_by_key(dropped).filter(|link| dropped(link) > 0);
         let finding = Finding {
