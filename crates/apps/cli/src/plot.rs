@@ -66,7 +66,7 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
         }
         all.push((label, folder.distributions()?));
     }
-    let runs: Vec<_> = all.iter().map(|(label, kept)| RunDelays { label, kept }).collect();
+    let runs: Vec<_> = all.iter().map(|(label, kept)| RunDelays { label, distributions: kept }).collect();
     let x = if options.log_x { XAxis::Logarithm } else { XAxis::Numbers };
     let x_label = style.x_title.as_deref();
     let (chart, error) = match options.kind {
@@ -74,7 +74,7 @@ fn delays(records: &[Folder], options: &PlotOptions, style: &Style) -> Result<Ve
         _ => (delay_chart(&runs, x, options.complementary, x_label), "no packet arrived"),
     };
     let chart = chart.ok_or_else(|| Failure::Plot(error.to_owned()))?;
-    let omitted = chart.left_out() as u64;
+    let omitted = chart.omitted_points() as u64;
     if omitted > 0 {
         let points = counted(omitted, "point");
         output::note(&format!("warning: the chart omits {points}: a logarithmic axis cannot show a delay of 0"));
@@ -111,9 +111,9 @@ pub(crate) fn style(options: &StyleOptions) -> Style {
         height: options.size.map(|size| size.height),
         font_size: options.font_size,
         legend: match options.legend {
-            PlotLegend::Outside => LegendPlace::Beside,
+            PlotLegend::Outside => LegendPlace::Right,
             PlotLegend::Below => LegendPlace::Below,
-            PlotLegend::None => LegendPlace::Nowhere,
+            PlotLegend::None => LegendPlace::Hidden,
         },
     }
 }

@@ -118,7 +118,7 @@ fn a_text_metric_is_refused_before_the_first_run() {
     std::fs::write(folder.join("claims.toml"), claims).unwrap();
     let run = papers(place.path(), &["run", "two", "--quiet"]);
     let error = String::from_utf8_lossy(&run.stderr).into_owned();
-    let why = "two: cell \"queue.5\": flow[cbr].kind: \"kind\" is a text where a number is wanted";
+    let why = "two: cell \"queue.5\": flow[cbr].kind: \"kind\" is a string; expected a number";
     assert!(!run.status.success() && error.contains(why), "{error}");
     assert!(!place.path().join("out").exists(), "no run starts");
 }

@@ -94,7 +94,7 @@ fn one_command_runs_a_study_and_prints_a_table() {
     place.shows(&[&asked[..], &["--plot", "rate", "--x-label", "Link rate (kb/s)"]].concat());
     let labelled = picture("goodput-over-rate");
     assert!(labelled.contains("Link rate (kb/s)") && labelled.contains("5000"), "{labelled}");
-    place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "what does: rate, kind, delay, limit, count");
+    place.refuses(&[&metric[..], &["--plot", "seed"]].concat(), "keys that vary: rate, kind, delay, limit, count");
     let csv = place.shows(&["--seeds", "20", "--metric", "Mb/s=sum(flow[*].throughput_bps) / 1e6", "--csv"]);
     assert_eq!(csv.lines().count(), 163);
     assert!(
@@ -192,7 +192,7 @@ fn labels_of_tables_are_accepted_by_against() {
 #[test]
 fn conflicting_and_invalid_options_are_refused() {
     let place = Place::new(&STUDY[..STUDY.find("[vary]").unwrap()]);
-    place.refuses(&["--metric", "x=1/0"], "--metric 1/0: it divides by 0");
+    place.refuses(&["--metric", "x=1/0"], "--metric 1/0: division by 0");
     for share in ["0%", "0", "100%"] {
         place.refuses(&["--precision", share], "is out of range: expected a share above 0% and below 100%");
     }
@@ -262,8 +262,8 @@ fn an_invalid_metric_fails_after_at_most_one_run() {
     let scenario = STUDY.split("[vary]").next().unwrap();
     let place = Place::new(&scenario.replace("name = \"tcp\"", "name = \"tcp\"\ncount = 2"));
     for (metric, part) in [
-        ("flow[*].throughput_bps", "these are 2 numbers where one is wanted"),
-        ("sum(flow[*].kind)", "\"kind\" is a text where a number is wanted"),
+        ("flow[*].throughput_bps", "it has 2 values; expected one number"),
+        ("sum(flow[*].kind)", "\"kind\" is a string; expected a number"),
     ] {
         place.refuses(&["--metric", metric, "--seeds", "20", "--quiet", "--out", "none"], part);
         assert!(!place.path("none").exists(), "{metric}: no run starts");

@@ -63,12 +63,12 @@ pub(crate) fn pictures<'a>(
             let metric = line.metric.as_ref().unwrap_or(&figure.metric).as_str();
             let cells: Vec<String> = expand(&line.cells, &Bindings::new())?.into_iter().map(|cell| cell.name).collect();
             let value = |style: LineStyle, place: usize, cell: &str| match style {
-                LineStyle::Said => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
+                LineStyle::Claimed => Some((*paper.get(&(cell, metric)).or_else(|| line.paper.get(place))?, 0.0)),
                 LineStyle::Reference => ns2.get(cell, metric).map(|theirs| (theirs.mean, theirs.ci95.unwrap_or(0.0))),
                 LineStyle::Measured => results.get(cell, metric).map(|ours| (ours.mean, ours.ci95.unwrap_or(0.0))),
                 _ => None,
             };
-            for style in [LineStyle::Said, LineStyle::Reference, LineStyle::Measured] {
+            for style in [LineStyle::Claimed, LineStyle::Reference, LineStyle::Measured] {
                 let point = |(place, cell): (usize, &String)| {
                     let (value, error) = value(style, place, cell)?;
                     Some(ChartPoint { x: place as f64, value, error })
@@ -83,7 +83,7 @@ pub(crate) fn pictures<'a>(
         }
         let shown = sources.iter().flat_map(Source::cells).map(String::as_str);
         let mut styles = vec![
-            (LineStyle::Said, "the paper".to_owned()),
+            (LineStyle::Claimed, "the paper".to_owned()),
             (LineStyle::Reference, "ns-2.35, with its 95 %".to_owned()),
             (LineStyle::Measured, format!("Headway, 95 % of {}", results.runs(shown))),
         ];
@@ -124,7 +124,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
             curve.at_s.iter().zip(values).take(drawn).enumerate().map(point).collect()
         };
         for (style, points) in
-            [(LineStyle::One, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
+            [(LineStyle::SingleRun, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
         {
             lines.push(ChartLine { label: line.label.clone(), colour, style, points });
             sources.push(Source::Curve(line));
@@ -132,7 +132,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
     }
     let shown = sources.iter().flat_map(Source::cells).map(String::as_str);
     let mut styles = vec![
-        (LineStyle::One, "one run".to_owned()),
+        (LineStyle::SingleRun, "one run".to_owned()),
         (LineStyle::Mean, format!("mean of {} and its 95 % interval", results.runs(shown))),
     ];
     styles.retain(|_| !lines.is_empty());

@@ -98,7 +98,7 @@ impl Metrics {
         if !self.expressions.is_empty() {
             let numbers = Numbers::new(outcome.summary);
             for ExpressionMetric { name, of, .. } in &self.expressions {
-                values.extend(of.of(&numbers)?.map(|value| (name.clone(), value)));
+                values.extend(of.evaluate(&numbers)?.map(|value| (name.clone(), value)));
             }
         }
         Ok(values)

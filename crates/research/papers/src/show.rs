@@ -229,7 +229,7 @@ fn rows(table: &FilledTable<'_>) -> String {
 fn points(chart: &Chart) -> String {
     let XAxis::Places(places) = &chart.x else { return String::new() };
     let name = |line: &ChartLine| match line.style {
-        LineStyle::Said => format!("{} (paper)", line.label),
+        LineStyle::Claimed => format!("{} (paper)", line.label),
         LineStyle::Reference => format!("{} (ns-2)", line.label),
         _ => line.label.clone(),
     };

@@ -1,4 +1,5 @@
-//! The figures of a record. The list does not need the feature `plot`, because a run removes the figures of an earlier run.
+//! The figures of a record. The list does not need the feature `plot`, because a run removes the figures of an earlier
+//! run.
 
 use crate::metric;
 

@@ -10,7 +10,8 @@ const UNITS: [(&str, &[(&str, f64)]); 3] = [
 /// Returns the title of an axis with its display unit, and the factor of that unit in `unit`s.
 ///
 /// The display unit is the one in which the largest value has few digits. If the user's `label` ends in a unit of the
-/// same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit `1` of ratios and counts is not shown.
+/// same quantity, such as `Link rate (Mb/s)`, that unit is used instead. The unit `1` of ratios and counts is not
+/// shown.
 #[must_use]
 pub fn axis_title(title: &str, unit: Option<&str>, largest: f64, label: Option<&str>) -> (String, f64) {
     let Some(unit) = unit else { return (title.to_owned(), 1.0) };

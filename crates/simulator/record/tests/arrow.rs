@@ -1,4 +1,4 @@
-//! The tables of a record as Arrow arrays: those that Arrow's own reader finds in the files.
+//! The tables of a record as Arrow arrays, compared with those of Arrow's reader.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -36,9 +36,9 @@ fn events(rows: u64) -> Vec<u8> {
     log.finish().unwrap()
 }
 
-/// Two places with one name share an entry of the dictionary.
+/// Two entities with one name share a dictionary entry.
 #[test]
-fn events_are_those_that_arrow_reads() {
+fn event_batches_equal_those_of_arrow() {
     let bytes = events(10_000);
     let (schema, batches) = event_batches(&bytes).unwrap();
     let theirs = FileReader::try_new(Cursor::new(&bytes), None).unwrap();
@@ -49,9 +49,8 @@ fn events_are_those_that_arrow_reads() {
     assert_eq!(event_batches(&events(0)).unwrap().1, []);
 }
 
-/// The columns of a file of samples are what Arrow reads, also before the first sample.
 #[test]
-fn a_series_without_samples_has_columns_for_arrow() {
+fn a_series_without_samples_has_the_schema_of_arrow() {
     let mut names = SeriesNames::default();
     names.series("never", metric::LOSS);
     let bytes = bytes(names.samples());
@@ -60,13 +59,12 @@ fn a_series_without_samples_has_columns_for_arrow() {
     assert_eq!(theirs.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0);
 }
 
-/// Arrow's own reader copies; what it reads is the same.
 #[test]
-fn batches_are_the_file_and_no_copy() {
+fn series_batches_equal_those_of_arrow_and_refer_to_the_file() {
     let mut names = SeriesNames::default();
     let ids = ["a", "b"].map(|entity| names.series(entity, metric::QUEUE));
     let mut writer = names.samples();
-    // Two batches, and a part of a third.
+    // Two batches and part of a third.
     for number in 0..20_000 {
         writer.push(ids[number % 2], Instant::from_nanos(number as u64), number as f64 / 8.0);
     }
@@ -85,9 +83,8 @@ fn batches_are_the_file_and_no_copy() {
     }
 }
 
-/// A file at any address in memory.
 #[test]
-fn what_is_not_aligned_is_copied() {
+fn unaligned_files_are_copied() {
     let whole = bytes(small());
     let mut shifted = vec![0];
     shifted.extend(&whole);
@@ -96,9 +93,9 @@ fn what_is_not_aligned_is_copied() {
 }
 
 proptest! {
-    /// Bytes that are damaged or cut off are an error or another table, never a panic, and need no more memory than a file of events.
+    /// Damaged or truncated bytes give an error or another table, with the memory limit of a file of events.
     #[test]
-    fn no_damage_panics(
+    fn damaged_files_do_not_panic(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<prop::sample::Index>(),
     ) {

@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz target for records and for metrics: what once went wrong, and seeds for the fuzzer.
+//! Replays the corpora of the fuzz targets for records and metrics: past failures and seeds of the fuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check_expression.rs"]

@@ -1,10 +1,10 @@
-//! One-way delays by the nearest rank, over delays whose every rank can be told.
+//! Nearest-rank percentiles of one-way delays with known ranks.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{DelaySummary, FlowLabel, FlowMeter, FlowPacket, Measured};
 use headway_units::{Instant, MediaKind};
 
-/// The delays of packets sent 1 s apart, from `measure_from` = 0 on.
+/// Returns the summary of the delays of packets sent 1 s apart, measured from 0.
 fn delays(millis: &[u64]) -> DelaySummary {
     let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, Instant::FAR_FUTURE));
     for (second, delay) in millis.iter().enumerate() {
@@ -16,14 +16,14 @@ fn delays(millis: &[u64]) -> DelaySummary {
     meter.summary(FlowLabel::default(), Instant::from_secs(1_000)).one_way_delay_s.unwrap()
 }
 
-/// At most 1/128 off.
+/// Asserts a relative error of at most 1/128.
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() <= expected / 128.0, "{found} is not {expected}");
 }
 
-/// Of 100 delays the 50th, 95th and 99th smallest, each twice its lower neighbour and half its upper one.
+/// Of 100 delays, the 50th, 95th and 99th smallest are twice the next smaller and half the next larger delay.
 #[test]
-fn percentiles_are_the_ranks_that_they_are_called_after() {
+fn percentiles_are_nearest_ranks() {
     let of_rank = |rank| match rank {
         ..=49 => 1,
         50 => 2,
@@ -33,7 +33,7 @@ fn percentiles_are_the_ranks_that_they_are_called_after() {
         99 => 32,
         _ => 64,
     };
-    // 37 and 100 have no common divisor: each rank once, in no order.
+    // 37 and 100 have no common divisor: each rank once, shuffled.
     let shuffled: Vec<u64> = (0..100).map(|place| of_rank(place * 37 % 100 + 1)).collect();
     let found = delays(&shuffled);
     near(found.p50, 0.002);
@@ -44,9 +44,9 @@ fn percentiles_are_the_ranks_that_they_are_called_after() {
     assert!((found.mean - 0.003_79).abs() < 1e-12, "{}", found.mean);
 }
 
-/// Of 20 delays 95 % are 19, and 99 % are 19.8: the 20th. Of 10, both are the 10th.
+/// The 95th and 99th percentiles of 20 delays have the ranks 19 and 20 (19.8 rounded up), of 10 delays both 10.
 #[test]
-fn a_part_of_a_packet_is_a_whole_one() {
+fn fractional_ranks_are_rounded_up() {
     let one_slow = |of: usize| -> Vec<u64> { (0..of).map(|place| if place == 3 { 50 } else { 10 }).collect() };
     for (of, p95, p99) in [(10, 0.050, 0.050), (20, 0.010, 0.050), (100, 0.010, 0.010), (101, 0.010, 0.010)] {
         let found = delays(&one_slow(of));

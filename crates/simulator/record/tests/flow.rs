@@ -1,4 +1,4 @@
-//! What a flow's meter says of a told story.
+//! Tests of the flow meter.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{FlowLabel, FlowMeter, FlowPacket, FlowSummary, Interval, Measured, Summary, WrittenFrame};
@@ -17,9 +17,9 @@ fn summary(meter: &FlowMeter, end: Instant) -> FlowSummary {
     meter.summary(FlowLabel { name: "f".into(), from: "a".into(), to: "b".into(), kind: "udp".into() }, end)
 }
 
-/// Four packets of 1000 B in 2 s: two arrive after 10 and 20 ms, one is lost, one is under way.
+/// Four packets of 1000 B in 2 s: two arrive after 10 and 20 ms, one is lost, one is in flight.
 #[test]
-fn a_story_with_every_fate() {
+fn received_lost_and_in_flight_packets_are_summarized() {
     let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     for sent in [0, 500, 1000, 1995] {
         meter.sent(&packet(sent));
@@ -46,15 +46,16 @@ fn a_story_with_every_fate() {
 }
 
 #[test]
-fn nothing_sent_says_nothing() {
+fn a_flow_without_packets_has_no_statistics() {
     let s = summary(&FlowMeter::new(&Measured::between(at(5), at(2000))), at(5));
     assert_eq!((s.throughput_bps, s.loss_ratio), (0.0, 0.0));
     assert!(s.one_way_delay_s.is_none() && s.jitter_s.is_none() && s.rtt_s.is_none() && s.rate_cov.is_none());
 }
 
-/// On time by what was written with a deadline; the deadline itself is in time; late payload is no goodput.
+/// The denominator is all written packets with a deadline. Arrival at the deadline is on time. Late payload is not
+/// goodput.
 #[test]
-fn on_time_is_a_part_of_what_was_written() {
+fn the_on_time_ratio_is_over_written_packets() {
     let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     let voice = |sent: u64| FlowPacket {
         sent_at: at(sent),
@@ -77,10 +78,10 @@ fn on_time_is_a_part_of_what_was_written() {
     assert_eq!(s.goodput_bps, (160.0 + 960.0) * 8.0);
 }
 
-/// A packet is due where its deadline lies: before, at the edges of, in and after 1 s to 2 s. When it was written, sent or
-/// came is not asked.
+/// Deadlines before, at the ends of, in and after the interval from 1 s to 2 s. Times of writing, sending and arrival
+/// do not matter.
 #[test]
-fn packets_are_due_by_their_deadline() {
+fn packets_count_in_the_interval_of_their_deadline() {
     let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     for deadline in [900, 1000, 1500, 2000, 2100] {
         let frame = FlowPacket { kind: MediaKind::Video, deadline: Some(at(deadline)), ..packet(deadline - 200) };
@@ -93,7 +94,6 @@ fn packets_are_due_by_their_deadline() {
     assert_eq!(s.on_time_ratio.into_iter().collect::<Vec<_>>(), [(MediaKind::Video, 0.75)]);
 }
 
-/// Each fate in the send queue by its kind, from `measure_from` on.
 #[test]
 fn the_send_queue_is_counted_by_kind() {
     let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
@@ -121,9 +121,9 @@ fn the_send_queue_is_counted_by_kind() {
     assert_eq!((video.returned_packets, video.lost_late_packets), (2, 1));
 }
 
-/// A packet sent before `measure_from` belongs to no count, but its bytes arrive when they arrive.
+/// A packet sent before `measure_from` is not counted, but its bytes are part of the throughput if they arrive later.
 #[test]
-fn the_boundary() {
+fn packets_sent_before_the_interval_are_not_counted() {
     let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     meter.sent(&packet(990));
     meter.sent(&packet(995));
@@ -140,9 +140,9 @@ fn the_boundary() {
     assert_eq!((meter.total_received_bytes(), meter.total_lost_packets()), (2000, 1));
 }
 
-/// The names are a contract: those of the book's page on records, in this order.
+/// The keys are a stable interface: those of the book's page on records, in this order.
 #[test]
-fn the_summary_has_the_agreed_names() {
+fn the_summary_has_the_documented_keys() {
     let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
     let frame = FlowPacket { kind: MediaKind::VideoI, deadline: Some(at(500)), ..packet(0) };
     meter.written(frame.kind, frame.deadline);
@@ -231,12 +231,12 @@ fn the_summary_has_the_agreed_names() {
 }
 
 #[test]
-fn a_wrong_summary_is_told_where() {
+fn errors_of_a_summary_include_the_line() {
     let message = Summary::from_json("{\"version\": 3}").unwrap_err().to_string();
     assert!(message.contains("invalid type: integer `3`, expected a string at line 1"), "{message}");
 }
 
-/// How a packet of the story ends: after how many ms, or by which cause.
+/// Outcome of a packet: its delay in ms or its drop cause.
 fn fate() -> impl Strategy<Value = Result<u64, DropCause>> {
     prop_oneof![
         4 => (0u64..500).prop_map(Ok),
@@ -245,14 +245,14 @@ fn fate() -> impl Strategy<Value = Result<u64, DropCause>> {
 }
 
 proptest! {
-    /// Frames of one packet each count as frames, also where other frames follow them.
+    /// Frames sent as one packet have the counts of separately reported frames, also if other frames follow.
     #[test]
-    fn a_packet_that_is_a_frame_counts_as_one(
+    fn single_packet_frames_are_counted_as_frames(
         frames in prop::collection::vec((0u64..40, 0u8..8, prop::option::of(0u64..900)), 1..60),
         from in 0u64..300,
     ) {
         let measured = Measured::between(at(from), at(2000));
-        let (mut apart, mut together) = (FlowMeter::new(&measured), FlowMeter::new(&measured));
+        let (mut separate, mut combined) = (FlowMeter::new(&measured), FlowMeter::new(&measured));
         let mut now = 0;
         let mut events: Vec<(u64, WrittenFrame, Option<u64>)> = Vec::new();
         for (gap, odd, delay) in frames {
@@ -265,64 +265,64 @@ proptest! {
         for (sent, frame, delay) in events {
             arrivals.sort_by_key(|(at, ..)| *at);
             let due = arrivals.partition_point(|(at, ..)| *at <= sent);
-            for (came, sent, frame) in arrivals.drain(..due) {
-                for meter in [&mut apart, &mut together] {
-                    meter.frame_complete(at(came), &frame);
-                    meter.received(at(came), &packet(sent), 960);
+            for (arrived, sent, frame) in arrivals.drain(..due) {
+                for meter in [&mut separate, &mut combined] {
+                    meter.frame_complete(at(arrived), &frame);
+                    meter.received(at(arrived), &packet(sent), 960);
                 }
             }
-            apart.frame_written(&frame);
-            together.frame_written_and_sent(at(sent), &frame);
-            for meter in [&mut apart, &mut together] {
+            separate.frame_written(&frame);
+            combined.frame_written_and_sent(at(sent), &frame);
+            for meter in [&mut separate, &mut combined] {
                 meter.sent(&packet(sent));
             }
             match delay {
                 Some(delay) => arrivals.push((sent + delay, sent, frame)),
-                None => [&mut apart, &mut together].map(|meter| meter.lost(&packet(sent), DropCause::Early)).into_iter().collect(),
+                None => [&mut separate, &mut combined].map(|meter| meter.lost(&packet(sent), DropCause::Early)).into_iter().collect(),
             }
         }
-        prop_assert_eq!(summary(&apart, at(2000)), summary(&together, at(2000)));
-        prop_assert_eq!(apart.distributions("f".into()), together.distributions("f".into()));
+        prop_assert_eq!(summary(&separate, at(2000)), summary(&combined, at(2000)));
+        prop_assert_eq!(separate.distributions("f".into()), combined.distributions("f".into()));
     }
 
-    /// Conservation, for any story, any `measure_from` and any end: each packet sent in the interval is counted once,
-    /// and those in flight are those whose end lies beyond the run's.
+    /// For any packets, `measure_from` and end, each packet sent in the interval is counted once, and packets in flight
+    /// are those whose outcome is after the end.
     #[test]
-    fn sent_is_received_and_lost_and_in_flight(
-        story in prop::collection::vec((0u64..2000, fate()), 0..200),
+    fn sent_equals_received_plus_lost_plus_in_flight(
+        packets in prop::collection::vec((0u64..2000, fate()), 0..200),
         from in 0u64..2500,
         end in 1u64..2500,
     ) {
         let mut meter = FlowMeter::new(&Measured::between(at(from), at(end)));
-        // (when, is it the end, which packet): in the order of time, a packet's sending first.
+        // (time, whether it is the outcome, index of the packet), in the order of time, with sending first.
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
-        for (index, (sent, fate)) in story.iter().enumerate() {
+        for (index, (sent, fate)) in packets.iter().enumerate() {
             events.push((*sent, false, index));
             events.push((sent + fate.unwrap_or(3), true, index));
         }
         events.sort_unstable();
-        let (mut under_way, mut received_bytes) = (0u64, 0u64);
-        for (when, ends, index) in events.into_iter().filter(|event| event.0 <= end) {
-            let (sent, fate) = story[index];
+        let (mut in_flight, mut received_bytes) = (0u64, 0u64);
+        for (time, is_outcome, index) in events.into_iter().filter(|event| event.0 <= end) {
+            let (sent, fate) = packets[index];
             let counted = sent >= from;
-            match (ends, fate) {
+            match (is_outcome, fate) {
                 (false, _) => {
                     meter.sent(&packet(sent));
-                    under_way += u64::from(counted);
+                    in_flight += u64::from(counted);
                 }
                 (true, Ok(_)) => {
-                    meter.received(at(when), &packet(sent), 960);
-                    under_way -= u64::from(counted);
-                    received_bytes += if when >= from { 1000 } else { 0 };
+                    meter.received(at(time), &packet(sent), 960);
+                    in_flight -= u64::from(counted);
+                    received_bytes += if time >= from { 1000 } else { 0 };
                 }
                 (true, Err(cause)) => {
                     meter.lost(&packet(sent), cause);
-                    under_way -= u64::from(counted);
+                    in_flight -= u64::from(counted);
                 }
             }
         }
         let s = summary(&meter, at(end));
-        prop_assert_eq!(s.in_flight_packets, under_way);
+        prop_assert_eq!(s.in_flight_packets, in_flight);
         prop_assert_eq!(s.sent_packets, s.received_packets + s.lost_packets.total() + s.in_flight_packets);
         prop_assert!((0.0..=1.0).contains(&s.loss_ratio));
         if end > from {
@@ -332,9 +332,9 @@ proptest! {
     }
 }
 
-/// Numbers whose shortest digits an inexact reader takes for a neighbour, found in runs of shipped scenarios.
+/// Numbers from runs of shipped scenarios whose shortest digits an inexact parser rounds to a neighboring double.
 #[test]
-fn every_digit_of_a_summary_counts() {
+fn numbers_of_a_summary_are_parsed_exactly() {
     for (text, value) in
         [("0.10386308223250352", 0.103_863_082_232_503_52_f64), ("0.15400114570962015", 0.154_001_145_709_620_15)]
     {
@@ -347,13 +347,13 @@ fn frame(kind: MediaKind, created: u64, deadline: Option<u64>) -> WrittenFrame {
     WrittenFrame { kind, created: at(created), deadline: deadline.map_or(Instant::FAR_FUTURE, at) }
 }
 
-/// Measured from 1 s to 2 s: a frame counts if its deadline is then, and one without a deadline if it was written then. To be complete at the
-/// deadline is in time, as for a packet.
+/// Measured from 1 s to 2 s. A frame counts if its deadline is in the interval or, without a deadline, if it was
+/// written in the interval. Completion at the deadline is on time.
 #[test]
-fn frames_count_where_they_are_due() {
+fn frames_count_in_the_interval_of_their_deadline() {
     let mut meter = FlowMeter::new(&Measured::between(at(1000), at(2000)));
     assert!(summary(&meter, at(2000)).frames.is_empty());
-    // Written, due, complete.
+    // Times of writing, deadline and completion.
     for (created, deadline, complete) in [
         (700, 999, Some(800)),
         (700, 1000, Some(1000)),
@@ -388,10 +388,10 @@ fn frames_count_where_they_are_due() {
     assert_eq!(s.frames.len(), 2);
 }
 
-/// Where no frame was written `frames` is absent, where none has a deadline nothing is said of time; both are read again as they were.
+/// `frames` is absent without written frames, and on-time fields without deadlines. Both summaries round-trip.
 #[test]
-fn frames_that_are_not_there_are_absent() {
-    let of = |meter: &FlowMeter| {
+fn absent_frames_and_deadlines_are_omitted() {
+    let json = |meter: &FlowMeter| {
         let flows = vec![summary(meter, at(2000))];
         let (version, name, fingerprint) = ("0".into(), "n".into(), String::new());
         let interval = Interval { from: 0.0, to: 2.0 };
@@ -414,8 +414,8 @@ fn frames_that_are_not_there_are_absent() {
         text
     };
     let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, at(2000)));
-    assert!(!of(&meter).contains("frames"));
+    assert!(!json(&meter).contains("frames"));
     meter.frame_written(&frame(MediaKind::VideoI, 1, None));
-    let text = of(&meter);
+    let text = json(&meter);
     assert!(text.contains("\"frames\": {\n        \"video-i\": {\n          \"written_frames\": 1,\n          \"complete_frames\": 0,\n          \"complete_ratio\": 0.0,\n          \"delay_s\": null\n        }\n      }"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What a link's meter says of a told story.
+//! Tests of the link meter.
 
 use headway_record::{ByFlow, LinkFlowSummary, LinkLabel, LinkMeter, LinkSummary, Measured};
 use headway_units::{DropCause, FlowId, Instant};
@@ -12,9 +12,9 @@ fn summary(meter: &LinkMeter, measured: &Measured, end: Instant) -> LinkSummary 
     meter.summary(measured, LinkLabel { name: "r1-r2".into(), from: "r1".into(), to: "r2".into() }, end)
 }
 
-/// Three packets of 1000 B come together at 0 to a link that takes 4 ms for each: they wait 0, 4 and 8 ms.
+/// Three packets of 1000 B arrive at 0 at a link with a transmission time of 4 ms: they wait 0, 4 and 8 ms.
 #[test]
-fn three_packets_at_once() {
+fn queue_and_utilization_are_time_averages() {
     let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(0), at(24)));
     for index in 0..3u64 {
         meter.arrived(&measured, at(0));
@@ -32,9 +32,9 @@ fn three_packets_at_once() {
     assert_eq!((s.utilisation, s.mean_red_average), (0.5, None));
 }
 
-/// A run cut at 6 ms: the second packet has transmitted half, the third waits since 0.
+/// A run stopped at 6 ms: half of the second packet is transmitted, the third waits since 0.
 #[test]
-fn a_run_cut_short_takes_back_what_lay_ahead() {
+fn a_stopped_run_reverts_future_intervals() {
     let (mut meter, measured) = (LinkMeter::default(), Measured::between(at(0), at(24)));
     for index in 0..3 {
         meter.waited(&measured, at(0), at(4 * index), 1000);
@@ -72,15 +72,15 @@ fn events_outside_the_interval_are_only_in_the_totals() {
     let s = summary(&meter, &measured, at(20));
     assert_eq!((s.arrived_packets, s.dropped_packets.total(), s.marked_packets, s.peak_queue_packets), (0, 0, 0, 0));
     assert_eq!((s.utilisation, meter.total_dropped_packets(), meter.total_sent_bytes()), (0.5, 2, 1000));
-    // The one after the end is no part of the run.
+    // The arrival after the end is not part of the run.
     assert_eq!(meter.total_arrived_packets(), 1);
     meter.arrived(&measured, at(10));
     assert_eq!((summary(&meter, &measured, at(20)).arrived_packets, meter.total_arrived_packets()), (1, 2));
 }
 
-/// Starts at 10, 12 and 16 ms are gaps of 2 and 4 ms; one of 9 ms was before the measured time.
+/// Starts at 10, 12 and 16 ms are gaps of 2 and 4 ms; a gap of 9 ms is before the measured interval.
 #[test]
-fn gaps_of_a_flow() {
+fn gaps_count_in_the_measured_interval() {
     let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(10), at(20)));
     let flows = meter.by_flow_mut().unwrap();
     let gap = |flows: &ByFlow| flows.summary(|_| String::new()).first().and_then(|flow| flow.gap_s);
@@ -96,10 +96,10 @@ fn gaps_of_a_flow() {
     assert_eq!(gap(flows), None);
 }
 
-/// Of seven that come the fourth is dropped, when the second and the third still wait: the gap between the third and the fifth is broken. That the first is lost
-/// on its way behind the link breaks none.
+/// Of seven packets, the fourth is dropped while the second and third are in the queue, which breaks the gap between
+/// the third and the fifth. The first is lost after its transmission, which breaks no gap.
 #[test]
-fn gaps_that_a_drop_has_broken() {
+fn unbroken_gaps_exclude_gaps_with_a_drop() {
     let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(0), at(100)));
     let flows = meter.by_flow_mut().unwrap();
     let flow = FlowId(3);
@@ -116,10 +116,11 @@ fn gaps_that_a_drop_has_broken() {
     assert!((unbroken.mean - 0.002).abs() < 1e-12 && unbroken.std.abs() < 1e-9, "{unbroken:?}");
 }
 
-/// Measured from 10 to 20 ms. Flow 2 comes at 5, 10 and 15 ms; the second packet is marked, the third dropped. Flow 0 comes at 15 and its
-/// transmission is told to begin at 18 ms; flow 1 never comes. What begins at the end itself, or after a cut, does not count.
+/// Measured from 10 to 20 ms. Packets of flow 2 arrive at 5, 10 and 15 ms; the second is marked, the third dropped. A
+/// packet of flow 0 arrives at 15 ms and its transmission is scheduled for 18 ms. Flow 1 has no packets. Transmissions
+/// that start at the end, or after a stop, do not count.
 #[test]
-fn flows_are_counted_apart() {
+fn flows_are_counted_separately() {
     let (mut meter, measured) = (LinkMeter::counting_by_flow(), Measured::between(at(10), at(20)));
     let (zero, two) = (FlowId(0), FlowId(2));
     let flows = meter.by_flow_mut().unwrap();
@@ -134,7 +135,7 @@ fn flows_are_counted_apart() {
         flows.sent(&measured, at(start), flow, 1000);
     }
     assert_eq!(flows.totals().collect::<Vec<_>>(), [(zero, 1, 0), (two, 3, 2)]);
-    let told = |flows: &ByFlow| {
+    let counts = |flows: &ByFlow| {
         let summary = flows.summary(|flow| format!("f{}", flow.0));
         let row = |f: &LinkFlowSummary| {
             let dropped = (f.dropped_packets.of(DropCause::QueueFull), f.dropped_packets.total());
@@ -143,11 +144,11 @@ fn flows_are_counted_apart() {
         summary.iter().map(row).collect::<Vec<_>>()
     };
     let of_two = ("f2".to_owned(), 2, (1, 1), 1, 1, 1000);
-    assert_eq!(told(flows), [("f0".to_owned(), 1, (0, 0), 0, 1, 1000), of_two.clone()]);
+    assert_eq!(counts(flows), [("f0".to_owned(), 1, (0, 0), 0, 1, 1000), of_two.clone()]);
     for (start, flow) in [(10, two), (18, zero), (20, zero)] {
         flows.cut(&measured, at(17), at(start), flow, 1000);
     }
-    assert_eq!(told(flows), [("f0".to_owned(), 1, (0, 0), 0, 0, 0), of_two]);
+    assert_eq!(counts(flows), [("f0".to_owned(), 1, (0, 0), 0, 0, 0), of_two]);
     assert!(LinkMeter::default().by_flow().is_none());
 }
 
@@ -160,10 +161,10 @@ fn an_empty_interval_has_no_mean() {
 }
 
 proptest! {
-    /// The means are those of counting who waits at every millisecond; the order of telling does not matter; and a run
-    /// cut at any instant says what one planned to end there says.
+    /// Compares the means with counting the waiting packets every millisecond, independent of the order of calls. A run
+    /// stopped at any time has the summary of a run planned to end then.
     #[test]
-    fn means_are_those_of_looking_every_millisecond(
+    fn means_equal_those_of_sampling_every_millisecond(
         mut intervals in prop::collection::vec((0u64..200, 0u64..100, 1u32..1500), 0..60),
         from in 0u64..150,
         planned in 150u64..400,
@@ -191,10 +192,10 @@ proptest! {
         }
         let s = summary(&meter, &measured, at(cut));
         prop_assert_eq!(&s, &summary(&short, &measured_short, at(cut)));
-        let looks = cut.saturating_sub(from) as f64;
-        if looks > 0.0 {
-            prop_assert!((s.mean_queue_packets - packets as f64 / looks).abs() < 1e-9);
-            prop_assert!((s.mean_queue_bytes - bytes as f64 / looks).abs() < 1e-6);
+        let samples = cut.saturating_sub(from) as f64;
+        if samples > 0.0 {
+            prop_assert!((s.mean_queue_packets - packets as f64 / samples).abs() < 1e-9);
+            prop_assert!((s.mean_queue_bytes - bytes as f64 / samples).abs() < 1e-6);
         }
     }
 }

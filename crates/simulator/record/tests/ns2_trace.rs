@@ -1,10 +1,10 @@
-//! Trace lines against those that ns-2.35 wrote.
+//! Compares trace lines with those of ns-2.35.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::ns2::{PacketType, TraceAddress, TraceEvent, TracePacket, line};
 use headway_units::{Ecn, Instant};
 
-fn facts(text: &str) -> impl Iterator<Item = &str> {
+fn data_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.starts_with('#'))
 }
 
@@ -13,13 +13,13 @@ fn address(text: &str) -> TraceAddress {
     TraceAddress { node: node.parse().unwrap(), port: port.parse().unwrap() }
 }
 
-/// Seconds with at most six decimals, exactly.
+/// Parses seconds with at most six decimals exactly.
 fn instant(text: &str) -> Instant {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     Instant::from_micros(format!("{whole}{fraction:0<6}").parse().unwrap())
 }
 
-/// What a line says, taken apart by hand.
+/// Parses a line and writes it again.
 fn rewritten(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let [event, time, from, to, name, bytes, flags, flow, source, destination, sequence, uid] = words[..] else {
@@ -63,17 +63,17 @@ fn rewritten(text: &str) -> String {
 }
 
 #[test]
-fn lines_are_ns2s_byte_for_byte() {
-    let lines: Vec<&str> = facts(include_str!("data/ns2_lines.tr")).collect();
+fn lines_equal_those_of_ns2() {
+    let lines: Vec<&str> = data_lines(include_str!("data/ns2_lines.tr")).collect();
     assert!(lines.len() > 100, "{}", lines.len());
     for line in lines {
         assert_eq!(rewritten(line), format!("{line}\n"));
     }
 }
 
-/// `BaseTrace::round` and `%.15g`, from 0 to 2^64 ns, with the halves of a microsecond and both forms of `%g`.
+/// `BaseTrace::round` and `%.15g`, from 0 to 2^64 ns, with halves of a microsecond and both forms of `%g`.
 #[test]
-fn times_are_ns2s_byte_for_byte() {
+fn times_equal_those_of_ns2() {
     let packet = TracePacket {
         packet_type: PacketType::Udp,
         bytes: 1,
@@ -87,8 +87,8 @@ fn times_are_ns2s_byte_for_byte() {
         uid: 7,
     };
     let mut count = 0;
-    for fact in facts(include_str!("data/ns2_times.txt")) {
-        let (nanos, printed) = fact.split_once(' ').unwrap();
+    for line_text in data_lines(include_str!("data/ns2_times.txt")) {
+        let (nanos, printed) = line_text.split_once(' ').unwrap();
         let mut out = Vec::new();
         line(&mut out, TraceEvent::Receive, Instant::from_nanos(nanos.parse().unwrap()), 0, 1, &packet);
         let expected = format!("r {printed} 0 1 udp 1 ------- 0 0.0 1.0 -1 7\n");
@@ -99,7 +99,7 @@ fn times_are_ns2s_byte_for_byte() {
 }
 
 #[test]
-fn events_and_types_have_ns2s_names() {
+fn events_and_flags_have_the_letters_of_ns2() {
     let packet = TracePacket {
         packet_type: PacketType::Udp,
         bytes: 500,

@@ -1,4 +1,4 @@
-//! Pictures: what they show, and that no samples break them. How they look is for eyes.
+//! Contents of figures, and robustness against any samples. The appearance is not tested.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::plot::{Chart, ChartLine, ChartPoint, Figure, LineStyle, PlotError, Run, Style, XAxis, YAxis};
@@ -26,8 +26,8 @@ fn names(figures: &[Figure]) -> Vec<&str> {
     figures.iter().map(|figure| figure.name.as_str()).collect()
 }
 
-fn count(figure: &Figure, what: &str) -> usize {
-    figure.svg.matches(what).count()
+fn occurrences(figure: &Figure, text: &str) -> usize {
+    figure.svg.matches(text).count()
 }
 
 /// Two flows and a RED link over two seconds.
@@ -46,7 +46,7 @@ fn small() -> SeriesTable {
 }
 
 #[test]
-fn a_metric_with_samples_has_a_picture() {
+fn a_metric_with_samples_has_a_figure() {
     let series = small();
     let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(names(&figures), ["throughput", "queue", "cwnd"]);
@@ -54,16 +54,16 @@ fn a_metric_with_samples_has_a_picture() {
     for text in ["Throughput (Mb/s)", "Time (s)", "Throughput of each flow: one", "ftp", "voice"] {
         assert!(throughput.svg.contains(text), "{text}\n{}", throughput.svg);
     }
-    // The link's throughput is not a flow's.
+    // The throughput of the link is not shown.
     assert!(!throughput.svg.contains("r1-r2"));
     for text in ["r1-r2", "RED average", "Queue (packets)"] {
         assert!(figures[1].svg.contains(text), "{text}");
     }
 }
 
-/// One flow from 0 to 100 s, measured from 60 s on: 900 kb/s before, 100 kb/s after.
+/// One flow from 0 to 100 s, measured from 60 s: 900 kb/s before, 100 kb/s after.
 #[test]
-fn the_axis_begins_where_the_run_was_measured() {
+fn the_axis_starts_at_the_measured_interval() {
     let samples: Vec<_> = (0..=100)
         .map(|s: u64| ("ftp", metric::THROUGHPUT, s * 1_000_000_000, if s < 60 { 9e5 } else { 1e5 }))
         .collect();
@@ -75,19 +75,22 @@ fn the_axis_begins_where_the_run_was_measured() {
     assert!([0, 10, 60, 100, 800].iter().all(|tick| ticks(0.0).contains(tick)), "{:?}", ticks(0.0));
     let measured = ticks(60.0);
     assert!(measured.contains(&60) && measured.contains(&100), "{measured:?}");
-    assert!([0, 10, 50, 800].iter().filter(|tick| measured.contains(tick)).eq([&0]), "0 kb/s is left: {measured:?}");
+    assert!(
+        [0, 10, 50, 800].iter().filter(|tick| measured.contains(tick)).eq([&0]),
+        "only 0 kb/s remains: {measured:?}"
+    );
     assert_eq!(figures(&[Run { label: "one", series: &series, from: 101.0 }]).unwrap(), []);
 }
 
 #[test]
-fn no_samples_no_pictures() {
+fn runs_without_samples_have_no_figures() {
     assert_eq!(figures(&[]).unwrap(), []);
     let empty = SeriesTable::default();
     assert_eq!(figures(&[Run { label: "empty", series: &empty, from: 0.0 }]).unwrap(), []);
 }
 
 #[test]
-fn runs_lie_over_one_another_and_labels_are_escaped() {
+fn runs_share_a_figure_and_labels_are_escaped() {
     let series = small();
     let runs = [Run { label: "a<b", series: &series, from: 0.0 }, Run { label: "c&d", series: &series, from: 0.0 }];
     let figures = figures(&runs).unwrap();
@@ -111,11 +114,11 @@ fn fifty_flows_are_one_band() {
     let figures = figures(&[Run { label: "many", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(names(&figures), ["loss"]);
     assert!(figures[0].svg.contains("ftp (mean of 50)"));
-    assert_eq!(count(&figures[0], "<polygon"), 1);
+    assert_eq!(occurrences(&figures[0], "<polygon"), 1);
 }
 
 #[test]
-fn a_long_run_is_no_larger_than_its_pixels() {
+fn the_size_of_a_figure_does_not_grow_with_the_run() {
     let samples: Vec<(&str, &str, u64, f64)> =
         (0..200_000u64).map(|step| ("ftp", metric::CWND, step * 100_000_000, (step * 7919 % 101) as f64)).collect();
     let series = table(&samples);
@@ -125,7 +128,7 @@ fn a_long_run_is_no_larger_than_its_pixels() {
 
 /// PNG, "IHDR chunk": width and height follow the signature, a length and a name.
 #[test]
-fn png_has_the_size_asked_for_and_is_not_blank() {
+fn a_png_has_the_given_scale_and_is_not_blank() {
     let series = small();
     let figures = figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     let size = |png: &[u8]| -> (u32, u32) {
@@ -137,14 +140,14 @@ fn png_has_the_size_asked_for_and_is_not_blank() {
     let two = figures[0].to_png(2.0).unwrap();
     assert_eq!(size(&one).0, 960);
     assert_eq!(size(&two), (2 * size(&one).0, 2 * size(&one).1));
-    // A blank picture of this size is a few hundred bytes; text alone makes several thousand.
+    // A blank PNG of this size has a few hundred bytes; text alone needs several thousand.
     assert!(one.len() > 5_000, "{}", one.len());
     assert_eq!(size(&figures[0].to_png(f32::NAN).unwrap()), size(&one));
     assert_eq!(size(&figures[0].to_png(1e9).unwrap()).0, 8 * 960);
 }
 
 fn chart(styles: &[LineStyle], points: Vec<ChartPoint>) -> Chart {
-    let line = |style: &LineStyle| ChartLine { label: "a<b".into(), colour: 1, style: *style, points: points.clone() };
+    let line = |style: &LineStyle| ChartLine { label: "a<b".into(), color: 1, style: *style, points: points.clone() };
     Chart {
         name: "delay".into(),
         title: "Figure 3".into(),
@@ -160,31 +163,32 @@ fn chart(styles: &[LineStyle], points: Vec<ChartPoint>) -> Chart {
 }
 
 #[test]
-fn a_chart_names_its_places_and_shows_its_errors() {
+fn a_chart_has_category_names_and_marks() {
     let point = |x, value, error| ChartPoint { x, value, error };
     let points = vec![point(0.0, 13.2, 0.1), point(1.0, 14.5, 0.0)];
-    let drawn = chart(&[LineStyle::Said, LineStyle::Reference, LineStyle::Measured], points.clone()).draw().unwrap();
-    for text in ["Figure 3", "Clients", "Delay (ms)", "a&lt;b", "Said", "Reference", "Measured", "\n50\n"] {
+    let drawn = chart(&[LineStyle::Claimed, LineStyle::Reference, LineStyle::Measured], points.clone()).draw().unwrap();
+    for text in ["Figure 3", "Clients", "Delay (ms)", "a&lt;b", "Claimed", "Reference", "Measured", "\n50\n"] {
         assert!(drawn.svg.contains(text), "{text}\n{}", drawn.svg);
     }
-    assert_eq!(count(&drawn, "a&lt;b"), 1, "lines of one colour have one label");
-    // Rings on the claimed line and in the legend; filled marks of the measured one.
-    assert_eq!(count(&drawn, "<circle"), 2 + 1 + 2);
-    let only_said = chart(&[LineStyle::Said], points).draw().unwrap();
-    assert_eq!(count(&only_said, "<circle"), 2 + 1);
-    assert!(only_said.to_png(1.0).unwrap().len() > 5_000);
+    assert_eq!(occurrences(&drawn, "a&lt;b"), 1, "lines of one color have one label");
+    // Rings on the claimed line and in the legend, filled marks on the measured line.
+    assert_eq!(occurrences(&drawn, "<circle"), 2 + 1 + 2);
+    let only_claimed = chart(&[LineStyle::Claimed], points).draw().unwrap();
+    assert_eq!(occurrences(&only_claimed, "<circle"), 2 + 1);
+    assert!(only_claimed.to_png(1.0).unwrap().len() > 5_000);
 }
 
-/// 960 px by 420: the title's 48 px above, the legend's 216 at the right. Of the 744 by 372 between them the values have what lies right of
-/// 14 and 68 for the labels and left of 14, below 6 and above 4, 24 and 26 for labels and title: 82 to 730 across, 54 to 366 down. Four places
-/// have 0.3 of one before the first and behind the last, so that they are 180 px apart; zero is at the bottom, and 6 % of air above the highest
-/// value, 10, makes the top 10.6: 5.3 is halfway. Pixels are four units.
+/// The figure is 960 by 420 px, with 48 px of title at the top and 216 px of legend at the right. In the remaining 744
+/// by 372 px, margins and labels are 14 + 68 px at the left, 14 px at the right, 6 px at the top and 4 + 24 + 26 px at
+/// the bottom. The plot is from 82 to 730 px horizontally and from 54 to 366 px vertically. Four categories have
+/// margins of 0.3 of their distance, which is 180 px. The vertical axis is from 0 to 10.6, which is 6 % above the
+/// largest value, 10, so that 5.3 is in the middle. A pixel is four units.
 #[test]
-fn a_value_is_drawn_where_its_axes_say() {
+fn points_are_drawn_at_their_coordinates() {
     let points = [(0.0, 0.0), (1.0, 5.3), (2.0, 10.0), (3.0, 10.0)];
     let points = points.map(|(x, value)| ChartPoint { x, value, error: 0.0 });
     let places: Vec<String> = ["3", "5", "8", "10"].map(str::to_owned).into();
-    let drawn = Chart { x: XAxis::Places(places), y: YAxis::FromZero, ..chart(&[LineStyle::Said], points.into()) }
+    let drawn = Chart { x: XAxis::Places(places), y: YAxis::FromZero, ..chart(&[LineStyle::Claimed], points.into()) }
         .draw()
         .unwrap();
     let number = |tag: &str, name: &str| -> f64 {
@@ -193,15 +197,16 @@ fn a_value_is_drawn_where_its_axes_say() {
     let tags =
         |what: &str| drawn.svg.split('<').filter(|tag| tag.starts_with(what)).map(str::to_owned).collect::<Vec<_>>();
     let near = |found: &[f64], expected: &[f64]| {
-        let good = found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - 4.0 * b).abs() <= 4.0);
-        assert!(good, "{found:?} is not four times {expected:?}");
+        let is_near =
+            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - 4.0 * b).abs() <= 4.0);
+        assert!(is_near, "{found:?} is not four times {expected:?}");
     };
     let rings = tags("circle");
     let at = |name: &str| rings.iter().map(|ring| number(ring, name)).collect::<Vec<_>>();
-    // The last ring is the legend's, beside the words: below the title's 48, 6 of margin and half a line of 11, and as much again and a line.
+    // The last ring is in the legend: below 48 px of title, 6 px of margin, half a line of 11 px, and 33 px more.
     near(&at("cx"), &[136.0, 316.0, 496.0, 676.0, 744.0 + 12.0]);
     near(&at("cy"), &[366.0, 210.0, 71.7, 71.7, 48.0 + 17.0 + 33.0]);
-    // Between two places of the same height: dashes of 3 px, 4 px apart.
+    // Between two points of equal height: dashes of 3 px, 4 px apart.
     let level = tags("polyline").into_iter().filter(|tag| tag.contains("#D55E00")).filter_map(|tag| {
         let points = tag.split_once("points=\"")?.1.split('"').next()?.replace(',', " ");
         let at: Vec<f64> = points.split_whitespace().map(|number| number.parse().unwrap()).collect();
@@ -214,21 +219,20 @@ fn a_value_is_drawn_where_its_axes_say() {
     near(&["x", "y", "width", "height"].map(|name| number(paper, name)), &[0.0, 0.0, 960.0, 420.0]);
 }
 
-/// However many places: each has its name below it, once.
 #[test]
-fn every_place_is_named() {
-    for many in 1..=16 {
-        let places: Vec<String> = (0..many).map(|place| format!("place {place}")).collect();
-        let points = (0..many).map(|place| ChartPoint { x: f64::from(place), value: 1.0, error: 0.0 }).collect();
+fn each_category_is_labeled_once() {
+    for count in 1..=16 {
+        let places: Vec<String> = (0..count).map(|place| format!("place {place}")).collect();
+        let points = (0..count).map(|place| ChartPoint { x: f64::from(place), value: 1.0, error: 0.0 }).collect();
         let drawn = Chart { x: XAxis::Places(places.clone()), ..chart(&[LineStyle::Measured], points) }.draw().unwrap();
         for place in places {
-            assert_eq!(count(&drawn, &format!("\n{place}\n")), 1, "{place} of {many}");
+            assert_eq!(occurrences(&drawn, &format!("\n{place}\n")), 1, "{place} of {count}");
         }
     }
 }
 
 #[test]
-fn same_samples_same_picture() {
+fn equal_samples_give_equal_figures() {
     let series = small();
     let draw = || figures(&[Run { label: "one", series: &series, from: 0.0 }]).unwrap();
     assert_eq!(draw(), draw());
@@ -236,9 +240,9 @@ fn same_samples_same_picture() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Any times, any values, any names.
+    /// Any times, values and names.
     #[test]
-    fn no_samples_break_a_picture(
+    fn any_samples_can_be_drawn(
         samples in prop::collection::vec(
             (any::<String>(), 0usize..5, any::<u64>(), prop_oneof![any::<f64>(), -1e3..1e3f64, Just(5e-324), Just(1e15)]),
             0..40,
@@ -252,7 +256,7 @@ proptest! {
             .collect();
         let series = table(&samples);
         let values = samples.iter().zip(0..).map(|((.., value), at)| ChartPoint { x: f64::from(at % 4), value: *value, error: value.abs() });
-        let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
+        let styles = [LineStyle::Claimed, LineStyle::Reference, LineStyle::Measured];
         let with_label = Chart { title: label.clone(), ..chart(&styles, values.collect()) };
         with_label.draw().unwrap().to_png(0.1).unwrap();
         for figure in figures(&[Run { label: &label, series: &series, from: 0.0 }, Run { label: "b", series: &series, from: 0.0 }]).unwrap() {

@@ -1,4 +1,4 @@
-//! Pictures read as a reader does it: from a mark to the labels of both axes. What is read must be what was sampled.
+//! Values read from figures by the labels of their axes, compared with the samples.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod reading;
@@ -33,9 +33,9 @@ fn times(points: &[(f64, f64)], factor: f64) -> Points {
 
 const SHAPE: [(f64, f64); 5] = [(1.3, 3.0), (2.0, 0.5), (4.75, 8.1), (6.0, 8.1), (9.4, 1.7)];
 
-/// Each metric has the picture that is called so, and the unit beside it is the unit of the numbers.
+/// Each metric has its figure, whose lines show the samples in the unit of the axis title.
 #[test]
-fn a_line_is_what_was_sampled() {
+fn lines_show_the_samples() {
     for (of, name, unit, divisor, factor) in [
         (metric::THROUGHPUT, "throughput", "Throughput (kb/s)", 1e3, 1e5),
         (metric::THROUGHPUT, "throughput", "Throughput (Mb/s)", 1e6, 1e6),
@@ -61,9 +61,9 @@ fn a_line_is_what_was_sampled() {
     }
 }
 
-/// Twelve flows: at each instant the least, the largest and the mean of those that were sampled then.
+/// Twelve flows: at each time the minimum, the maximum and the mean of the flows with a sample.
 #[test]
-fn a_band_reaches_from_the_least_to_the_largest() {
+fn a_band_is_from_the_minimum_to_the_maximum() {
     let flow = |n: u32| -> (String, &str, Points) {
         let n_f = f64::from(n);
         let mut points = vec![(0.0, n_f), (2.5, 20.0 - n_f), (5.0, n_f * n_f / 4.0)];
@@ -84,9 +84,9 @@ fn a_band_reaches_from_the_least_to_the_largest() {
     panel.assert_shows(&band[0], &outline, "band");
 }
 
-/// Links have a panel each with its own scale, the longest mean queue first; RED's average lies over its queue.
+/// Each link has a panel with a separate scale, the longest mean queue first. RED's average is drawn over its queue.
 #[test]
-fn each_queue_is_read_at_its_own_axis() {
+fn each_queue_has_a_separate_axis() {
     let (short, long) = (times(&SHAPE, 0.5), times(&SHAPE, 11.0));
     let average = times(&SHAPE[..4], 6.0);
     let drawn = draw(&[
@@ -104,41 +104,42 @@ fn each_queue_is_read_at_its_own_axis() {
     panels[1].assert_shows(&lower[0], &short, "a->b, queue");
 }
 
-/// A saw of 50 000 samples is thinned, and what is left lies on the saw, at its own times, from tip to tip.
+/// The thinned points of a sawtooth of 50 000 samples are on the sawtooth and include its extremes.
 #[test]
-fn what_is_left_of_a_long_run_is_true() {
-    let saw: Points = (0..50_000u32).map(|n| (f64::from(n) / 100.0, f64::from(n % 5_000) / 1_000.0)).collect();
-    let drawn = draw(&[("saw".into(), metric::CWND, saw)]);
+fn thinned_points_are_samples() {
+    let sawtooth: Points = (0..50_000u32).map(|n| (f64::from(n) / 100.0, f64::from(n % 5_000) / 1_000.0)).collect();
+    let drawn = draw(&[("saw".into(), metric::CWND, sawtooth)]);
     let elements = Element::all(&drawn[0].svg);
     let panel = &Panel::all(&elements, number, number)[0];
     let line = &lines(&elements, panel)[0];
     assert!((1_000..3_000).contains(&line.len()), "{}", line.len());
-    let (tops, feet): (Vec<_>, Vec<_>) = (0..10).map(|n| (50.0 * f64::from(n + 1) - 0.01, 50.0 * f64::from(n))).unzip();
-    for (ends, value) in [(tops, 4.999), (feet, 0.0)] {
+    let (tops, bottoms): (Vec<_>, Vec<_>) =
+        (0..10).map(|n| (50.0 * f64::from(n + 1) - 0.01, 50.0 * f64::from(n))).unzip();
+    for (ends, value) in [(tops, 4.999), (bottoms, 0.0)] {
         for at in ends {
             let expected = (panel.x.pixel(at), panel.y.pixel(value));
             let near = |mark: &&(f64, f64)| (mark.0 - expected.0).abs() <= 2.0 && (mark.1 - expected.1).abs() <= 2.0;
-            assert!(line.iter().any(|mark| near(&mark)), "no tip at {at} s");
+            assert!(line.iter().any(|mark| near(&mark)), "no extreme at {at} s");
         }
     }
-    // On a rising edge of 50 s and 5 packets: y says where within its tooth x is.
+    // On a rising edge of 50 s and 5 packets, y determines the position of x in its tooth.
     let (width, height) = (panel.x.pixel(50.0) - panel.x.pixel(0.0), panel.y.pixel(0.0) - panel.y.pixel(5.0));
     for (x, y) in line {
         let tooth = (x - panel.x.pixel(0.0)) / width;
         let risen = (panel.y.pixel(0.0) - y) / height;
-        let off = (tooth - risen - (tooth - risen).round()).abs();
-        assert!(off < 3.0 / width, "({x}, {y}) is {off} of a tooth off");
+        let error = (tooth - risen - (tooth - risen).round()).abs();
+        assert!(error < 3.0 / width, "({x}, {y}) is {error} of a tooth off");
     }
 }
 
-/// A figure of a paper: rings where somebody says, a wide line where another program was, and a mark in the middle of its
-/// error bar where Headway was.
+/// A figure of a paper: rings at claimed values, a wide line of reference values, and marks with error bars at measured
+/// values.
 #[test]
-fn a_chart_is_read_at_its_places() {
+fn chart_points_are_at_their_categories() {
     let points: Vec<ChartPoint> = [(0.0, 13.2, 0.4), (1.0, 14.5, 0.0), (3.0, 11.9, 1.25)]
         .map(|(x, value, error)| ChartPoint { x, value, error })
         .into();
-    let styles = [LineStyle::Said, LineStyle::Reference, LineStyle::Measured];
+    let styles = [LineStyle::Claimed, LineStyle::Reference, LineStyle::Measured];
     let shifted = |by: f64| points.iter().map(|point| ChartPoint { value: point.value + by, ..*point }).collect();
     let names: Vec<String> = ["3", "5", "8", "10"].map(str::to_owned).into();
     for from_zero in [false, true] {
@@ -155,46 +156,46 @@ fn a_chart_is_read_at_its_places() {
             lines: styles
                 .iter()
                 .zip([0.0, 0.5, -0.25])
-                .map(|(style, by)| ChartLine { label: "l".into(), colour: 1, style: *style, points: shifted(by) })
+                .map(|(style, by)| ChartLine { label: "l".into(), color: 1, style: *style, points: shifted(by) })
                 .collect(),
         };
         let drawn = chart.draw().unwrap();
         let elements = Element::all(&drawn.svg);
-        let place = |words: &str| names.iter().position(|place| place == words).map(|at| at as f64);
+        let place = |label: &str| names.iter().position(|place| place == label).map(|at| at as f64);
         let panel = &Panel::all(&elements, place, number)[0];
         if from_zero {
-            assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "the axis begins at zero");
+            assert!((panel.y.pixel(0.0) - panel.bottom).abs() <= 2.0, "the axis starts at 0");
         }
         let data = |by: f64| -> Points { points.iter().map(|point| (point.x, point.value + by)).collect() };
         let circles = |hollow: bool| -> Points {
             let of = |e: &&Element<'_>| e.is("circle") && (e.get("fill") == "none") == hollow;
             elements.iter().filter(of).map(|e| (e.number("cx"), e.number("cy"))).filter(|at| panel.holds(*at)).collect()
         };
-        panel.assert_shows(&circles(true), &data(0.0), "said");
+        panel.assert_shows(&circles(true), &data(0.0), "claimed");
         panel.assert_shows(&circles(false), &data(-0.25), "measured");
-        // A dash is short.
+        // Dashes are short.
         let is_whole = |line: &Points| line[line.len() - 1].0 - line[0].0 > 1000.0;
         let whole: Vec<Points> = lines(&elements, panel).into_iter().filter(is_whole).collect();
         assert_eq!(whole.len(), 2);
         panel.assert_shows(&whole[0], &data(0.5), "reference");
         panel.assert_shows(&whole[1], &data(-0.25), "measured line");
-        // Upright strokes with a cap at both ends.
+        // Vertical strokes with a cap at both ends.
         let strokes: Vec<[f64; 4]> = elements
             .iter()
             .filter(|e| e.is("line") && e.get("stroke") != "#E6E6E6")
             .map(|e| ["x1", "y1", "x2", "y2"].map(|name| e.number(name)))
             .collect();
-        let (upright, caps): (Vec<_>, Vec<_>) = strokes.into_iter().partition(|[x1, _, x2, _]| x1 == x2);
+        let (vertical, caps): (Vec<_>, Vec<_>) = strokes.into_iter().partition(|[x1, _, x2, _]| x1 == x2);
         let ends = |up: f64| -> Points {
             points.iter().map(|point| (point.x, point.value - 0.25 + up * point.error)).collect()
         };
-        let low: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.max(*y2))).collect();
-        let high: Points = upright.iter().map(|[x, y1, _, y2]| (*x, y1.min(*y2))).collect();
+        let low: Points = vertical.iter().map(|[x, y1, _, y2]| (*x, y1.max(*y2))).collect();
+        let high: Points = vertical.iter().map(|[x, y1, _, y2]| (*x, y1.min(*y2))).collect();
         panel.assert_shows(&low, &ends(-1.0), "lower end");
         panel.assert_shows(&high, &ends(1.0), "upper end");
-        let centres: Points = caps.iter().map(|[x1, y, x2, _]| (f64::midpoint(*x1, *x2), *y)).collect();
+        let centers: Points = caps.iter().map(|[x1, y, x2, _]| (f64::midpoint(*x1, *x2), *y)).collect();
         for end in low.iter().chain(&high) {
-            assert!(centres.iter().any(|cap| (cap.0 - end.0).abs() <= 1.0 && cap.1 == end.1), "no cap at {end:?}");
+            assert!(centers.iter().any(|cap| (cap.0 - end.0).abs() <= 1.0 && cap.1 == end.1), "no cap at {end:?}");
         }
     }
 }

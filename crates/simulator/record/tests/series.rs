@@ -1,4 +1,4 @@
-//! `series.arrow`: what is written can be read, and nothing else can.
+//! Writing and reading `series.arrow`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -9,7 +9,7 @@ use headway_units::Instant;
 use proptest::prelude::*;
 
 #[test]
-fn samples_come_back_by_entity_and_metric() {
+fn samples_are_read_by_entity_and_metric() {
     let table = SeriesTable::from_ipc(&bytes(small())).unwrap();
     let expected: Vec<(Instant, f64)> =
         (0..5u64).map(|step| (Instant::from_millis(100 * step), step as f64 + 0.5)).collect();
@@ -20,15 +20,15 @@ fn samples_come_back_by_entity_and_metric() {
 }
 
 #[test]
-fn no_samples_are_a_file_too() {
+fn a_file_without_samples_is_an_empty_table() {
     let mut names = SeriesNames::default();
     names.series("never", metric::LOSS);
     assert_eq!(SeriesTable::from_ipc(&bytes(names.samples())).unwrap(), SeriesTable::default());
 }
 
-/// More rows than a record batch holds; taken in pieces they are the same file.
+/// More rows than a record batch; the bytes do not depend on the times of draining.
 #[test]
-fn batches_join() {
+fn several_batches_are_one_table() {
     let file = |drain_every: u64| {
         let mut names = SeriesNames::default();
         let a = names.series("a", metric::THROUGHPUT);
@@ -55,7 +55,6 @@ fn batches_join() {
     assert_eq!(table.samples("b", metric::LOSS), [(Instant::FAR_FUTURE, f64::INFINITY)]);
 }
 
-/// What goes wrong while a batch is written is told when the bytes are asked for.
 #[test]
 fn a_full_disk_is_an_error() {
     struct Full;
@@ -71,12 +70,12 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn same_samples_same_bytes() {
+fn equal_samples_give_equal_bytes() {
     assert_eq!(bytes(small()), bytes(small()));
 }
 
 #[test]
-fn a_cut_file_is_an_error() {
+fn a_truncated_file_is_an_error() {
     let whole = bytes(small());
     for length in 0..whole.len() {
         assert!(SeriesTable::from_ipc(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
@@ -96,9 +95,7 @@ fn other_columns_are_named_in_the_error() {
     let error = SeriesTable::from_ipc(&other).unwrap_err();
     assert!(matches!(error, SeriesError::Columns { .. }), "{error}");
     assert!(
-        error
-            .to_string()
-            .contains("has the columns when (uint64); expected time_ns (uint64), entity (Utf8 by int32)"),
+        error.to_string().contains("has the columns when (uint64); expected time_ns (uint64), entity (Utf8 by int32)"),
         "{error}"
     );
 }
@@ -132,9 +129,9 @@ proptest! {
         }
     }
 
-    /// A damaged file is an error or other samples, never a panic.
+    /// A damaged file gives an error or other samples.
     #[test]
-    fn no_damage_panics(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+    fn damaged_files_do_not_panic(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let mut damaged = bytes(small());
         for (place, byte) in places {
             let index = place.index(damaged.len());

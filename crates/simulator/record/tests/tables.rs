@@ -1,11 +1,11 @@
-//! The book and the viewer have the tables of this crate.
+//! The generated tables of the book and the viewer are up to date.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::{SERIES_FIGURES, metric};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// `UPDATE_DOCS=1` writes the file.
+/// Compares a file with its expected text, or writes it with `UPDATE_DOCS=1`.
 fn check(path: &str, expected: impl FnOnce(&str) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path);
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -27,7 +27,7 @@ fn check_table(path: &str, name: &str, table: &str) {
 }
 
 #[test]
-fn the_book_has_the_table_of_metrics() {
+fn the_table_of_metrics_in_the_book_is_current() {
     let mut table = String::from("| metric | of | meaning |\n|---|---|---|\n");
     for metric in metric::ALL {
         writeln!(table, "| `{}` | {} | {} |", metric.name, metric.entities, metric.meaning).unwrap();
@@ -36,7 +36,7 @@ fn the_book_has_the_table_of_metrics() {
 }
 
 #[test]
-fn the_book_has_the_table_of_figures() {
+fn the_table_of_figures_in_the_book_is_current() {
     let mut table = String::from("| figure | title | metric |\n|---|---|---|\n");
     for figure in SERIES_FIGURES {
         writeln!(table, "| `{}` | {} | `{}` |", figure.name, figure.title, figure.metric).unwrap();
@@ -45,6 +45,6 @@ fn the_book_has_the_table_of_figures() {
 }
 
 #[test]
-fn the_viewer_has_the_titles_of_metrics() {
+fn the_titles_of_metrics_in_the_viewer_are_current() {
     check("viewer/src/lib/metrics.json", |_| serde_json::to_string_pretty(metric::ALL).unwrap() + "\n");
 }

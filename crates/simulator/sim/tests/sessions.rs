@@ -1,4 +1,4 @@
-//! Sessions: each is what a flow of its own would be, and the record says what became of them.
+//! Sessions: each behaves like a separate flow, and the record counts them.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -8,14 +8,14 @@ use headway_record::{SeriesTable, SessionsSummary, metric};
 use headway_sim::{Body, LinkEvent, Observer, Packet, Record, Simulation};
 use headway_units::Instant;
 
-/// Everything that links tell of TCP packets, whosever they are; and when the last acknowledgement came anywhere.
+/// All link events of TCP packets, of any flow, and the time of the last acknowledgement.
 #[derive(Debug, Default)]
 struct Log(Vec<String>, Instant);
 
 impl Observer for Log {
     const WATCHES: bool = true;
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
-        let Body::Tcp(tcp) = &packet.body else { panic!("all is TCP here") };
+        let Body::Tcp(tcp) = &packet.body else { panic!("only TCP is sent") };
         let segment = tcp.segment(packet);
         self.0.push(format!("{now} {event:?} {link} {segment:?}"));
         if tcp.is_ack && event == LinkEvent::Receive {
@@ -24,7 +24,7 @@ impl Observer for Log {
     }
 }
 
-/// A path whose middle loses data and acknowledgements by chance, and has a short queue.
+/// Runs flows over a path whose second link loses data and acknowledgements at random and has a short queue.
 fn lossy(dialect: &str, duration_s: u32, flows: &str) -> Record<Log> {
     let text = format!(
         r#"
@@ -63,14 +63,14 @@ fn listed(times: &str, sizes: &str) -> String {
     format!(r#"kind = "sessions", arrivals = {{ at = [{times}] }}, sizes = {{ list = [{sizes}] }}"#)
 }
 
-/// A size, and how many segments carry it: 1000 B of data each, the last one not full.
+/// A size, and its number of segments: 1000 B of data each, the last one partly filled.
 const SIZES: [(&str, u32); 4] = [("1B", 1), ("1kB", 1), ("1001B", 2), ("133.7kB", 134)];
 const KINDS: [&str; 5] = ["tcp-tahoe", "tcp-reno", "tcp-newreno", "tcp-sack", "tcp-cubic"];
 
 fn each(mut test: impl FnMut(&str, &str)) {
     for dialect in ["ns2", "rfc", "linux"] {
         for kind in KINDS {
-            // A transfer of so many segments has no FIN.
+            // A transfer of a number of segments has no FIN.
             test(
                 dialect,
                 &format!(r#"kind = "{kind}", header = "40B", segment = "1040B", expert = {{ answer_fin = false }}"#),
@@ -79,8 +79,9 @@ fn each(mut test: impl FnMut(&str, &str)) {
     }
 }
 
-/// ns-2's `sendmsg` counts so many segments (tcp/tcp.cc: `nbytes/size_ + (nbytes%size_ ? 1 : 0)`), and then there is no difference
-/// to a transfer of as many that starts then: not in a packet, not in a number of the record.
+/// `sendmsg` of ns-2 counts this many segments (tcp/tcp.cc: `nbytes/size_ + (nbytes%size_ ? 1 : 0)`). The session
+/// then equals a transfer of as many segments that starts at the same time, in each packet and in each number of the
+/// record.
 #[test]
 fn a_session_alone_is_a_transfer_of_as_many_segments() {
     let mut late = 0;
@@ -94,12 +95,12 @@ fn a_session_alone_is_a_transfer_of_as_many_segments() {
                 ours.summary.flows[0].sessions.take().unwrap();
             assert_eq!((arrived, completed), (1, 1), "{dialect} {transport} {size}");
             assert_eq!(ftp.summary.flows, ours.summary.flows);
-            // What comes late is answered when the session is complete.
+            // Late packets are acknowledged after the session is complete.
             let ended_ns = 300_000_000 + (completion_s.unwrap().max * 1e9).round() as u64;
             late += usize::from(ours.observer.1 > Instant::from_nanos(ended_ns + 1));
         }
     });
-    assert!(late > 0, "no run has an acknowledgement behind the last that counts");
+    assert!(late > 0, "no run has an acknowledgement after the completion");
 }
 
 #[test]
@@ -119,10 +120,10 @@ fn two_sessions_one_after_the_other_are_two_transfers() {
     });
 }
 
-/// Many at once, with losses there and back: each is complete in the end, and the bytes that have come, each once, are those of
-/// their segments. A packet that came to another session's end would be missing here and too much there.
+/// Many concurrent sessions with losses in both directions: each completes, and the distinct bytes received are those
+/// of their segments. A packet delivered to another session would be missing in one and surplus in the other.
 #[test]
-fn sessions_do_not_hear_each_others_packets() {
+fn sessions_do_not_receive_packets_of_other_sessions() {
     each(|dialect, transport| {
         let source =
             r#"kind = "sessions", arrivals = { poisson = "40ms" }, sizes = { constant = "7500B" }, most = 200"#;
@@ -134,8 +135,8 @@ fn sessions_do_not_hear_each_others_packets() {
     });
 }
 
-/// One link of 1 Mb/s and 10 ms. A session of a segment takes its SYN there and back, and its segment there and its acknowledgement
-/// back: 3 x 40 B and 1040 B, and four times the delay.
+/// Runs sessions over one link of 1 Mb/s and 10 ms. A session of one segment needs its SYN there and back, its
+/// segment there and its acknowledgement back: 3 x 40 B and 1040 B, and four times the delay.
 fn clean(more: &str, source: &str) -> Record {
     let text = format!(
         r#"
@@ -157,7 +158,7 @@ const ONE_SEGMENT_S: f64 = (3.0 * 40.0 + 1040.0) * 8.0 / 1e6 + 4.0 * 0.01;
 
 #[test]
 fn completion_times_are_from_the_arrival_to_the_last_acknowledgement() {
-    // Before measuring, in it, and too late to be complete.
+    // Before the measured interval, in it, and too late to complete.
     let times = r#""1s", "1.99s", "2s", "3s", "4s", "9s", "9.96s""#;
     let sizes = r#""1kB", "1kB", "1kB", "10kB", "10001B", "1MB", "1B""#;
     let record = clean("duration = \"10s\"\nmeasure_from = \"2s\"", &listed(times, sizes));
@@ -172,14 +173,14 @@ fn completion_times_are_from_the_arrival_to_the_last_acknowledgement() {
     let record = clean("duration = \"10s\"", &listed(r#""1s", "5s""#, r#""1kB", "1000B""#));
     let sessions = record.summary.flows[0].sessions.clone().unwrap();
     let all = sessions.completion_s.unwrap();
-    let short = sessions.completion_s_by_size.up_to_10_kb.unwrap().took;
+    let short = sessions.completion_s_by_size.up_to_10_kb.unwrap().times;
     for seen in [all.mean, all.p50, all.p95, all.p99, all.max, short.mean, short.p50, short.p95, short.p99, short.max] {
         assert!((seen - ONE_SEGMENT_S).abs() < 2e-9, "{seen}");
     }
 }
 
-/// ns-2's window opens by one for each acknowledgement: a SYN, two segments, and then eight one behind the other, as the first
-/// acknowledgement of four comes before the last of the four has left.
+/// The window of ns-2 opens by one per acknowledgement: a SYN, two segments, and then eight back to back, since the
+/// first acknowledgement of four arrives before the last of the four has left.
 #[test]
 fn ten_segments_take_their_rounds() {
     let record = clean("duration = \"10s\"", &listed(r#""1s""#, r#""10kB""#));
@@ -193,9 +194,9 @@ fn ten_segments_take_their_rounds() {
     assert!((seen - rounds_s.iter().sum::<f64>()).abs() < 2e-9, "{seen} {rounds_s:?}");
 }
 
-/// What is open goes on.
+/// Open sessions continue.
 #[test]
-fn a_stop_ends_arrivals_and_no_session() {
+fn a_stop_ends_arrivals_but_no_session() {
     let source = r#"kind = "sessions", arrivals = { every = "1s" }, sizes = { constant = "100kB" }"#;
     for dialect in ["ns2", "rfc"] {
         let text = format!(
@@ -216,20 +217,22 @@ fn a_stop_ends_arrivals_and_no_session() {
 }
 
 #[test]
-fn the_series_count_what_is_open_and_have_no_window() {
+fn the_series_count_open_sessions_and_have_no_window() {
     let mut record = clean("duration = \"4s\"", &listed(r#""0.6s", "0.7s", "2.2s""#, r#""110kB", "1kB", "1kB""#));
     let mut bytes = Vec::new();
     record.series.take().unwrap().finish(&mut bytes).unwrap();
     let table = SeriesTable::from_ipc(&bytes).unwrap();
     let values = |what: &str| -> Vec<f64> { table.samples("f0", what).iter().map(|(_, value)| *value).collect() };
-    // 110 segments take 0.92 s at least, and the rounds of slow start less than 0.1 s more; one segment is through in 0.2 s beside them.
+    // 110 segments take at least 0.92 s, and the rounds of slow start less than 0.1 s more; one segment next to them
+    // takes 0.2 s.
     assert_eq!(values(metric::OPEN_SESSIONS), [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert!(values(metric::CWND).is_empty());
 }
 
-/// At most 65536 are open at once: of 100 000 that come within 100 ms, before any could be answered, the others are refused.
+/// At most 65,536 sessions are open: of 100,000 that arrive within 100 ms, before any acknowledgement, the others are
+/// refused.
 #[test]
-fn there_is_an_end_to_what_may_be_open() {
+fn the_number_of_open_sessions_is_limited() {
     let source = r#"kind = "sessions", arrivals = { every = "1us" }, sizes = { constant = "1kB" }"#;
     let text = format!(
         r#"
@@ -250,9 +253,9 @@ fn there_is_an_end_to_what_may_be_open() {
     assert_eq!((sessions.arrived, sessions.open, sessions.refused), (100_000, 65_536, 100_000 - 65_536));
 }
 
-/// Another TCP, another path: the load is the same.
+/// The load does not depend on the TCP or its losses.
 #[test]
-fn the_load_does_not_depend_on_who_carries_it() {
+fn the_load_does_not_depend_on_the_transport() {
     let source =
         r#"kind = "sessions", arrivals = { poisson = "45ms" }, sizes = { pareto = { mean = "10kB", shape = 1.5 } }"#;
     let load = |transport: &str| {

@@ -40,15 +40,15 @@ pub(super) fn cells<'a>(picture: &'a Picture<'_>) -> Vec<&'a str> {
 }
 
 pub(super) fn has_paper_values(picture: &Picture<'_>) -> bool {
-    picture.chart.lines.iter().any(|line| line.style == LineStyle::Said)
+    picture.chart.lines.iter().any(|line| line.style == LineStyle::Claimed)
 }
 
 /// Draws single numbers, one per source.
 pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<String, PlotError> {
     let line = |(place, (_, value, error)): (usize, &(&str, f64, f64))| ChartLine {
         label: String::new(),
-        colour: place,
-        style: if place == 0 { LineStyle::Said } else { LineStyle::Marks },
+        color: place,
+        style: if place == 0 { LineStyle::Claimed } else { LineStyle::Marks },
         points: vec![ChartPoint { x: place as f64, value: *value, error: *error }],
     };
     let chart = Chart {
@@ -63,13 +63,13 @@ pub(super) fn numbers(title: &str, numbers: &[(&str, f64, f64)]) -> Result<Strin
         lines: numbers.iter().enumerate().map(line).collect(),
         boxes: Vec::new(),
     };
-    inline(&chart, &Style { width: 400, height: Some(240), legend: LegendPlace::Nowhere, ..Style::default() })
+    inline(&chart, &Style { width: 400, height: Some(240), legend: LegendPlace::Hidden, ..Style::default() })
 }
 
 /// Returns the source of a line as the value of `data-of` and as a column title.
 fn source_of(style: LineStyle) -> (&'static str, &'static str) {
     match style {
-        LineStyle::Said => ("paper", "paper"),
+        LineStyle::Claimed => ("paper", "paper"),
         LineStyle::Reference => ("ns2", "ns-2.35"),
         _ => ("headway", "Headway"),
     }

@@ -59,7 +59,7 @@ pub(super) fn picture(drawn: &FilledTable<'_>) -> Result<String, PlotError> {
         };
         ChartLine {
             label: column.title.clone(),
-            colour: number,
+            color: number,
             style: LineStyle::Marks,
             points: drawn.rows.iter().enumerate().filter_map(point).collect(),
         }

@@ -1,21 +1,21 @@
-//! Why an expression has no value.
+//! Errors of expressions.
 
 use super::function::Function;
 
-/// Maximum depth of brackets and signs.
-pub(super) const DEEPEST: usize = 32;
+/// Maximum depth of nested brackets and signs.
+pub(super) const MAX_DEPTH: usize = 32;
 /// Maximum length of an expression, in bytes.
-pub(super) const LONGEST: usize = 4096;
+pub(super) const MAX_LENGTH: usize = 4096;
 /// Maximum number of characters that a message quotes.
-const QUOTED: usize = 120;
+const MAX_QUOTED: usize = 120;
 /// Maximum number of names that a message lists.
-const SHOWN: usize = 12;
+const MAX_NAMES: usize = 12;
 
-/// Returns the text as a message quotes it.
-pub(super) fn shown(text: &str) -> String {
+/// Returns the text without control characters, truncated for a message.
+pub(super) fn quoted(text: &str) -> String {
     let text = text.trim();
-    let mut short: String = text.chars().take(QUOTED).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(QUOTED).is_some() {
+    let mut short: String = text.chars().take(MAX_QUOTED).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(MAX_QUOTED).is_some() {
         short.push_str("...");
     }
     short
@@ -26,62 +26,59 @@ pub(super) fn shown(text: &str) -> String {
 #[expect(missing_docs, reason = "the messages describe the variants")]
 #[non_exhaustive]
 pub enum ExpressionFault {
-    #[error("it has {0} bytes; {LONGEST} are the most")]
+    #[error("it has {0} bytes; expected at most {MAX_LENGTH}")]
     TooLong(usize),
-    #[error("more than {DEEPEST} brackets and signs are inside of one another")]
+    #[error("brackets and signs are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// `rest` is the text after the place.
-    #[error("{expected} is missing {}", before(rest))]
+    /// `rest` is the text after the position.
+    #[error("{expected} is missing {}", position(rest))]
     Missing { expected: String, rest: String },
-    #[error("nothing can be made of \"{}\"", shown(.0))]
+    #[error("unexpected \"{}\"", quoted(.0))]
     Unexpected(String),
-    #[error("\"{}\" is no number", shown(.0))]
+    #[error("\"{}\" is not a number", quoted(.0))]
     NotANumber(String),
-    #[error("no key of {list}[{}] is named: write {list}[{}].KEY", shown(name), shown(name))]
+    #[error("{list}[{}] has no key: write {list}[{}].KEY", quoted(name), quoted(name))]
     NoKey { list: String, name: String },
     #[error("there is no function \"{name}\"; there are {}", Function::names())]
     UnknownFunction { name: String },
-    #[error("{function} takes two arguments, and not {count}")]
+    #[error("{function} takes two arguments, but has {count}")]
     Arguments { function: String, count: usize },
-    #[error("it divides by 0")]
+    #[error("division by 0")]
     DividesByZero,
-    #[error("a part of it is larger than any number")]
+    #[error("a constant part of it overflows")]
     TooLarge,
-    #[error("{0} numbers do not go with {1}")]
+    #[error("its operands have {0} and {1} values; expected the same number of values, or one")]
     Lengths(usize, usize),
-    #[error(
-        "these are {count} numbers where one is wanted: write a function around them ({}), or a name without *",
-        Function::names()
-    )]
+    #[error("it has {count} values; expected one number: use a function ({}), or a name without *", Function::names())]
     Several { count: usize },
-    #[error("there is no list \"{list}\"{}", others(known))]
+    #[error("there is no list \"{list}\"{}", available(known))]
     UnknownList { list: String, known: Vec<String> },
-    #[error("there is no {list} \"{name}\"{}", others(known))]
+    #[error("there is no {list} \"{name}\"{}", available(known))]
     UnknownName { list: String, name: String, known: Vec<String> },
-    /// No record has this key.
+    /// The key exists in no record.
     #[error("there is no \"{key}\"; there are {}", known.join(", "))]
     UnknownKey { key: String, known: &'static [&'static str] },
-    /// The record has no key of this name within the keys `within`.
-    #[error("there is no \"{key}\"{}{}", inside(within), others(known))]
+    /// The record has no such key within the keys `within`.
+    #[error("there is no \"{key}\"{}{}", location(within), available(known))]
     AbsentKey { key: String, within: Vec<String>, known: Vec<String> },
-    #[error("\"{0}\" is a text where a number is wanted")]
+    #[error("\"{0}\" is a string; expected a number")]
     Text(String),
     #[error("an earlier metric has the same name: write another one, as in NAME=EXPRESSION")]
     SameName,
 }
 
-fn before(rest: &str) -> String {
-    if rest.is_empty() { "at its end".to_owned() } else { format!("before \"{}\"", shown(rest)) }
+fn position(rest: &str) -> String {
+    if rest.is_empty() { "at its end".to_owned() } else { format!("before \"{}\"", quoted(rest)) }
 }
 
-fn inside(keys: &[String]) -> String {
+fn location(keys: &[String]) -> String {
     if keys.is_empty() { String::new() } else { format!(" in {}", keys.join(".")) }
 }
 
-fn others(names: &[String]) -> String {
-    match names.get(..SHOWN) {
+fn available(names: &[String]) -> String {
+    match names.get(..MAX_NAMES) {
         _ if names.is_empty() => String::new(),
-        Some(first) if names.len() > SHOWN => format!("; there are {}, ..", first.join(", ")),
+        Some(first) if names.len() > MAX_NAMES => format!("; there are {}, ..", first.join(", ")),
         _ => format!("; there are {}", names.join(", ")),
     }
 }

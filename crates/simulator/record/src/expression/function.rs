@@ -1,20 +1,20 @@
-//! What is made of several numbers.
+//! Functions of several numbers.
 
 use crate::jain_index;
 
 /// A function of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
-    /// The arithmetic mean.
+    /// Arithmetic mean.
     Mean,
     Sum,
     Min,
     Max,
-    /// How many numbers there are.
+    /// Number of values.
     Count,
-    /// Jain's index.
+    /// Jain's fairness index.
     Jain,
-    /// The first argument, or the second where it has no number.
+    /// First argument, or the second if the first has no value.
     Or,
 }
 
@@ -37,22 +37,23 @@ impl Function {
         ALL.map(|(name, _)| name).join(", ")
     }
 
-    /// How many arguments it takes: `or` two, the others any number.
-    pub(super) const fn takes(self, arguments: usize) -> bool {
+    /// Returns whether the function accepts this number of arguments: two for `or`, at least one for all others.
+    pub(super) const fn accepts(self, arguments: usize) -> bool {
         match self {
             Self::Or => arguments == 2,
             _ => arguments > 0,
         }
     }
 
-    /// Of all numbers of all arguments; none if one has none, or nothing can be said of so many.
-    pub(super) fn of(self, arguments: &[Option<Vec<f64>>]) -> Option<Vec<f64>> {
+    /// Returns the result over all values of all arguments. `None` if an argument has no value or the result is
+    /// undefined.
+    pub(super) fn apply(self, arguments: &[Option<Vec<f64>>]) -> Option<Vec<f64>> {
         if self == Self::Or {
             return arguments.iter().flatten().next().cloned();
         }
         let values: Vec<f64> = arguments.iter().cloned().collect::<Option<Vec<_>>>()?.concat();
         let sum = || values.iter().sum::<f64>();
-        let one = match self {
+        let result = match self {
             Self::Mean => (!values.is_empty()).then(|| sum() / values.len() as f64),
             Self::Sum => Some(sum()),
             Self::Min => values.iter().copied().reduce(f64::min),
@@ -61,6 +62,6 @@ impl Function {
             Self::Jain => jain_index(&values),
             Self::Or => None,
         };
-        one.map(|one| vec![one])
+        result.map(|value| vec![value])
     }
 }

@@ -1,11 +1,11 @@
-//! The keys that a record has.
+//! The keys of a record.
 
 use crate::{AttackerSummary, FlowSummary, HostSummary, LinkSummary, Summary};
 use serde::de::value::Error;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Returns the keys that one of a list may have or, without a list, those of the summary.
+/// Returns the keys of the elements of a list or, without a list, of the summary.
 pub(super) fn keys_of(list: Option<&str>) -> &'static [&'static str] {
     match list {
         None => fields::<Summary>(),
@@ -24,14 +24,14 @@ fn fields<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     fields
 }
 
-/// Notes the fields of the struct that is read, and reads nothing.
+/// Deserializer that stores the field names of a struct and returns an error.
 struct Fields<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Fields<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("nothing is read"))
+        Err(Error::custom("only the field names are read"))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(

@@ -1,10 +1,11 @@
 //! Numbers of a record, by name: `mean(flow[media*].throughput_bps) / 1e3`.
 //!
-//! A path names numbers of a [`Summary`] as `summary.json` has them: `flow[NAME].throughput_bps`, `link[west->east].dropped_packets.early`,
-//! `host[NAME]..`, `attacker[NAME]..`, and what belongs to no one: `jain_index`, `interval.to`. In a name `*` stands for any characters, so
-//! that a path may name several numbers; functions make one of them. Names stand in the record, and paths are checked against it: a
-//! name that there is not, or a key that none of the named has, is an error; a key that only others have (`timeouts` of a flow that is no
-//! TCP), or that holds nothing (the delay of a flow of which nothing came), has no number.
+//! A path selects numbers of a [`Summary`] by the keys of `summary.json`: `flow[NAME].throughput_bps`,
+//! `link[west->east].dropped_packets.early`, `host[NAME]..`, `attacker[NAME]..`, `jain_index`, `interval.to`. In a
+//! name, `*` matches any characters, so that a path may select several numbers, which functions reduce to one. An
+//! unknown name, or a key that no record or no selected element can have, is an error. A key that only other elements
+//! have (`timeouts` of a flow without TCP), or without a value (the delay of a flow without received packets), has no
+//! value.
 
 mod fault;
 mod function;
@@ -17,7 +18,7 @@ mod unit;
 
 use crate::Summary;
 pub use fault::ExpressionFault;
-use fault::shown;
+use fault::quoted;
 pub use names::Names;
 use node::{Node, Operator};
 use serde::Deserialize;
@@ -25,7 +26,7 @@ use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
-/// A number that can be asked of any record.
+/// An expression that computes a number from a record.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expression {
@@ -33,22 +34,22 @@ pub struct Expression {
     root: Node,
 }
 
-/// An expression that is none, or that does not fit a record.
+/// Error of an invalid expression, or of one that does not match a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{expression}: {why}")]
+#[error("{expression}: {fault}")]
 pub struct ExpressionError {
-    /// As it is written.
+    /// Text of the expression.
     pub expression: String,
-    /// What is wrong, and what would be right.
-    pub why: ExpressionFault,
+    /// Reason, with the valid alternatives.
+    pub fault: ExpressionFault,
 }
 
 impl FromStr for Expression {
     type Err = ExpressionError;
 
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
-        let wrong = |why| ExpressionError { expression: shown(text), why };
-        let root = parse::parse(text).and_then(|root| root.check_constants().map(|()| root)).map_err(wrong)?;
+        let error = |fault| ExpressionError { expression: quoted(text), fault };
+        let root = parse::parse(text).and_then(|root| root.check_constants().map(|()| root)).map_err(error)?;
         Ok(Self { text: text.trim().to_owned(), root })
     }
 }
@@ -67,21 +68,21 @@ impl fmt::Display for Expression {
     }
 }
 
-/// A record whose numbers are asked for by name.
+/// The numbers of a record, for the evaluation of expressions.
 #[derive(Clone, Debug)]
 pub struct Numbers(Value);
 
 impl Numbers {
-    /// Those of this summary.
+    /// Returns the numbers of a summary.
     #[must_use]
     pub fn new(summary: &Summary) -> Self {
-        // Plain structs and string keys are JSON; a summary that were none would have no number.
+        // Plain structs with string keys always serialize; `Null` would have no numbers.
         Self::from(serde_json::to_value(summary).unwrap_or(Value::Null))
     }
 }
 
-/// Counts that a summary leaves out where they are 0: here they are 0.
-const LEFT_OUT: [(&str, &[&str], &str); 5] = [
+/// Counts that `summary.json` omits if they are 0.
+const OMITTED_ZEROS: [(&str, &[&str], &str); 5] = [
     ("links", &[], "duplicated_packets"),
     ("links", &[], "reordered_packets"),
     ("flows", &[], "duplicate_packets"),
@@ -89,14 +90,14 @@ const LEFT_OUT: [(&str, &[&str], &str); 5] = [
     ("flows", &["pages"], "refused"),
 ];
 
-/// A summary's JSON.
+/// Converts the JSON of a summary.
 impl From<Value> for Numbers {
     fn from(mut summary: Value) -> Self {
-        for (list, keys, count) in LEFT_OUT {
-            for one in summary.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                let place = keys.iter().try_fold(one, |place, key| place.get_mut(key));
-                if let Some(Value::Object(place)) = place {
-                    place.entry(count).or_insert(0.into());
+        for (list, keys, count) in OMITTED_ZEROS {
+            for element in summary.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                let parent = keys.iter().try_fold(element, |parent, key| parent.get_mut(key));
+                if let Some(Value::Object(parent)) = parent {
+                    parent.entry(count).or_insert(0.into());
                 }
             }
         }
@@ -105,24 +106,25 @@ impl From<Value> for Numbers {
 }
 
 impl Expression {
-    /// Its value; none where the record has no such number, or it is not finite.
+    /// Returns the value for a record; `None` if the record has no such number, or the value is not finite.
     ///
     /// # Errors
-    /// If a path names what the record does not have, or several numbers where one is wanted.
-    pub fn of(&self, numbers: &Numbers) -> Result<Option<f64>, ExpressionError> {
-        let wrong = |why| ExpressionError { expression: self.text.clone(), why };
-        match self.root.of(&numbers.0).map_err(wrong)? {
+    /// A path has an unknown name or key, or the expression has several values.
+    pub fn evaluate(&self, numbers: &Numbers) -> Result<Option<f64>, ExpressionError> {
+        let error = |fault| ExpressionError { expression: self.text.clone(), fault };
+        match self.root.evaluate(&numbers.0).map_err(error)? {
             None => Ok(None),
             Some(values) => match values[..] {
-                [one] => Ok(Some(one).filter(|one| one.is_finite())),
-                _ => Err(wrong(ExpressionFault::Several { count: values.len() })),
+                [value] => Ok(Some(value).filter(|value| value.is_finite())),
+                _ => Err(error(ExpressionFault::Several { count: values.len() })),
             },
         }
     }
 }
 
 impl Expression {
-    /// Whether it reads a percentile of a [histogram](crate::Histogram), whose exactness is that of a bucket.
+    /// Returns whether the expression reads a percentile of a [histogram](crate::Histogram), which has the error of a
+    /// bucket.
     #[must_use]
     pub fn reads_percentile(&self) -> bool {
         self.root.any(&mut |node| matches!(node, Node::Path(path) if path.is_percentile()))

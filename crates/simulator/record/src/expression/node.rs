@@ -1,4 +1,4 @@
-//! The parts of an expression, and their values.
+//! The syntax tree of an expression and its evaluation.
 
 use super::fault::ExpressionFault;
 use super::function::Function;
@@ -10,7 +10,7 @@ pub(super) enum Node {
     Number(f64),
     Path(Path),
     Negative(Box<Node>),
-    Two(Operator, Box<[Node; 2]>),
+    Binary(Operator, Box<[Node; 2]>),
     Call(Function, Vec<Node>),
 }
 
@@ -23,26 +23,26 @@ pub(super) enum Operator {
 }
 
 impl Node {
-    /// Whether something holds of it or of a part of it.
-    pub(super) fn any(&self, holds: &mut impl FnMut(&Self) -> bool) -> bool {
-        holds(self)
+    /// Returns whether `predicate` is true for this node or a descendant.
+    pub(super) fn any(&self, predicate: &mut impl FnMut(&Self) -> bool) -> bool {
+        predicate(self)
             || match self {
                 Self::Number(_) | Self::Path(_) => false,
-                Self::Negative(node) => node.any(holds),
-                Self::Two(_, nodes) => nodes.iter().any(|node| node.any(holds)),
-                Self::Call(_, nodes) => nodes.iter().any(|node| node.any(holds)),
+                Self::Negative(node) => node.any(predicate),
+                Self::Binary(_, nodes) => nodes.iter().any(|node| node.any(predicate)),
+                Self::Call(_, nodes) => nodes.iter().any(|node| node.any(predicate)),
             }
     }
 
-    /// `Err` if a part that reads nothing of a record is no number, or divides by 0.
+    /// Returns an error if a constant subexpression is not finite or divides by 0.
     pub(super) fn check_constants(&self) -> Result<(), ExpressionFault> {
         match self {
             Self::Number(_) | Self::Path(_) => {}
             Self::Negative(node) => node.check_constants()?,
-            Self::Two(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
+            Self::Binary(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
             Self::Call(_, nodes) => nodes.iter().try_for_each(Self::check_constants)?,
         }
-        if let Self::Two(Operator::Divide, nodes) = self
+        if let Self::Binary(Operator::Divide, nodes) = self
             && nodes[1].constant()?.is_some_and(|values| values.contains(&0.0))
         {
             return Err(ExpressionFault::DividesByZero);
@@ -53,47 +53,49 @@ impl Node {
         }
     }
 
-    /// Its numbers, if it reads nothing of a record.
+    /// Returns the values if the node does not depend on a record.
     pub(super) fn constant(&self) -> Result<Option<Vec<f64>>, ExpressionFault> {
-        if self.any(&mut |node| matches!(node, Self::Path(_))) { Ok(None) } else { self.of(&Value::Null) }
+        if self.any(&mut |node| matches!(node, Self::Path(_))) { Ok(None) } else { self.evaluate(&Value::Null) }
     }
 
-    /// Its numbers; none if one of them is missing.
-    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
+    /// Returns the values; `None` if one of them is missing.
+    pub(super) fn evaluate(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
         Ok(match self {
             Self::Number(number) => Some(vec![*number]),
-            Self::Path(path) => path.of(record)?,
-            Self::Negative(node) => node.of(record)?.map(|values| values.into_iter().map(|value| -value).collect()),
-            Self::Two(operator, nodes) => {
-                let [first, second] = nodes.each_ref().map(|node| node.of(record));
+            Self::Path(path) => path.evaluate(record)?,
+            Self::Negative(node) => {
+                node.evaluate(record)?.map(|values| values.into_iter().map(|value| -value).collect())
+            }
+            Self::Binary(operator, nodes) => {
+                let [first, second] = nodes.each_ref().map(|node| node.evaluate(record));
                 match (first?, second?) {
-                    (Some(first), Some(second)) => Some(operator.of(&first, &second)?),
+                    (Some(first), Some(second)) => Some(operator.apply(&first, &second)?),
                     _ => None,
                 }
             }
             Self::Call(function, arguments) => {
                 let all: Result<Vec<_>, ExpressionFault> =
-                    arguments.iter().map(|argument| argument.of(record)).collect();
-                function.of(&all?)
+                    arguments.iter().map(|argument| argument.evaluate(record)).collect();
+                function.apply(&all?)
             }
         })
     }
 }
 
 impl Operator {
-    /// Number by number; one goes with each of several.
-    pub(super) fn of(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, ExpressionFault> {
-        let of = |first: f64, second: f64| match self {
+    /// Applies the operator elementwise; a single value is combined with each of several.
+    pub(super) fn apply(self, first: &[f64], second: &[f64]) -> Result<Vec<f64>, ExpressionFault> {
+        let result = |first: f64, second: f64| match self {
             Self::Add => first + second,
             Self::Subtract => first - second,
             Self::Multiply => first * second,
             Self::Divide => first / second,
         };
         match (first, second) {
-            ([one], several) => Ok(several.iter().map(|other| of(*one, *other)).collect()),
-            (several, [one]) => Ok(several.iter().map(|other| of(*other, *one)).collect()),
+            ([one], several) => Ok(several.iter().map(|other| result(*one, *other)).collect()),
+            (several, [one]) => Ok(several.iter().map(|other| result(*other, *one)).collect()),
             _ if first.len() == second.len() => {
-                Ok(first.iter().zip(second).map(|(first, second)| of(*first, *second)).collect())
+                Ok(first.iter().zip(second).map(|(first, second)| result(*first, *second)).collect())
             }
             _ => Err(ExpressionFault::Lengths(first.len(), second.len())),
         }

@@ -1,12 +1,12 @@
-//! The text of an expression.
+//! Parser of expressions.
 
-use super::fault::{DEEPEST, ExpressionFault, LONGEST};
+use super::fault::{ExpressionFault, MAX_DEPTH, MAX_LENGTH};
 use super::function::Function;
 use super::node::{Node, Operator};
-use super::path::{Named, Path};
+use super::path::{Path, Selector};
 
 pub(super) fn parse(text: &str) -> Result<Node, ExpressionFault> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LENGTH {
         return Err(ExpressionFault::TooLong(text.len()));
     }
     let mut parser = Parser { rest: text.trim_start(), depth: 0 };
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<Node, ExpressionFault> {
 }
 
 struct Parser<'a> {
-    /// Begins with no white space.
+    /// Remaining text, without leading white space.
     rest: &'a str,
     depth: usize,
 }
@@ -27,9 +27,9 @@ impl<'a> Parser<'a> {
         true
     }
 
-    /// What begins the rest and fits.
-    fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
+    /// Consumes the longest prefix of characters accepted by `predicate`.
+    fn take_while(&mut self, predicate: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !predicate(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
         self.rest = rest;
         taken
@@ -51,35 +51,35 @@ impl<'a> Parser<'a> {
                 () if self.take('-') => Operator::Subtract,
                 () => return Ok(node),
             };
-            node = Node::Two(operator, Box::new([node, self.product()?]));
+            node = Node::Binary(operator, Box::new([node, self.product()?]));
         }
     }
 
     fn product(&mut self) -> Result<Node, ExpressionFault> {
-        let mut node = self.one()?;
+        let mut node = self.factor()?;
         loop {
             let operator = match () {
                 () if self.take('*') => Operator::Multiply,
                 () if self.take('/') => Operator::Divide,
                 () => return Ok(node),
             };
-            node = Node::Two(operator, Box::new([node, self.one()?]));
+            node = Node::Binary(operator, Box::new([node, self.factor()?]));
         }
     }
 
-    fn one(&mut self) -> Result<Node, ExpressionFault> {
+    fn factor(&mut self) -> Result<Node, ExpressionFault> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(ExpressionFault::TooDeep);
         }
-        let node = self.inner()?;
+        let node = self.unlimited_factor()?;
         self.depth -= 1;
         Ok(node)
     }
 
-    fn inner(&mut self) -> Result<Node, ExpressionFault> {
+    fn unlimited_factor(&mut self) -> Result<Node, ExpressionFault> {
         if self.take('-') {
-            return Ok(Node::Negative(Box::new(self.one()?)));
+            return Ok(Node::Negative(Box::new(self.factor()?)));
         }
         if self.take('(') {
             let node = self.sum()?;
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         }
         match self.rest.chars().next() {
             Some('0'..='9' | '.') => self.number(),
-            Some('a'..='z' | '_') => self.word(),
+            Some('a'..='z' | '_') => self.path_or_call(),
             _ => self.missing("a number, a path or a function"),
         }
     }
@@ -97,12 +97,12 @@ impl<'a> Parser<'a> {
         let before = self.rest;
         self.take_while(|c| c.is_ascii_digit() || c == '.');
         let mut end = before.len() - self.rest.len();
-        // An exponent, sign and all.
+        // The exponent, with an optional sign.
         if let Some(exponent) = self.rest.strip_prefix(['e', 'E']) {
             let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-            let behind = digits.trim_start_matches(|c: char| c.is_ascii_digit());
-            if behind.len() < digits.len() {
-                end = before.len() - behind.len();
+            let after = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+            if after.len() < digits.len() {
+                end = before.len() - after.len();
             }
         }
         let (text, rest) = before.split_at(end);
@@ -115,8 +115,7 @@ impl<'a> Parser<'a> {
         if key.is_empty() { self.missing("a key") } else { Ok(key.to_owned()) }
     }
 
-    /// A path or a call.
-    fn word(&mut self) -> Result<Node, ExpressionFault> {
+    fn path_or_call(&mut self) -> Result<Node, ExpressionFault> {
         let word = self.key()?;
         if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest.trim_start();
@@ -126,7 +125,7 @@ impl<'a> Parser<'a> {
             None => None,
             Some(rest) => {
                 self.rest = rest;
-                Some(Named { list: word.clone(), name: self.name()? })
+                Some(Selector { list: word.clone(), name: self.name()? })
             }
         };
         let mut keys = if list.is_some() { Vec::new() } else { vec![word] };
@@ -136,12 +135,12 @@ impl<'a> Parser<'a> {
         }
         self.rest = self.rest.trim_start();
         match list {
-            Some(Named { list, name }) if keys.is_empty() => Err(ExpressionFault::NoKey { list, name }),
+            Some(Selector { list, name }) if keys.is_empty() => Err(ExpressionFault::NoKey { list, name }),
             list => Ok(Node::Path(Path { list, keys })),
         }
     }
 
-    /// Up to the bracket that closes; a name may have brackets of its own.
+    /// Parses a name up to its closing bracket. Names may contain pairs of brackets.
     fn name(&mut self) -> Result<String, ExpressionFault> {
         let mut open = 1;
         for (at, c) in self.rest.char_indices() {
@@ -168,7 +167,7 @@ impl<'a> Parser<'a> {
             arguments.push(self.sum()?);
         }
         self.expect(')')?;
-        if function.takes(arguments.len()) {
+        if function.accepts(arguments.len()) {
             Ok(Node::Call(function, arguments))
         } else {
             Err(ExpressionFault::Arguments { function: name.to_owned(), count: arguments.len() })

@@ -1,4 +1,4 @@
-//! Which numbers of a record a path names.
+//! Paths that select numbers of a record.
 
 use super::fault::ExpressionFault;
 use super::keys::keys_of;
@@ -7,29 +7,29 @@ use serde_json::Value;
 /// `flow[NAME].key.key`, or `key.key`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Path {
-    pub(super) list: Option<Named>,
+    pub(super) list: Option<Selector>,
     pub(super) keys: Vec<String>,
 }
 
-/// Those of a list whose names fit.
+/// Selection of the elements of a list by name.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
-    /// In the singular.
+pub(super) struct Selector {
+    /// Name of the list, in the singular.
     pub(super) list: String,
-    /// A name; `*` stands for any characters.
+    /// Pattern of names; `*` matches any characters.
     pub(super) name: String,
 }
 
 impl Path {
-    /// Whether its last key is `p` with a number: `one_way_delay_s.p95`.
+    /// Returns whether the last key is `p` and a number, such as `one_way_delay_s.p95`.
     pub(super) fn is_percentile(&self) -> bool {
         let percent = self.keys.last().and_then(|key| key.strip_prefix('p'));
         percent.is_some_and(|percent| percent.parse::<u32>().is_ok())
     }
 
-    /// The numbers; none if one of those that are named has no number there.
-    pub(super) fn of(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
-        let Some(Named { list, name }) = &self.list else {
+    /// Returns the numbers; `None` if a selected element has no number.
+    pub(super) fn evaluate(&self, record: &Value) -> Result<Option<Vec<f64>>, ExpressionFault> {
+        let Some(Selector { list, name }) = &self.list else {
             return match find(record, &self.keys) {
                 Some(value) => self.check_text(value).map(|()| numbers(value)),
                 None if self.may_be_absent(None, &[record]) => Ok(None),
@@ -39,44 +39,45 @@ impl Path {
         let Some(all) = record.get(format!("{list}s")).and_then(Value::as_array) else {
             return Err(ExpressionFault::UnknownList { list: list.clone(), known: lists(record) });
         };
-        let called = |one: &Value| one.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let fitting: Vec<&Value> = all.iter().filter(|one| fits(name, &called(one))).collect();
-        if fitting.is_empty() {
-            let (list, name, known) = (list.clone(), name.clone(), all.iter().map(called).collect());
+        let name_of = |element: &Value| element.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let selected: Vec<&Value> = all.iter().filter(|element| matches_pattern(name, &name_of(element))).collect();
+        if selected.is_empty() {
+            let (list, name, known) = (list.clone(), name.clone(), all.iter().map(name_of).collect());
             return Err(ExpressionFault::UnknownName { list, name, known });
         }
-        let found: Vec<Option<&Value>> = fitting.iter().map(|one| find_or_null(one, &self.keys)).collect();
-        // What none of the named has, another may.
-        let other_has = || all.iter().any(|one| find(one, &self.keys).is_some());
-        if found.iter().all(Option::is_none) && !other_has() && !self.may_be_absent(Some(list), &fitting) {
-            return Err(self.no_key(&fitting));
+        let found: Vec<Option<&Value>> = selected.iter().map(|element| find_or_null(element, &self.keys)).collect();
+        // Elements that are not selected may have the key.
+        let exists = || all.iter().any(|element| find(element, &self.keys).is_some());
+        if found.iter().all(Option::is_none) && !exists() && !self.may_be_absent(Some(list), &selected) {
+            return Err(self.no_key(&selected));
         }
         found.iter().flatten().try_for_each(|value| self.check_text(value))?;
         let values: Option<Vec<Vec<f64>>> = found.into_iter().map(|value| value.and_then(numbers)).collect();
         Ok(values.map(|values| values.concat()))
     }
 
-    /// Whether its first key is one of such a record that none of these places has, or has with nothing in it (`timeouts` where no flow is a TCP).
-    fn may_be_absent(&self, list: Option<&str>, places: &[&Value]) -> bool {
+    /// Returns whether the first key is valid but absent or empty in all `elements`, such as `timeouts` without TCP
+    /// flows.
+    fn may_be_absent(&self, list: Option<&str>, elements: &[&Value]) -> bool {
         let Some(key) = self.keys.first() else { return false };
-        let has = |place: &&Value| match place.get(key) {
-            Some(Value::Object(inside)) => !inside.is_empty(),
-            inside => inside.is_some(),
+        let has = |element: &&Value| match element.get(key) {
+            Some(Value::Object(object)) => !object.is_empty(),
+            value => value.is_some(),
         };
-        keys_of(list).contains(&key.as_str()) && !places.iter().any(has)
+        keys_of(list).contains(&key.as_str()) && !elements.iter().any(has)
     }
 
-    /// `Err` if the value of its last key is a text.
+    /// Returns an error if `value` is a string.
     fn check_text(&self, value: &Value) -> Result<(), ExpressionFault> {
         let key = || self.keys.last().cloned().unwrap_or_default();
         if value.is_string() { Err(ExpressionFault::Text(key())) } else { Ok(()) }
     }
 
-    fn no_key(&self, places: &[&Value]) -> ExpressionFault {
-        // The longest part of the path that there is, and what there is behind it.
+    fn no_key(&self, elements: &[&Value]) -> ExpressionFault {
+        // The longest prefix of the path that exists, and the keys after it.
         let known = |depth: usize| {
-            let place = places.iter().find_map(|place| find(place, self.keys.get(..depth)?))?;
-            place.as_object().filter(|keys| !keys.is_empty())
+            let parent = elements.iter().find_map(|element| find(element, self.keys.get(..depth)?))?;
+            parent.as_object().filter(|keys| !keys.is_empty())
         };
         let deepest = (0..self.keys.len()).rev().find_map(|depth| Some((depth, known(depth)?)));
         let Some((depth, keys)) = deepest else {
@@ -88,22 +89,22 @@ impl Path {
     }
 }
 
-/// The lists of a record, in the singular.
+/// Returns the names of a record's lists, in the singular.
 fn lists(record: &Value) -> Vec<String> {
     let of = |(key, value): (&String, &Value)| value.is_array().then(|| key.trim_end_matches('s').to_owned());
     record.as_object().map(|record| record.iter().filter_map(of).collect()).unwrap_or_default()
 }
 
-fn find<'a>(place: &'a Value, keys: &[String]) -> Option<&'a Value> {
-    keys.iter().try_fold(place, |place, key| place.get(key))
+fn find<'a>(root: &'a Value, keys: &[String]) -> Option<&'a Value> {
+    keys.iter().try_fold(root, |value, key| value.get(key))
 }
 
-/// The same; of what has no value, such as a class of which there is none in this run, no value either.
-fn find_or_null<'a>(place: &'a Value, keys: &[String]) -> Option<&'a Value> {
-    keys.iter().try_fold(place, |place, key| if place.is_null() { Some(place) } else { place.get(key) })
+/// Like [`find`], but returns null for keys within null, such as those of a size class without sessions.
+fn find_or_null<'a>(root: &'a Value, keys: &[String]) -> Option<&'a Value> {
+    keys.iter().try_fold(root, |value, key| if value.is_null() { Some(value) } else { value.get(key) })
 }
 
-/// All numbers in it; none if one is missing, or it has none.
+/// Returns all numbers in a value; `None` if one is missing or there is none.
 fn numbers(value: &Value) -> Option<Vec<f64>> {
     match value {
         Value::Number(number) => number.as_f64().map(|number| vec![number]),
@@ -115,8 +116,8 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     }
 }
 
-/// Whether a name fits, in which `*` stands for any characters.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+/// Returns whether a name matches a pattern in which `*` matches any characters.
+pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };
@@ -137,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn stars_stand_for_any_characters() {
+    fn a_star_matches_any_characters() {
         for (pattern, name, expected) in [
             ("media", "media", true),
             ("media", "media-2", false),
@@ -149,17 +150,17 @@ mod tests {
             ("a*a", "a", false),
             ("a*->r*", "a3->r1", true),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 
     proptest! {
-        /// A pattern that is made of a name by putting stars into it fits it.
+        /// A name matches the pattern in which a part of it is replaced by a star.
         #[test]
-        fn what_is_cut_out_fits(name in "[ab*-]{0,9}", from in 0usize..9, len in 0usize..9) {
+        fn a_star_matches_the_part_that_it_replaces(name in "[ab*-]{0,9}", from in 0usize..9, len in 0usize..9) {
             let (from, to) = (from.min(name.len()), (from + len).min(name.len()).max(from.min(name.len())));
             let pattern = format!("{}*{}", &name[..from], &name[to..]);
-            prop_assert!(fits(&pattern, &name), "{} {}", pattern, name);
+            prop_assert!(matches_pattern(&pattern, &name), "{} {}", pattern, name);
         }
     }
 }

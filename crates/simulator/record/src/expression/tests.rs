@@ -18,9 +18,9 @@ fn record() -> Numbers {
     }))
 }
 
-fn of(text: &str) -> Result<Option<f64>, String> {
+fn evaluate(text: &str) -> Result<Option<f64>, String> {
     let expression: Expression = text.parse().map_err(|error: ExpressionError| error.to_string())?;
-    expression.of(&record()).map_err(|error| error.to_string())
+    expression.evaluate(&record()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -35,91 +35,90 @@ fn numbers_of_a_record() {
         ("sum(link[a->b].dropped_packets)", Some(7.0)),
         ("link[a->b].dropped_packets.early", Some(3.0)),
         ("flow[ftp[1]].timeouts * 2", Some(14.0)),
-        // A summary leaves out what there is none of: there are 0 of these.
+        // Counts that a summary omits are 0.
         ("link[a->b].duplicated_packets + link[a->b].reordered_packets", Some(0.0)),
         ("sum(flow[*].duplicate_packets)", Some(0.0)),
         ("flow[ftp[1]].sessions.refused", Some(0.0)),
         ("flow[ftp[1]].sessions.completion_s_by_size.up_to_10kB.p99", Some(0.5)),
-        // No session of that size in this run.
+        // No session has this size.
         ("flow[ftp[1]].sessions.completion_s_by_size.above_10MB.p99", None),
         ("flow[media-1].on_time_ratio.audio", Some(0.5)),
         ("(interval.to - interval.from) * jain_index", Some(15.0)),
         ("2 + 3 * 4 - 6 / 3 - -1", Some(13.0)),
         ("(2 + 3) * .5", Some(2.5)),
         ("sum(flow[*].throughput_bps / flow[*].throughput_bps)", Some(3.0)),
-        // Others have such a key, or it holds nothing.
+        // Only other flows have the key, or it has no value.
         ("flow[media-1].timeouts", None),
         ("sum(flow[*].timeouts)", None),
         ("or(flow[media-1].timeouts, 0)", Some(0.0)),
         ("or(flow[ftp*].timeouts, 0)", Some(7.0)),
         ("flow[media-2].one_way_delay_s.mean", None),
-        // A key of flows that no flow of this record has, or that holds nothing here.
+        // A valid key that no flow of this record has, or without a value.
         ("or(flow[*].retransmitted_packets, 7)", Some(7.0)),
         ("or(flow[media-1].mos, 7)", Some(7.0)),
         ("or(flow[media-2].on_time_ratio.data, 5)", Some(5.0)),
         ("mean(flow[media*].one_way_delay_s.mean)", None),
     ] {
-        assert_eq!(of(text), Ok(expected), "{text}");
+        assert_eq!(evaluate(text), Ok(expected), "{text}");
     }
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_mistake() {
     for (text, why) in [
         ("", "a number, a path or a function is missing at its end"),
         ("1 +", "missing at its end"),
-        // `--metric 'x=1/0'` once gave a column of dashes.
-        ("1 / 0", "it divides by 0"),
-        ("flow[media-1].throughput_bps / (2 - 2)", "it divides by 0"),
-        ("mean(0 / 0)", "it divides by 0"),
-        ("1e308 * 10", "larger than any number"),
-        ("1 2", "nothing can be made of \"2\""),
+        // Regression: `--metric 'x=1/0'` gave a column of dashes.
+        ("1 / 0", "division by 0"),
+        ("flow[media-1].throughput_bps / (2 - 2)", "division by 0"),
+        ("mean(0 / 0)", "division by 0"),
+        ("1e308 * 10", "a constant part of it overflows"),
+        ("1 2", "unexpected \"2\""),
         ("(1", "\")\" is missing at its end"),
         ("mean(1", "\")\" is missing at its end"),
         ("1 + ?", "missing before \"?\""),
-        ("1.2.3", "\"1.2.3\" is no number"),
+        ("1.2.3", "\"1.2.3\" is not a number"),
         ("mode(1)", "there is no function \"mode\"; there are mean, sum"),
-        ("or(1)", "or takes two arguments, and not 1"),
+        ("or(1)", "or takes two arguments, but has 1"),
         ("flow[x", "\"]\" is missing at its end"),
-        ("flow[x]", "no key of flow[x] is named: write flow[x].KEY"),
+        ("flow[x]", "flow[x] has no key: write flow[x].KEY"),
         ("flow[x].", "a key is missing"),
         ("flows[*].timeouts", "there is no list \"flows\"; there are flow, link"),
         ("flow[meda].timeouts", "there is no flow \"meda\"; there are media-1, media-2, ftp[1]"),
         ("flow[media*].troughput", "there is no \"troughput\"; there are "),
         ("flow[media-1].one_way_delay_s.p99", "there is no \"p99\" in one_way_delay_s; there are mean, p95"),
         ("jain", "there is no \"jain\"; there are flows, interval, jain_index, links"),
-        ("link[a->b].dropped_packets", "these are 2 numbers where one is wanted"),
-        ("flow[media-1].kind", "\"kind\" is a text where a number is wanted"),
-        ("name", "\"name\" is a text where a number is wanted"),
-        ("flow[*].throughput_bps", "these are 3 numbers where one is wanted"),
-        ("sum(flow[*].throughput_bps / flow[media*].throughput_bps)", "3 numbers do not go with 2"),
-        (&"(".repeat(1000), "more than 32 brackets"),
-        (&"1+".repeat(5000), "4096 are the most"),
+        ("link[a->b].dropped_packets", "it has 2 values; expected one number"),
+        ("flow[media-1].kind", "\"kind\" is a string; expected a number"),
+        ("name", "\"name\" is a string; expected a number"),
+        ("flow[*].throughput_bps", "it has 3 values; expected one number"),
+        ("sum(flow[*].throughput_bps / flow[media*].throughput_bps)", "its operands have 3 and 2 values"),
+        (&"(".repeat(1000), "nested more than 32 levels"),
+        (&"1+".repeat(5000), "expected at most 4096"),
     ] {
-        let error = of(text).unwrap_err();
+        let error = evaluate(text).unwrap_err();
         assert!(error.contains(why), "{text}: {error}");
         assert!(error.len() < 400, "{error}");
     }
 }
 
 #[test]
-fn percentiles_are_found_wherever_they_are_read() {
+fn percentiles_are_found_in_subexpressions() {
     let reads = |text: &str| text.parse::<Expression>().unwrap().reads_percentile();
     assert!(reads("1e3 * flow[a].one_way_delay_s.p95") && reads("-max(1, mean(flow[*].rtt_s.p50))"));
     assert!(!reads("flow[p95].packets") && !reads("1e3 * flow[a].one_way_delay_s.max"));
 }
 
 proptest! {
-    /// Whatever is written, the answer is a number, none, or a sentence.
+    /// Any text gives a value, no value or an error.
     #[test]
-    fn nothing_panics(text in "[a-z0-9.+*/()\\[\\], >-]{0,40}|.{0,40}") {
-        let _ = of(&text);
+    fn no_text_panics(text in "[a-z0-9.+*/()\\[\\], >-]{0,40}|.{0,40}") {
+        let _ = evaluate(&text);
     }
 
-    /// As written, so read.
     #[test]
-    fn sums_and_products(a in 0u32..1000, b in 0u32..1000, c in 1u32..1000) {
+    fn sums_and_products_have_their_precedence(a in 0u32..1000, b in 0u32..1000, c in 1u32..1000) {
         let expected = f64::from(a) - f64::from(b) * 2.5 / f64::from(c);
-        prop_assert_eq!(of(&format!("{a}-{b}*2.5/{c}")), Ok(Some(expected)));
+        prop_assert_eq!(evaluate(&format!("{a}-{b}*2.5/{c}")), Ok(Some(expected)));
     }
 }

@@ -1,17 +1,17 @@
-//! The unit of an expression, as far as its parts have one: names of a record end in their units.
+//! The unit of an expression, computed from the suffixes of keys.
 
 use super::function::Function;
 use super::path::Path;
 use super::{Expression, Node, Operator};
 use crate::metric::unit_of;
 
-/// Completion times by the sizes of sessions, which also count how many sessions there are of a size.
+/// Suffix of completion times by session size, and their key of a count without a unit.
 const BY_SIZE: &str = "_s_by_size";
 const COUNT_BY_SIZE: &str = "completed";
 
 impl Expression {
-    /// Returns the unit of its value: `bps`, `s`, `packets` or `B`. Sums, means and extremes of equal units have that unit; products, quotients and
-    /// constants have none.
+    /// Returns the unit of the value: `bps`, `s`, `packets` or `B`. Sums, means and extremes of equal units have that
+    /// unit; products, quotients and constants have none.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         self.root.unit()
@@ -24,10 +24,9 @@ impl Node {
             Self::Number(_) => None,
             Self::Path(path) => path.unit(),
             Self::Negative(node) => node.unit(),
-            Self::Two(Operator::Add | Operator::Subtract, nodes) => common(&nodes[..]),
-            Self::Two(Operator::Multiply | Operator::Divide, _) | Self::Call(Function::Count | Function::Jain, _) => {
-                None
-            }
+            Self::Binary(Operator::Add | Operator::Subtract, nodes) => common(&nodes[..]),
+            Self::Binary(Operator::Multiply | Operator::Divide, _)
+            | Self::Call(Function::Count | Function::Jain, _) => None,
             Self::Call(Function::Mean | Function::Sum | Function::Min | Function::Max | Function::Or, nodes) => {
                 common(nodes)
             }
@@ -36,7 +35,7 @@ impl Node {
 }
 
 impl Path {
-    /// The unit in the last name that has one: percentiles and causes have the unit of what they belong to.
+    /// Returns the unit of the last key that has one; percentiles and causes have the unit of their parent.
     fn unit(&self) -> Option<&'static str> {
         if self.keys.last().is_some_and(|key| key == COUNT_BY_SIZE) {
             return None;
@@ -46,7 +45,7 @@ impl Path {
     }
 }
 
-/// The unit of all of them, if it is the same.
+/// Returns the unit of all nodes, if it is the same.
 fn common(nodes: &[Node]) -> Option<&'static str> {
     let first = nodes.first()?.unit()?;
     nodes.iter().all(|node| node.unit() == Some(first)).then_some(first)

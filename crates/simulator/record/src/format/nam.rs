@@ -4,8 +4,8 @@
 //! + -t 1.84375 -s 0 -d 2 -p cbr -e 210 -c 1 -i 610 -a 1 -x {0.0 3.1 225 ------- null}
 //! event time from to type bytes color uid attribute {source.port destination.port sequence flags session}
 //! ```
-//! Format: ns-2.35 `trace/trace.cc` `Trace::format` and `write_nam_trace`; `tcl/lib/ns-namsupp.tcl` for the lines before
-//! the first event. nam lays out the nodes itself.
+//! Format: ns-2.35 `trace/trace.cc` `Trace::format` and `write_nam_trace`; `tcl/lib/ns-namsupp.tcl` for the lines
+//! before the first event. nam lays out the nodes itself.
 
 use super::ns2::{TraceEvent, TracePacket, decimal, general, number, time};
 use headway_units::{Duration, Instant, Rate};
@@ -55,8 +55,8 @@ pub fn header(out: &mut Vec<u8>, nodes: u32, links: &[NamLink], flows: impl Into
     }
 }
 
-/// Appends a line with a newline, like [`ns2::line`](crate::ns2::line). A [`TraceEvent::Dequeue`] has a second line, `h`,
-/// which moves the packet along the link.
+/// Appends a line with a newline, like [`ns2::line`](crate::ns2::line). A [`TraceEvent::Dequeue`] has a second line,
+/// `h`, which moves the packet along the link.
 pub fn line(out: &mut Vec<u8>, event: TraceEvent, now: Instant, from_node: u32, to_node: u32, packet: &TracePacket) {
     // nam has no event for early drops.
     let event = if event == TraceEvent::EarlyDrop { TraceEvent::Drop } else { event };

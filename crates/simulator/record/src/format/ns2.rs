@@ -199,8 +199,8 @@ pub(crate) fn time(out: &mut Vec<u8>, now: Instant) {
     }
 }
 
-/// Appends C's `%.15g` of a finite nonnegative number: 15 significant digits, correctly rounded, without trailing zeros,
-/// with an exponent below 1e-4 and from 1e15 (ISO C 7.21.6.1).
+/// Appends C's `%.15g` of a finite nonnegative number: 15 significant digits, correctly rounded, without trailing
+/// zeros, with an exponent below 1e-4 and from 1e15 (ISO C 7.21.6.1).
 pub(crate) fn general(out: &mut Vec<u8>, value: f64) {
     if value == 0.0 {
         out.push(b'0');

@@ -30,16 +30,15 @@ impl PerfettoWriter {
         std::mem::take(&mut self.out)
     }
 
-    /// Names a process and its tracks of slices and instants. Processes are sorted by number. An unused track has an empty
-    /// name.
+    /// Names a process and its tracks of slices and instants. Processes are sorted by number. An unused track has an
+    /// empty name.
     pub fn process(&mut self, number: u32, name: &str, [slices, instants]: [&str; 2]) {
         let mut metadata = |key: &str, track: u32, args: Value| {
             self.event(&json!({ "ph": "M", "pid": number, "tid": track, "name": key, "args": args }));
         };
         metadata("process_name", 0, json!({ "name": name }));
         metadata("process_sort_index", 0, json!({ "sort_index": number }));
-        for (track, name) in [(SLICES, slices), (INSTANTS, instants)].into_iter().filter(|(_, name)| !name.is_empty())
-        {
+        for (track, name) in [(SLICES, slices), (INSTANTS, instants)].into_iter().filter(|(_, name)| !name.is_empty()) {
             metadata("thread_name", track, json!({ "name": name }));
         }
     }

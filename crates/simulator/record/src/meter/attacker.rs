@@ -1,42 +1,42 @@
-//! What an attacker did, and what came of it.
+//! Counts of an attacker's packets and their effect.
 
 use serde::{Deserialize, Serialize};
 
-/// An attacker's entry in [`Summary`](crate::Summary), over the whole run. Bytes are those of IP packets.
+/// An attacker's entry in [`Summary`](crate::Summary), over the whole run. Sizes include IP headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttackerSummary {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Its node.
+    /// Node of the attacker.
     pub at: String,
-    /// The flow that it attacked.
+    /// Attacked flow.
     pub target: String,
-    /// The kind of its attack.
+    /// Kind of the attack.
     pub kind: String,
-    /// Packets that it sent.
+    /// Packets sent.
     pub sent_packets: u64,
-    /// Their bytes.
+    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Packets of the flow that passed it.
+    /// Packets of the flow that passed the attacker.
     pub seen_packets: u64,
-    /// Those of them that it changed.
+    /// Passing packets that it modified.
     pub changed_packets: u64,
-    /// Those of them that it held back.
+    /// Passing packets that it delayed.
     pub delayed_packets: u64,
-    /// Those of them that it took away.
+    /// Passing packets that it dropped.
     pub taken_packets: u64,
-    /// Packets that it sent or changed and that came to an end of the flow.
+    /// Sent or modified packets that arrived at an endpoint of the flow.
     pub arrived_packets: u64,
-    /// Those of them that were no packets, for their checksum or their lengths.
+    /// Arrived packets with an invalid checksum or length.
     pub malformed_packets: u64,
-    /// Those of them that passed step 7 of RFC 4340 section 8.5: they had some effect.
+    /// Arrived packets that passed step 7 of RFC 4340 section 8.5, so that they had an effect.
     pub accepted_packets: u64,
-    /// Those of them whose data was delivered.
+    /// Arrived packets whose data was delivered to the application.
     pub delivered_packets: u64,
-    /// Syncs, SyncAcks, Resets and Responses that answered them.
+    /// Syncs, SyncAcks, Resets and Responses sent in reply.
     pub answer_packets: u64,
-    /// Their bytes.
+    /// Bytes of the replies.
     pub answer_bytes: u64,
-    /// Connections that the server kept for addresses that the attacker made up, at most at once.
+    /// Maximum number of simultaneous server connections for spoofed addresses.
     pub most_connections: u64,
 }

@@ -1,4 +1,4 @@
-//! What happened to each flow's packets at one direction of a link.
+//! Counts of each flow's packets in one direction of a link.
 
 use super::counts::DropCounts;
 use super::measured::Measured;
@@ -6,41 +6,41 @@ use headway_units::{DropCause, FlowId, Instant};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A flow's entry in [`LinkSummary::flows`](crate::LinkSummary::flows). All packets that bear the flow's number count: its data, what answers
-/// it, and what attackers send in its name. Events count from `measure_from` on.
+/// A flow's entry in [`LinkSummary::flows`](crate::LinkSummary::flows). All packets with the flow's number count: data,
+/// acknowledgements, and packets forged by attackers. Events count from `measure_from` on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkFlowSummary {
-    /// The flow's name.
+    /// Name of the flow.
     pub name: String,
     /// Packets offered to the link.
     pub arrived_packets: u64,
     /// Packets that the link dropped, by cause.
     pub dropped_packets: DropCounts,
-    /// Packets that it marked (ECN CE).
+    /// Packets that the link marked (ECN CE).
     pub marked_packets: u64,
-    /// Packets that left the queue: whose transmission began.
+    /// Packets that left the queue, counted at the start of transmission.
     pub sent_packets: u64,
-    /// Their IP bytes.
+    /// IP bytes of the sent packets.
     pub sent_bytes: u64,
-    /// From the start of one's transmission to that of the next; absent with fewer than two gaps, and of a run that was cut short with packets
-    /// of the flow still waiting.
+    /// Gaps between the starts of consecutive transmissions. Absent with fewer than two gaps, and if the run was
+    /// stopped early with packets of the flow in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_s: Option<GapSummary>,
-    /// The same without the gaps in which the link dropped one of the flow's. Exact where only arrivals are dropped.
+    /// Gaps without a dropped packet of the flow in between. Exact if the queue drops only arriving packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unbroken_gap_s: Option<GapSummary>,
 }
 
-/// Times from packet to packet, in s.
+/// Statistics of the gaps between packets, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapSummary {
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// Their standard deviation, of all of them.
+    /// Population standard deviation.
     pub std: f64,
 }
 
-/// Gaps added up (Welford 1962).
+/// Running mean and sum of squared deviations (Welford 1962).
 #[derive(Clone, Copy, Debug, Default)]
 struct Gaps {
     count: u64,
@@ -51,9 +51,9 @@ struct Gaps {
 impl Gaps {
     fn add(&mut self, gap_s: f64) {
         self.count += 1;
-        let off = gap_s - self.mean_s;
-        self.mean_s += off / self.count as f64;
-        self.squares += off * (gap_s - self.mean_s);
+        let deviation = gap_s - self.mean_s;
+        self.mean_s += deviation / self.count as f64;
+        self.squares += deviation * (gap_s - self.mean_s);
     }
 
     fn summary(&self) -> Option<GapSummary> {
@@ -62,10 +62,10 @@ impl Gaps {
     }
 }
 
-/// Counts by flow at one direction of a link.
+/// Counters by flow in one direction of a link.
 #[derive(Clone, Debug, Default)]
 pub struct ByFlow {
-    /// By the flow's number, up to the greatest that came.
+    /// Counters by flow number, up to the largest number seen.
     flows: Vec<Counts>,
 }
 
@@ -82,15 +82,16 @@ struct Counts {
     gaps: Gaps,
     unbroken: Gaps,
     last_start: Option<Instant>,
-    /// Of the dropped, those whose transmission had begun.
-    lost_behind: u64,
-    /// Transmissions since time zero, and before which of them packets are missing, in order.
-    begun: u64,
+    /// Dropped packets whose transmission had started.
+    lost_after_queue: u64,
+    /// Number of transmissions since time zero.
+    started: u64,
+    /// Numbers of the transmissions before which packets are missing, in ascending order.
     holes: VecDeque<u64>,
 }
 
 impl ByFlow {
-    fn of(&mut self, flow: FlowId) -> &mut Counts {
+    fn counts_mut(&mut self, flow: FlowId) -> &mut Counts {
         let number = flow.0 as usize;
         if number >= self.flows.len() {
             self.flows.resize_with(number + 1, Counts::default);
@@ -98,88 +99,89 @@ impl ByFlow {
         &mut self.flows[number]
     }
 
-    /// A packet of the flow was offered to the link at `now`, whatever became of it.
+    /// Records the arrival of a packet of the flow at the link at `now`, including packets dropped there.
     pub fn arrived(&mut self, measured: &Measured, now: Instant, flow: FlowId) {
-        let counts = self.of(flow);
+        let counts = self.counts_mut(flow);
         counts.total_arrived += 1;
-        counts.arrived += u64::from(measured.holds(now));
+        counts.arrived += u64::from(measured.contains(now));
     }
 
-    /// The link has made a copy of a packet of the flow, and is offered that now.
+    /// Records that the link duplicated a packet of the flow; the copy enters the link next.
     pub fn copied(&mut self, flow: FlowId) {
-        self.of(flow).copied += 1;
+        self.counts_mut(flow).copied += 1;
     }
 
-    /// A packet of the flow was dropped at `now`, before its transmission.
+    /// Records a drop at `now`, before the transmission.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
-        let counts = self.of(flow);
+        let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
-        let waiting_and_begun =
-            (counts.total_arrived + counts.copied + counts.lost_behind).saturating_sub(counts.total_dropped);
-        if counts.holes.back() != Some(&waiting_and_begun) {
-            counts.holes.push_back(waiting_and_begun);
+        let next_transmission =
+            (counts.total_arrived + counts.copied + counts.lost_after_queue).saturating_sub(counts.total_dropped);
+        if counts.holes.back() != Some(&next_transmission) {
+            counts.holes.push_back(next_transmission);
         }
-        if measured.holds(now) {
+        if measured.contains(now) {
             counts.dropped.add(cause);
         }
     }
 
-    /// A packet of the flow was lost at `now`, behind its transmission: there is no gap where it was.
+    /// Records a loss at `now`, after the transmission, which leaves no hole between transmissions.
     pub fn lost(&mut self, measured: &Measured, now: Instant, flow: FlowId, cause: DropCause) {
-        let counts = self.of(flow);
+        let counts = self.counts_mut(flow);
         counts.total_dropped += 1;
-        counts.lost_behind += 1;
-        if measured.holds(now) {
+        counts.lost_after_queue += 1;
+        if measured.contains(now) {
             counts.dropped.add(cause);
         }
     }
 
-    /// A packet of the flow was marked at `now`.
+    /// Records that a packet of the flow was marked at `now`.
     pub fn marked(&mut self, measured: &Measured, now: Instant, flow: FlowId) {
-        self.of(flow).marked += u64::from(measured.holds(now));
+        self.counts_mut(flow).marked += u64::from(measured.contains(now));
     }
 
-    /// The transmission of a packet of the flow, of `bytes`, begins at `start`. What begins at the planned end does not count.
+    /// Records the transmission of a packet of `bytes` from `start`. A transmission that starts at the planned end is
+    /// not counted.
     pub fn sent(&mut self, measured: &Measured, start: Instant, flow: FlowId, bytes: u32) {
-        let counts = self.of(flow);
-        let mut broken = false;
-        while counts.holes.front().is_some_and(|hole| *hole <= counts.begun) {
+        let counts = self.counts_mut(flow);
+        let mut has_hole = false;
+        while counts.holes.front().is_some_and(|hole| *hole <= counts.started) {
             counts.holes.pop_front();
-            broken = true;
+            has_hole = true;
         }
-        counts.begun += 1;
-        let last = counts.last_start.replace(start).filter(|last| measured.holds(*last));
-        if measured.holds(start) && start < measured.until {
+        counts.started += 1;
+        let last = counts.last_start.replace(start).filter(|last| measured.contains(*last));
+        if measured.contains(start) && start < measured.until {
             counts.sent += 1;
             counts.sent_bytes += u64::from(bytes);
             if let Some(gap_s) = last.map(|last| start.since(last).as_secs_f64()) {
                 counts.gaps.add(gap_s);
-                if !broken {
+                if !has_hole {
                     counts.unbroken.add(gap_s);
                 }
             }
         }
     }
 
-    /// Takes back what [`sent`](Self::sent) was told, if the run is cut at `cut` and the transmission lies ahead.
+    /// Reverts a call of [`sent`](Self::sent) if the run stops at `cut`, before the transmission starts.
     pub fn cut(&mut self, measured: &Measured, cut: Instant, start: Instant, flow: FlowId, bytes: u32) {
-        if start > cut && measured.holds(start) && start < measured.until {
-            let counts = self.of(flow);
+        if start > cut && measured.contains(start) && start < measured.until {
+            let counts = self.counts_mut(flow);
             counts.sent = counts.sent.saturating_sub(1);
             counts.sent_bytes = counts.sent_bytes.saturating_sub(u64::from(bytes));
             (counts.gaps, counts.unbroken) = Default::default();
         }
     }
 
-    /// The flows that came by, each with its packets that arrived and were dropped since time zero, whatever is measured.
+    /// Returns each flow that used the link with its numbers of arrived and dropped packets since time zero.
     pub fn totals(&self) -> impl Iterator<Item = (FlowId, u64, u64)> {
-        self.came().map(|(flow, counts)| (flow, counts.total_arrived, counts.total_dropped))
+        self.seen().map(|(flow, counts)| (flow, counts.total_arrived, counts.total_dropped))
     }
 
-    /// The flows that came by.
+    /// Returns the summaries of the flows that used the link.
     #[must_use]
     pub fn summary(&self, name: impl Fn(FlowId) -> String) -> Vec<LinkFlowSummary> {
-        self.came()
+        self.seen()
             .map(|(flow, counts)| LinkFlowSummary {
                 name: name(flow),
                 arrived_packets: counts.arrived,
@@ -193,7 +195,7 @@ impl ByFlow {
             .collect()
     }
 
-    fn came(&self) -> impl Iterator<Item = (FlowId, &Counts)> {
+    fn seen(&self) -> impl Iterator<Item = (FlowId, &Counts)> {
         let numbered = (0..).map(FlowId).zip(&self.flows);
         numbered.filter(|(_, counts)| counts.total_arrived > 0)
     }

@@ -1,31 +1,32 @@
-//! Packets by the cause that stopped them.
+//! Packet counts by drop cause.
 
 use headway_units::DropCause;
 use serde::ser::SerializeStruct;
 use std::collections::BTreeMap;
 
-/// How many packets each [`DropCause`] stopped. In JSON an object with every cause, zeros too, so that runs line up.
+/// Number of dropped packets by [`DropCause`]. In JSON an object with all causes, including zeros, so that runs can be
+/// compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCounts([u64; DropCause::ALL.len()]);
 
 impl DropCounts {
-    /// One more packet stopped by `cause`.
+    /// Adds a packet dropped by `cause`.
     pub fn add(&mut self, cause: DropCause) {
         self.add_many(cause, 1);
     }
 
-    /// So many more.
+    /// Adds `packets` dropped by `cause`.
     pub fn add_many(&mut self, cause: DropCause, packets: u64) {
         self.0[cause as usize] += packets;
     }
 
-    /// Packets stopped by `cause`.
+    /// Returns the number of packets dropped by `cause`.
     #[must_use]
     pub fn of(&self, cause: DropCause) -> u64 {
         self.0[cause as usize]
     }
 
-    /// Packets stopped by any cause.
+    /// Returns the number of packets dropped by any cause.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
@@ -49,7 +50,9 @@ impl<'de> serde::Deserialize<'de> for DropCounts {
         for (name, count) in named {
             let Some(cause) = DropCause::ALL.into_iter().find(|cause| cause.name() == name) else {
                 let known = DropCause::ALL.map(DropCause::name).join(", ");
-                return Err(serde::de::Error::custom(format!("unknown cause \"{name}\"; known are {known}")));
+                return Err(serde::de::Error::custom(format!(
+                    "unknown drop cause \"{name}\"; expected one of {known}"
+                )));
             };
             counts.0[cause as usize] = count;
         }
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_has_its_own_place() {
+    fn every_cause_has_a_separate_count() {
         for (index, cause) in DropCause::ALL.into_iter().enumerate() {
             let mut counts = DropCounts::default();
             counts.add(cause);
@@ -72,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn json_names_every_cause_and_takes_back_only_those() {
+    fn json_has_every_cause_and_rejects_others() {
         let mut counts = DropCounts::default();
         counts.add_many(DropCause::Early, 1);
         let json = serde_json::to_string(&counts).unwrap();
         assert_eq!(json, r#"{"queue_full":0,"early":1,"channel":0,"too_big":0,"host":0,"policer":0}"#);
         assert_eq!(serde_json::from_str::<DropCounts>(&json).unwrap(), counts);
         let message = serde_json::from_str::<DropCounts>(r#"{"gremlins":1}"#).unwrap_err().to_string();
-        assert!(message.contains("known are queue_full, early, channel, too_big, host, policer"), "{message}");
+        assert!(message.contains("expected one of queue_full, early, channel, too_big, host, policer"), "{message}");
     }
 }

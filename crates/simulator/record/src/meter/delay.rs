@@ -1,25 +1,25 @@
-//! Mean, quantiles and the largest of what takes time.
+//! Mean, quantiles and maximum of durations.
 
 use super::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// How long something took, in s: of a packet from sending to arrival, of a session from arrival to its last acknowledgement.
+/// Statistics of durations, in s, such as one-way delays of packets or completion times of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelaySummary {
-    /// The mean, exact.
+    /// Mean, exact.
     pub mean: f64,
-    /// The median (nearest rank), at most 1/128 off.
+    /// Median (nearest rank), with a relative error of at most 1/128.
     pub p50: f64,
-    /// Not exceeded by 95 % (nearest rank), at most 1/128 off.
+    /// 95th percentile (nearest rank), with a relative error of at most 1/128.
     pub p95: f64,
-    /// Not exceeded by 99 % (nearest rank), at most 1/128 off.
+    /// 99th percentile (nearest rank), with a relative error of at most 1/128.
     pub p99: f64,
-    /// The largest, exact.
+    /// Maximum, exact.
     pub max: f64,
 }
 
 impl Histogram {
-    /// Of nanoseconds, in s; none of nothing.
+    /// Returns the statistics in s of values in ns; `None` without values.
     #[must_use]
     pub fn summary(&self) -> Option<DelaySummary> {
         let percentile = |percent| self.percentile(percent).map(seconds_of);

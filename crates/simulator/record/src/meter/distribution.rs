@@ -1,54 +1,55 @@
-//! How long packets and frames took, each of them: `distributions.json`, for runs that are asked to keep it.
+//! Distributions of the delays of packets and frames: `distributions.json`, an optional file of a run.
 
 use crate::Histogram;
 use headway_units::MediaKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The distributions of a run; the names are those of `distributions.json`, and stay.
+/// The distributions of a run. Field names are the keys of `distributions.json` and do not change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distributions {
-    /// Every flow, in the order of the scenario.
+    /// All flows, in the order of the scenario.
     pub flows: Vec<FlowDistributions>,
 }
 
-/// Those of a flow: what the summary has mean and percentiles of.
+/// The distributions of a flow, whose mean and percentiles are in the summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowDistributions {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// One-way delays of the packets that arrived; absent if none did.
+    /// One-way delays of the received packets; absent without received packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_s: Option<Distribution>,
-    /// By kind: from the writing of a frame to its completion, of all that were written.
+    /// By media kind: times from writing a frame to its completion, as a distribution over all written frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frame_delay_s: BTreeMap<MediaKind, Distribution>,
 }
 
-/// How many took how long.
+/// Counts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many there are in all: more than those in the bins, where some never came.
+    /// Number of all items, including those that never arrived and are in no bin.
     pub of: u64,
-    /// Time in s and how many took it, rising: the middles of a histogram's buckets, at most 1/128 off.
+    /// Durations in s and their counts, ascending. Durations are middles of histogram buckets, with a relative error of
+    /// at most 1/128.
     pub bins: Vec<(f64, u64)>,
 }
 
-/// The text is not a `distributions.json`.
+/// Error for a text that is not a `distributions.json`.
 #[derive(Debug, thiserror::Error)]
 #[error("not a distributions.json of this version: {0}")]
 pub struct DistributionsError(#[from] serde_json::Error);
 
 impl Distribution {
-    /// That of nanoseconds, of so many in all.
+    /// Returns the distribution of `delays` in ns over `of` items.
     pub(crate) fn of(delays: &Histogram, of: u64) -> Self {
         Self { of, bins: delays.bins().map(|(nanos, count)| (super::delay::seconds_of(nanos), count)).collect() }
     }
 
-    /// All of several.
+    /// Returns the sum of distributions.
     #[must_use]
     pub fn sum(all: &[&Self]) -> Self {
-        let mut bins: Vec<(f64, u64)> = all.iter().flat_map(|of| of.bins.iter().copied()).collect();
+        let mut bins: Vec<(f64, u64)> = all.iter().flat_map(|distribution| distribution.bins.iter().copied()).collect();
         bins.sort_by(|a, b| a.0.total_cmp(&b.0));
         bins.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -57,25 +58,25 @@ impl Distribution {
             }
             same
         });
-        Self { of: all.iter().fold(0, |sum, of| sum.saturating_add(of.of)), bins }
+        Self { of: all.iter().fold(0, |sum, distribution| sum.saturating_add(distribution.of)), bins }
     }
 }
 
 impl Distributions {
-    /// `distributions.json`: a flow a line.
+    /// Returns the text of `distributions.json`, one line per flow.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Plain structs, string keys, no writer that could fail: serde_json has no error to return.
+        // Plain structs with string keys and no writer: serde_json cannot fail.
         #[expect(clippy::expect_used, reason = "see above")]
         let flow = |flow: &FlowDistributions| serde_json::to_string(flow).expect("distributions are JSON");
         let flows: Vec<String> = self.flows.iter().map(flow).collect();
         format!("{{\"flows\":[\n{}\n]}}\n", flows.join(",\n"))
     }
 
-    /// Reads what [`to_json`](Self::to_json) wrote.
+    /// Parses the text of [`to_json`](Self::to_json).
     ///
     /// # Errors
-    /// The text is not JSON, or lacks a name, or holds a value of another type.
+    /// The text is not JSON, lacks a key, or has a value of a wrong type.
     pub fn from_json(text: &str) -> Result<Self, DistributionsError> {
         Ok(serde_json::from_str(text)?)
     }

@@ -1,36 +1,37 @@
 //! Speech quality by the E-model (ITU-T G.107), in its simplified form for narrowband speech without echo:
 //! R = 93.2 - Idd - Ie,eff, and the mean opinion score (MOS) that follows from R.
 //!
-//! 93.2 is R of G.107's default values without loss or delay. Idd is G.107's impairment by absolute delay; the fit of Cole and Rosenbluth
-//! (2001) contains default echo and differs by up to 17 points at 500 ms. Ie,eff is the impairment by the codec and its losses (G.113).
+//! 93.2 is R of G.107's default values without loss or delay. Idd is G.107's impairment by absolute delay; the fit of
+//! Cole and Rosenbluth (2001) contains default echo and differs by up to 17 points at 500 ms. Ie,eff is the impairment
+//! by the codec and its losses (G.113).
 
 use headway_units::Duration;
 
 /// R without loss and delay, at the default values of G.107.
 const R_DEFAULT: f64 = 93.2;
-/// Ie,eff approaches it with the loss.
-const IE_MOST: f64 = 95.0;
-/// Absolute delay without effect, in ms.
+/// Limit of Ie,eff for high loss.
+const IE_MAX: f64 = 95.0;
+/// Maximum absolute delay without impairment, in ms.
 const DELAY_MS: f64 = 100.0;
 
-/// How a codec suffers from losses.
+/// Parameters of a codec in the E-model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EModel {
     /// Equipment impairment factor Ie without loss.
     pub ie: f64,
     /// Packet-loss robustness factor Bpl, above 0.
     pub bpl: f64,
-    /// BurstR: mean length of bursts of losses by that of random losses of the same ratio; 1 is random.
+    /// BurstR: mean length of loss bursts divided by that of random losses with the same ratio; 1 for random losses.
     pub burst_ratio: f64,
 }
 
 impl EModel {
-    /// Returns R at a mouth-to-ear delay and a ratio of lost or late packets from 0 to 1: at most 93.2, and below 0 where the impairments are
-    /// large.
+    /// Returns R for a mouth-to-ear delay and a ratio of lost or late packets from 0 to 1. R is at most 93.2, and below
+    /// 0 for large impairments.
     #[must_use]
     pub fn r_factor(&self, delay: Duration, loss_ratio: f64) -> f64 {
         let percent = 100.0 * loss_ratio;
-        let ie_eff = self.ie + (IE_MOST - self.ie) * percent / (percent / self.burst_ratio + self.bpl);
+        let ie_eff = self.ie + (IE_MAX - self.ie) * percent / (percent / self.burst_ratio + self.bpl);
         R_DEFAULT - delay_impairment(delay) - ie_eff
     }
 }
@@ -45,7 +46,7 @@ fn delay_impairment(delay: Duration) -> f64 {
     25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0)
 }
 
-/// Returns the mean opinion score of R, from 1 to 4.5.
+/// Returns the mean opinion score for R, from 1 to 4.5.
 #[must_use]
 pub fn mos(r: f64) -> f64 {
     if r <= 0.0 {
@@ -66,7 +67,7 @@ mod tests {
         (found - expected).abs() < 5e-7
     }
 
-    /// ITU-T G.107's Idd, as the project's sheet of media metrics computes it by an independent program (`media_vectors.py`, 2026-11).
+    /// ITU-T G.107's Idd, computed by an independent program (`media_vectors.py`, 2026-11).
     #[test]
     fn delay_impairments_are_those_of_g_107() {
         for (ms, idd) in [
@@ -85,7 +86,7 @@ mod tests {
         }
     }
 
-    /// Codec, delay in ms, loss in %, R and MOS of the same program; Ie and Bpl of G.113 appendix I.
+    /// Codec, delay in ms, loss in %, R and MOS, from `media_vectors.py`; Ie and Bpl of G.113 appendix I.
     #[test]
     fn ratings_are_those_of_g_107() {
         const G711: (f64, f64) = (0.0, 4.3);
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_of_r() {
+    fn mos_follows_g_107() {
         for (r, score) in [
             (-1.0, 1.0),
             (0.0, 1.0),

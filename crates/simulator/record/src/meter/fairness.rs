@@ -1,12 +1,12 @@
-//! How evenly a resource is shared.
+//! Fairness of shares of a resource.
 
-/// Jain's fairness index `(sum x)^2 / (n sum x^2)`, from 1/n (one has all) to 1 (all have the same); `None` if there
-/// is no share to compare: no values, or all zero. Values must not be negative.
+/// Returns Jain's fairness index `(sum x)^2 / (n sum x^2)`, from 1/n (one nonzero share) to 1 (equal shares). Returns
+/// `None` without values or if all are zero. Values must not be negative.
 ///
 /// Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984.
 #[must_use]
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
-    // Scaled by the largest, the squares neither overflow nor vanish.
+    // Scaling by the largest value avoids overflow and underflow of the squares.
     let largest = shares.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 || !largest.is_finite() {
         return None;
@@ -27,7 +27,7 @@ mod tests {
 
     /// Worked by hand from the definition: 4^2/(4*4), 1/(4*1), 10^2/(4*30).
     #[test]
-    fn known_shares() {
+    fn the_index_of_known_shares() {
         assert_eq!(jain_index(&[1.0, 1.0, 1.0, 1.0]), Some(1.0));
         assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert!((jain_index(&[1.0, 2.0, 3.0, 4.0]).unwrap() - 0.833_333_333_333_333_4).abs() < 1e-15);
@@ -44,9 +44,9 @@ mod tests {
     }
 
     proptest! {
-        /// Property 2 and 3 of the report: independent of scale, bounded by 1/n and 1.
+        /// Properties 2 and 3 of the report: independent of scale, bounded by 1/n and 1.
         #[test]
-        fn bounded_and_independent_of_scale(shares in prop::collection::vec(0.0..1e9f64, 1..50), scale in 1e-3..1e12f64) {
+        fn the_index_is_bounded_and_independent_of_scale(shares in prop::collection::vec(0.0..1e9f64, 1..50), scale in 1e-3..1e12f64) {
             prop_assume!(shares.iter().any(|x| *x > 1e-3));
             let index = jain_index(&shares).unwrap();
             prop_assert!(index >= 1.0 / shares.len() as f64 - 1e-12 && index <= 1.0 + 1e-12);

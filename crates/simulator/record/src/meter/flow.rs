@@ -1,9 +1,8 @@
-//! What became of a flow's packets.
+//! Counts of a flow's packets.
 //!
-//! Two ways of counting, each where it is the field's:
-//! - **Packets belong to the interval in which they were sent.** A packet sent before `measure_from` is never counted,
-//!   wherever it ends; one sent later is counted once as received, lost or in flight. So for any `measure_from`
-//!   `sent = received + lost + in flight`, and a loss ratio compares a packet with itself.
+//! - **Packets belong to the interval in which they were sent.** A packet sent before `measure_from` is never counted.
+//!   A packet sent later is counted once as received, lost or in flight. For any `measure_from`, `sent = received +
+//!   lost + in flight`, and a loss ratio is over one set of packets.
 //! - **Rates count the bytes that arrive in the interval**, whenever they were sent: bytes received / interval.
 
 use super::counts::DropCounts;
@@ -25,131 +24,136 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the meter wants to know of a packet: the same at its sending, its arrival and its loss.
+/// Properties of a packet, equal in the calls for its sending, arrival and loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPacket {
-    /// When it left its sender.
+    /// Time at which it left the sender.
     pub sent_at: Instant,
-    /// Its size with the IP header.
+    /// Size with the IP header, in bytes.
     pub wire_bytes: u32,
-    /// What it carries.
+    /// Media kind of the payload.
     pub kind: MediaKind,
-    /// Until when it is of use, if it matters.
+    /// Deadline, if it has one.
     pub deadline: Option<Instant>,
 }
 
-/// What a flow is called and between which nodes it runs.
+/// Names of a flow, its nodes and its transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowLabel {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// The sender's node.
+    /// Node of the sender.
     pub from: String,
-    /// The receiver's node.
+    /// Node of the receiver.
     pub to: String,
-    /// The kind of its transport, such as `tcp-newreno`.
+    /// Kind of the transport, such as `tcp-newreno`.
     pub kind: String,
 }
 
-/// Round-trip times as the sender measured them, in s.
+/// Round-trip times measured by the sender, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttSummary {
-    /// The mean over samples.
+    /// Mean of the samples.
     pub mean: f64,
-    /// The smallest sample.
+    /// Smallest sample.
     pub min: f64,
-    /// The largest sample.
+    /// Largest sample.
     pub max: f64,
 }
 
-/// A flow's entry in [`Summary`](crate::Summary). Packets count where they were sent at or after `measure_from`.
+/// A flow's entry in [`Summary`](crate::Summary). Counts packets sent at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// The sender's node.
+    /// Node of the sender.
     pub from: String,
-    /// The receiver's node.
+    /// Node of the receiver.
     pub to: String,
-    /// The kind of its transport.
+    /// Kind of the transport.
     pub kind: String,
-    /// Packets sent, retransmissions too.
+    /// Packets sent, including retransmissions.
     pub sent_packets: u64,
-    /// Those of them that arrived.
+    /// Sent packets that arrived.
     pub received_packets: u64,
-    /// Those of them that were lost, by cause: of which no copy arrived.
+    /// Sent packets of which no copy arrived, by cause.
     pub lost_packets: DropCounts,
-    /// Copies that links made of them and that arrived, beside the first arrival of each.
+    /// Arrived copies of packets duplicated by links, without the first arrival of each packet.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub duplicate_packets: u64,
-    /// Those of them still under way at the end.
+    /// Sent packets in flight at the end.
     pub in_flight_packets: u64,
-    /// Wire bits that arrived in the interval, by its length, in bit/s.
+    /// Wire bits that arrived in the interval divided by its length, in bit/s.
     pub throughput_bps: f64,
-    /// Payload bits of use (first copies, before their deadline) that arrived in the interval, by its length, in bit/s.
+    /// Useful payload bits (first copies, before their deadline) that arrived in the interval divided by its length, in
+    /// bit/s.
     pub goodput_bps: f64,
-    /// Lost packets by sent packets; 0 if none was sent.
+    /// Lost packets divided by sent packets; 0 without sent packets.
     pub loss_ratio: f64,
-    /// One-way delays in s; none if nothing arrived.
+    /// One-way delays, in s; `None` without received packets.
     pub one_way_delay_s: Option<DelaySummary>,
-    /// Of a real run: the most by which a one-way delay may be off, in s. Absent if the delays are exact or unknown.
+    /// Maximum error of a one-way delay in a run on real sockets, in s. Absent if the delays are exact or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_delay_error_s: Option<f64>,
-    /// Interarrival jitter at the last packet (RFC 3550 appendix A.8), in s; none before a second packet.
+    /// Interarrival jitter at the last packet (RFC 3550 appendix A.8), in s; `None` with fewer than two packets.
     pub jitter_s: Option<f64>,
-    /// Round-trip times in s; none if the sender took no sample.
+    /// Round-trip times, in s; `None` without samples.
     pub rtt_s: Option<RttSummary>,
-    /// By kind: packets that arrived by their deadline, by all that the application wrote whose deadline lies in the interval,
+    /// By kind: packets that arrived by their deadline, divided by all written packets with a deadline in the interval,
     /// sent or not. Kinds without deadlines are absent.
     pub on_time_ratio: BTreeMap<MediaKind, f64>,
-    /// By kind: packets that arrived after their deadline, by the same.
+    /// By kind: packets that arrived after their deadline, with the denominator of
+    /// [`on_time_ratio`](Self::on_time_ratio).
     pub late_ratio: BTreeMap<MediaKind, f64>,
-    /// Rating R of the speech by the E-model (ITU-T G.107); none without audio that has a lifetime. Set by the simulation.
+    /// Rating R of the speech by the E-model (ITU-T G.107); `None` without audio with a lifetime. Set by the
+    /// simulation.
     #[serde(default)]
     pub r_factor: Option<f64>,
-    /// Mean opinion score that follows from R, 1 to 4.5.
+    /// Mean opinion score computed from R, 1 to 4.5.
     #[serde(default)]
     pub mos: Option<f64>,
-    /// By kind: what became of the frames. Kinds of which none was written are absent, and flows whose source knows of no frames.
+    /// Counts of frames by kind. Absent for kinds without written frames and for sources without frames.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames: BTreeMap<MediaKind, FrameSummary>,
-    /// Coefficient of variation of the throughput over bins of 0.5 s; none if fewer than two bins or all empty.
+    /// Coefficient of variation of the throughput over bins of 0.5 s; `None` with fewer than two bins or if all are
+    /// empty.
     pub rate_cov: Option<f64>,
-    /// Of a TCP: packets sent again. Set by whoever knows; absent otherwise.
+    /// Packets retransmitted by a TCP. Set by the caller; absent for other transports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmitted_packets: Option<u64>,
-    /// Of a TCP: how often the retransmission timer ran out. Set by whoever knows; absent otherwise.
+    /// Expirations of a TCP's retransmission timer. Set by the caller; absent for other transports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
-    /// Of a TCP: whether it has data to send at the end but neither an open window nor a timer. No sender should ever be so.
+    /// Whether a TCP has data to send at the end but neither an open window nor a timer, which is an error of the
+    /// sender.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
-    /// Of a flow with a send queue, by kind: what became of the data before it was sent.
+    /// Counts of the send queue by kind; empty without a send queue.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub send_queue: BTreeMap<MediaKind, SendQueueSummary>,
-    /// Of a DCCP connection that never was, or that ended before anybody closed it: why. Set by whoever knows; absent otherwise.
+    /// Reason why a DCCP connection was not established or was reset. Set by the caller; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_failure: Option<String>,
-    /// Of a receiver that tells losses apart: what it made of them. Set by whoever knows; absent otherwise.
+    /// Decisions of a receiver that classifies losses. Set by the caller; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses_judged: Option<JudgedSummary>,
-    /// Of a source of sessions: what became of them; absent otherwise.
+    /// Counts of sessions; absent without a source of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionsSummary>,
-    /// Of a source of pages: what became of them; absent otherwise.
+    /// Counts of pages; absent without a source of pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesSummary>,
 }
 
 impl FlowSummary {
-    /// Packets that the send queue threw away.
+    /// Returns the number of packets discarded by the send queue.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.send_queue.values().map(SendQueueSummary::unsent_packets).sum()
     }
 }
 
-/// Written with a deadline in the interval, arrived by it, arrived after it.
+/// Packets with a deadline in the interval: written, arrived by it, arrived after it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timeliness {
     due: u64,
@@ -157,11 +161,12 @@ struct Timeliness {
     late: u64,
 }
 
-/// Counts what happens to one flow's packets; about 400 bytes, and 256 more for each power of two between its shortest
-/// and its longest delay. Events come in the order of their time. The network invents no packets: what is received or lost was sent, and ends once.
-/// What is a copy is told apart.
+/// Meter of one flow's packets: about 400 bytes, plus 256 for each power of two between the smallest and the largest
+/// delay. Calls must be in the order of time. Each sent packet is received or lost at most once; copies are reported
+/// separately.
 ///
-/// Two cache lines for what arrives, one for what is sent and acknowledged; what few packets change is elsewhere.
+/// The fields changed by arrivals are in two cache lines, those changed by sending and acknowledgements in a third.
+/// Rarely changed fields are in a separate allocation.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowMeter {
@@ -170,7 +175,7 @@ pub struct FlowMeter {
     bins: RateBins,
     goodput_bytes: u64,
     total_received_bytes: u64,
-    /// Of these, before the measured time.
+    /// Part of the total received before the measured interval.
     earlier_bytes: u64,
     measured: Arc<Measured>,
 
@@ -179,9 +184,9 @@ pub struct FlowMeter {
     rtt_min: Duration,
     rtt_max: Duration,
     sent: u64,
-    /// Whether each packet is a frame, so that counting packets is counting frames.
+    /// Whether each packet is a frame, so that frames need no separate counts.
     packets_are_frames: bool,
-    /// None as long as there is nothing of this.
+    /// Allocated on first use.
     rest: Option<Box<Rest>>,
 }
 
@@ -199,7 +204,8 @@ struct Rest {
 }
 
 impl FlowMeter {
-    /// Counts in this time. Rates are those of the run until it ends, deadlines count as far as it is planned.
+    /// Creates a meter. Rates are over the interval until the actual end of the run; deadlines count until its planned
+    /// end.
     #[must_use]
     pub fn new(measured: &Arc<Measured>) -> Self {
         Self {
@@ -225,12 +231,12 @@ impl FlowMeter {
         self.rest.get_or_insert_default()
     }
 
-    /// Whether a packet with this deadline is one of those that on-time shares are about.
+    /// Returns whether a packet with this deadline is in the denominator of on-time ratios.
     fn is_due(&self, deadline: Option<Instant>) -> bool {
         deadline.is_some_and(|deadline| deadline >= self.measured.from && deadline <= self.measured.until)
     }
 
-    /// The application handed over a packet's worth of data.
+    /// Records that the application wrote the data of a packet.
     #[inline]
     pub fn written(&mut self, kind: MediaKind, deadline: Option<Instant>) {
         if self.is_due(deadline) {
@@ -238,26 +244,27 @@ impl FlowMeter {
         }
     }
 
-    /// The application handed over the first packet's worth of a frame.
+    /// Records that the application wrote the first packet of a frame.
     #[inline]
     pub fn frame_written(&mut self, frame: &WrittenFrame) {
         let measured = *self.measured;
         self.frames().written(&measured, frame);
     }
 
-    /// The application handed over a whole frame at `now`, which is sent at once in one packet. As long as all of a flow's frames are so, and are
-    /// data without a deadline, they cost nothing: what is known of the packets is known of the frames.
+    /// Records that the application wrote a whole frame at `now`, sent immediately in one packet. While all frames of a
+    /// flow are of this form and are data without a deadline, the packet counts serve as frame counts.
     #[inline]
     pub fn frame_written_and_sent(&mut self, now: Instant, frame: &WrittenFrame) {
-        let alike = frame.created == now && frame.kind == MediaKind::Data && frame.deadline().is_none();
-        if alike && (self.packets_are_frames || self.sent == 0 && self.has_no_frames()) {
+        let is_plain = frame.created == now && frame.kind == MediaKind::Data && frame.deadline().is_none();
+        if is_plain && (self.packets_are_frames || self.sent == 0 && self.has_no_frames()) {
             self.packets_are_frames = true;
         } else {
             self.frame_written(frame);
         }
     }
 
-    /// The last packet that a frame lacked came at `now`: once for each frame, before the packet is [received](Self::received).
+    /// Records that the last missing packet of a frame arrived at `now`. Called once for each frame, before
+    /// [`received`](Self::received) for the packet.
     #[inline]
     pub fn frame_complete(&mut self, now: Instant, frame: &WrittenFrame) {
         if !self.packets_are_frames {
@@ -270,101 +277,101 @@ impl FlowMeter {
         self.rest.as_ref().is_none_or(|rest| rest.frames.is_none())
     }
 
-    /// What counts frames apart from packets, from here on.
+    /// Returns the separate frame counts, which are used from now on.
     fn frames(&mut self) -> &mut FrameMeter {
-        let so_far = std::mem::take(&mut self.packets_are_frames)
+        let counts = std::mem::take(&mut self.packets_are_frames)
             .then(|| Box::new(FrameMeter::of_packets(self.sent, &self.delays)));
         let frames = &mut self.rest.get_or_insert_default().frames;
-        if so_far.is_some() {
-            *frames = so_far;
+        if counts.is_some() {
+            *frames = counts;
         }
         frames.get_or_insert_default()
     }
 
-    fn known_frames(&self) -> Option<Cow<'_, FrameMeter>> {
+    fn current_frames(&self) -> Option<Cow<'_, FrameMeter>> {
         if self.packets_are_frames {
             return Some(Cow::Owned(FrameMeter::of_packets(self.sent, &self.delays)));
         }
         self.rest.as_ref()?.frames.as_deref().map(Cow::Borrowed)
     }
 
-    /// The flow has a send queue, and the data of [`Self::written`] came to it at `now`.
+    /// Records that data passed to [`written`](Self::written) was offered to the flow's send queue at `now`.
     #[inline]
     pub fn queued(&mut self, now: Instant, kind: MediaKind) {
-        self.in_send_queue(now, |meter| meter.written(kind));
+        self.count_in_send_queue(now, |meter| meter.written(kind));
     }
 
-    /// Data left the send queue at `now` to be sent, after a wait.
+    /// Records that data left the send queue at `now` after `wait`.
     #[inline]
     pub fn left_send_queue(&mut self, now: Instant, kind: MediaKind, wait: Duration) {
-        self.in_send_queue(now, |meter| meter.left(kind, wait));
+        self.count_in_send_queue(now, |meter| meter.left(kind, wait));
     }
 
-    /// The send queue threw data away at `now` that would have come so late.
+    /// Records that the send queue discarded data at `now` that would have arrived `lateness` after its deadline.
     pub fn unsent(&mut self, now: Instant, kind: MediaKind, cause: SendDrop, lateness: Duration) {
-        self.in_send_queue(now, |meter| meter.dropped(kind, cause, lateness));
+        self.count_in_send_queue(now, |meter| meter.dropped(kind, cause, lateness));
     }
 
-    /// The sender found at `now` that data was lost on its way; whether it came back into the send queue.
+    /// Records that the sender detected a loss at `now`, and whether the data `returned` to the send queue.
     pub fn found_lost(&mut self, now: Instant, kind: MediaKind, returned: bool) {
-        self.in_send_queue(now, |meter| meter.found_lost(kind, returned));
+        self.count_in_send_queue(now, |meter| meter.found_lost(kind, returned));
     }
 
-    fn in_send_queue(&mut self, now: Instant, count: impl FnOnce(&mut SendQueueMeter)) {
+    fn count_in_send_queue(&mut self, now: Instant, count: impl FnOnce(&mut SendQueueMeter)) {
         if now >= self.measured.from {
             count(self.rest().send_queue.get_or_insert_default());
         }
     }
 
-    /// A session of this size arrived at `now`; `refused` if no connection was opened for it.
+    /// Records the arrival of a session at `now`; it is `refused` if no connection was opened.
     pub fn session_arrived(&mut self, now: Instant, size: Bytes, refused: bool) {
         if now >= self.measured.from {
             self.rest().sessions.get_or_insert_default().arrived(size, refused);
         }
     }
 
-    /// A session of this size that arrived at `arrived` is complete at `now`.
+    /// Records the completion at `now` of a session that arrived at `arrived`.
     pub fn session_completed(&mut self, arrived: Instant, now: Instant, size: Bytes) {
         if arrived >= self.measured.from {
             self.rest().sessions.get_or_insert_default().completed(size, now.since(arrived));
         }
     }
 
-    /// A page was asked for at `now`.
+    /// Records the request of a page at `now`.
     pub fn page_arrived(&mut self, now: Instant) {
-        self.of_page(now, |meter| meter.arrived += 1);
+        self.count_page(now, |meter| meter.arrived += 1);
     }
 
-    /// The page that was asked for at `arrived` found no room.
+    /// Records that the page requested at `arrived` was refused.
     pub fn page_refused(&mut self, arrived: Instant) {
-        self.of_page(arrived, |meter| meter.refused += 1);
+        self.count_page(arrived, |meter| meter.refused += 1);
     }
 
-    /// The page that was asked for at `arrived` is complete at `now`.
+    /// Records the completion at `now` of the page requested at `arrived`.
     pub fn page_completed(&mut self, arrived: Instant, now: Instant) {
-        self.of_page(arrived, |meter| meter.completed(now.since(arrived)));
+        self.count_page(arrived, |meter| meter.completed(now.since(arrived)));
     }
 
-    fn of_page(&mut self, arrived: Instant, count: impl FnOnce(&mut PageMeter)) {
+    fn count_page(&mut self, arrived: Instant, count: impl FnOnce(&mut PageMeter)) {
         if arrived >= self.measured.from {
             count(self.rest().pages.get_or_insert_default());
         }
     }
 
-    /// `packet` left its sender, at `packet.sent_at`.
+    /// Records that `packet` left its sender at `packet.sent_at`.
     #[inline]
     pub fn sent(&mut self, packet: &FlowPacket) {
         self.sent += u64::from(packet.sent_at >= self.measured.from);
     }
 
-    /// `packet` arrived at `now` with `goodput_bytes` of payload that the receiver had not seen before (0 for a copy).
+    /// Records the arrival of `packet` at `now` with `goodput_bytes` of new payload (0 for a retransmitted copy).
     #[inline]
     pub fn received(&mut self, now: Instant, packet: &FlowPacket, goodput_bytes: u32) {
         self.total_received_bytes += u64::from(packet.wire_bytes);
         let late = packet.deadline.is_some_and(|deadline| now > deadline);
         if self.is_due(packet.deadline) {
-            let Timeliness { on_time, late: too_late, .. } = &mut self.rest().timeliness[packet.kind as usize];
-            *if late { too_late } else { on_time } += 1;
+            let timeliness = &mut self.rest().timeliness[packet.kind as usize];
+            *if late { &mut timeliness.late } else { &mut timeliness.on_time } += 1;
         }
         let from = self.measured.from;
         if now < from {
@@ -385,7 +392,7 @@ impl FlowMeter {
         self.delays.record(transit);
     }
 
-    /// A copy of `packet`, which has arrived before, arrived at `now`: its bytes came, and nothing else.
+    /// Records the arrival at `now` of a copy of `packet` after the first one. Only its bytes count.
     pub fn duplicate(&mut self, now: Instant, packet: &FlowPacket) {
         let from = self.measured.from;
         self.total_received_bytes += u64::from(packet.wire_bytes);
@@ -399,17 +406,17 @@ impl FlowMeter {
         }
     }
 
-    /// `packet` will never arrive, because of `cause`.
+    /// Records that `packet` is lost by `cause`.
     pub fn lost(&mut self, packet: &FlowPacket, cause: DropCause) {
-        let counts = packet.sent_at >= self.measured.from;
+        let is_measured = packet.sent_at >= self.measured.from;
         let rest = self.rest();
         rest.total_lost_packets += 1;
-        if counts {
+        if is_measured {
             rest.lost.add(cause);
         }
     }
 
-    /// The sender measured a round trip of `sample` at `now`.
+    /// Records a round-trip time sample of the sender at `now`.
     #[inline]
     pub fn rtt(&mut self, now: Instant, sample: Duration) {
         if now < self.measured.from {
@@ -421,23 +428,23 @@ impl FlowMeter {
         self.rtt_max = self.rtt_max.max(sample);
     }
 
-    /// Wire bytes received since time zero, whatever is measured: the difference between two samples is a rate.
+    /// Returns the wire bytes received since time zero, including those before the measured interval.
     #[must_use]
     pub fn total_received_bytes(&self) -> u64 {
         self.total_received_bytes
     }
 
-    /// Packets lost since time zero, whatever is measured.
+    /// Returns the number of packets lost since time zero, including those before the measured interval.
     #[must_use]
     pub fn total_lost_packets(&self) -> u64 {
         self.rest.as_ref().map_or(0, |rest| rest.total_lost_packets)
     }
 
-    /// What the summary has mean and percentiles of, value by value.
+    /// Returns the distributions whose mean and percentiles are in the summary.
     #[must_use]
     pub fn distributions(&self, name: String) -> FlowDistributions {
         let received = self.delays.total();
-        let frames = self.known_frames();
+        let frames = self.current_frames();
         FlowDistributions {
             name,
             one_way_delay_s: (received > 0).then(|| Distribution::of(&self.delays, received)),
@@ -445,7 +452,7 @@ impl FlowMeter {
         }
     }
 
-    /// What was counted until `end`, which no event has passed. Leaves the counters that only a TCP has unset.
+    /// Returns the counts until `end`, which is not before the last event. TCP counters are unset.
     #[must_use]
     pub fn summary(&self, label: FlowLabel, end: Instant) -> FlowSummary {
         let none = OnceCell::new();
@@ -475,11 +482,11 @@ impl FlowMeter {
                 min: self.rtt_min.as_secs_f64(),
                 max: self.rtt_max.as_secs_f64(),
             }),
-            on_time_ratio: rest.of_due(|timeliness| timeliness.on_time),
-            late_ratio: rest.of_due(|timeliness| timeliness.late),
+            on_time_ratio: rest.due_ratio(|timeliness| timeliness.on_time),
+            late_ratio: rest.due_ratio(|timeliness| timeliness.late),
             r_factor: None,
             mos: None,
-            frames: self.known_frames().map(|frames| frames.summary()).unwrap_or_default(),
+            frames: self.current_frames().map(|frames| frames.summary()).unwrap_or_default(),
             rate_cov: self.bins.coefficient_of_variation(&rest.closed_bins, time),
             retransmitted_packets: None,
             timeouts: None,
@@ -494,7 +501,7 @@ impl FlowMeter {
 }
 
 impl Rest {
-    fn of_due(&self, part: fn(&Timeliness) -> u64) -> BTreeMap<MediaKind, f64> {
+    fn due_ratio(&self, part: fn(&Timeliness) -> u64) -> BTreeMap<MediaKind, f64> {
         let ratio = |kind: MediaKind| {
             let timeliness = &self.timeliness[kind as usize];
             (timeliness.due > 0).then(|| (kind, part(timeliness) as f64 / timeliness.due as f64))
@@ -507,9 +514,9 @@ impl Rest {
 mod tests {
     use super::*;
 
-    /// Delays from 10 ms to 1 s, each flow alike.
+    /// Each flow has delays from 10 ms to 1 s.
     #[test]
-    fn five_thousand_flows_fit_in_fifteen_megabytes() {
+    fn five_thousand_flows_fit_into_fifteen_megabytes() {
         let mut meter = FlowMeter::new(&Measured::between(Instant::ZERO, Instant::FAR_FUTURE));
         let packet = FlowPacket { sent_at: Instant::ZERO, wire_bytes: 1500, kind: MediaKind::Data, deadline: None };
         for millis in 10..=1000 {
@@ -517,6 +524,6 @@ mod tests {
             meter.received(Instant::from_millis(millis), &packet, 1460);
         }
         let bytes = size_of::<FlowMeter>() + meter.delays.heap_bytes();
-        assert!(5000 * bytes < 15_000_000, "{bytes} bytes a flow");
+        assert!(5000 * bytes < 15_000_000, "{bytes} bytes per flow");
     }
 }

@@ -1,7 +1,7 @@
-//! What became of a flow's frames: of what its receiver plays as one, in as many packets as it takes.
+//! Counts of a flow's frames. A frame is a unit of playout, sent in one or more packets.
 //!
-//! A frame belongs to the interval in which its deadline lies, as packets do for on-time shares; one without a deadline to that in which it
-//! was written. It counts there as written, complete and on time, or in another interval as nothing.
+//! A frame belongs to the interval that contains its deadline, as packets do for on-time ratios, or without a deadline,
+//! its creation time. Writing, completion and timeliness of a frame count in that interval only.
 
 use super::delay::DelaySummary;
 use super::distribution::Distribution;
@@ -11,14 +11,14 @@ use headway_units::{Instant, MediaKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A frame as its application handed it over.
+/// A frame written by the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenFrame {
-    /// What it is.
+    /// Media kind.
     pub kind: MediaKind,
-    /// When its first packet was written.
+    /// Time at which its first packet was written.
     pub created: Instant,
-    /// Until when it is of use; far in the future: always.
+    /// Deadline; [`Instant::FAR_FUTURE`] for none.
     pub deadline: Instant,
 }
 
@@ -28,23 +28,23 @@ impl WrittenFrame {
     }
 }
 
-/// What became of the frames of one kind that belong to the measured interval.
+/// Counts of the frames of one media kind in the measured interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameSummary {
-    /// Frames that the application handed over.
+    /// Frames written by the application.
     pub written_frames: u64,
-    /// Those of them all of whose packets have arrived.
+    /// Written frames of which all packets arrived.
     pub complete_frames: u64,
-    /// Those of them that were complete by their deadline; absent where none has one.
+    /// Written frames that were complete by their deadline; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_frames: Option<u64>,
-    /// Complete by written.
+    /// Complete frames divided by written frames.
     pub complete_ratio: f64,
-    /// On time by those written that have a deadline; absent where none has one.
+    /// Frames on time divided by written frames with a deadline; absent if no frame has a deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_time_ratio: Option<f64>,
-    /// Of the complete ones, from the writing of the first packet to the arrival of the packet that completed it, in s; none if none is
-    /// complete, or if times of arrival are unknown.
+    /// Times from writing the first packet to the arrival of the last missing packet of complete frames, in s. `None`
+    /// without complete frames or if arrival times are unknown.
     pub delay_s: Option<DelaySummary>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct FrameMeter {
 }
 
 impl FrameMeter {
-    /// Of a flow each of whose packets is a frame of data without a deadline.
+    /// Returns the meter of a flow in which each packet is a data frame without a deadline.
     pub(crate) fn of_packets(sent: u64, delays: &Histogram) -> Self {
         let mut meter = Self::default();
         meter.kinds[MediaKind::Data as usize] = Counts { written: sent, delays: delays.clone(), ..Counts::default() };
@@ -70,7 +70,7 @@ impl FrameMeter {
     }
 
     fn belongs(measured: &Measured, frame: &WrittenFrame) -> bool {
-        measured.holds(frame.deadline().unwrap_or(frame.created))
+        measured.contains(frame.deadline().unwrap_or(frame.created))
     }
 
     #[inline]
@@ -91,7 +91,7 @@ impl FrameMeter {
         }
     }
 
-    /// By kind, of all that were written; kinds of which nothing was are absent.
+    /// Returns the distribution over all written frames, by kind; kinds without written frames are absent.
     pub(crate) fn distributions(&self) -> BTreeMap<MediaKind, Distribution> {
         let of = |kind: MediaKind| {
             let Counts { written, delays, .. } = &self.kinds[kind as usize];
@@ -100,7 +100,7 @@ impl FrameMeter {
         MediaKind::ALL.into_iter().filter_map(of).collect()
     }
 
-    /// By kind; kinds of which nothing was written are absent.
+    /// Returns the counts by kind; kinds without written frames are absent.
     pub(crate) fn summary(&self) -> BTreeMap<MediaKind, FrameSummary> {
         let summary = |kind: MediaKind| {
             let Counts { written, due, on_time, delays } = &self.kinds[kind as usize];

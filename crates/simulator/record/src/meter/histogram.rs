@@ -1,23 +1,24 @@
-//! Quantiles of many durations in little memory: counts in buckets of equal relative width.
+//! A histogram with buckets of nearly equal relative width, for quantiles of many durations in little memory.
 //!
-//! Each power of two is cut into 64 equal buckets; below 128 a bucket is one value. A quantile is the middle of its
-//! bucket, so it is off by at most 1/128 (0.8 %) of itself; the mean, the smallest and the largest value are exact.
-//! All is integer arithmetic: no logarithm whose last bit could differ between machines. Memory: 256 bytes for each
-//! power of two between the smallest and the largest value seen, to the cache line.
+//! Each power of two is divided into 64 equal buckets; below 128 a bucket is one value. A quantile is the middle of its
+//! bucket, with a relative error of at most 1/128 (0.8 %); mean, minimum and maximum are exact. All arithmetic is on
+//! integers, so that results are equal on all machines. Memory: 256 bytes for each power of two between the smallest
+//! and the largest value, rounded to cache lines.
 
-/// How far a percentile may be off, as a part of itself: half of the widest bucket.
+/// Maximum relative error of a percentile: half the relative width of the widest bucket.
 pub const PERCENTILE_ERROR: f64 = 0.5 / PER_OCTAVE as f64;
 
-/// Buckets in a power of two.
+/// Number of buckets in a power of two.
 const PER_OCTAVE: usize = 64;
 const SHIFT: u32 = PER_OCTAVE.ilog2();
+/// Number of counts in a cache line.
 const LINE: usize = 16;
 
-/// Quantiles of many 64-bit values, such as nanoseconds: a cache line, and counts in buckets that are at most 1/64 wide.
+/// Histogram of 64-bit values, such as nanoseconds, in buckets of a relative width of at most 1/64.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     sum: u128,
-    /// Whole cache lines of buckets, from bucket `first` on.
+    /// Counts in whole cache lines, starting at bucket `first`.
     counts: Box<[u32]>,
     first: usize,
     total: u64,
@@ -44,7 +45,7 @@ fn middle(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// One more value.
+    /// Adds a value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = bucket(value);
@@ -60,7 +61,7 @@ impl Histogram {
         self.sum += u128::from(value);
     }
 
-    /// Makes room for `bucket`, a cache line at a time.
+    /// Extends `counts` to include `bucket`, by whole cache lines.
     #[cold]
     fn grow(&mut self, bucket: usize) {
         let line = bucket - bucket % LINE;
@@ -77,7 +78,7 @@ impl Histogram {
         self.first = self.first.min(line);
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
@@ -87,12 +88,13 @@ impl Histogram {
         self.max
     }
 
-    /// The mean, `None` of nothing.
+    /// Returns the mean; `None` without values.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.total > 0).then(|| self.sum as f64 / self.total as f64)
     }
 
-    /// The nearest-rank quantile: the smallest value that at least `percent` % of the values do not exceed.
+    /// Returns the nearest-rank quantile: the smallest value that at least `percent` % of the values do not exceed.
+    /// `None` without values.
     #[must_use]
     pub fn percentile(&self, percent: u32) -> Option<u64> {
         let rank = (u128::from(self.total) * u128::from(percent)).div_ceil(100).max(1);
@@ -106,10 +108,10 @@ impl Histogram {
         None
     }
 
-    /// Every bucket that holds anything: its middle, as far as values reach, and how many.
+    /// Returns the nonempty buckets: middle, limited to the range of the values, and count.
     pub(crate) fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
-        let held = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        held.map(|(slot, count)| (middle(self.first + slot).clamp(self.min, self.max), u64::from(*count)))
+        let nonempty = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        nonempty.map(|(slot, count)| (middle(self.first + slot).clamp(self.min, self.max), u64::from(*count)))
     }
 
     #[cfg(test)]
@@ -124,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn buckets_follow_one_another_without_gap() {
+    fn buckets_are_contiguous() {
         for octave in 7..64 {
             let at = 1u64 << octave;
             assert_eq!(bucket(at), bucket(at - 1) + 1, "2^{octave}");
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_quantile() {
+    fn an_empty_histogram_has_no_quantile() {
         let empty = Histogram::default();
         assert_eq!((empty.percentile(50), empty.mean()), (None, None));
     }
@@ -160,7 +162,7 @@ mod tests {
     }
 
     proptest! {
-        /// The stated bound: at most 1/128 from the exact nearest-rank quantile, for any values in any order.
+        /// The error against the exact nearest-rank quantile is at most 1/128, for any values in any order.
         #[test]
         fn quantiles_are_within_an_128th(
             octaves in prop::collection::vec((0u32..64, any::<u64>()), 1..400),
@@ -174,8 +176,8 @@ mod tests {
             values.sort_unstable();
             let rank = (values.len() * percent as usize).div_ceil(100);
             let exact = values[rank - 1];
-            let got = histogram.percentile(percent).unwrap();
-            prop_assert!(got.abs_diff(exact) <= exact / 128, "{} {}", got, exact);
+            let found = histogram.percentile(percent).unwrap();
+            prop_assert!(found.abs_diff(exact) <= exact / 128, "{} {}", found, exact);
             prop_assert_eq!(histogram.max(), *values.last().unwrap());
             prop_assert_eq!(histogram.min, values[0]);
         }

@@ -1,36 +1,36 @@
-//! What happened at a host whose CPU takes time to receive.
+//! Counts at a host with a modeled receive CPU.
 
 use super::measured::Measured;
 use headway_units::{HostDrop, Instant};
 use serde::{Deserialize, Serialize};
 
-/// Packets that a host dropped, by where it had no room.
+/// Packets dropped by a host, by the full buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDrops {
-    /// On the ring of its interface.
+    /// Drops at the receive ring of the interface.
     pub ring: u64,
-    /// In its queue.
+    /// Drops at the queue.
     pub queue: u64,
 }
 
 /// A host's entry in [`Summary`](crate::Summary). Events count from `measure_from` on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSummary {
-    /// The name of its node.
+    /// Name of the node.
     pub name: String,
-    /// Packets that reached it.
+    /// Packets that arrived at the host.
     pub arrived_packets: u64,
-    /// Packets that it handed over.
+    /// Packets delivered to their receivers.
     pub delivered_packets: u64,
-    /// Packets that it dropped.
+    /// Packets dropped by the host.
     pub dropped_packets: HostDrops,
-    /// From the arrival of a packet to its delivery, of those delivered; none without one.
+    /// Mean time from arrival to delivery, in s; `None` without delivered packets.
     pub mean_wait_s: Option<f64>,
-    /// The part of the time in which its CPU worked, from 0 to 1.
+    /// Fraction of time in which the CPU was busy, from 0 to 1.
     pub utilisation: f64,
 }
 
-/// Counts what happens at a host.
+/// Meter of a host.
 #[derive(Clone, Debug, Default)]
 pub struct HostMeter {
     arrived: u64,
@@ -42,36 +42,36 @@ pub struct HostMeter {
 }
 
 impl HostMeter {
-    /// A packet arrived at `now`, whatever becomes of it: the CPU works.
+    /// Records the arrival of a packet at `now`, including packets dropped there. The CPU is busy from `now`.
     pub fn arrived(&mut self, measured: &Measured, now: Instant) {
-        self.arrived += u64::from(measured.holds(now));
+        self.arrived += u64::from(measured.contains(now));
         self.busy_since.get_or_insert(now);
     }
 
-    /// The packet that arrived at `now` was dropped.
+    /// Records that the packet that arrived at `now` was dropped.
     pub fn dropped(&mut self, measured: &Measured, now: Instant, place: HostDrop) {
         let count = match place {
             HostDrop::Ring => &mut self.dropped.ring,
             HostDrop::Queue => &mut self.dropped.queue,
         };
-        *count += u64::from(measured.holds(now));
+        *count += u64::from(measured.contains(now));
     }
 
-    /// The packet that arrived at `arrived` was delivered at `now`; with the last one that there was, the CPU has no more work.
+    /// Records the delivery at `now` of a packet that arrived at `arrived`. With `was_last`, the CPU becomes idle.
     pub fn delivered(&mut self, measured: &Measured, arrived: Instant, now: Instant, was_last: bool) {
-        if measured.holds(now) {
+        if measured.contains(now) {
             self.delivered += 1;
             self.waited_nanos += u128::from(now.since(arrived).as_nanos());
         }
         if was_last && let Some(since) = self.busy_since.take() {
-            self.busy_nanos += measured.shared(since, now);
+            self.busy_nanos += measured.overlap(since, now);
         }
     }
 
-    /// What was counted until `end`, which no event has passed.
+    /// Returns the counts until `end`, which is not before the last event.
     #[must_use]
     pub fn summary(&self, measured: &Measured, name: String, end: Instant) -> HostSummary {
-        let busy = self.busy_nanos + self.busy_since.map_or(0, |since| measured.shared(since, end));
+        let busy = self.busy_nanos + self.busy_since.map_or(0, |since| measured.overlap(since, end));
         let time = end.since(measured.from).as_nanos();
         HostSummary {
             name,
@@ -88,9 +88,10 @@ impl HostMeter {
 mod tests {
     use super::*;
 
-    /// Measured from 10 to 30 ms: of a busy time from 5 to 15 ms half, and of one from 25 ms on 5 ms; 10 of 20 ms.
+    /// Measured from 10 to 30 ms. Of the busy times 5 to 15 ms and from 25 ms on, 5 ms each are in the interval: 10 of
+    /// 20 ms.
     #[test]
-    fn events_and_work_count_while_it_is_measured() {
+    fn only_the_measured_interval_counts() {
         let at = Instant::from_millis;
         let measured = Measured::between(at(10), at(30));
         let mut meter = HostMeter::default();

@@ -1,8 +1,8 @@
 //! Interarrival jitter (RFC 3550 section 6.4.1, in the integer form of appendix A.8).
 //!
 //! For packets i, j in the order of arrival, sent at S and received at R:
-//! `D = (R_j - R_i) - (S_j - S_i)`, `J += (|D| - J) / 16`. Appendix A.8 keeps `16 J` as an integer, rounds where it
-//! divides, and reports `J`. RFC 3550 counts in RTP clock ticks; the tick here is 1 ns.
+//! `D = (R_j - R_i) - (S_j - S_i)`, `J += (|D| - J) / 16`. Appendix A.8 keeps `16 J` as an integer with rounded
+//! division, and reports `J`. RFC 3550 counts in RTP clock ticks; the tick here is 1 ns.
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Jitter {
@@ -12,7 +12,7 @@ pub(crate) struct Jitter {
 }
 
 impl Jitter {
-    /// A packet arrived `transit` ns after it was sent; so many had arrived before.
+    /// Records the arrival of a packet with a one-way delay of `transit` ns after `before` earlier packets.
     pub(crate) fn arrived(&mut self, before: u64, transit: u64) {
         let last = std::mem::replace(&mut self.last_transit, transit);
         if before > 0 {
@@ -22,7 +22,7 @@ impl Jitter {
         }
     }
 
-    /// `J` in ns, or `None` before a second packet.
+    /// Returns `J` in ns; `None` before a second packet.
     pub(crate) fn nanos(&self, packets: u64) -> Option<u64> {
         (packets >= 2).then_some(self.scaled >> 4)
     }
@@ -45,18 +45,19 @@ mod tests {
         all
     }
 
-    /// A worked sum of appendix A.8: five packets of a 20 ms source, in ticks of 1 ms.
+    /// Computed by hand by appendix A.8: six packets of a 20 ms source, in ticks of 1 ms.
     #[test]
     fn rfc3550_a8_integer_reports() {
         assert_eq!(reports(1), [0, 0, 0, 1, 2]);
     }
 
-    /// The same packets in ticks of 1 ns: the real-valued recursion of section 6.4.1, worked in ms, within rounding.
+    /// The packets in ticks of 1 ns: the real-valued recursion of section 6.4.1, computed by hand in ms, within
+    /// rounding.
     #[test]
     fn rfc3550_6_4_1_real_values() {
         let exact = [0.0625, 0.308_593_75, 0.601_806_640_625, 1.814_193_725_585_937_5, 2.888_306_617_736_816_4];
-        for (got, want) in reports(1_000_000).into_iter().zip(exact) {
-            assert!((got as f64 / 1e6 - want).abs() < 2e-6, "{got} {want}");
+        for (found, expected) in reports(1_000_000).into_iter().zip(exact) {
+            assert!((found as f64 / 1e6 - expected).abs() < 2e-6, "{found} {expected}");
         }
     }
 

@@ -1,24 +1,24 @@
-//! What a receiver that tells losses apart has made of them.
+//! Decisions of a receiver that classifies losses as congestion or not.
 
 use serde::{Deserialize, Serialize};
 
-/// Lost packets by what took them and by what the receiver made of it. Packets count where they were sent at or after `measure_from`.
+/// Lost packets by actual cause and by the receiver's decision. Counts packets sent at or after `measure_from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedSummary {
-    /// The channel took them, and they counted as congestion.
+    /// Packets lost by the channel that counted as congestion.
     pub channel_counted: u64,
-    /// The channel took them, and they did not count.
+    /// Packets lost by the channel that did not count.
     pub channel_filtered: u64,
-    /// A queue, or whatever else is congestion, took them, and they counted.
+    /// Packets dropped by a queue, or by another form of congestion, that counted.
     pub queue_counted: u64,
-    /// A queue took them, and they did not count.
+    /// Packets dropped by a queue, or by another form of congestion, that did not count.
     pub queue_filtered: u64,
-    /// How often congestion counted before anything was lost.
+    /// Number of times that congestion counted before a loss.
     pub early: u64,
 }
 
 impl JudgedSummary {
-    /// A lost packet was judged.
+    /// Records the decision for a lost packet.
     pub fn add(&mut self, by_channel: bool, counted: bool) {
         *match (by_channel, counted) {
             (true, true) => &mut self.channel_counted,

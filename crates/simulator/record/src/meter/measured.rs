@@ -1,34 +1,34 @@
-//! The time that is measured, kept once for all meters of a run.
+//! The measured interval, shared by all meters of a run.
 
 use headway_units::Instant;
 use std::sync::Arc;
 
-/// From when to when is measured.
+/// The measured interval of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// The warm-up is over.
+    /// End of the warm-up.
     pub(crate) from: Instant,
-    /// The run ends, if nobody stops it before.
+    /// Planned end of the run.
     pub(crate) until: Instant,
 }
 
 impl Measured {
-    /// From one instant to another.
+    /// Creates the interval `[from, until]`.
     #[must_use]
     pub fn between(from: Instant, until: Instant) -> Arc<Self> {
         Arc::new(Self { from, until })
     }
 
-    /// Whether this instant is within it.
+    /// Returns whether the interval contains `now`.
     #[must_use]
     #[inline]
-    pub fn holds(&self, now: Instant) -> bool {
+    pub fn contains(&self, now: Instant) -> bool {
         self.from <= now && now <= self.until
     }
 
-    /// How much of `[from, until)` is within it, in ns.
+    /// Returns the length of the part of `[from, until)` in the interval, in ns.
     #[inline]
-    pub(crate) fn shared(&self, from: Instant, until: Instant) -> u64 {
+    pub(crate) fn overlap(&self, from: Instant, until: Instant) -> u64 {
         until.min(self.until).since(from.max(self.from)).as_nanos()
     }
 }

@@ -1,4 +1,4 @@
-//! Meters: what happens to packets as calls with the time, and what they measured as summaries.
+//! Meters: they record events of packets with their times and return summaries.
 
 pub(crate) mod attacker;
 pub(crate) mod by_flow;

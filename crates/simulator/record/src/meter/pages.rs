@@ -1,24 +1,24 @@
-//! What became of a flow's web pages. A page belongs to the interval in which its main object was asked for.
+//! Counts of a flow's web pages. A page belongs to the interval in which its main object was requested.
 
 use super::histogram::Histogram;
 use crate::DelaySummary;
 use headway_units::Duration;
 use serde::{Deserialize, Serialize};
 
-/// The pages of a flow whose main object was asked for at or after `measure_from`: `arrived = completed + open + refused`.
+/// Pages of a flow whose main object was requested at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagesSummary {
-    /// Pages that were asked for.
+    /// Requested pages.
     pub arrived: u64,
-    /// Those of them all of whose objects are complete.
+    /// Requested pages of which all objects are complete.
     pub completed: u64,
-    /// Those of them that were not complete at the end.
+    /// Requested pages that were incomplete at the end.
     pub open: u64,
-    /// Those of them that found no room, or of which an object did not; absent if there are none.
+    /// Requested pages of which an object was refused because too many sessions were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
-    /// Page completion times, in s: from the request of the main object to the last acknowledgement of the last object. None if none is
-    /// complete.
+    /// Page completion times, in s: from the request of the main object to the last acknowledgement of the last object.
+    /// `None` without completed pages.
     pub completion_s: Option<DelaySummary>,
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct PageMeter {
 }
 
 impl PageMeter {
-    pub(crate) fn completed(&mut self, took: Duration) {
-        self.times.record(took.as_nanos());
+    pub(crate) fn completed(&mut self, time: Duration) {
+        self.times.record(time.as_nanos());
     }
 
     pub(crate) fn summary(&self) -> PagesSummary {

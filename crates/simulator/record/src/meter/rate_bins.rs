@@ -1,8 +1,8 @@
 //! Smoothness: the coefficient of variation of a rate over bins of fixed length.
 //!
-//! `CoV = sigma / mean` of the bytes in each whole bin, sigma the population's: the smoothness measure of Floyd,
+//! `CoV = sigma / mean` of the bytes in each whole bin, with the population's sigma: the smoothness measure of Floyd,
 //! Handley, Padhye, Widmer, "Equation-Based Congestion Control for Unicast Applications", SIGCOMM 2000.
-//! With n bins, S the sum and Q the sum of squares, `CoV = sqrt(n Q - S^2) / S`: integers up to the root.
+//! With n bins, sum S and sum of squares Q, `CoV = sqrt(n Q - S^2) / S`, in integers before the root.
 
 use headway_units::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct RateBins {
     bytes: u64,
 }
 
-/// The bins before it, of which only sums are kept.
+/// Sums of the completed bins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClosedBins {
     sum: u128,
@@ -22,7 +22,8 @@ pub(crate) struct ClosedBins {
 }
 
 impl RateBins {
-    /// `bytes` came so long after the start of the first bin, which never goes back. Answers with the bytes of a bin that this ends.
+    /// Records `bytes` that arrive `since_start` after the start of the first bin. Calls must be in the order of time.
+    /// Returns the bytes of the previous bin if this call starts a new one.
     #[inline]
     pub(crate) fn add(&mut self, since_start: Duration, bytes: u32) -> Option<u64> {
         let bin = since_start.as_nanos() / BIN.as_nanos();
@@ -34,19 +35,19 @@ impl RateBins {
         closed
     }
 
-    /// The coefficient over the whole bins of this time: what is left after the last whole bin does not count.
-    /// `None` with fewer than two bins, or no byte in them.
+    /// Returns the coefficient over the whole bins in `time`; the incomplete last bin does not count. `None` with fewer
+    /// than two bins or without bytes.
     pub(crate) fn coefficient_of_variation(&self, closed: &ClosedBins, time: Duration) -> Option<f64> {
         let bins = time.as_nanos() / BIN.as_nanos();
-        let mut done = closed.clone();
+        let mut sums = closed.clone();
         if self.current < bins {
-            done.add(self.bytes);
+            sums.add(self.bytes);
         }
-        if bins < 2 || done.sum == 0 {
+        if bins < 2 || sums.sum == 0 {
             return None;
         }
-        let variance = u128::from(bins).saturating_mul(done.squares).saturating_sub(done.sum.saturating_mul(done.sum));
-        Some((variance as f64).sqrt() / done.sum as f64)
+        let variance = u128::from(bins).saturating_mul(sums.squares).saturating_sub(sums.sum.saturating_mul(sums.sum));
+        Some((variance as f64).sqrt() / sums.sum as f64)
     }
 }
 
@@ -77,37 +78,37 @@ mod tests {
 
     /// Rates 10, 12, 8, 10: mean 10, population variance 2, so sqrt(2)/10.
     #[test]
-    fn a_worked_series() {
+    fn a_series_computed_by_hand() {
         let time = Duration::from_secs(2);
         assert!((coefficient(&[10, 12, 8, 10], time).unwrap() - 0.141_421_356_237_309_5).abs() < 1e-15);
         assert_eq!(coefficient(&[7, 7, 7, 7], time), Some(0.0));
     }
 
-    /// Silent bins are zeros, before, between and after; the unfinished last bin is left out.
+    /// Bins without arrivals are zeros, at the start, in between and at the end.
     #[test]
-    fn silence_counts_and_the_unfinished_bin_does_not() {
-        let sure = coefficient(&[0, 8, 0, 8, 0, 0], Duration::from_secs(3)).unwrap();
-        assert!((sure - 2f64.sqrt()).abs() < 1e-15, "{sure}");
+    fn empty_bins_count_and_the_incomplete_bin_does_not() {
+        let found = coefficient(&[0, 8, 0, 8, 0, 0], Duration::from_secs(3)).unwrap();
+        assert!((found - 2f64.sqrt()).abs() < 1e-15, "{found}");
         let with_rest = coefficient(&[10, 12, 8, 10, 500], Duration::from_millis(2_499)).unwrap();
         assert!((with_rest - 0.141_421_356_237_309_5).abs() < 1e-15);
     }
 
     #[test]
-    fn too_little_to_say() {
+    fn fewer_than_two_bins_or_no_bytes_have_no_coefficient() {
         assert_eq!(coefficient(&[5], Duration::from_millis(999)), None);
         assert_eq!(coefficient(&[], Duration::from_secs(8)), None);
     }
 
     proptest! {
-        /// The streamed sums give what the two-pass definition gives.
+        /// Compares with the two-pass definition.
         #[test]
         fn equals_the_definition(bins in prop::collection::vec(0u32..2_000_000, 2..200)) {
             let mean = bins.iter().map(|x| f64::from(*x)).sum::<f64>() / bins.len() as f64;
             prop_assume!(mean > 0.0);
             let variance = bins.iter().map(|x| (f64::from(*x) - mean) * (f64::from(*x) - mean)).sum::<f64>();
             let expected = (variance / bins.len() as f64).sqrt() / mean;
-            let got = coefficient(&bins, BIN * bins.len() as u64).unwrap();
-            prop_assert!((got - expected).abs() < 1e-9, "{} {}", got, expected);
+            let found = coefficient(&bins, BIN * bins.len() as u64).unwrap();
+            prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
         }
     }
 }

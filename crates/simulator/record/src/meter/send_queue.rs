@@ -1,41 +1,40 @@
-//! What became of a flow's data before it was sent.
+//! Counts of a flow's send queue.
 
 use headway_units::{Duration, MediaKind, SendDrop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a send queue did with the packets of one kind: those that were written, sent or thrown away at or after `measure_from`.
+/// Counts of a send queue for one media kind. Events count at or after `measure_from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SendQueueSummary {
-    /// Packets that the application handed over.
+    /// Packets written by the application.
     pub written_packets: u64,
-    /// Packets that left the queue to be sent, copies of lost ones too.
+    /// Packets that left the queue to be sent, including retransmissions.
     pub sent_packets: u64,
-    /// Packets that there was no room for.
+    /// Packets rejected because the queue was full.
     pub refused_packets: u64,
-    /// Packets that were thrown away for others when the queue was full.
+    /// Packets discarded in favor of others when the queue was full.
     pub pushed_out_packets: u64,
-    /// Packets that were thrown away because they would have come too late.
+    /// Packets discarded because they would have arrived too late.
     pub expired_packets: u64,
-    /// How long those that left had waited since they were written, mean in s; none if none left.
+    /// Mean time in the queue of sent packets since they were written, in s; `None` without sent packets.
     pub mean_wait_s: Option<f64>,
-    /// The longest of these waits, in s.
+    /// Maximum time in the queue, in s.
     pub max_wait_s: Option<f64>,
-    /// Of the packets thrown away, whatever the cause, those that would have come too late as far as the sender knew.
+    /// Packets discarded for any cause that would have arrived too late by the sender's estimate.
     pub late_packets: u64,
-    /// By how much they would have come too late, mean in s; none if there are none.
+    /// Mean lateness of these packets, in s; `None` without such packets.
     pub mean_lateness_s: Option<f64>,
-    /// Packets that were found lost and came back into the queue, each time it happened. They leave it or are thrown away as any
-    /// other.
+    /// Number of times that a lost packet was enqueued again. Such packets are then sent or discarded like all others.
     #[serde(default)]
     pub returned_packets: u64,
-    /// Packets that were found lost when they could no longer have come in time.
+    /// Packets found lost too late for a retransmission in time.
     #[serde(default)]
     pub lost_late_packets: u64,
 }
 
 impl SendQueueSummary {
-    /// Packets that were thrown away: never sent, or lost and not sent again.
+    /// Returns the number of discarded packets: never sent, or lost and not retransmitted.
     #[must_use]
     pub fn unsent_packets(&self) -> u64 {
         self.refused_packets + self.pushed_out_packets + self.expired_packets
@@ -84,11 +83,11 @@ impl SendQueueMeter {
     }
 
     pub(crate) fn found_lost(&mut self, kind: MediaKind, returned: bool) {
-        let Counts { returned: again, lost_late, .. } = &mut self.kinds[kind as usize];
-        *if returned { again } else { lost_late } += 1;
+        let counts = &mut self.kinds[kind as usize];
+        *if returned { &mut counts.returned } else { &mut counts.lost_late } += 1;
     }
 
-    /// By kind; kinds that were not written are absent.
+    /// Returns the counts by kind; unused kinds are absent.
     pub(crate) fn summary(&self) -> BTreeMap<MediaKind, SendQueueSummary> {
         let mean = |sum: u128, count: u64| (count > 0).then(|| sum as f64 / count as f64 / 1e9);
         let summary = |kind: MediaKind| {

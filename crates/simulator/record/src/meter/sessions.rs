@@ -1,57 +1,58 @@
-//! What became of a flow's sessions. A session belongs to the interval in which it arrived, whenever it is complete.
+//! Counts of a flow's sessions. A session belongs to the interval in which it arrived, regardless of its completion.
 
 use super::histogram::Histogram;
 use crate::DelaySummary;
 use headway_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
-/// The sizes at which one class of sessions ends and the next begins, in bytes; there is one more class, of all above. What a session
-/// waits for changes by decades: a few round trips, its window's growth, its share of the rate. pFabric's classes end at 100 kB and
-/// 10 MB (Alizadeh et al., SIGCOMM 2013, section 5).
+/// Upper limits of the size classes, in bytes; the last class is above all limits. Completion times of small to large
+/// sessions depend on a few round trips, the growth of the window, and the share of the rate. pFabric's classes end at
+/// 100 kB and 10 MB (Alizadeh et al., SIGCOMM 2013, section 5).
 const LIMITS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The sessions of a flow that arrived at or after `measure_from`: `arrived = completed + open + refused`.
+/// Sessions of a flow that arrived at or after `measure_from`: `arrived = completed + open + refused`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionsSummary {
-    /// Sessions that the application began.
+    /// Sessions started by the application.
     pub arrived: u64,
-    /// Those of them whose last byte was acknowledged.
+    /// Started sessions whose last byte was acknowledged.
     pub completed: u64,
-    /// Those of them that were not complete at the end.
+    /// Started sessions that were incomplete at the end.
     pub open: u64,
-    /// Those of them that were not opened, because too many were open; absent if there are none.
+    /// Started sessions that were not opened because too many were open; absent if 0.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub refused: u64,
-    /// Application bits of all that arrived, by the length of the interval, in bit/s.
+    /// Application bits of all started sessions divided by the length of the interval, in bit/s.
     pub offered_bps: f64,
-    /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. None if none is complete.
+    /// Flow completion times, in s: from a session's arrival to the last acknowledgement at its sender. `None` without
+    /// completed sessions.
     pub completion_s: Option<DelaySummary>,
-    /// The same by the sizes of sessions.
+    /// Flow completion times by session size.
     pub completion_s_by_size: Box<CompletionBySize>,
 }
 
-/// Flow completion times by the sizes of sessions. None of a class of which no session is complete.
+/// Flow completion times by session size. `None` for a class without completed sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompletionBySize {
-    /// Of sessions of at most 10 000 B.
+    /// Sessions of at most 10 000 B.
     #[serde(rename = "up_to_10kB")]
     pub up_to_10_kb: Option<CompletionOfSize>,
-    /// Of larger ones of at most 100 000 B.
+    /// Sessions above 10 000 B, up to 100 000 B.
     #[serde(rename = "up_to_100kB")]
     pub up_to_100_kb: Option<CompletionOfSize>,
-    /// Of larger ones of at most 1 000 000 B.
+    /// Sessions above 100 000 B, up to 1 000 000 B.
     #[serde(rename = "up_to_1MB")]
     pub up_to_1_mb: Option<CompletionOfSize>,
-    /// Of larger ones of at most 10 000 000 B.
+    /// Sessions above 1 000 000 B, up to 10 000 000 B.
     #[serde(rename = "up_to_10MB")]
     pub up_to_10_mb: Option<CompletionOfSize>,
-    /// Of those that are larger still.
+    /// Sessions above 10 000 000 B.
     #[serde(rename = "above_10MB")]
     pub above_10_mb: Option<CompletionOfSize>,
 }
 
 impl CompletionBySize {
-    /// The classes with what people call them, the smallest first.
+    /// Returns the classes with their labels in tables, smallest first.
     #[must_use]
     pub fn classes(&self) -> [(&'static str, Option<CompletionOfSize>); LIMITS.len() + 1] {
         [
@@ -64,21 +65,21 @@ impl CompletionBySize {
     }
 }
 
-/// Flow completion times of sessions of about one size, in s.
+/// Flow completion times of the sessions of a size class, in s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompletionOfSize {
-    /// How many are complete.
+    /// Number of completed sessions.
     pub completed: u64,
-    /// How long they took.
+    /// Statistics of the completion times.
     #[serde(flatten)]
-    pub took: DelaySummary,
+    pub times: DelaySummary,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionMeter {
     arrived: u64,
     refused: u64,
-    /// Of all that arrived. Sizes of a heavy tail may be as large as one likes.
+    /// Bytes of all started sessions. Heavy-tailed sizes are unbounded.
     offered_bytes: u128,
     all: Histogram,
     by_size: [Histogram; LIMITS.len() + 1],
@@ -91,17 +92,18 @@ impl SessionMeter {
         self.offered_bytes += u128::from(size.count());
     }
 
-    pub(crate) fn completed(&mut self, size: Bytes, took: Duration) {
-        let class = LIMITS.partition_point(|most| *most < size.count());
+    pub(crate) fn completed(&mut self, size: Bytes, time: Duration) {
+        let class = LIMITS.partition_point(|limit| *limit < size.count());
         for histogram in std::iter::once(&mut self.all).chain(self.by_size.get_mut(class)) {
-            histogram.record(took.as_nanos());
+            histogram.record(time.as_nanos());
         }
     }
 
     pub(crate) fn summary(&self, seconds: f64) -> SessionsSummary {
         let completed = self.all.total();
-        let of_size =
-            |histogram: &Histogram| Some(CompletionOfSize { completed: histogram.total(), took: histogram.summary()? });
+        let of_size = |histogram: &Histogram| {
+            Some(CompletionOfSize { completed: histogram.total(), times: histogram.summary()? })
+        };
         let [up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb] = self.by_size.each_ref().map(of_size);
         let by_size = CompletionBySize { up_to_10_kb, up_to_100_kb, up_to_1_mb, up_to_10_mb, above_10_mb };
         SessionsSummary {

@@ -1,51 +1,51 @@
-//! Samples as boxes (Tukey 1977): median and quartiles, whiskers, and what lies beyond.
+//! Box plots (Tukey 1977): median and quartiles, whiskers, and outliers.
 
-use super::axis::LARGEST;
+use super::axis::MAX_VALUE;
 
-/// How far whiskers reach beyond the quartiles, in distances between these.
+/// Maximum length of whiskers beyond the quartiles, as a multiple of the interquartile range.
 const WHISKERS: f64 = 1.5;
 
-/// Samples of one kind at one place of a [`Chart`](super::Chart).
+/// A box of samples in a [`Chart`](super::Chart).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartBox {
-    /// What it is called; boxes of one colour have one label.
+    /// Label in the legend; boxes of one color share a label.
     pub label: String,
-    /// Which of the colours and marks.
-    pub colour: usize,
-    /// Where its middle is.
+    /// Index of the color and mark.
+    pub color: usize,
+    /// Center on the horizontal axis.
     pub x: f64,
-    /// How wide it is, as `x` counts; over logarithms in powers of ten.
+    /// Width in units of `x`; on a logarithmic axis, in decades.
     pub width: f64,
-    /// What it is of. What is no number, or beyond 10^15, is left out.
+    /// Samples. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Five {
-    /// The least and the largest sample within 1.5 times the distance of the quartiles from them.
+pub(super) struct BoxStatistics {
+    /// Smallest and largest sample within 1.5 times the interquartile range of the quartiles.
     pub(super) whiskers: [f64; 2],
-    /// By linear interpolation between samples: definition 7 of Hyndman and Fan (1996), as NumPy has it.
+    /// Quartiles by linear interpolation: definition 7 of Hyndman and Fan (1996), the default of NumPy.
     pub(super) quartiles: [f64; 3],
     pub(super) mean: f64,
-    /// Samples beyond the whiskers, rising.
+    /// Samples beyond the whiskers, ascending.
     pub(super) outliers: Vec<f64>,
 }
 
-impl Five {
+impl BoxStatistics {
     pub(super) fn of(samples: &[f64]) -> Option<Self> {
-        let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.abs() <= LARGEST).collect();
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.abs() <= MAX_VALUE).collect();
         sorted.sort_by(f64::total_cmp);
         let (first, last) = (*sorted.first()?, *sorted.last()?);
         let quantile = |quarters: usize| {
-            let place = (sorted.len() - 1) * quarters;
-            let (below, above) = (sorted[place / 4], sorted[place.div_ceil(4)]);
-            below + (above - below) * (place % 4) as f64 / 4.0
+            let rank = (sorted.len() - 1) * quarters;
+            let (below, above) = (sorted[rank / 4], sorted[rank.div_ceil(4)]);
+            below + (above - below) * (rank % 4) as f64 / 4.0
         };
         let quartiles = [1, 2, 3].map(quantile);
         let reach = WHISKERS * (quartiles[2] - quartiles[0]);
         let within = |sample: &&f64| (quartiles[0] - reach..=quartiles[2] + reach).contains(*sample);
         Some(Self {
-            // Rounding could leave nothing within.
+            // Rounding could exclude all samples.
             whiskers: [
                 *sorted.iter().find(within).unwrap_or(&first),
                 *sorted.iter().rev().find(within).unwrap_or(&last),
@@ -65,29 +65,29 @@ mod tests {
     /// Python: `statistics.quantiles([1, 2, 4, 7, 11, 40], n=4, method="inclusive")` is 2.5, 5.5, 10.
     #[test]
     fn quartiles_are_those_of_python() {
-        let five = Five::of(&[40.0, 7.0, 1.0, f64::NAN, 11.0, 2.0, 4.0]).unwrap();
-        assert_eq!(five.quartiles, [2.5, 5.5, 10.0]);
-        assert!((five.mean - 65.0 / 6.0).abs() < 1e-12);
+        let statistics = BoxStatistics::of(&[40.0, 7.0, 1.0, f64::NAN, 11.0, 2.0, 4.0]).unwrap();
+        assert_eq!(statistics.quartiles, [2.5, 5.5, 10.0]);
+        assert!((statistics.mean - 65.0 / 6.0).abs() < 1e-12);
         // 10 + 1.5 x 7.5 = 21.25: 11 is the largest within, and 40 an outlier.
-        assert_eq!((five.whiskers, five.outliers), ([1.0, 11.0], vec![40.0]));
+        assert_eq!((statistics.whiskers, statistics.outliers), ([1.0, 11.0], vec![40.0]));
     }
 
     #[test]
-    fn one_sample_is_a_line_and_none_is_nothing() {
-        let one = Five::of(&[3.0]).unwrap();
-        assert_eq!(one, Five { whiskers: [3.0; 2], quartiles: [3.0; 3], mean: 3.0, outliers: vec![] });
-        assert_eq!(Five::of(&[f64::NAN, f64::INFINITY, 1e300]), None);
+    fn one_sample_is_a_line_and_no_sample_has_no_box() {
+        let one = BoxStatistics::of(&[3.0]).unwrap();
+        assert_eq!(one, BoxStatistics { whiskers: [3.0; 2], quartiles: [3.0; 3], mean: 3.0, outliers: vec![] });
+        assert_eq!(BoxStatistics::of(&[f64::NAN, f64::INFINITY, 1e300]), None);
     }
 
     proptest! {
         #[test]
-        fn all_is_in_order(samples in prop::collection::vec(-1e6..1e6f64, 1..100)) {
-            let five = Five::of(&samples).unwrap();
-            let [q1, median, q3] = five.quartiles;
+        fn quartiles_are_ordered_and_outliers_are_beyond_whiskers(samples in prop::collection::vec(-1e6..1e6f64, 1..100)) {
+            let statistics = BoxStatistics::of(&samples).unwrap();
+            let [q1, median, q3] = statistics.quartiles;
             prop_assert!(q1 <= median && median <= q3);
-            let beyond = |sample: &f64| *sample < five.whiskers[0] || *sample > five.whiskers[1];
-            prop_assert!(five.outliers.iter().all(beyond));
-            prop_assert_eq!(samples.iter().filter(|sample| beyond(sample)).count(), five.outliers.len());
+            let beyond = |sample: &f64| *sample < statistics.whiskers[0] || *sample > statistics.whiskers[1];
+            prop_assert!(statistics.outliers.iter().all(beyond));
+            prop_assert_eq!(samples.iter().filter(|sample| beyond(sample)).count(), statistics.outliers.len());
         }
     }
 }

@@ -1,44 +1,44 @@
-//! From samples to lines and bands: what is drawn, before where.
+//! Converts samples to lines and bands.
 
-use super::axis::LARGEST;
+use super::axis::MAX_VALUE;
 use super::labels::Labels;
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-/// As many lines as there are colours; more become bands.
+/// Maximum number of lines: the number of colors. More curves become bands.
 pub(super) const MAX_LINES: usize = 8;
 
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     names: Names,
-    /// Whether it lies pale behind the next one, in the same colour: a queue behind its average.
+    /// Whether it is drawn pale in the color of the next curve, such as a queue with its average.
     pale: bool,
-    /// Time in s, value.
+    /// Times in s and values.
     points: Vec<(f64, f64)>,
 }
 
-/// What a panel draws, with a colour each.
+/// A line or band of a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Drawn {
+pub(super) enum Trace {
     Line { label: String, points: Vec<(f64, f64)>, pale: bool },
     Band { label: String, mean: Vec<(f64, f64)>, low: Vec<(f64, f64)>, high: Vec<(f64, f64)> },
 }
 
-/// What a curve is called, alone and with ever more of its like.
+/// Labels of a curve, alone and in increasingly large groups.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    /// The run and the flow.
+    /// Label of run and flow.
     pub(super) label: String,
-    /// The run and the flow's name without its number.
+    /// Label of the run and the flow's name without its number.
     pub(super) of_run: String,
-    /// The same over all seeds.
+    /// Label of the flow's name without its number, over all seeds.
     pub(super) of_seeds: String,
-    /// What it shares with even more.
+    /// Label of the largest group.
     pub(super) coarse: String,
 }
 
 impl Curve {
-    /// The samples that can be drawn, in the order of time; `None` if there are none.
+    /// Creates a curve of the samples that can be drawn, in the order of time. Returns `None` without such samples.
     pub(super) fn new(names: Names, samples: &[(Instant, f64)]) -> Option<Self> {
         let mut points: Vec<(f64, f64)> = samples
             .iter()
@@ -49,19 +49,19 @@ impl Curve {
         (!points.is_empty()).then_some(Self { names, pale: false, points })
     }
 
-    pub(super) fn behind_the_next(self) -> Self {
+    pub(super) fn pale(self) -> Self {
         Self { pale: true, ..self }
     }
 }
 
-impl Drawn {
+impl Trace {
     pub(super) fn label(&self) -> &str {
         match self {
             Self::Line { label, .. } | Self::Band { label, .. } => label,
         }
     }
 
-    /// Whether it shares its colour with the next one, which lies over it.
+    /// Returns whether it is pale and has the color of the next trace, which is drawn over it.
     pub(super) fn is_pale(&self) -> bool {
         matches!(self, Self::Line { pale: true, .. })
     }
@@ -74,39 +74,39 @@ impl Drawn {
     }
 }
 
-/// Whether a value can be drawn: a number, and not beyond 10^15.
+/// Returns whether a value can be drawn: a number with a magnitude of at most 10^15.
 #[must_use]
 pub fn is_drawable(value: f64) -> bool {
-    value.abs() <= LARGEST
+    value.abs() <= MAX_VALUE
 }
 
-/// A last interval of a series is whole if it is at least this part of the shortest one before.
-const WHOLE: f64 = 0.9;
-/// Fewer intervals do not show how long a whole one is.
-const FEWEST_INTERVALS: usize = 3;
+/// Minimum length of a whole last interval, as a fraction of the shortest earlier interval.
+const MIN_WHOLE: f64 = 0.9;
+/// Minimum number of earlier intervals for this comparison.
+const MIN_INTERVALS: usize = 3;
 
-/// Returns how many samples of a mean rate are drawn: all, without a last one whose interval is the short rest of the run. The rate of such
-/// a rest is that of a few packets.
+/// Returns the number of samples of a mean rate to draw: all, except a last sample over the short remainder of a run,
+/// whose rate is that of a few packets.
 #[must_use]
 pub fn whole_intervals(times: &[f64]) -> usize {
     let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     match intervals.split_last() {
-        Some((last, before)) if before.len() >= FEWEST_INTERVALS => {
+        Some((last, before)) if before.len() >= MIN_INTERVALS => {
             let shortest = before.iter().copied().fold(f64::INFINITY, f64::min);
-            times.len() - usize::from(*last < WHOLE * shortest)
+            times.len() - usize::from(*last < MIN_WHOLE * shortest)
         }
         _ => times.len(),
     }
 }
 
-/// A name without the number at its end: `ftp-12` is `ftp`. A name of digits alone stays.
+/// Returns a name without its trailing number: `ftp` for `ftp-12`. A name of only digits is unchanged.
 pub(super) fn stem(name: &str) -> &str {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', '[', '#']);
     if stem.is_empty() { name } else { stem }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Together {
+pub(super) enum Grouping {
     Lines,
     OfRun,
     OfSeeds,
@@ -114,8 +114,8 @@ pub(super) enum Together {
     All,
 }
 
-impl Together {
-    /// What the words of its names have in common.
+impl Grouping {
+    /// Returns the heading of the labels in this grouping.
     pub(super) fn heading<'a>(self, runs: &'a Labels, over_seeds: &'a Labels) -> &'a str {
         match self {
             Self::Lines | Self::OfRun => &runs.heading,
@@ -125,27 +125,27 @@ impl Together {
     }
 }
 
-/// Lines where there are few, otherwise bands, as few as there are colours.
-pub(super) fn reduce(curves: Vec<Curve>) -> (Vec<Drawn>, Together) {
+/// Returns a line for each of few curves, otherwise bands by the finest grouping with at most [`MAX_LINES`] traces.
+pub(super) fn reduce(curves: Vec<Curve>) -> (Vec<Trace>, Grouping) {
     if curves.iter().filter(|curve| !curve.pale).count() <= MAX_LINES {
-        let line = |Curve { names, points, pale }| Drawn::Line { label: names.label, points, pale };
-        return (curves.into_iter().map(line).collect(), Together::Lines);
+        let line = |Curve { names, points, pale }| Trace::Line { label: names.label, points, pale };
+        return (curves.into_iter().map(line).collect(), Grouping::Lines);
     }
-    type Named = fn(&Curve) -> &str;
-    let groupings: [(Together, Named); 3] = [
-        (Together::OfRun, |curve| &curve.names.of_run),
-        (Together::OfSeeds, |curve| &curve.names.of_seeds),
-        (Together::Coarse, |curve| &curve.names.coarse),
+    type GroupName = fn(&Curve) -> &str;
+    let groupings: [(Grouping, GroupName); 3] = [
+        (Grouping::OfRun, |curve| &curve.names.of_run),
+        (Grouping::OfSeeds, |curve| &curve.names.of_seeds),
+        (Grouping::Coarse, |curve| &curve.names.coarse),
     ];
-    let groups = groupings.into_iter().map(|(together, grouping)| (grouped(&curves, grouping), together));
-    let few = groups.into_iter().find(|(drawn, _)| drawn.len() <= MAX_LINES);
-    few.unwrap_or_else(|| (grouped(&curves, |_| "all"), Together::All))
+    let groups = groupings.into_iter().map(|(grouping, name)| (grouped(&curves, name), grouping));
+    let finest = groups.into_iter().find(|(traces, _)| traces.len() <= MAX_LINES);
+    finest.unwrap_or_else(|| (grouped(&curves, |_| "all"), Grouping::All))
 }
 
-fn grouped(curves: &[Curve], grouping: fn(&Curve) -> &str) -> Vec<Drawn> {
+fn grouped(curves: &[Curve], group_name: fn(&Curve) -> &str) -> Vec<Trace> {
     let mut groups: Vec<(&str, Vec<&Curve>)> = Vec::new();
     for curve in curves {
-        let name = grouping(curve);
+        let name = group_name(curve);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, members)) => members.push(curve),
             None => groups.push((name, vec![curve])),
@@ -154,15 +154,15 @@ fn grouped(curves: &[Curve], grouping: fn(&Curve) -> &str) -> Vec<Drawn> {
     groups
         .into_iter()
         .map(|(name, members)| match members.as_slice() {
-            [only] => Drawn::Line { label: only.names.label.clone(), points: only.points.clone(), pale: false },
+            [only] => Trace::Line { label: only.names.label.clone(), points: only.points.clone(), pale: false },
             _ => band(format!("{name} (mean of {})", members.len()), &members),
         })
         .collect()
 }
 
-/// Mean, smallest and largest at each instant at which any of `members` has a sample, over those that have one.
-fn band(label: String, members: &[&Curve]) -> Drawn {
-    // Keyed by bits: times are not negative, and then bits are ordered as their doubles are.
+/// Returns the band of mean, minimum and maximum at each time, over the members with a sample at that time.
+fn band(label: String, members: &[&Curve]) -> Trace {
+    // Keyed by bits, which have the order of the doubles because times are not negative.
     let mut at: BTreeMap<u64, (f64, u32, f64, f64)> = BTreeMap::new();
     for (time, value) in members.iter().flat_map(|curve| &curve.points) {
         let (sum, count, low, high) = at.entry(time.to_bits()).or_insert((0.0, 0, f64::INFINITY, f64::NEG_INFINITY));
@@ -174,7 +174,7 @@ fn band(label: String, members: &[&Curve]) -> Drawn {
     let pick = |value: fn(&(f64, u32, f64, f64)) -> f64| {
         at.iter().map(|(time, entry)| (f64::from_bits(*time), value(entry))).collect()
     };
-    Drawn::Band {
+    Trace::Band {
         label,
         mean: pick(|entry| entry.0 / f64::from(entry.1)),
         low: pick(|entry| entry.2),
@@ -182,8 +182,8 @@ fn band(label: String, members: &[&Curve]) -> Drawn {
     }
 }
 
-/// At most the first, the smallest, the largest and the last point of each of `columns` equal parts of `[from, to]`,
-/// so that neither a peak nor a dip vanishes. Points must be in the order of time.
+/// Returns at most the first, the smallest, the largest and the last point of each of `columns` equal parts of `[from,
+/// to]`, which keeps all extremes. Points must be in the order of time.
 pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize) -> Vec<(f64, f64)> {
     if points.len() <= 4 * columns || to <= from {
         return points.to_vec();
@@ -192,8 +192,8 @@ pub(super) fn thinned(points: &[(f64, f64)], from: f64, to: f64, columns: usize)
     points
         .chunk_by(|a, b| column(a.0) == column(b.0))
         .flat_map(|chunk| {
-            let extreme = |better: fn(f64, f64) -> bool| {
-                (1..chunk.len()).fold(0, |best, index| if better(chunk[index].1, chunk[best].1) { index } else { best })
+            let extreme = |is_better: fn(f64, f64) -> bool| {
+                (1..chunk.len()).fold(0, |best, at| if is_better(chunk[at].1, chunk[best].1) { at } else { best })
             };
             let mut kept = [0, extreme(|a, b| a < b), extreme(|a, b| a > b), chunk.len() - 1];
             kept.sort_unstable();
@@ -209,14 +209,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Samples each 504 ms, as in the figures 12 and 13 of the packet-spacing paper: 120 s have 238 intervals and a rest of 48 ms.
+    /// Samples every 504 ms, as in figures 12 and 13 of the packet-spacing paper: 120 s have 238 intervals and 48 ms
+    /// more.
     #[test]
-    fn a_short_rest_is_no_interval() {
+    fn a_short_last_interval_is_omitted() {
         let times: Vec<f64> = (1..=238).map(|n| f64::from(n) * 0.504).chain([120.0]).collect();
         assert_eq!(whole_intervals(&times), 238);
         assert_eq!(whole_intervals(&times[..238]), 238);
         assert_eq!([&[][..], &[0.5], &[0.5, 1.0, 1.1]].map(whole_intervals), [0, 1, 3]);
-        assert_eq!(whole_intervals(&[1.3, 2.0, 4.75, 6.0, 6.7]), 5, "irregular, and none is shorter");
+        assert_eq!(whole_intervals(&[1.3, 2.0, 4.75, 6.0, 6.7]), 5, "irregular intervals, of which none is shorter");
     }
 
     fn curve(run: &str, name: &str, values: &[f64]) -> Curve {
@@ -229,8 +230,8 @@ mod tests {
 
     #[test]
     fn few_curves_are_lines() {
-        let (drawn, _) = reduce(vec![curve("a", "ftp-1", &[1.0, 2.0]), curve("a", "ftp-2", &[3.0])]);
-        let labels: Vec<&str> = drawn.iter().map(Drawn::label).collect();
+        let (traces, _) = reduce(vec![curve("a", "ftp-1", &[1.0, 2.0]), curve("a", "ftp-2", &[3.0])]);
+        let labels: Vec<&str> = traces.iter().map(Trace::label).collect();
         assert_eq!(labels, ["a: ftp-1", "a: ftp-2"]);
     }
 
@@ -238,15 +239,15 @@ mod tests {
     fn many_curves_are_a_band_for_each_name() {
         let mut curves = vec![curve("a", "voice", &[0.5, 0.5])];
         curves.extend((1..=10).map(|index| curve("a", &format!("ftp-{index}"), &[f64::from(index), 4.0])));
-        let (drawn, together) = reduce(curves);
-        assert_eq!(together, Together::OfRun);
+        let (traces, grouping) = reduce(curves);
+        assert_eq!(grouping, Grouping::OfRun);
         assert_eq!(
-            drawn[0],
-            Drawn::Line { label: "a: voice".into(), points: vec![(0.0, 0.5), (1.0, 0.5)], pale: false }
+            traces[0],
+            Trace::Line { label: "a: voice".into(), points: vec![(0.0, 0.5), (1.0, 0.5)], pale: false }
         );
         assert_eq!(
-            drawn[1],
-            Drawn::Band {
+            traces[1],
+            Trace::Band {
                 label: "a: ftp (mean of 10)".into(),
                 mean: vec![(0.0, 5.5), (1.0, 4.0)],
                 low: vec![(0.0, 1.0), (1.0, 4.0)],
@@ -259,13 +260,13 @@ mod tests {
     fn many_names_are_a_band_for_each_run_or_one_of_all() {
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         let of_run = |run: &str| names.map(|name| curve(run, name, &[1.0])).to_vec();
-        let labels = |curves| reduce(curves).0.iter().map(|drawn| drawn.label().to_owned()).collect::<Vec<_>>();
+        let labels = |curves| reduce(curves).0.iter().map(|trace| trace.label().to_owned()).collect::<Vec<_>>();
         assert_eq!(labels([of_run("x"), of_run("y")].concat()), ["x (mean of 9)", "y (mean of 9)"]);
         assert_eq!(labels(names.iter().flat_map(|run| of_run(run)).collect()), ["all (mean of 81)"]);
     }
 
     #[test]
-    fn stems() {
+    fn a_stem_is_a_name_without_its_number() {
         for (name, expected) in [("ftp-12", "ftp"), ("tcp3", "tcp"), ("voice", "voice"), ("42", "42"), ("x_1", "x")] {
             assert_eq!(stem(name), expected);
         }
@@ -280,7 +281,7 @@ mod tests {
     }
 
     proptest! {
-        /// Bounded, a part of the points, and with every extreme.
+        /// The result is a bounded subset of the points with all extremes.
         #[test]
         fn thinning_keeps_the_extremes(values in prop::collection::vec(-1e6..1e6f64, 1..3000), columns in 1usize..50) {
             let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();

@@ -1,9 +1,9 @@
-//! Values over time: panels below one another, each with its part of the legend beside it.
+//! Figures of values over time: panels in a column, each with its part of the legend at the right.
 
-use super::axis::{Drawn as Axis, Scale};
-use super::curves::{Drawn, thinned};
+use super::axis::{AxisScale, Scale};
+use super::curves::{Trace, thinned};
 use super::frame::{
-    AXIS, Area, BAND, COLOURS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
+    AXIS, Area, BAND, COLORS, DrawError, Frame, GRID, LINE, MARGIN, PIXEL, TIME_TITLE_HEIGHT, X_LABELS_HEIGHT,
     printable, range, shortened,
 };
 use super::legend::Legend;
@@ -15,34 +15,34 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(super) struct Panel {
     pub(super) title: String,
     pub(super) y_title: String,
-    /// What a value is divided by to be in the unit of `y_title`.
+    /// Divisor that converts values to the unit of `y_title`.
     pub(super) scale: f64,
-    /// What the labels of the lines are values of, if they are.
+    /// Parameter of which the labels are values; may be empty.
     pub(super) heading: String,
-    pub(super) drawn: Vec<Drawn>,
+    pub(super) traces: Vec<Trace>,
 }
 
-/// In px: of a panel, without the title of the time axis, which only the lowest has.
+/// Height of a single panel without the title of the time axis, in px.
 const PANEL_HEIGHT: i32 = 346;
-/// Of several panels, each.
+/// Height of each of several panels, in px.
 const SMALL_PANEL_HEIGHT: i32 = 216;
-/// What a panel needs at least, where words have 13 px.
-const LOWEST_PANEL: i32 = 96;
-/// Above a panel, if no legend has its title.
+/// Minimum height of a panel with text of 13 px, in px.
+const MIN_PANEL_HEIGHT: i32 = 96;
+/// Height of a panel's title if the title is not in the legend, in px.
 const PANEL_TITLE: i32 = 18;
 
 pub(super) fn figure(name: &str, title: &str, panels: &[Panel], style: &Style) -> Result<Figure, PlotError> {
     let frame = Frame::new(style);
-    let many = panels.len() as i32;
-    let panel_height = if many > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT } * PIXEL;
-    let own_height = panel_height * many + frame.px(TIME_TITLE_HEIGHT);
-    let lowest = frame.px(LOWEST_PANEL) * many + frame.px(TIME_TITLE_HEIGHT);
+    let count = panels.len() as i32;
+    let panel_height = if count > 1 { SMALL_PANEL_HEIGHT } else { PANEL_HEIGHT } * PIXEL;
+    let own_height = panel_height * count + frame.px(TIME_TITLE_HEIGHT);
+    let min_height = frame.px(MIN_PANEL_HEIGHT) * count + frame.px(TIME_TITLE_HEIGHT);
     let legend = legend_of_all(panels);
-    frame.figure(name, title, (own_height, lowest), &legend, |area, column| draw(&frame, area, column, panels))
+    frame.figure(name, title, (own_height, min_height), &legend, |area, column| draw(&frame, area, column, panels))
 }
 
 fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &[Panel]) -> Result<(), DrawError> {
-    let time = range(panels.iter().flat_map(|panel| &panel.drawn).flat_map(Drawn::all_points).map(|point| point.0));
+    let time = range(panels.iter().flat_map(|panel| &panel.traces).flat_map(Trace::all_points).map(|point| point.0));
     let (width, height) = area.dim_in_pixel();
     let time_title = frame.px(TIME_TITLE_HEIGHT);
     let panel_height = (height as i32 - time_title) / panels.len().max(1) as i32;
@@ -53,18 +53,18 @@ fn draw(frame: &Frame<'_>, area: &Area<'_>, column: Option<&Area<'_>>, panels: &
         let own_height = panel_height + if is_last { time_title } else { 0 };
         let size = |width: u32| (width, own_height as u32);
         draw_panel(frame, &area.clone().shrink((0, top), size(width)), panel, time, is_last)?;
-        // Panels that mean the same by their colours have one legend.
-        let labels: Vec<&str> = panel.drawn.iter().map(Drawn::label).collect();
+        // A panel with the labels of the previous one shares its legend.
+        let labels: Vec<&str> = panel.traces.iter().map(Trace::label).collect();
         if let Some(column) = column {
             let mut legend = Legend::default();
             legend.heading(&panel.title);
             if labels != known {
-                fill(&mut legend, panel);
+                add_entries(&mut legend, panel);
             }
-            // Below it there is room as far as the next panel that has a legend of its own.
+            // The legend may extend to the next panel with a title.
             let next = panels[index + 1..].iter().position(|below| !below.title.is_empty());
-            let room = next.map_or(own_height, |between| panel_height * (between as i32 + 1));
-            legend.draw_in_column(frame, &column.clone().shrink((0, top), size(column.dim_in_pixel().0)), room)?;
+            let available = next.map_or(own_height, |between| panel_height * (between as i32 + 1));
+            legend.draw_in_column(frame, &column.clone().shrink((0, top), size(column.dim_in_pixel().0)), available)?;
         }
         known = labels;
     }
@@ -78,16 +78,16 @@ fn draw_panel(
     (from, to): (f64, f64),
     is_last: bool,
 ) -> Result<(), DrawError> {
-    let values = panel.drawn.iter().flat_map(Drawn::all_points).map(|point| point.1 / panel.scale);
+    let values = panel.traces.iter().flat_map(Trace::all_points).map(|point| point.1 / panel.scale);
     let (low, high) = range(values.chain([0.0]));
     let time_title_height = if is_last { TIME_TITLE_HEIGHT } else { 0 };
-    let title = if frame.style.legend == LegendPlace::Beside { "" } else { panel.title.as_str() };
+    let title = if frame.style.legend == LegendPlace::Right { "" } else { panel.title.as_str() };
     let title_height = if title.is_empty() { 0 } else { PANEL_TITLE };
     let (width, height) = area.dim_in_pixel();
     let (width, height) = (width as i32, height as i32);
-    let x = Axis::numbers(Scale::Linear, from..to, frame.x_ticks(width));
-    // Air above the highest value.
-    let y = Axis::numbers(Scale::Linear, low..high + (high - low) * 0.06, frame.y_ticks(height));
+    let x = AxisScale::numbers(Scale::Linear, from..to, frame.x_ticks(width));
+    // A margin of 6 % above the highest value.
+    let y = AxisScale::numbers(Scale::Linear, low..high + (high - low) * 0.06, frame.y_ticks(height));
     let y_labels = frame.y_labels_width(y.longest_label());
     let below = frame.px(X_LABELS_HEIGHT + time_title_height);
     let mut chart = ChartBuilder::on(area)
@@ -107,49 +107,49 @@ fn draw_panel(
         .set_all_tick_mark_size(4 * PIXEL)
         .x_desc(if is_last { printable(x_title) } else { String::new() })
         .y_desc(printable(y_title))
-        .label_style(frame.words(13))
-        .axis_desc_style(frame.words(frame.fitting(y_title, height - below + frame.px(12), 14)))
+        .label_style(frame.text_style(13))
+        .axis_desc_style(frame.text_style(frame.fitting(y_title, height - below + frame.px(12), 14)))
         .draw()?;
     if !title.is_empty() {
-        let words = Pos::new(HPos::Left, VPos::Center);
+        let position = Pos::new(HPos::Left, VPos::Center);
         let at = (frame.px(MARGIN) + y_labels, frame.px(6 + PANEL_TITLE / 2));
         let fitting = shortened(title, frame.characters(width - at.0, 14));
-        area.draw(&Text::new(printable(&fitting), at, frame.words(14).pos(words)))?;
+        area.draw(&Text::new(printable(&fitting), at, frame.text_style(14).pos(position)))?;
     }
     let columns = chart.plotting_area().dim_in_pixel().0 as usize / PIXEL as usize;
     let placed = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         thinned(points, from, to, columns).into_iter().map(|(time, value)| (time, value / panel.scale)).collect()
     };
-    // Bands lie below every line.
-    for (drawn, colour) in coloured(&panel.drawn) {
-        if let Drawn::Band { low, high, .. } = drawn {
+    // Bands are drawn below all lines.
+    for (trace, color) in colored(&panel.traces) {
+        if let Trace::Band { low, high, .. } = trace {
             let mut outline = placed(low);
             outline.extend(placed(high).into_iter().rev());
-            chart.draw_series([Polygon::new(outline, colour.mix(BAND).filled())])?;
+            chart.draw_series([Polygon::new(outline, color.mix(BAND).filled())])?;
         }
     }
-    for (drawn, colour) in coloured(&panel.drawn) {
-        let points = match drawn {
-            Drawn::Line { points, .. } => points,
-            Drawn::Band { mean, .. } => mean,
+    for (trace, color) in colored(&panel.traces) {
+        let points = match trace {
+            Trace::Line { points, .. } => points,
+            Trace::Band { mean, .. } => mean,
         };
-        chart.draw_series([PathElement::new(placed(points), line(drawn, colour))])?;
+        chart.draw_series([PathElement::new(placed(points), line(trace, color))])?;
     }
     Ok(())
 }
 
-/// For each line a swatch as the panel draws it, and its name.
-fn fill(legend: &mut Legend<'_>, panel: &Panel) {
+/// Adds the swatch and label of each trace.
+fn add_entries(legend: &mut Legend<'_>, panel: &Panel) {
     legend.heading(&panel.heading);
-    for (drawn, colour) in coloured(&panel.drawn) {
-        legend.entry(drawn.label(), swatch(drawn, colour));
+    for (trace, color) in colored(&panel.traces) {
+        legend.entry(trace.label(), swatch(trace, color));
     }
-    if panel.drawn.iter().any(|drawn| matches!(drawn, Drawn::Band { .. })) {
+    if panel.traces.iter().any(|trace| matches!(trace, Trace::Band { .. })) {
         legend.note("shaded: smallest to largest");
     }
 }
 
-/// That of the picture as a whole, in which each panel finds its lines.
+/// Returns the legend of the whole figure, without duplicates.
 fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
     let mut legend = Legend::default();
     let mut known: Vec<(&str, RGBColor, bool)> = Vec::new();
@@ -158,12 +158,12 @@ fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
         if number == 0 {
             legend.heading(&panel.heading);
         }
-        for (drawn, colour) in coloured(&panel.drawn) {
-            let entry = (drawn.label(), colour, drawn.is_pale());
-            with_bands |= matches!(drawn, Drawn::Band { .. });
+        for (trace, color) in colored(&panel.traces) {
+            let entry = (trace.label(), color, trace.is_pale());
+            with_bands |= matches!(trace, Trace::Band { .. });
             if !known.contains(&entry) {
                 known.push(entry);
-                legend.entry(drawn.label(), swatch(drawn, colour));
+                legend.entry(trace.label(), swatch(trace, color));
             }
         }
     }
@@ -173,27 +173,27 @@ fn legend_of_all(panels: &[Panel]) -> Legend<'static> {
     legend
 }
 
-fn swatch(drawn: &Drawn, colour: RGBColor) -> super::legend::Swatch<'static> {
-    let (style, is_band) = (line(drawn, colour), matches!(drawn, Drawn::Band { .. }));
+fn swatch(trace: &Trace, color: RGBColor) -> super::legend::Swatch<'static> {
+    let (style, is_band) = (line(trace, color), matches!(trace, Trace::Band { .. }));
     Box::new(move |area, at| {
         if is_band {
-            area.draw(&Rectangle::new([at(0, -7), at(24, 7)], colour.mix(BAND).filled()))?;
+            area.draw(&Rectangle::new([at(0, -7), at(24, 7)], color.mix(BAND).filled()))?;
         }
         area.draw(&PathElement::new(vec![at(0, 0), at(24, 0)], style))
     })
 }
 
-/// Each with its colour; a pale one has that of the next.
-fn coloured(drawn: &[Drawn]) -> impl Iterator<Item = (&Drawn, RGBColor)> {
+/// Returns each trace with its color; a pale trace has the color of the next one.
+fn colored(traces: &[Trace]) -> impl Iterator<Item = (&Trace, RGBColor)> {
     let mut next = 0;
-    drawn.iter().map(move |drawn| {
-        let colour = COLOURS[next % COLOURS.len()];
-        next += usize::from(!drawn.is_pale());
-        (drawn, colour)
+    traces.iter().map(move |trace| {
+        let color = COLORS[next % COLORS.len()];
+        next += usize::from(!trace.is_pale());
+        (trace, color)
     })
 }
 
-/// 1.75 pixels wide; pale ones 1.25, and half transparent.
-fn line(drawn: &Drawn, colour: RGBColor) -> ShapeStyle {
-    if drawn.is_pale() { colour.mix(0.45).stroke_width(5) } else { colour.stroke_width(LINE) }
+/// Returns the stroke of a trace: 1.75 px wide, or for a pale trace 1.25 px and translucent.
+fn line(trace: &Trace, color: RGBColor) -> ShapeStyle {
+    if trace.is_pale() { color.mix(0.45).stroke_width(5) } else { color.stroke_width(LINE) }
 }

@@ -1,22 +1,22 @@
-//! A picture, and why there is none.
+//! Figures and their errors.
 
 use super::RenderError;
 
-/// A finished picture.
+/// A drawn figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What it shows, fit for a file name, such as `throughput`.
+    /// Name of the figure, usable as a file name, such as `throughput`.
     pub name: String,
-    /// The picture as SVG text.
+    /// SVG text.
     pub svg: String,
 }
 
-/// A picture could not be made.
+/// Error while drawing a figure or converting it to PNG.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PlotError {
-    #[error("the picture \"{name}\" could not be drawn: {why}")]
-    Draw { name: String, why: String },
-    #[error("the picture \"{name}\" could not be turned into pixels: {why}")]
-    Render { name: String, why: RenderError },
+    #[error("cannot draw figure \"{name}\": {reason}")]
+    Draw { name: String, reason: String },
+    #[error("cannot convert figure \"{name}\" to PNG: {reason}")]
+    Render { name: String, reason: RenderError },
 }

@@ -1,7 +1,7 @@
 //! The built-in font: Ubuntu Light, under the Ubuntu Font License 1.0.
 //!
-//! Reads what labels need of the OpenType tables `cmap` (format 4), `hmtx`, `loca`, `glyf` and `GPOS` (pair adjustment).
-//! Offsets are those of the tables' pages in the OpenType specification, version 1.9.
+//! Reads parts of the OpenType tables `cmap` (format 4), `hmtx`, `loca`, `glyf` and `GPOS` (pair adjustment). Offsets
+//! are those of the OpenType specification, version 1.9.
 
 use tiny_skia::PathBuilder;
 
@@ -20,7 +20,7 @@ pub(super) struct Font {
 }
 
 impl Font {
-    /// Returns none if a table is missing.
+    /// Returns the font; `None` if a table is missing.
     pub(super) fn built_in() -> Option<Self> {
         let (head, cmap) = (table(b"head")?, table(b"cmap")?);
         // Platform 3 with encoding 1: Unicode's first plane.
@@ -38,7 +38,7 @@ impl Font {
         })
     }
 
-    /// Returns a character's glyph; none if the font lacks it.
+    /// Returns a character's glyph; `None` if the font lacks it.
     pub(super) fn glyph(&self, character: char) -> Option<usize> {
         let map = self.characters;
         let code = usize::try_from(u32::from(character)).ok()?;
@@ -46,9 +46,9 @@ impl Font {
         let segment = (14..14 + bytes).step_by(2).find(|&at| number(map, at).is_some_and(|end| end >= code))?;
         let (start_at, range_at) = (segment + 2 + bytes, segment + 2 + 3 * bytes);
         let (delta, range) = (number(map, start_at + bytes)?, number(map, range_at)?);
-        let place = code.checked_sub(number(map, start_at)?)?;
+        let index = code.checked_sub(number(map, start_at)?)?;
         let glyph =
-            if range == 0 { code } else { number(map, range_at + range + 2 * place).filter(|&glyph| glyph > 0)? };
+            if range == 0 { code } else { number(map, range_at + range + 2 * index).filter(|&glyph| glyph > 0)? };
         Some((glyph + delta) & 0xffff).filter(|&glyph| glyph > 0)
     }
 
@@ -56,7 +56,7 @@ impl Font {
         number(self.advances, 4 * glyph.min(self.advance_count.checked_sub(1)?)).map(|advance| advance as f32)
     }
 
-    /// Returns what the font adds to the advance of `left` before `right`. Each of its lookups is kerning of Latin text.
+    /// Returns the kerning of a pair of glyphs. Each lookup of the font is kerning of Latin text.
     pub(super) fn kerning(&self, left: usize, right: usize) -> f32 {
         let lists = |table: &'static [u8], at: usize| {
             (0..number(table, at).unwrap_or(0)).filter_map(move |index| linked(table, at + 2 + 2 * index))
@@ -65,7 +65,7 @@ impl Font {
         subtables.filter_map(|subtable| adjustment(subtable, left, right)).sum()
     }
 
-    /// Adds a glyph's outline to a path. Returns none, with a part of the outline, if the glyph is unreadable.
+    /// Adds a glyph's outline to a path. Returns `None`, with a part of the outline added, if the glyph is invalid.
     pub(super) fn outline(&self, glyph: usize, (x, y): Point, path: &mut PathBuilder) -> Option<()> {
         let data = self.glyph_data(glyph)?;
         if data.is_empty() {
@@ -137,7 +137,8 @@ fn simple(data: &[u8], (x, y): Point, path: &mut PathBuilder) -> Option<()> {
     Some(())
 }
 
-/// Adds a closed curve of points on it and control points; halfway between two control points is a point on it.
+/// Adds a closed contour of on-curve points and control points. The midpoint of two control points is an on-curve
+/// point.
 fn contour(points: &[(Point, bool)], path: &mut PathBuilder) {
     let middle = |a: Point, b: Point| ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
     let (Some(&(first, is_on)), Some(&(last, last_is_on))) = (points.first(), points.last()) else { return };
@@ -162,7 +163,7 @@ fn contour(points: &[(Point, bool)], path: &mut PathBuilder) {
     path.close();
 }
 
-/// Returns the advance of `left` in a pair adjustment, by the pair or by the classes of its glyphs.
+/// Returns the advance adjustment of `left` in a pair, by the pair or by the classes of its glyphs.
 fn adjustment(pairs: &[u8], left: usize, right: usize) -> Option<f32> {
     let row = ranked(linked(pairs, 2)?, left)?;
     let (format, size) = (number(pairs, 4)?, 2 * (number(pairs, 4)?.count_ones() + number(pairs, 6)?.count_ones()));
@@ -175,7 +176,7 @@ fn adjustment(pairs: &[u8], left: usize, right: usize) -> Option<f32> {
         let class = |at: usize, glyph: usize| Some(class(linked(pairs, at)?, glyph).unwrap_or(0));
         pairs.get(16 + size * (class(8, left)? * number(pairs, 14)? + class(10, right)?)..)?
     };
-    // A record has the values whose bits are set: 1 and 2 are placements, 4 is the advance.
+    // A record has a value for each set bit: 1 and 2 are placements, 4 is the advance.
     let before = usize::try_from((format & 3).count_ones()).ok()?;
     signed(values, 2 * before).filter(|_| format & 4 != 0).map(f32::from)
 }
@@ -189,16 +190,16 @@ fn ranked(coverage: &[u8], glyph: usize) -> Option<usize> {
     Some(number(range, 4)? + glyph - first)
 }
 
-/// Returns a glyph's class; none is class 0.
+/// Returns a glyph's class; `None` is class 0.
 fn class(classes: &[u8], glyph: usize) -> Option<usize> {
     if number(classes, 0)? == 1 {
-        let place = glyph.checked_sub(number(classes, 2)?).filter(|&place| Some(place) < number(classes, 4))?;
-        return number(classes, 6 + 2 * place);
+        let index = glyph.checked_sub(number(classes, 2)?).filter(|&index| Some(index) < number(classes, 4))?;
+        return number(classes, 6 + 2 * index);
     }
     number(range(classes, 0..number(classes, 2)?, glyph)?.0, 4)
 }
 
-/// Returns the record of the range that has a glyph, and its first glyph.
+/// Returns the range record that contains a glyph, and the first glyph of the range.
 fn range(table: &[u8], mut entries: std::ops::Range<usize>, glyph: usize) -> Option<(&[u8], usize)> {
     entries.find_map(|index| {
         let record = table.get(4 + 6 * index..)?;
@@ -237,7 +238,7 @@ fn long(data: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// `maxp` counts 1261 glyphs, and `cmap` names 1194 characters.
+    /// `maxp` has 1261 glyphs, and `cmap` has 1194 characters.
     #[test]
     fn each_glyph_of_the_font_is_readable() {
         let font = Font::built_in().unwrap();
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(('\0'..=char::MAX).filter(|&character| font.glyph(character).is_some()).count(), 1194);
     }
 
-    /// The header of Ä in `glyf`: from 10 to 631, as A (glyph 36) has it, and from 0 to 877.
+    /// The header of Ä in `glyf`: from 10 to 631, like A (glyph 36), and from 0 to 877.
     #[test]
     fn components_have_their_offsets() {
         let font = Font::built_in().unwrap();
@@ -265,7 +266,7 @@ mod tests {
 
     /// A square of four control points: a curve through the middles of its sides.
     #[test]
-    fn between_two_control_points_is_a_point_of_the_curve() {
+    fn the_midpoint_of_two_control_points_is_on_the_curve() {
         let mut path = PathBuilder::new();
         contour(&[(0.0, 0.0), (8.0, 0.0), (8.0, 8.0), (0.0, 8.0)].map(|point| (point, false)), &mut path);
         let mut expected = PathBuilder::new();
@@ -279,11 +280,11 @@ mod tests {
     }
 
     #[test]
-    fn truncated_tables_are_no_glyphs() {
+    fn truncated_outlines_are_rejected() {
         let font = Font::built_in().unwrap();
         let data = font.glyph_data(font.glyph('o').unwrap()).unwrap();
         let read = |length: usize| simple(&data[..length], (0.0, 0.0), &mut PathBuilder::new());
-        // The last bytes of the data fill it up to a multiple of four.
+        // The last bytes are padding to a multiple of four.
         assert!((0..data.len() - 4).all(|length| read(length).is_none()));
         assert!(read(data.len()).is_some());
     }

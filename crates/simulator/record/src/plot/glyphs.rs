@@ -1,26 +1,26 @@
-//! Words as outlines of the built-in font: no picture depends on what a machine has installed.
+//! Text as outlines of the built-in font, independent of installed fonts.
 //!
-//! Each character gets its nominal glyph, the advance width of `hmtx` and the pair kerning of `GPOS`.
-//! The font's only other default feature joins `f` to `f`, `i` and `l`; a joined glyph is as wide as its parts,
-//! so this module leaves it out. A character that the font lacks gets glyph 0, a box.
+//! Each character has its nominal glyph, the advance width of `hmtx` and the pair kerning of `GPOS`. The font's only
+//! other default feature, ligatures of `f` with `f`, `i` and `l`, is omitted; ligatures are as wide as their parts. A
+//! character that the font lacks is glyph 0, a box.
 
 use super::font::Font;
 use tiny_skia::{Path, PathBuilder};
 
-/// A line of words on the baseline, in font units: the y axis points up and the first glyph starts at 0.
+/// A line of text on the baseline, in font units: the y axis points up and the first glyph starts at 0.
 pub(super) struct Line {
-    /// None if no glyph has an outline, as in a line of spaces.
+    /// `None` if no glyph has an outline, such as in a line of spaces.
     pub(super) path: Option<Path>,
     pub(super) width: f32,
     pub(super) units_per_em: f32,
 }
 
-/// Lays out words from left to right. Returns none if the font is unreadable.
-pub(super) fn line(words: &str) -> Option<Line> {
+/// Lays out text from left to right. Returns `None` if the font is invalid.
+pub(super) fn line(text: &str) -> Option<Line> {
     let font = Font::built_in()?;
     let (mut path, mut width) = (PathBuilder::new(), 0.0);
     let mut previous = None;
-    for character in words.chars() {
+    for character in text.chars() {
         let glyph = font.glyph(character).unwrap_or(0);
         width += previous.map_or(0.0, |left| font.kerning(left, glyph));
         font.outline(glyph, (width, 0.0), &mut path)?;
@@ -38,14 +38,14 @@ mod tests {
     /// Kerning from `GPOS`: To -44, LT -102.
     #[test]
     fn a_line_is_as_wide_as_its_advance_widths_and_kerning() {
-        for (words, width) in [
+        for (text, width) in [
             ("To", 548 - 44 + 582),
             ("LT", 502 - 102 + 548),
             ("0.5", 564 + 246 + 564),
             ("flow", 376 + 255 + 582 + 775),
             ("", 0),
         ] {
-            assert_eq!(line(words).unwrap().width, width as f32, "{words}");
+            assert_eq!(line(text).unwrap().width, width as f32, "{text}");
         }
         assert_eq!(line("To").unwrap().units_per_em, 1000.0);
     }

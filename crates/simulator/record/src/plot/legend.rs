@@ -1,21 +1,22 @@
-//! What colours, marks and dashes mean: in a column beside the plot, or in rows below it.
+//! Legends: in a column at the right of the plot, or in rows below it.
 
 use super::frame::{Area, DrawError, Frame, MARGIN, shortened};
 
-/// From one entry to the next, in px where words have 13.
+/// Height of an entry, in px with text of 13 px; the same holds for the other lengths.
 const LINE: i32 = 22;
-/// Of an entry that takes two lines, from one to the other.
+/// Distance of the two lines of a long entry.
 const SECOND: i32 = LINE - 4;
-/// Where words begin beside a swatch.
+/// Indent of the text after a swatch.
 const INDENT: i32 = 32;
-/// From one row to the next.
+/// Height of a row below a plot.
 const ROW: i32 = 20;
-/// Below a plot, rows that would take its place.
-const MOST_ROWS: usize = 10;
-/// In a row, longer words are cut.
-const MOST_CHARACTERS: usize = 48;
+/// Maximum number of rows below a plot.
+const MAX_ROWS: usize = 10;
+/// Maximum length of an entry in a row, in characters; longer entries are truncated.
+const MAX_CHARACTERS: usize = 48;
 
-/// Draws what stands for something, from 0 to 24 px across and around height 0, by a function from px to the area's units.
+/// Draws the symbol of an entry, from 0 to 24 px horizontally and around height 0. The second argument converts px to
+/// the area's units.
 pub(super) type Swatch<'a> = Box<dyn Fn(&Area<'_>, &dyn Fn(i32, i32) -> (i32, i32)) -> Result<(), DrawError> + 'a>;
 
 enum Item<'a> {
@@ -31,7 +32,7 @@ pub(super) struct Legend<'a> {
 }
 
 impl<'a> Legend<'a> {
-    /// What the entries below it are; nothing if it has no words.
+    /// Adds a heading of the following entries, unless it is empty.
     pub(super) fn heading(&mut self, words: &str) {
         if !words.is_empty() {
             self.items.push(Item::Heading(words.to_owned()));
@@ -46,7 +47,7 @@ impl<'a> Legend<'a> {
         self.items.push(Item::Gap);
     }
 
-    /// Smaller words without a swatch.
+    /// Adds smaller text without a swatch.
     pub(super) fn note(&mut self, words: &str) {
         self.items.push(Item::Note(words.to_owned()));
     }
@@ -55,8 +56,8 @@ impl<'a> Legend<'a> {
         self.items.iter().all(|item| matches!(item, Item::Gap))
     }
 
-    /// In a column from the top of `area` on; what does not fit into `room` is counted.
-    pub(super) fn draw_in_column(&self, frame: &Frame<'_>, area: &Area<'_>, room: i32) -> Result<(), DrawError> {
+    /// Draws a column from the top of `area`. Ends with the number of entries that do not fit into `height`, in units.
+    pub(super) fn draw_in_column(&self, frame: &Frame<'_>, area: &Area<'_>, height: i32) -> Result<(), DrawError> {
         let width = area.dim_in_pixel().0 as i32;
         let characters = frame.characters(width - frame.px(INDENT), 13);
         let mut y = 6 + LINE / 2;
@@ -71,9 +72,9 @@ impl<'a> Legend<'a> {
                     continue;
                 }
             };
-            // The last line of all needs no room below it for those that are left out.
+            // The last entry needs no space for a line with the number of omitted entries.
             let below = if left > 1 { LINE } else { 0 };
-            if frame.px(y + SECOND * (lines.len() as i32 - 1) + LINE / 2 + below) > room {
+            if frame.px(y + SECOND * (lines.len() as i32 - 1) + LINE / 2 + below) > height {
                 return if left > 0 {
                     frame.text(area, &format!("and {left} more"), frame.at((INDENT, y)), 13)
                 } else {
@@ -109,17 +110,17 @@ impl<'a> Legend<'a> {
         if self.is_empty() {
             0
         } else {
-            frame.px(ROW) * self.rows(frame).1.len().min(MOST_ROWS) as i32 + frame.px(MARGIN)
+            frame.px(ROW) * self.rows(frame).1.len().min(MAX_ROWS) as i32 + frame.px(MARGIN)
         }
     }
 
     pub(super) fn draw_in_rows(&self, frame: &Frame<'_>, area: &Area<'_>) -> Result<(), DrawError> {
         let (cell, rows) = self.rows(frame);
-        let left_out: usize = rows.iter().skip(MOST_ROWS - 1).map(Vec::len).sum();
-        for (number, row) in rows.iter().take(MOST_ROWS).enumerate() {
+        let omitted: usize = rows.iter().skip(MAX_ROWS - 1).map(Vec::len).sum();
+        for (number, row) in rows.iter().take(MAX_ROWS).enumerate() {
             let y = frame.px(ROW) * number as i32 + frame.px(ROW / 2);
-            if number + 1 == MOST_ROWS && rows.len() > MOST_ROWS {
-                return frame.text(area, &format!("and {left_out} more"), (frame.px(MARGIN), y), 13);
+            if number + 1 == MAX_ROWS && rows.len() > MAX_ROWS {
+                return frame.text(area, &format!("and {omitted} more"), (frame.px(MARGIN), y), 13);
             }
             for (column, item) in row.iter().enumerate() {
                 let x = frame.px(MARGIN) + cell * column as i32;
@@ -131,7 +132,7 @@ impl<'a> Legend<'a> {
                     Item::Note(words) => frame.text(area, &fitting(words, 0, 12), (x, y), 12)?,
                     Item::Entry(swatch, words) => {
                         swatch(area, &|right, down| (x + frame.px(right), y + frame.px(down)))?;
-                        let words = shortened(words, MOST_CHARACTERS);
+                        let words = shortened(words, MAX_CHARACTERS);
                         frame.text(area, &fitting(&words, INDENT, 13), (x + frame.px(INDENT), y), 13)?;
                     }
                     Item::Gap => {}
@@ -141,10 +142,10 @@ impl<'a> Legend<'a> {
         Ok(())
     }
 
-    /// The width of a cell, and the rows: entries side by side, all else in rows of its own.
+    /// Returns the width of a cell, and the rows: entries side by side, other items in separate rows.
     fn rows(&self, frame: &Frame<'_>) -> (i32, Vec<Vec<&Item<'a>>>) {
         let longest = self.items.iter().filter_map(|item| match item {
-            Item::Entry(_, words) => Some(words.chars().count().min(MOST_CHARACTERS)),
+            Item::Entry(_, words) => Some(words.chars().count().min(MAX_CHARACTERS)),
             _ => None,
         });
         let cell = frame.px(INDENT + MARGIN) + frame.width_of(longest.max().unwrap_or(0), 13);

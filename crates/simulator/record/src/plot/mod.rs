@@ -1,10 +1,10 @@
-//! Pictures of runs: throughput, queues, congestion windows and losses over time, as SVG and PNG.
+//! Figures of runs: throughput, queues, congestion windows and losses over time, as SVG and PNG.
 //!
-//! Runs lie over one another in one picture, a colour for each run and flow, with the legend beside the plot. More
-//! lines than colours become a mean and a band from the smallest to the largest for each group of flows of one name
-//! (`ftp-1`, `ftp-2`, ...). Colours are those of Okabe and Ito, which people with any colour vision can tell apart.
-//! A line has at most four points for each pixel of width, so a picture's size does not depend on the run's length.
-//! A [`Chart`] shows means over many runs instead: the figures of papers.
+//! A figure shows one or more runs, with a color for each run and flow, and a legend. If there are more lines than
+//! colors, each group of flows of one name (`ftp-1`, `ftp-2`, ...) is drawn as its mean and a band from minimum to
+//! maximum. The colors are those of Okabe and Ito, which are distinguishable with color vision deficiency. A line has
+//! at most four points per pixel of width, so that the size of a figure does not depend on the length of the run. A
+//! [`Chart`] shows means over many runs.
 
 mod axis;
 mod boxes;
@@ -40,19 +40,19 @@ use headway_units::Instant;
 use labels::Labels;
 use std::collections::BTreeSet;
 
-/// A run to draw: what the legend calls it, and its samples.
+/// A run to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What the legend calls it.
+    /// Label in the legend.
     pub label: &'a str,
-    /// Its samples.
+    /// Samples of the run.
     pub series: &'a SeriesTable,
-    /// From when on it was measured, in s: earlier samples are not drawn, so that pictures show what summaries are of.
+    /// Start of the measured interval, in s. Earlier samples are not drawn, as they are not in the summary.
     pub from: f64,
 }
 
 impl<'a> Run<'a> {
-    /// Every series with the samples that are drawn.
+    /// Returns all series with the samples to draw.
     fn series(&self) -> impl Iterator<Item = (&'a str, &'a str, &'a [(Instant, f64)])> {
         let from = self.from;
         self.series.iter().map(move |(entity, metric, samples)| {
@@ -62,102 +62,104 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The programs of the book's page.
+/// The examples of the book's page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../../docs/src/plots.md")]
 struct Book;
 
-/// At most this many links have their own panel.
+/// Maximum number of links with a panel.
 const MAX_PANELS: usize = 4;
 
-/// Every picture that the samples of `runs` allow; a metric without samples has none. Legends tell what sets lines apart: the run, if there
-/// are several, and the flow, if there are several. What all runs share stands in the title.
+/// Returns a figure for each metric of [`SERIES_FIGURES`] with samples. Legend labels contain the run if there are
+/// several runs, and the flow if there are several flows. The common part of the runs' labels is in the title.
 ///
 /// # Errors
-/// [`PlotError::Draw`], which no input is known to cause.
+/// [`PlotError::Draw`]; no input is known to cause it.
 pub fn figures(runs: &[Run<'_>], style: &Style) -> Result<Vec<Figure>, PlotError> {
     let labels: Vec<&str> = runs.iter().map(|run| run.label).collect();
-    let named = Named { runs: Labels::of(&labels), over_seeds: Labels::but_for_seed(&labels) };
+    let run_labels = RunLabels { runs: Labels::of(&labels), over_seeds: Labels::without_seeds(&labels) };
     let mut figures = Vec::new();
     for figure in &SERIES_FIGURES {
         figures.extend(match figure.of_links {
-            true => queue_figure(figure, &named, runs, style)?,
-            false => flow_figure(figure, &named, flow_curves(runs, figure.metric), style)?,
+            true => queue_figure(figure, &run_labels, runs, style)?,
+            false => flow_figure(figure, &run_labels, flow_curves(runs, figure.metric), style)?,
         });
     }
     Ok(figures)
 }
 
-/// What runs are called.
-struct Named {
+/// The labels of all runs, with and without their seeds.
+struct RunLabels {
     runs: Labels,
     over_seeds: Labels,
 }
 
-impl Named {
-    /// A line of a run: by what there are several of.
-    fn line(run: &str, of: &str, many_runs: bool, many: bool) -> String {
+impl RunLabels {
+    /// Returns the label of a line: the run if there are several, and the entity if there are several or only one run.
+    fn line(run: &str, entity: &str, many_runs: bool, many: bool) -> String {
         match (many_runs && !run.is_empty(), many) {
-            (true, true) => format!("{run}: {of}"),
+            (true, true) => format!("{run}: {entity}"),
             (true, false) => run.to_owned(),
-            (false, _) => of.to_owned(),
+            (false, _) => entity.to_owned(),
         }
     }
 
-    /// The names of what run `number` has of `of`, which is one of several or not, with and without its number.
-    fn names(&self, number: usize, of: &str, many: bool, stem: &str, many_stems: bool) -> Names {
+    /// Returns the labels of an entity of run `number`. `stem` is the entity's name without its number; `many` and
+    /// `many_stems` are whether there are several.
+    fn names(&self, number: usize, entity: &str, many: bool, stem: &str, many_stems: bool) -> Names {
         let many_runs = self.runs.each.len() > 1;
         let (run, over_seeds) = (&self.runs.each[number], &self.over_seeds.each[number]);
         Names {
-            label: Self::line(run, of, many_runs, many),
+            label: Self::line(run, entity, many_runs, many),
             of_run: Self::line(run, stem, many_runs, many_stems),
             of_seeds: Self::line(over_seeds, stem, many_runs, many_stems),
             coarse: if over_seeds.is_empty() { "all".to_owned() } else { over_seeds.clone() },
         }
     }
 
-    /// A title, with the name of an only run, what all share, and the only flow of several runs.
+    /// Returns a title with the label of a single run, or with the common part of several runs and their only flow.
     fn title(&self, title: &str, flow: &str) -> String {
-        let of = match &self.runs.each[..] {
+        let subject = match &self.runs.each[..] {
             [only] => only.clone(),
             _ => [self.runs.shared.as_str(), flow]
                 .into_iter()
-                .filter(|words| !words.is_empty())
+                .filter(|part| !part.is_empty())
                 .collect::<Vec<_>>()
                 .join(", "),
         };
-        if of.is_empty() { title.to_owned() } else { format!("{title}: {}", frame::shortened(&of, 60)) }
+        if subject.is_empty() { title.to_owned() } else { format!("{title}: {}", frame::shortened(&subject, 60)) }
     }
 }
 
 impl Figure {
-    /// The picture as a PNG of `scale` pixels for each unit of the SVG: 2 is sharp on paper and on dense screens.
-    /// Between 0.1 and 8; values outside are taken as the nearest within.
+    /// Returns the figure as PNG with `scale` pixels per SVG pixel, from 0.1 to 8; values outside are clamped. 2 is
+    /// sharp on paper and on high-resolution screens.
     ///
     /// # Errors
-    /// [`PlotError::Render`], which no picture made here is known to cause.
+    /// [`PlotError::Render`]; no figure of this crate is known to cause it.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, PlotError> {
         render::png(&self.name, &self.svg, scale)
     }
 }
 
-/// Samples of a flow of a run.
+/// The samples of a flow of a run.
 struct Found<'a> {
     run: usize,
     flow: &'a str,
     samples: &'a [(Instant, f64)],
 }
 
-/// What there is of `of`, of every flow of every run. Links are sampled for throughput, too: an entity with a queue is one.
-fn flow_curves<'a>(runs: &[Run<'a>], of: &str) -> Vec<Found<'a>> {
+/// Returns the samples of `metric_name` of all flows of all runs. Links, which are entities with a queue, also have
+/// throughput and are excluded.
+fn flow_curves<'a>(runs: &[Run<'a>], metric_name: &str) -> Vec<Found<'a>> {
     let mut found = Vec::new();
-    for (run, of_run) in runs.iter().enumerate() {
+    for (number, run) in runs.iter().enumerate() {
         let links: BTreeSet<&str> =
-            of_run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
-        for (flow, metric, samples) in of_run.series() {
-            let samples = if of == metric::THROUGHPUT { whole(samples) } else { samples };
-            if metric == of && !links.contains(flow) && samples.iter().any(|(_, value)| is_drawable(*value)) {
-                found.push(Found { run, flow, samples });
+            run.series().filter(|(_, metric, _)| *metric == metric::QUEUE).map(|(entity, ..)| entity).collect();
+        for (flow, metric, samples) in run.series() {
+            let samples = if metric_name == metric::THROUGHPUT { whole(samples) } else { samples };
+            if metric == metric_name && !links.contains(flow) && samples.iter().any(|(_, value)| is_drawable(*value)) {
+                found.push(Found { run: number, flow, samples });
             }
         }
     }
@@ -174,10 +176,10 @@ fn largest(found: &[Found<'_>]) -> f64 {
     values.filter(|value| is_drawable(*value)).fold(0.0, f64::max)
 }
 
-/// A picture of one panel; none of nothing.
+/// Draws a figure of one panel; returns `None` without samples.
 fn flow_figure(
     figure: &SeriesFigure,
-    named: &Named,
+    run_labels: &RunLabels,
     found: Vec<Found<'_>>,
     style: &Style,
 ) -> Result<Option<Figure>, PlotError> {
@@ -185,21 +187,21 @@ fn flow_figure(
     let many = found.iter().any(|found| found.flow != first);
     let many_stems = found.iter().any(|found| curves::stem(found.flow) != curves::stem(first));
     let curve = |found: &Found<'_>| {
-        let names = named.names(found.run, found.flow, many, curves::stem(found.flow), many_stems);
+        let names = run_labels.names(found.run, found.flow, many, curves::stem(found.flow), many_stems);
         Curve::new(names, found.samples)
     };
-    let (drawn, together) = curves::reduce(found.iter().filter_map(curve).collect());
-    let heading = together.heading(&named.runs, &named.over_seeds).to_owned();
+    let (traces, grouping) = curves::reduce(found.iter().filter_map(curve).collect());
+    let heading = grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned();
     let (y_title, scale) = axis_title(figure.y_title, figure.unit(), largest(&found), style.y_title.as_deref());
-    let panel = Panel { title: String::new(), y_title, scale, heading, drawn };
-    let title = named.title(figure.title, if many { "" } else { first });
+    let panel = Panel { title: String::new(), y_title, scale, heading, traces };
+    let title = run_labels.title(figure.title, if many { "" } else { first });
     draw::figure(figure.name, &title, &[panel], style).map(Some)
 }
 
-/// Draws a panel for each of the links with the longest mean queue; none if no link had a queue.
+/// Draws a panel for each of the links with the longest mean queues; returns `None` without a queue.
 fn queue_figure(
     figure: &SeriesFigure,
-    named: &Named,
+    run_labels: &RunLabels,
     runs: &[Run<'_>],
     style: &Style,
 ) -> Result<Option<Figure>, PlotError> {
@@ -216,9 +218,9 @@ fn queue_figure(
         }
     }
     links.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let left_out = links.len().saturating_sub(MAX_PANELS);
+    let omitted = links.len().saturating_sub(MAX_PANELS);
     links.truncate(MAX_PANELS);
-    // Panels share a legend if they can: what is told apart in one of them is told apart in all.
+    // Labels distinguish queue and average in all panels if any has an average, so that panels can share a legend.
     let averages = runs
         .iter()
         .flat_map(Run::series)
@@ -226,31 +228,32 @@ fn queue_figure(
     let panel = |link: &str| {
         let mut found = Vec::new();
         for (number, run) in runs.iter().enumerate() {
-            let curve = |of: &str, what: &str| {
-                let samples = run.series().find(|(entity, metric, _)| *entity == link && *metric == of);
-                let names = Names { coarse: what.to_owned(), ..named.names(number, what, averages, what, averages) };
+            let curve = |metric_name: &str, label: &str| {
+                let samples = run.series().find(|(entity, metric, _)| *entity == link && *metric == metric_name);
+                let names = run_labels.names(number, label, averages, label, averages);
+                let names = Names { coarse: label.to_owned(), ..names };
                 Curve::new(names, samples.map_or(&[], |(_, _, samples)| samples))
             };
             let average = curve(metric::RED_AVERAGE, "RED average");
             let queue = curve(metric::QUEUE, "queue");
-            found.extend(if average.is_some() { queue.map(Curve::behind_the_next) } else { queue });
+            found.extend(if average.is_some() { queue.map(Curve::pale) } else { queue });
             found.extend(average);
         }
-        let (drawn, together) = curves::reduce(found);
-        let heading = match together {
-            curves::Together::Coarse => String::new(),
-            _ => together.heading(&named.runs, &named.over_seeds).to_owned(),
+        let (traces, grouping) = curves::reduce(found);
+        let heading = match grouping {
+            curves::Grouping::Coarse => String::new(),
+            _ => grouping.heading(&run_labels.runs, &run_labels.over_seeds).to_owned(),
         };
         let (y_title, scale) = axis_title(figure.y_title, figure.unit(), 0.0, None);
-        Panel { title: link.to_owned(), y_title, scale, heading, drawn }
+        Panel { title: link.to_owned(), y_title, scale, heading, traces }
     };
     let panels: Vec<Panel> = links.iter().map(|(link, _)| panel(link)).collect();
     if panels.is_empty() {
         return Ok(None);
     }
-    let title = match left_out {
+    let title = match omitted {
         0 => figure.title.to_owned(),
-        _ => format!("{}: the {} longest of {}", figure.title, panels.len(), panels.len() + left_out),
+        _ => format!("{}: the {} longest of {}", figure.title, panels.len(), panels.len() + omitted),
     };
-    draw::figure(figure.name, &named.title(&title, ""), &panels, style).map(Some)
+    draw::figure(figure.name, &run_labels.title(&title, ""), &panels, style).map(Some)
 }

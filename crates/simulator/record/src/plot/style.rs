@@ -1,40 +1,41 @@
-//! How a picture looks: what stands beside it, how large it is.
+//! Styles of figures: titles, size and legend.
 
-/// How pictures look. The default is 960 px wide, with words of 13 px and the legend beside the plot.
+/// Style of figures. The default is 960 px wide, with text of 13 px and the legend at the right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// What stands above, instead of the picture's own title; empty for nothing, as where a paper has a caption.
+    /// Title, instead of the default one; empty for none.
     pub title: Option<String>,
-    /// What stands below the horizontal axis, instead of the picture's own words.
+    /// Title of the horizontal axis, instead of the default one.
     pub x_title: Option<String>,
-    /// What stands beside the vertical axis, instead of the picture's own words.
+    /// Title of the vertical axis, instead of the default one.
     pub y_title: Option<String>,
-    /// In px, from 200 to 4000; what is outside counts as the nearest within.
+    /// Width in px, from 200 to 4000; values outside are clamped.
     pub width: u32,
-    /// In px, from 200 to 4000; what the picture takes if none. A picture is never lower than its words need.
+    /// Height in px, from 200 to 4000, and at least the height that the text needs; `None` for the default of the
+    /// figure.
     pub height: Option<u32>,
-    /// Of the numbers at the axes and the words of the legend, in px; titles are larger in proportion. From 6 to a twentieth of the
-    /// picture's shorter side.
+    /// Text size of tick labels and legend in px, from 6 to a twentieth of the figure's shorter side. Titles are larger
+    /// in proportion.
     pub font_size: u32,
-    /// Where the legend is.
+    /// Position of the legend.
     pub legend: LegendPlace,
 }
 
 impl Default for Style {
     fn default() -> Self {
         let (title, x_title, y_title, height) = (None, None, None, None);
-        Self { title, x_title, y_title, width: 960, height, font_size: 13, legend: LegendPlace::Beside }
+        Self { title, x_title, y_title, width: 960, height, font_size: 13, legend: LegendPlace::Right }
     }
 }
 
-/// Where a legend is.
+/// Position of a legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LegendPlace {
-    /// In a column at the right.
+    /// Column at the right of the plot.
     #[default]
-    Beside,
-    /// In rows below the plot, which then has the whole width.
+    Right,
+    /// Rows below the plot, which then has the whole width.
     Below,
-    /// Nowhere: the words around the picture say it.
-    Nowhere,
+    /// No legend.
+    Hidden,
 }

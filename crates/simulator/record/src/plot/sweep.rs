@@ -1,77 +1,77 @@
-//! A metric over a parameter, of several groups: as means with intervals, as boxes, as distributions.
+//! Charts of a metric over a parameter for several groups: means with intervals, boxes, or distributions.
 
-use super::axis::{LARGEST, XAxis, YAxis, each};
+use super::axis::{MAX_VALUE, XAxis, YAxis, tick_label};
 use super::boxes::ChartBox;
 use super::chart::{Chart, ChartLine, ChartPoint, LineStyle};
-use super::delays::{cumulative, shares};
+use super::delays::{cumulative, shares_title};
 use crate::Estimate;
 
-/// What is drawn of runs over a parameter. [`lines`](Self::lines), [`boxes`](Self::boxes) and [`distributions`](Self::distributions)
-/// make charts of it.
+/// Samples of a metric over a parameter. [`lines`](Self::lines), [`boxes`](Self::boxes) and
+/// [`distributions`](Self::distributions) return charts of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// What it shows, fit for a file name.
+    /// Name of the charts, usable as a file name.
     pub name: String,
-    /// What stands above it.
+    /// Title.
     pub title: String,
-    /// What the parameter is, with its unit.
+    /// Title of the parameter, with its unit.
     pub x_title: String,
-    /// What the metric is, with its unit.
+    /// Title of the metric, with its unit.
     pub y_title: String,
-    /// Places of a parameter that is no number; otherwise numbers.
+    /// Axis of the parameter: categories if it is not a number.
     pub x: XAxis,
-    /// How values are drawn. Shares of [`distributions`](Self::distributions) are drawn from zero, unless they are by logarithms.
+    /// Axis of the metric. Axes of [`distributions`](Self::distributions) start at 0 unless they are logarithmic.
     pub y: YAxis,
-    /// What the labels of the groups are values of; empty if they are not.
+    /// Parameter of which the groups' labels are values; may be empty.
     pub heading: String,
-    /// In the order of the legend.
+    /// Groups in the order of the legend.
     pub groups: Vec<Group>,
 }
 
-/// A line, or a box or distribution for each of its points.
+/// Samples that form a line, or a box or distribution for each point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// What the legend calls it; that of an only group is not shown.
+    /// Label in the legend; not shown for a single group.
     pub label: String,
-    /// In any order.
+    /// Points in any order.
     pub points: Vec<GroupPoint>,
 }
 
-/// What was measured at one value of the parameter.
+/// Samples at one value of the parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupPoint {
-    /// The parameter, or which of the places, from 0.
+    /// Value of the parameter, or index of the category, from 0.
     pub x: f64,
-    /// A sample a run. What is no number, or beyond 10^15, is left out.
+    /// One sample per run. NaN and magnitudes above 10^15 are omitted.
     pub samples: Vec<f64>,
 }
 
 impl GroupPoint {
     fn drawable(&self) -> Vec<f64> {
-        self.samples.iter().copied().filter(|sample| sample.abs() <= LARGEST).collect()
+        self.samples.iter().copied().filter(|sample| sample.abs() <= MAX_VALUE).collect()
     }
 }
 
-/// Of the way from one place to the next, what is drawn at a place takes.
+/// Width of all groups at a category, as a fraction of the distance of categories.
 const GROUP_WIDTH: f64 = 0.7;
 
 impl Sweep {
-    /// Means with their intervals. Over numbers each group is a line; over places, between which there is nothing, it is a mark at each, the
-    /// groups side by side.
+    /// Returns the chart of means with their intervals. Over numbers, each group is a line; over categories, groups are
+    /// marks side by side.
     #[must_use]
     pub fn lines(&self) -> Chart {
         let is_places = matches!(self.x, XAxis::Places(_));
         let style = if is_places { LineStyle::Marks } else { LineStyle::Marked };
-        let beside = GROUP_WIDTH / self.groups.len().max(1) as f64;
+        let distance = GROUP_WIDTH / self.groups.len().max(1) as f64;
         let line = |(number, group): (usize, &Group)| {
-            let shift = if is_places { beside * (number as f64 - (self.groups.len() - 1) as f64 / 2.0) } else { 0.0 };
+            let shift = if is_places { distance * (number as f64 - (self.groups.len() - 1) as f64 / 2.0) } else { 0.0 };
             let point = |point: &GroupPoint| {
                 let Estimate { mean, ci95, .. } = Estimate::of(&point.drawable())?;
                 Some(ChartPoint { x: point.x + shift, value: mean, error: ci95.unwrap_or(0.0) })
             };
             let mut points: Vec<ChartPoint> = group.points.iter().filter_map(point).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            ChartLine { label: self.label(group), colour: number, style, points }
+            ChartLine { label: self.label(group), color: number, style, points }
         };
         let lines: Vec<ChartLine> = self.groups.iter().enumerate().map(line).collect();
         let points = self.groups.iter().flat_map(|group| &group.points);
@@ -79,29 +79,29 @@ impl Sweep {
         let bars = lines.iter().flat_map(|line| &line.points).any(|point| point.error > 0.0);
         let mean = if bars { "mean, 95 %" } else { "mean" };
         let meaning = match (runs.iter().min(), runs.iter().max()) {
-            (Some(least), Some(most)) if least == most => Some(format!("{mean} of {most} runs")),
-            (Some(least), Some(most)) => Some(format!("{mean} of {least} to {most} runs")),
+            (Some(min), Some(max)) if min == max => Some(format!("{mean} of {max} runs")),
+            (Some(min), Some(max)) => Some(format!("{mean} of {min} to {max} runs")),
             _ => None,
         };
         let styles = meaning.map(|meaning| (style, meaning)).into_iter().collect();
         Chart { styles, lines, ..self.empty() }
     }
 
-    /// Samples as boxes: the groups side by side at each place. Numbers become places, since a box has a width.
+    /// Returns the chart of boxes, with groups side by side. Numbers become categories, because a box has a width.
     #[must_use]
     pub fn boxes(&self) -> Chart {
         let (places, values) = self.places();
-        let beside = GROUP_WIDTH / self.groups.len().max(1) as f64;
+        let distance = GROUP_WIDTH / self.groups.len().max(1) as f64;
         let mut boxes = Vec::new();
         for (number, group) in self.groups.iter().enumerate() {
-            let shift = beside * (number as f64 - (self.groups.len() - 1) as f64 / 2.0);
+            let shift = distance * (number as f64 - (self.groups.len() - 1) as f64 / 2.0);
             for point in &group.points {
-                let Some(place) = values.iter().position(|value| *value == point.x) else { continue };
+                let Some(index) = values.iter().position(|value| *value == point.x) else { continue };
                 boxes.push(ChartBox {
                     label: self.label(group),
-                    colour: number,
-                    x: place as f64 + shift,
-                    width: (0.8 * beside).min(0.4),
+                    color: number,
+                    x: index as f64 + shift,
+                    width: (0.8 * distance).min(0.4),
                     samples: point.samples.clone(),
                 });
             }
@@ -109,8 +109,9 @@ impl Sweep {
         Chart { x: XAxis::Places(places), boxes, ..self.empty() }
     }
 
-    /// For each group, and each of its points if they differ in `x`, the share of samples that do not exceed a value; with `complementary`
-    /// the share that does. What the metric is stands below the axis.
+    /// Returns the chart of cumulative distributions of the metric, one line for each group and value of the parameter.
+    /// With `complementary`, the vertical axis is the share of samples above a value. The metric is on the horizontal
+    /// axis.
     #[must_use]
     pub fn distributions(&self, complementary: bool, x: XAxis) -> Chart {
         let (places, values) = self.places();
@@ -127,11 +128,11 @@ impl Sweep {
                     (false, false) => String::new(),
                 };
                 let points = cumulative(&bins, bins.len() as u64, complementary);
-                lines.push(ChartLine { label, colour: lines.len(), style: LineStyle::Steps, points });
+                lines.push(ChartLine { label, color: lines.len(), style: LineStyle::Steps, points });
             }
         }
         let heading = if self.groups.len() > 1 { &self.heading } else { &self.x_title };
-        let y_title = shares("runs", complementary);
+        let y_title = shares_title("runs", complementary);
         let y = if self.y == YAxis::Logarithm { YAxis::Logarithm } else { YAxis::FromZero };
         Chart { x, x_title: self.y_title.clone(), y, y_title, heading: heading.clone(), lines, ..self.empty() }
     }
@@ -151,7 +152,7 @@ impl Sweep {
         }
     }
 
-    /// What sets a group apart from others: nothing if there are none.
+    /// Returns the label of a group; empty for a single group.
     fn label(&self, group: &Group) -> String {
         if self.groups.len() > 1 { group.label.clone() } else { String::new() }
     }
@@ -161,9 +162,9 @@ impl Sweep {
             return (names.clone(), (0..names.len()).map(|place| place as f64).collect());
         }
         let all = self.groups.iter().flat_map(|group| &group.points).map(|point| point.x);
-        let mut values: Vec<f64> = all.filter(|x| x.abs() <= LARGEST).collect();
+        let mut values: Vec<f64> = all.filter(|x| x.abs() <= MAX_VALUE).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        (values.iter().map(|value| each(*value)).collect(), values)
+        (values.iter().map(|value| tick_label(*value)).collect(), values)
     }
 }

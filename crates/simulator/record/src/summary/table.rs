@@ -134,8 +134,8 @@ fn shown_rows(rows: usize) -> usize {
     if rows == MAX_ROWS + 1 { rows } else { rows.min(MAX_ROWS) }
 }
 
-/// Returns the column of the smallest on-time ratio over a flow's media kinds. The kind is in the header if all flows have
-/// the same one, otherwise in each cell.
+/// Returns the column of the smallest on-time ratio over a flow's media kinds. The kind is in the header if all flows
+/// have the same one, otherwise in each cell.
 fn on_time(flows: &[FlowSummary]) -> Column<'_, FlowSummary> {
     let least = |flow: &FlowSummary| {
         flow.on_time_ratio.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(kind, share)| (*kind, share * 100.0))
@@ -194,8 +194,8 @@ pub fn link_table(summary: &Summary) -> String {
     render(&columns, &links, if omitted > 0 { std::slice::from_ref(&more) } else { &[] }, &links)
 }
 
-/// Returns the table of hosts with a modeled receive CPU that packets reached, in the order of the scenario, ten at most.
-/// Empty without such hosts.
+/// Returns the table of hosts with a modeled receive CPU that packets reached, in the order of the scenario, ten at
+/// most. Empty without such hosts.
 #[must_use]
 pub fn host_table(summary: &Summary) -> String {
     let used: Vec<_> = summary.hosts.iter().filter(|host| host.arrived_packets > 0).cloned().collect();
@@ -225,13 +225,13 @@ pub fn host_table(summary: &Summary) -> String {
 pub fn session_table(summary: &Summary) -> String {
     let of_flow = |flow: &FlowSummary| {
         let sessions = flow.sessions.as_ref()?;
-        let all = ("all", sessions.completion_s.map(|took| CompletionOfSize { completed: sessions.completed, took }));
+        let all = ("all", sessions.completion_s.map(|times| CompletionOfSize { completed: sessions.completed, times }));
         let of_pages =
-            |pages: &PagesSummary| Some(CompletionOfSize { completed: pages.completed, took: pages.completion_s? });
+            |pages: &PagesSummary| Some(CompletionOfSize { completed: pages.completed, times: pages.completion_s? });
         let pages = flow.pages.as_ref().map(|pages| ("pages", of_pages(pages)));
         let rows = std::iter::once(all).chain(sessions.completion_s_by_size.classes()).chain(pages);
         let name = shortened(&flow.name);
-        Some(rows.filter_map(move |(size, of)| Some((name.clone(), size, of?))).collect::<Vec<_>>())
+        Some(rows.filter_map(move |(size, completion)| Some((name.clone(), size, completion?))).collect::<Vec<_>>())
     };
     let rows: Vec<(String, &str, CompletionOfSize)> = summary.flows.iter().filter_map(of_flow).flatten().collect();
     if rows.is_empty() {
@@ -239,17 +239,17 @@ pub fn session_table(summary: &Summary) -> String {
     }
     type Row<'a> = (String, &'a str, CompletionOfSize);
     let time = |head, value: fn(&DelaySummary) -> f64| {
-        Column::level(head, "s", 3, move |(_, _, of): &Row<'_>| Some(value(&of.took)))
+        Column::level(head, "s", 3, move |(_, _, completion): &Row<'_>| Some(value(&completion.times)))
     };
     let columns = [
         Column::text("sessions", |(flow, ..): &Row<'_>| flow.clone()),
         Column::text("size", |(_, size, _): &Row<'_>| (*size).to_owned()),
-        Column::sum("completed", "", 0, |(_, _, of): &Row<'_>| of.completed as f64),
-        time("mean", |took| took.mean),
-        time("50 %", |took| took.p50),
-        time("95 %", |took| took.p95),
-        time("99 %", |took| took.p99),
-        time("longest", |took| took.max),
+        Column::sum("completed", "", 0, |(_, _, completion): &Row<'_>| completion.completed as f64),
+        time("mean", |times| times.mean),
+        time("50 %", |times| times.p50),
+        time("95 %", |times| times.p95),
+        time("99 %", |times| times.p99),
+        time("longest", |times| times.max),
     ];
     let shown = shown_rows(rows.len());
     let more = (shown < rows.len()).then(|| Line::Text(format!("... {} more", rows.len() - shown)));
@@ -556,23 +556,23 @@ total                             2000        1  0.05  1.500  12.50
     fn sessions_are_listed_by_size_class() {
         let mut summary = summary(2, 0);
         assert_eq!(session_table(&summary), "");
-        let took = DelaySummary { mean: 0.25, p50: 0.125, p95: 0.5, p99: 1.0, max: 2.0 };
-        let of = |completed| Some(CompletionOfSize { completed, took });
+        let times = DelaySummary { mean: 0.25, p50: 0.125, p95: 0.5, p99: 1.0, max: 2.0 };
+        let of = |completed| Some(CompletionOfSize { completed, times });
         let by_size = CompletionBySize { up_to_10_kb: of(4), above_10_mb: of(1), ..CompletionBySize::default() };
         let completion_s_by_size = by_size.into();
         let sessions =
-            SessionsSummary { completed: 5, completion_s: Some(took), completion_s_by_size, ..Default::default() };
+            SessionsSummary { completed: 5, completion_s: Some(times), completion_s_by_size, ..Default::default() };
         summary.flows[1].sessions = Some(sessions);
-        summary.flows[1].pages = Some(PagesSummary { completed: 2, completion_s: Some(took), ..Default::default() });
+        summary.flows[1].pages = Some(PagesSummary { completed: 2, completion_s: Some(times), ..Default::default() });
         let text = session_table(&summary);
         let lines: Vec<String> =
             text.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        let times = "0.250 0.125 0.500 1.000 2.000";
+        let columns = "0.250 0.125 0.500 1.000 2.000";
         let expected = [
-            format!("ftp-1 all 5 {times}"),
-            format!("ftp-1 up to 10 kB 4 {times}"),
-            format!("ftp-1 above 10 MB 1 {times}"),
-            format!("ftp-1 pages 2 {times}"),
+            format!("ftp-1 all 5 {columns}"),
+            format!("ftp-1 up to 10 kB 4 {columns}"),
+            format!("ftp-1 above 10 MB 1 {columns}"),
+            format!("ftp-1 pages 2 {columns}"),
         ];
         assert_eq!(lines, expected, "\n{text}");
     }

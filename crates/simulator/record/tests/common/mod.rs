@@ -1,4 +1,4 @@
-//! Files of samples for tests.
+//! Sample data for tests.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headway_record::{SeriesNames, SeriesWriter, metric};

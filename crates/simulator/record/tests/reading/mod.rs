@@ -1,6 +1,5 @@
-//! Pictures read as a reader does it: only ticks with their labels turn pixels into numbers, and nothing is known of how a picture is laid
-//! out.
-#![allow(dead_code, reason = "no test reads all of it")]
+//! Reads figures by the labels of their ticks, without knowledge of the layout.
+#![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub(crate) type Points = Vec<(f64, f64)>;
@@ -8,14 +7,14 @@ pub(crate) type Points = Vec<(f64, f64)>;
 /// A tag of an SVG, and the text after it.
 pub(crate) struct Element<'a> {
     pub(crate) tag: &'a str,
-    pub(crate) words: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Element<'a> {
     pub(crate) fn all(svg: &'a str) -> Vec<Self> {
         svg.split('<')
             .filter_map(|part| part.split_once('>'))
-            .map(|(tag, words)| Self { tag, words: words.trim() })
+            .map(|(tag, text)| Self { tag, text: text.trim() })
             .collect()
     }
 
@@ -37,7 +36,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Pixels to numbers, by the two outermost labels.
+/// Conversion between numbers and pixels by the two outermost labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     first: (f64, f64),
@@ -45,7 +44,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Of ticks: pixel and label. All of them must lie on one line.
+    /// Creates the conversion from the pixels and labels of ticks, which must be collinear.
     fn new(ticks: &[(f64, f64)]) -> Self {
         let axis = Self { first: ticks[0], last: *ticks.last().unwrap() };
         assert!(ticks.len() >= 3, "{ticks:?}");
@@ -61,7 +60,7 @@ impl Axis {
     }
 }
 
-/// A plot area: what it is bounded by, and its axes.
+/// A plot area with its bounds and axes.
 pub(crate) struct Panel {
     pub(crate) left: f64,
     pub(crate) right: f64,
@@ -71,11 +70,11 @@ pub(crate) struct Panel {
     pub(crate) y: Axis,
 }
 
-/// The colour of axes and their ticks.
+/// Color of axes and their ticks.
 const AXIS: &str = "#666666";
 
 impl Panel {
-    /// By what number each label below the horizontal axis stands for, and each beside the vertical one.
+    /// Returns all panels. `place` and `value` parse the labels of the horizontal and the vertical axis.
     pub(crate) fn all(
         elements: &[Element<'_>],
         place: impl Fn(&str) -> Option<f64>,
@@ -86,9 +85,9 @@ impl Panel {
         let long = |line: &&Points| (line[0].0 - line[1].0).abs() + (line[0].1 - line[1].1).abs() > 100.0;
         let labels = |anchor: &str| -> Vec<(f64, f64, &str)> {
             let of = |e: &&Element<'_>| e.is("text") && e.get("text-anchor") == anchor && e.get("transform").is_empty();
-            elements.iter().filter(of).map(|e| (e.number("x"), e.number("y"), e.words)).collect()
+            elements.iter().filter(of).map(|e| (e.number("x"), e.number("y"), e.text)).collect()
         };
-        let (beside, below) = (labels("end"), labels("middle"));
+        let (at_left, below) = (labels("end"), labels("middle"));
         let verticals = lines.iter().filter(long).filter(|line| line[0].0 == line[1].0);
         verticals
             .map(|vertical| {
@@ -98,19 +97,19 @@ impl Panel {
                     .filter(long)
                     .find(|line| line[0].1 == line[1].1 && (line[0].1 - bottom).abs() < 3.0)
                     .unwrap();
-                // A label belongs to the tick at its height, or above it.
-                let ticks_y: Points = beside
+                // A label is at the height of its tick, or below it.
+                let ticks_y: Points = at_left
                     .iter()
                     .filter(|(_, y, _)| (top..=bottom).contains(y))
                     .inspect(|(_, y, _)| {
                         assert!(lines.iter().any(|l| l[0].0 != l[1].0 && l[0].1 == *y && l[1].1 == *y));
                     })
-                    .map(|(_, y, words)| (*y, value(words).unwrap()))
+                    .map(|(_, y, label)| (*y, value(label).unwrap()))
                     .collect();
                 let ticks_x: Points = below
                     .iter()
                     .filter(|(_, y, _)| (bottom..bottom + 60.0).contains(y))
-                    .filter_map(|(x, _, words)| Some((*x, place(words)?)))
+                    .filter_map(|(x, _, label)| Some((*x, place(label)?)))
                     .inspect(|(x, _)| assert!(lines.iter().any(|l| l[0].1 != l[1].1 && l[0].0 == *x && l[1].0 == *x)))
                     .collect();
                 let (x, y) = (Axis::new(&ticks_x), Axis::new(&ticks_y));
@@ -123,23 +122,23 @@ impl Panel {
         (self.left - 2.0..=self.right + 2.0).contains(&x) && (self.top - 2.0..=self.bottom + 2.0).contains(&y)
     }
 
-    /// The data's marks are where the labels say, to a quarter of a pixel.
-    pub(crate) fn assert_shows(&self, marks: &[(f64, f64)], data: &[(f64, f64)], what: &str) {
-        assert_eq!(marks.len(), data.len(), "{what}: {marks:?}");
+    /// Asserts that marks are at the coordinates of the data, with an error of at most half a pixel (2 units).
+    pub(crate) fn assert_shows(&self, marks: &[(f64, f64)], data: &[(f64, f64)], name: &str) {
+        assert_eq!(marks.len(), data.len(), "{name}: {marks:?}");
         for (mark, (x, y)) in marks.iter().zip(data) {
             let expected = (self.x.pixel(*x), self.y.pixel(*y));
-            let off = (mark.0 - expected.0).abs().max((mark.1 - expected.1).abs());
-            assert!(off <= 2.0, "{what}: ({x}, {y}) belongs to {expected:?}, and is drawn at {mark:?}");
+            let error = (mark.0 - expected.0).abs().max((mark.1 - expected.1).abs());
+            assert!(error <= 2.0, "{name}: ({x}, {y}) is drawn at {mark:?} instead of {expected:?}");
         }
     }
 }
 
-/// The lines within a panel in the order of drawing, with their stroke's width.
+/// Returns the lines in a panel in the order of drawing.
 pub(crate) fn lines(elements: &[Element<'_>], panel: &Panel) -> Vec<Points> {
     let drawn = elements.iter().filter(|e| e.is("polyline") && e.get("stroke") != AXIS).map(Element::points);
     drawn.filter(|points| points.iter().all(|point| panel.holds(*point))).collect()
 }
 
-pub(crate) fn number(words: &str) -> Option<f64> {
-    words.parse().ok()
+pub(crate) fn number(label: &str) -> Option<f64> {
+    label.parse().ok()
 }

@@ -44,8 +44,8 @@ pub fn series_schema() -> SchemaRef {
     schema(&COLUMNS, BTreeMap::new())
 }
 
-/// Returns the record batches of the bytes of `series.arrow`. Columns refer to `bytes`; only unaligned columns are copied,
-/// which files of Headway do not have.
+/// Returns the record batches of the bytes of `series.arrow`. Columns refer to `bytes`; only unaligned columns are
+/// copied, which files of Headway do not have.
 ///
 /// # Errors
 ///

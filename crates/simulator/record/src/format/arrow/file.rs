@@ -1,8 +1,8 @@
 //! Writes an Arrow IPC file batch by batch, compressed or not, and returns the location of each batch.
 //!
 //! The writer of `arrow_ipc` needs newly allocated arrays and the schema's metadata before the first row, and does not
-//! return the locations of batches. This writer compresses each column directly from the rows. Metadata known only at the
-//! end of a run, such as the number of omitted events, is in the footer's schema, which readers of files use.
+//! return the locations of batches. This writer compresses each column directly from the rows. Metadata known only at
+//! the end of a run, such as the number of omitted events, is in the footer's schema, which readers of files use.
 //!
 //! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". A compressed buffer is its
 //! length, eight bytes, and an LZ4 frame; or -1 and the uncompressed bytes if they are shorter.
@@ -54,14 +54,15 @@ pub(crate) struct ArrowFile {
     batch: Batch,
 }
 
-/// Maximum sizes of buffers, in bytes, and their LZ4 block sizes. A buffer is one block, so that matches may span all of it.
-/// Small buffers have small blocks, because readers allocate a whole block.
+/// Maximum sizes of buffers, in bytes, and their LZ4 block sizes. A buffer is one block, so that matches may span all
+/// of it. Small buffers have small blocks, because readers allocate a whole block.
 const BLOCKS: [(usize, BlockSize); 3] =
     [(64 << 10, BlockSize::Max64KB), (256 << 10, BlockSize::Max256KB), (1 << 20, BlockSize::Max1MB)];
 
 struct Batch {
     body: Vec<u8>,
-    /// An encoder for each of [`BLOCKS`]; `None` without compression. An encoder owns the body while it writes a buffer.
+    /// An encoder for each of [`BLOCKS`]; `None` without compression. An encoder owns the body while it writes a
+    /// buffer.
     encoders: Option<[FrameEncoder<Vec<u8>>; BLOCKS.len()]>,
     rows: usize,
     nodes: Vec<FieldNode>,
@@ -176,8 +177,8 @@ impl ArrowFile {
         Ok(Block { offset, meta_data_length: header as i32, body_length: body.len() as i64 })
     }
 
-    /// Ends the file. `schema_metadata` is added to the schema in the footer only; `footer_metadata` is separate metadata of
-    /// the footer.
+    /// Ends the file. `schema_metadata` is added to the schema in the footer only; `footer_metadata` is separate
+    /// metadata of the footer.
     pub(crate) fn finish(
         &mut self,
         schema_metadata: impl IntoIterator<Item = (String, String)>,

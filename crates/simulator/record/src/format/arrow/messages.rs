@@ -15,8 +15,8 @@ const MAX_HEADER: u32 = 1 << 20;
 /// A message of length 0, which ends a stream.
 pub const ARROW_STREAM_END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// Returns the range of the complete messages in the first `length` bytes of `file`. Followed by [`ARROW_STREAM_END`], they
-/// are a valid stream. `None` if the schema is incomplete. Only message headers are read.
+/// Returns the range of the complete messages in the first `length` bytes of `file`. Followed by [`ARROW_STREAM_END`],
+/// they are a valid stream. `None` if the schema is incomplete. Only message headers are read.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
 //! Writes and reads the metadata of Arrow IPC files: schemas, footers, and the headers of batches and dictionaries.
 //!
 //! Layout: "Arrow Columnar Format", section "Serialization and Interprocess Communication". Metadata are flatbuffers. A
-//! file is `ARROW1`, messages, a footer, the footer's length and `ARROW1`. The footer lists the location of each message. A
-//! message is a header and a body of buffers.
+//! file is `ARROW1`, messages, a footer, the footer's length and `ARROW1`. The footer lists the location of each
+//! message. A message is a header and a body of buffers.
 //!
-//! Files are untrusted. Each access to a flatbuffer is checked, and lists are read in place, so that overlapping parts of
-//! a file cannot need more memory than the file has bytes.
+//! Files are untrusted. Each access to a flatbuffer is checked, and lists are read in place, so that overlapping parts
+//! of a file cannot need more memory than the file has bytes.
 
 use polars_arrow_format::ipc as format;
 use polars_arrow_format::ipc::planus::{Builder, ReadAsRoot};

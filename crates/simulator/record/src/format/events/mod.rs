@@ -1,8 +1,8 @@
 //! Drops, timeouts and similar events: `events.arrow`.
 //!
 //! Each row is an event, in the order of time: drops, timeouts, fast retransmits, loss events, data discarded by a send
-//! queue, late packets. The first [`MAX_ROWS_PER_KIND`] events of each kind are kept. The schema's metadata has the number
-//! of omitted events.
+//! queue, late packets. The first [`MAX_ROWS_PER_KIND`] events of each kind are kept. The schema's metadata has the
+//! number of omitted events.
 
 mod log;
 pub(crate) mod read;

@@ -1,8 +1,9 @@
 //! Every packet at every link: `packets.arrow` and its index, `packets.index.json`.
 //!
 //! Each row is a packet at a link. A row is kept until the fate of its packet is known. Rows are written in batches of
-//! [`BATCH_ROWS`] in the order of arrival at the link. A batch is sorted by link: neighboring rows are then similar, and
-//! the compressed file has two thirds of the size. Times are four bytes, in a tick and from a base chosen for each batch.
+//! [`BATCH_ROWS`] in the order of arrival at the link. A batch is sorted by link: neighboring rows are then similar,
+//! and the compressed file has two thirds of the size. Times are four bytes, in a tick and from a base chosen for each
+//! batch.
 
 mod batch;
 mod by_link;

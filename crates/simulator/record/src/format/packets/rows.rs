@@ -41,8 +41,8 @@ struct Chunk {
     open: usize,
 }
 
-/// Writer of `packets.arrow` from the packets at each link of a run. [`take`](Self::take) may be called at any time, so that
-/// memory does not grow with the run. Equal calls give equal bytes.
+/// Writer of `packets.arrow` from the packets at each link of a run. [`take`](Self::take) may be called at any time, so
+/// that memory does not grow with the run. Equal calls give equal bytes.
 #[derive(Debug)]
 pub struct PacketRows {
     shape: Shape,
@@ -220,8 +220,8 @@ impl PacketRows {
         }
     }
 
-    /// Ends the run at `now` and returns the index. Packets without a fate are in flight. [`take`](Self::take) then returns
-    /// the rest of the file.
+    /// Ends the run at `now` and returns the index. Packets without a fate are in flight. [`take`](Self::take) then
+    /// returns the rest of the file.
     pub fn finish(&mut self, now: Instant) -> PacketIndex {
         let now = now.as_nanos();
         let open = HopFate::InFlight.code();

@@ -73,7 +73,9 @@ fn dictionaries(footer: &Footer<'_>) -> Result<(i64, i64), SeriesError> {
     let expected = COLUMNS.iter().map(|column| (column.name, Some(column.holds)));
     let matches = expected.eq(found.iter().map(|column| (column.name, column.holds)));
     match found.as_slice() {
-        [_, FoundColumn { dictionary: Some(entity), .. }, FoundColumn { dictionary: Some(metric), .. }, _] if matches => {
+        [_, FoundColumn { dictionary: Some(entity), .. }, FoundColumn { dictionary: Some(metric), .. }, _]
+            if matches =>
+        {
             Ok((*entity, *metric))
         }
         _ => Err(SeriesError::Columns {

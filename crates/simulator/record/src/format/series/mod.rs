@@ -1,8 +1,9 @@
-//! Samples over time: `series.arrow`. [`SeriesWriter`] in `writer.rs` writes it, [`SeriesTable`] in `table.rs` reads it.
+//! Samples over time: `series.arrow`. [`SeriesWriter`] in `writer.rs` writes it, [`SeriesTable`] in `table.rs` reads
+//! it.
 //!
-//! Long ("tidy") form, one row per sample: `time_ns` (u64, since the start of the run), `entity` (name of a flow or of a
-//! link direction), `metric` (one of [`metric`](crate::metric)), `value` (f64). Names are dictionary-encoded with 32-bit
-//! keys. The file is an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
+//! Long ("tidy") form, one row per sample: `time_ns` (u64, since the start of the run), `entity` (name of a flow or of
+//! a link direction), `metric` (one of [`metric`](crate::metric)), `value` (f64). Names are dictionary-encoded with
+//! 32-bit keys. The file is an Arrow IPC file, which pyarrow, pandas, polars, DuckDB and R read as a table.
 
 pub(crate) mod ipc;
 mod table;

@@ -37,8 +37,8 @@ impl SeriesTable {
     /// Reads the bytes of `series.arrow`.
     ///
     /// # Errors
-    /// The bytes are not a complete Arrow IPC file, have other columns, are compressed, or have a null cell. For any bytes,
-    /// the table needs at most a small multiple of their length.
+    /// The bytes are not a complete Arrow IPC file, have other columns, are compressed, or have a null cell. For any
+    /// bytes, the table needs at most a small multiple of their length.
     pub fn from_ipc(bytes: &[u8]) -> Result<Self, SeriesError> {
         Self::read(bytes, |_| true)
     }

@@ -78,8 +78,8 @@ struct Sample {
     value: f64,
 }
 
-/// Writer of `series.arrow`, batch by batch. [`drain`](Self::drain) may be called at any time, so that memory does not grow
-/// with the run. Equal samples give equal bytes.
+/// Writer of `series.arrow`, batch by batch. [`drain`](Self::drain) may be called at any time, so that memory does not
+/// grow with the run. Equal samples give equal bytes.
 pub struct SeriesWriter {
     /// Names that are not yet written to the file.
     names: SeriesNames,
@@ -112,7 +112,8 @@ impl SeriesWriter {
         self.rows + self.batch.len() as u64
     }
 
-    /// Ends the current record batch, so that [`drain`](Self::drain) writes all samples so far for readers of a growing file.
+    /// Ends the current record batch, so that [`drain`](Self::drain) writes all samples so far for readers of a growing
+    /// file.
     pub fn flush(&mut self) {
         if self.batch.is_empty() {
             return;
