@@ -1,4 +1,4 @@
-//! The simulator's tests in one program: each file is a module, and what they share is compiled once. `cargo test -p headway-sim --test all MODULE` runs one.
+//! The simulator's tests in one program with shared modules. `cargo test -p headway-sim --test all MODULE` runs one.
 
 mod aqm;
 mod attackers;

@@ -1,4 +1,4 @@
-//! Queues that decide at departure, in whole runs: what they are for, and that the record tells all of it.
+//! Queues with decisions at departure in whole runs: delays, throughput, and consistent records.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -21,24 +21,24 @@ fn summary(text: &str) -> Summary {
     run(&scenario(text), ()).summary
 }
 
-/// The greatest part of the telephone's packets took at most so long, in ms.
+/// Returns the 95th percentile of the telephone's one-way delay, in ms.
 fn telephone_p95(summary: &Summary) -> f64 {
     summary.flows.last().unwrap().one_way_delay_s.as_ref().unwrap().p95 * 1e3
 }
 
-/// The way takes 20 ms, and the bottleneck's queue may hold almost a second. Behind DropTail it does; behind the others the telephone waits a few ms more, and the link is
-/// busy all the same.
-fn is_short(name: &str, kind: &str, most_ms: f64) {
+/// Asserts that the queue `kind` keeps the telephone's delay below `max_ms` at full utilization. The path delay is 20
+/// ms and the queue can hold almost a second; DropTail fills it.
+fn is_short(name: &str, kind: &str, max_ms: f64) {
     let [managed, tail] = [kind, "droptail"].map(|other| {
         let text = text(name);
-        // A DropTail has none of the other keys.
+        // DropTail has none of the other keys.
         let from = text.find("queue = {").unwrap();
         let line = &text[from..from + text[from..].find('\n').unwrap()];
         let queue = format!("queue = {{ kind = \"{other}\", limit = \"400packets\" }}");
         summary(&if other == kind { text.clone() } else { text.replace(line, &queue) })
     });
     assert!(telephone_p95(&tail) > 200.0, "{}", telephone_p95(&tail));
-    assert!(telephone_p95(&managed) < most_ms, "{name}: {}", telephone_p95(&managed));
+    assert!(telephone_p95(&managed) < max_ms, "{name}: {}", telephone_p95(&managed));
     assert!(managed.links[0].utilisation > 0.9, "{name}: {}", managed.links[0].utilisation);
     assert!(managed.links[0].mean_queue_packets < tail.links[0].mean_queue_packets / 4.0);
 }
@@ -48,8 +48,8 @@ fn codel_keeps_the_queue_short() {
     is_short("codel.toml", "codel", 60.0);
 }
 
-/// A drop at a departure is told as any other: of the link, of the flow, of the flow at the link, as an event, as a row, and as a line before that of the packet that leaves
-/// instead.
+/// A drop at a departure is recorded for the link, the flow, the flow at the link, as an event, as a row, and in
+/// ns-2's trace before the packet that leaves instead.
 #[test]
 fn drops_at_departure_are_in_every_record() {
     let text = text("codel.toml").replace("measure_from = \"10s\"\n", "").replace("\"60s\"", "\"20s\"");
@@ -65,7 +65,7 @@ fn drops_at_departure_are_in_every_record() {
     let all: Vec<Vec<&str>> = lines.lines().map(|line| line.split(' ').collect()).collect();
     let drops: Vec<_> = (0..all.len()).filter(|line| all[*line][0] == "d").collect();
     assert_eq!(drops.len() as u64, link.dropped_packets.total());
-    // 5 Mb/s are always busy when CoDel drops: at the same instant, the next packet on the same link leaves.
+    // The link is busy whenever CoDel drops: the next packet of the link leaves at the same time.
     let mut led = 0;
     for drop in drops {
         let next = all[drop + 1..].iter().find(|line| line[0] == "-" && line[2..4] == all[drop][2..4]).unwrap();
@@ -74,14 +74,14 @@ fn drops_at_departure_are_in_every_record() {
     assert!(led >= early, "{led} of {early}");
     let rows = common::hops::rows(&Table::read(&packets.take().unwrap()));
     assert_eq!(rows.iter().filter(|row| row.fate == "early").count() as u64, early);
-    // They have waited as long as the target at least.
+    // The wait of these packets is at least the target.
     assert!(rows.iter().filter(|row| row.fate == "early").all(|row| row.end - row.offered >= 4_990_000));
     common::hops::agree(&one, &lines, &rows, one.duration.as_nanos() as i64);
 }
 
-/// With ECN nothing of what heeds marks is dropped early, and the queue is as short.
+/// With ECN, packets of ECN-capable flows are not dropped early, and the queue is as short.
 #[test]
-fn marks_stand_for_drops() {
+fn marks_replace_drops() {
     let text = text("codel.toml").replace("limit = \"400packets\"", "limit = \"400packets\", ecn = true");
     let marked = summary(&text.replace("window = \"1000packets\"", "window = \"1000packets\", ecn = true"));
     let link = &marked.links[0];
@@ -102,9 +102,9 @@ fn pie_keeps_the_queue_short() {
     is_short("pie.toml", "pie", 80.0);
 }
 
-/// The telephone's queue is its own: it waits for a packet of each download and the one in transmission, which take 2.4 ms each.
+/// The telephone has its own queue: it waits for a packet of each download and the one in transmission, 2.4 ms each.
 #[test]
-fn fq_codel_sets_flows_apart() {
+fn fq_codel_isolates_flows() {
     is_short("fq-codel.toml", "fq-codel", 30.0);
     let summary = summary(&text("fq-codel.toml"));
     assert_eq!(summary.flows.last().unwrap().lost_packets.total(), 0);
@@ -112,7 +112,7 @@ fn fq_codel_sets_flows_apart() {
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.02, "{rates:?}");
 }
 
-/// A flow that floods harms nobody but itself, also when there is no more room.
+/// A flood affects no other flow, even with a full queue.
 #[test]
 fn fq_codel_drops_the_flood() {
     let text = text("fq-codel.toml").replace("\"400packets\"", "\"40packets\"");
@@ -127,7 +127,8 @@ fn fq_codel_drops_the_flood() {
     assert!(rates.iter().all(|rate| *rate > 1.0), "{rates:?}");
 }
 
-/// CAKE is fair to hosts: one with a download gets what one with eight gets, and the telephone goes first. Told apart by flows alone, it gets a ninth.
+/// CAKE is fair to hosts: a host with one download gets as much as a host with eight, and the telephone goes first.
+/// With isolation by flow, it gets a ninth.
 #[test]
 fn cake_is_fair_to_hosts() {
     let text = text("cake.toml").replace("\"60s\"", "\"30s\"");
@@ -151,7 +152,8 @@ fn dualpi2_keeps_the_classic_queue_short() {
     assert!(marked.marked_packets > 0 && marked.dropped_packets.of(DropCause::Early) == 0, "{marked:?}");
 }
 
-/// TCP-like, as a sender of L4S: its packets go as ECT(1), and it answers each mark as a loss, which is more than RFC 9331 asks for.
+/// TCP-like as an L4S sender: its packets are ECT(1), and it reacts to each mark as to a loss, more than RFC 9331
+/// requires.
 #[derive(Debug)]
 struct L4s(ControllerOptions);
 
@@ -193,7 +195,8 @@ impl ExternalController for L4s {
     }
 }
 
-/// Section 2.1 of RFC 9332: L4S packets wait a millisecond where those of a download beside them wait fifteen, and are marked, not dropped.
+/// RFC 9332 section 2.1: L4S packets wait a millisecond while those of a concurrent download wait fifteen, and are
+/// marked instead of dropped.
 #[test]
 fn dualpi2_serves_l4s_with_little_delay() {
     let flow = "[[flow]]\nname = \"l4s\"\nfrom = \"west\"\nto = \"east\"\ntransport = { kind = \"tcp-like\", ecn = true }\nsource = { kind = \"ftp\" }\n";
@@ -212,17 +215,17 @@ fn dualpi2_serves_l4s_with_little_delay() {
     assert!(summary.flows[3].throughput_bps > 1e6, "{}", summary.flows[3].throughput_bps);
 }
 
-/// The telephone waits for the packet in transmission, which takes 2.4 ms, or for one of each class.
+/// The telephone waits for the packet in transmission, 2.4 ms, or for one of each class.
 #[test]
-fn classes_go_first_or_in_turns() {
+fn classes_are_served_by_priority_or_round_robin() {
     is_short_for_its_class("priority", 23.6);
     is_short_for_its_class("drr", 26.5);
 }
 
-fn is_short_for_its_class(kind: &str, most_ms: f64) {
+fn is_short_for_its_class(kind: &str, max_ms: f64) {
     let summary = summary(&text("classes.toml").replace("\"priority\"", &format!("\"{kind}\"")));
-    assert!(telephone_p95(&summary) < most_ms, "{kind}: {}", telephone_p95(&summary));
+    assert!(telephone_p95(&summary) < max_ms, "{kind}: {}", telephone_p95(&summary));
     assert_eq!(summary.flows.last().unwrap().lost_packets.total(), 0);
-    // The others wait as long as ever.
+    // The other flows wait as long as with DropTail.
     assert!(summary.flows[0].one_way_delay_s.as_ref().unwrap().p95 > 0.2);
 }

@@ -1,4 +1,4 @@
-//! Attackers against a connection: what each wins, and what not. validation/attacks has the same at length.
+//! Attackers on a connection: which attacks succeed and which fail. `validation/attacks` has longer runs.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,7 @@ use crate::common;
 use headway_record::{AttackerSummary, FlowSummary};
 use headway_sim::{Ns2Trace, PcapngTrace, Record};
 
-/// A call over DCCP of 8 s, and an attacker at `at`: off the path it has links of its own to both ends.
+/// Runs a DCCP call of 8 s with an attacker at `at`. An off-path attacker has separate links to both endpoints.
 fn run(connection: &str, at: &str, attacker: &str) -> Record {
     common::run(&scenario(connection, at, attacker), ())
 }
@@ -42,11 +42,11 @@ target = "call"
     ))
 }
 
-fn off(connection: &str, attacker: &str) -> Record {
+fn off_path(connection: &str, attacker: &str) -> Record {
     run(connection, "mallory", attacker)
 }
 
-fn on(attack: &str) -> Record {
+fn on_path(attack: &str) -> Record {
     run("", "router", &format!("on_path = true\nstart = \"3s\"\nstop = \"8s\"\nattack = {attack}"))
 }
 
@@ -58,7 +58,7 @@ fn attacker(record: &Record) -> &AttackerSummary {
     &record.summary.attackers[0]
 }
 
-/// The record without anything of the attacker's.
+/// Returns the record without the attacker.
 fn honest(record: &Record) -> String {
     let mut summary = record.summary.clone();
     summary.attackers.clear();
@@ -67,7 +67,7 @@ fn honest(record: &Record) -> String {
     summary.to_json_pretty()
 }
 
-const NOBODY: &str = "start = \"99s\"\nattack = { kind = \"flood\" }";
+const IDLE: &str = "start = \"99s\"\nattack = { kind = \"flood\" }";
 
 fn blind(packet: &str, towards: &str, start: &str) -> String {
     format!(
@@ -78,19 +78,20 @@ fn blind(packet: &str, towards: &str, start: &str) -> String {
 const PACKETS: [&str; 10] =
     ["request", "response", "data", "ack", "data-ack", "close-req", "close", "reset", "sync", "sync-ack"];
 
-/// RFC 4340 section 7.5.5: off the path nothing is moved. But for the Syncs that answer, the record is the same to the last digit.
+/// RFC 4340 section 7.5.5: off-path attacks have no effect. Apart from Syncs in reply, the record is identical.
 #[test]
-fn off_the_path_nothing_moves() {
+fn off_path_attacks_have_no_effect() {
     for (connection, same) in [("syncs_per_second = 0", true), ("", false)] {
-        let base = off(connection, NOBODY);
+        let base = off_path(connection, IDLE);
         for packet in PACKETS {
             for towards in ["to-server", "to-client"] {
-                let record = off(connection, &blind(packet, towards, "2s"));
+                let record = off_path(connection, &blind(packet, towards, "2s"));
                 let name = format!("{packet} {towards}");
                 assert_eq!((attacker(&record).sent_packets, attacker(&record).accepted_packets), (8000, 0), "{name}");
                 assert_eq!(call(&record).goodput_bps, call(&base).goodput_bps, "{name}");
                 assert_eq!(call(&record).connection_failure, None, "{name}");
-                // Section 7.5.4: at most eight a second, and one second begins before the other ends.
+                // Section 7.5.4: at most eight per second; the limiter's seconds may overlap the interval at both
+                // ends.
                 assert!(attacker(&record).answer_packets <= 8 * 9, "{name}: {:?}", attacker(&record));
                 assert!(!same || honest(&record) == honest(&base), "{name}");
             }
@@ -98,78 +99,78 @@ fn off_the_path_nothing_moves() {
     }
 }
 
-/// An attacker on the path that only looks leaves even the order of events as it is.
+/// An on-path attacker that only observes does not change the order of events.
 #[test]
-fn a_look_changes_nothing() {
+fn observing_changes_nothing() {
     let nothing = "on_path = true\nattack = { kind = \"drop\", share = 0 }";
-    let (looked, base) = (run("", "router", nothing), off("", NOBODY));
+    let (looked, base) = (run("", "router", nothing), off_path("", IDLE));
     assert!(attacker(&looked).seen_packets > 400);
     assert_eq!(looked.summary.fingerprint, base.summary.fingerprint);
     assert_eq!(honest(&looked), honest(&base));
 }
 
-/// Whatever comes while the client connects, it connects. A Request in its name that is there first does not keep it out.
+/// The client connects under attack. An earlier Request with its address does not prevent this.
 #[test]
-fn a_handshake_under_attack() {
-    let base = off("", NOBODY);
+fn a_handshake_succeeds_under_attack() {
+    let base = off_path("", IDLE);
     for cookies in ["when-busy", "always"] {
         for (packet, towards) in
             [("request", "to-server"), ("data", "to-server"), ("response", "to-client"), ("sync", "to-client")]
         {
-            let record = off(&format!("init_cookies = \"{cookies}\""), &blind(packet, towards, "0.5s"));
+            let record = off_path(&format!("init_cookies = \"{cookies}\""), &blind(packet, towards, "0.5s"));
             assert_eq!(call(&record).connection_failure, None, "{packet} {towards} {cookies}");
             assert!(call(&record).goodput_bps > 0.99 * call(&base).goodput_bps, "{packet} {towards} {cookies}");
         }
     }
-    // Without cookies it does: the bar can be missed.
-    let record = off("init_cookies = \"never\"", &blind("request", "to-server", "0.5s"));
+    // Without cookies the attack succeeds, so the test can fail.
+    let record = off_path("init_cookies = \"never\"", &blind("request", "to-server", "0.5s"));
     assert!(call(&record).connection_failure.is_some());
 }
 
-/// RFC 4340 section 8.1.4: a listener under Requests from addresses that nobody has keeps no more than its backlog, or nothing,
-/// serves the client that comes in the middle of it, and says to nobody more than three times what was said to it.
+/// RFC 4340 section 8.1.4: under Requests from spoofed addresses, a listener keeps at most its backlog, or nothing.
+/// It accepts a client during the flood, and sends at most three times as many bytes as it receives.
 #[test]
-fn a_flood_of_requests() {
-    let base = off("", NOBODY);
+fn a_flood_of_requests_does_not_block_a_listener() {
+    let base = off_path("", IDLE);
     for padding in ["0B", "60B"] {
         let flood = format!("attack = {{ kind = \"flood\", interval = \"200us\", padding = \"{padding}\" }}");
         for (cookies, kept) in [("when-busy", 128), ("always", 0)] {
-            let record = off(&format!("init_cookies = \"{cookies}\""), &flood);
+            let record = off_path(&format!("init_cookies = \"{cookies}\""), &flood);
             assert_eq!(attacker(&record).most_connections, kept);
             assert_eq!(call(&record).connection_failure, None);
             assert!(call(&record).goodput_bps > 0.99 * call(&base).goodput_bps);
             assert!(attacker(&record).answer_bytes <= 3 * attacker(&record).sent_bytes);
         }
-        let record = off("init_cookies = \"never\"", &flood);
+        let record = off_path("init_cookies = \"never\"", &flood);
         assert!(call(&record).connection_failure.is_some());
     }
 }
 
-/// On the path: what numbers, checksums and the order of options hold.
+/// On-path attacks that sequence numbers, checksums and the order of options prevent.
 #[test]
-fn on_the_path_what_holds() {
-    let base = off("", NOBODY);
+fn on_path_attacks_without_valid_numbers_fail() {
+    let base = off_path("", IDLE);
     for (attack, least) in [
         (r#"{ kind = "replay", after = "0.5s" }"#, 0.999),
         (r#"{ kind = "replay", after = "0s", copies = 10 }"#, 0.999),
         (r#"{ kind = "truncate" }"#, 0.8),
         (r#"{ kind = "tamper", change = "bit" }"#, 0.8),
     ] {
-        let record = on(attack);
+        let record = on_path(attack);
         assert!(attacker(&record).arrived_packets > 20, "{attack}");
         assert_eq!(attacker(&record).accepted_packets, 0, "{attack}");
         assert_eq!(call(&record).connection_failure, None, "{attack}");
         assert!(call(&record).goodput_bps > least * call(&base).goodput_bps, "{attack}");
     }
-    let record = on(r#"{ kind = "reorder" }"#);
+    let record = on_path(r#"{ kind = "reorder" }"#);
     assert!(attacker(&record).delayed_packets > 20);
     assert!(call(&record).goodput_bps > 0.99 * call(&base).goodput_bps);
 }
 
-/// On the path: what only encryption holds (section 18). These attacks succeed.
+/// On-path attacks that only encryption prevents (section 18). These attacks succeed.
 #[test]
-fn on_the_path_what_does_not_hold() {
-    let base = off("", NOBODY);
+fn on_path_attacks_with_valid_numbers_succeed() {
+    let base = off_path("", IDLE);
     for (attack, why) in [
         (
             r#"{ kind = "forge", packet = "reset", unknown_bits = 0 }"#,
@@ -183,7 +184,7 @@ fn on_the_path_what_does_not_hold() {
         (r#"{ kind = "tamper", change = "not-listening", towards = "to-client" }"#, None),
         (r#"{ kind = "drop" }"#, None),
     ] {
-        let record = on(attack);
+        let record = on_path(attack);
         assert!(call(&record).goodput_bps < 0.5 * call(&base).goodput_bps, "{attack}");
         let failure = call(&record).connection_failure.as_deref();
         assert_eq!(failure, why, "{attack}");
@@ -191,38 +192,39 @@ fn on_the_path_what_does_not_hold() {
     for attack in
         [r#"{ kind = "forge", packet = "data", unknown_bits = 0 }"#, r#"{ kind = "truncate", fix_checksum = true }"#]
     {
-        assert!(attacker(&on(attack)).delivered_packets > 0, "{attack}");
+        assert!(attacker(&on_path(attack)).delivered_packets > 0, "{attack}");
     }
 }
 
-/// What goes into the router and does not come out of it was taken, and the attacker counts it.
+/// Packets that enter the router and do not leave it were dropped and counted by the attacker.
 #[test]
-fn what_is_taken_is_counted() {
-    let record = on(r#"{ kind = "drop", share = 0.5 }"#);
-    let came = |names: [&str; 2]| -> u64 {
+fn dropped_packets_are_counted() {
+    let record = on_path(r#"{ kind = "drop", share = 0.5 }"#);
+    let forwarded = |names: [&str; 2]| -> u64 {
         let links = record.summary.links.iter().filter(|link| names.contains(&&*link.name));
         links.map(|link| link.arrived_packets - link.dropped_packets.total()).sum()
     };
-    let taken = came(["client->router", "server->router"]) - came(["router->client", "router->server"]);
+    let taken = forwarded(["client->router", "server->router"]) - forwarded(["router->client", "router->server"]);
     assert!(taken > 10);
     assert_eq!(attacker(&record).taken_packets, taken);
 }
 
-/// ns-2's trace has -1 where a packet has no number that ns-2 knows (trace.cc, `Trace::format`): what a stranger makes up.
+/// The trace of ns-2 has -1 for packets without a number known to ns-2 (trace.cc, `Trace::format`), such as forged
+/// packets.
 #[test]
 fn a_forged_packet_has_no_number_in_a_trace() {
     let scenario = scenario("", "mallory", &blind("data", "to-server", "2s"));
     let trace = common::run(&scenario, Ns2Trace::new(&scenario)).observer.take();
     let trace = String::from_utf8(trace).unwrap();
-    // The links in the order of the scenario: mallory is the fourth node.
+    // Nodes are numbered in the order of the links: mallory is the fourth.
     let forged = trace.lines().map(|line| line.split(' ').collect::<Vec<_>>()).filter(|columns| columns[2] == "3");
     let numbers: Vec<_> = forged.map(|columns| columns[10]).collect();
     assert!(numbers.len() > 8000 && numbers.iter().all(|number| *number == "-1"));
 }
 
-/// Every packet is accounted for, whoever holds it, and a capture has the attacker's too.
+/// Every packet is accounted for, and a capture includes the attacker's.
 #[test]
-fn nothing_is_lost_in_the_books() {
+fn delayed_packets_are_accounted_for() {
     let scenario =
         scenario("", "router", "on_path = true\nattack = { kind = \"reorder\", share = 0.5, delay = \"3s\" }");
     let mut record = common::run(&scenario, PcapngTrace::new(&scenario));

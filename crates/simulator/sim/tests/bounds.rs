@@ -1,4 +1,4 @@
-//! No scenario takes memory without bound, or keeps one call of `run` busy for long.
+//! Bounds of the memory of a run and of the time of one call of `run`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,7 @@ use crate::common;
 use common::scenario;
 use headway_sim::{RunError, Simulation};
 
-/// A scenario of one link and one flow.
+/// Creates a scenario of one link and one flow.
 fn one_flow(rate: &str, queue: &str, transport: &str, source: &str) -> headway_scenario::Scenario {
     scenario(&format!(
         "duration = \"1h\"\nrecord.series = false\n\
@@ -16,9 +16,9 @@ fn one_flow(rate: &str, queue: &str, transport: &str, source: &str) -> headway_s
     ))
 }
 
-/// A window of 2^30 segments that opens at once, on a link that takes them all.
+/// A window of 2^30 segments that opens at once, on a link with a sufficient queue.
 #[test]
-fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
+fn a_window_beyond_memory_ends_the_run_with_an_error() {
     let window = "1073741824packets";
     let transport = format!(
         "{{ kind = \"tcp-newreno\", segment = \"41B\", window = \"{window}\", initial_window = \"{window}\", \
@@ -34,7 +34,7 @@ fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
     };
     let RunError::TooManyPackets { at } = &error;
     assert_eq!(*at, simulation.now());
-    // All in one moment, however many events that takes: when the SYN is answered, 1 s there and 1 s back.
+    // All at one time, when the SYN is acknowledged: 1 s there and 1 s back.
     assert_eq!(at.as_nanos() / 1_000_000, 2000);
     assert!(error.to_string().contains("4194304 packets are in the network"), "{error}");
     let all = simulation.conservation();
@@ -43,7 +43,7 @@ fn a_window_beyond_memory_ends_the_run_with_a_sentence() {
     assert!(!simulation.finish().summary.complete);
 }
 
-/// A mebibyte in datagrams of one byte each: all are sent at one instant, but not in one call.
+/// A mebibyte in datagrams of one byte: all are sent at the same time, but not in one call.
 #[test]
 fn a_large_write_in_small_datagrams_is_sent_in_turns() {
     let source = "{ kind = \"cbr\", payload = \"1MiB\", interval = \"10h\" }";
@@ -55,6 +55,6 @@ fn a_large_write_in_small_datagrams_is_sent_in_turns() {
     while !simulation.run(1).unwrap() {}
     let record = simulation.finish();
     assert_eq!(record.conservation.sent, 1 << 20);
-    // One in transmission, five waiting.
+    // One packet is in transmission and five wait.
     assert_eq!(record.conservation.dropped, (1 << 20) - 6);
 }

@@ -1,4 +1,4 @@
-//! Links whose rate and delay change.
+//! Links with changes of rate and delay.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -10,7 +10,7 @@ fn outage() -> String {
     std::fs::read_to_string(common::root().join("scenarios/outage.toml")).unwrap()
 }
 
-/// 4 Mb/s of 1000 B from a to b over a link of 2 Mb/s and 10 ms, with room for all of it.
+/// Sends 1000 B packets at 4 Mb/s over a link of 2 Mb/s and 10 ms with a sufficient queue.
 fn udp(duration: &str, keys: &str) -> Summary {
     let text = format!(
         r#"
@@ -32,20 +32,20 @@ fn udp(duration: &str, keys: &str) -> Summary {
     run(&scenario(&text), ()).summary
 }
 
-/// A packet takes 4 ms, the first leaves at 4 ms: those that have left by 19.990 s have arrived by 20 s.
+/// A transmission takes 4 ms and the first ends at 4 ms: packets transmitted by 19.990 s arrive by 20 s.
 #[test]
-fn an_outage_takes_what_it_lasts() {
+fn an_outage_costs_the_packets_of_its_duration() {
     let received = |keys: &str| udp("20s", keys).flows[0].received_packets;
     assert_eq!(received(""), 4997);
     let outage = r#"changes = [{ at = "10s", rate = "0bps" }, { at = "12s", rate = "2Mbps" }]"#;
     assert_eq!(received(outage), 4997 - 500);
-    // Half the rate for half the time; and only on the way there.
+    // Half the rate for half the time, in the forward direction only.
     assert_eq!(received(r#"changes = [{ at = "10s", rate = "1Mbps" }]"#), 2500 + (9990 / 8));
     assert_eq!(received(&format!("{outage}\nreverse = {{ changes = [] }}")), 4997 - 500);
 }
 
 #[test]
-fn delays_are_those_of_the_instant_and_overtake_nothing() {
+fn delays_follow_changes_without_reordering() {
     let text = |changes: &str| {
         format!(
             r#"
@@ -68,19 +68,19 @@ fn delays_are_those_of_the_instant_and_overtake_nothing() {
         let delay = run(&scenario(&text(changes)), ()).summary.flows[0].one_way_delay_s.unwrap();
         (delay.mean, delay.max)
     };
-    // 1 ms of transmission, and the delay; a packet of a thousand is still on its way at the end.
-    let (mean, most) = delays(r#"{ at = "5s", delay = "100ms" }"#);
-    assert!((mean - 0.056).abs() < 0.001 && (most - 0.101).abs() < 1e-9, "{mean} {most}");
-    // The delay falls by 95 ms at 5 s. What left just before arrives at 5.1 s, and so does what left within 95 ms behind it: ten packets, which take
-    // from 101 down to 6 ms.
-    let (mean, most) = delays(r#"{ at = "2s", delay = "100ms" }, { at = "5s", delay = "5ms" }"#);
+    // 1 ms of transmission and the delay; one packet of a thousand is in flight at the end.
+    let (mean, max) = delays(r#"{ at = "5s", delay = "100ms" }"#);
+    assert!((mean - 0.056).abs() < 0.001 && (max - 0.101).abs() < 1e-9, "{mean} {max}");
+    // The delay falls by 95 ms at 5 s. The last packet before arrives at 5.1 s, as do the ten packets sent within 95
+    // ms after it, with delays from 101 down to 6 ms.
+    let (mean, max) = delays(r#"{ at = "2s", delay = "100ms" }, { at = "5s", delay = "5ms" }"#);
     let expected = 0.2 * 0.011 + 0.3 * 0.101 + 0.0095 * 0.0535 + 0.4905 * 0.006;
-    assert!((mean - expected).abs() < 0.0003 && (most - 0.101).abs() < 1e-9, "{mean} {expected} {most}");
+    assert!((mean - expected).abs() < 0.0003 && (max - 0.101).abs() < 1e-9, "{mean} {expected} {max}");
 }
 
-/// Whether the end of each transmission is an event or not: the same record.
+/// The record does not depend on whether the end of each transmission is an event.
 #[test]
-fn one_event_and_two_give_the_same() {
+fn one_and_two_events_per_hop_give_the_same_record() {
     let of = |events: &str| {
         let text = outage().replace("name = \"access\"", &format!("name = \"access\"\nevents = \"{events}\""));
         run(&scenario(&text), ()).summary
@@ -89,9 +89,9 @@ fn one_event_and_two_give_the_same() {
     assert_eq!((one.flows, one.links), (two.flows, two.links));
 }
 
-/// A run that is stopped says of its links what it would say at that instant: nothing has left that had not.
+/// The link summaries of a stopped run contain only packets that left before the stop.
 #[test]
-fn a_run_that_is_stopped_counts_what_has_left() {
+fn a_stopped_run_counts_transmitted_packets() {
     let text = outage();
     let of = |events: &str| {
         let scenario =

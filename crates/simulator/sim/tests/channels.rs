@@ -1,4 +1,4 @@
-//! Channels that lose packets in runs, by a file, and in one direction only: what the record counts.
+//! Channels with bursts of losses, losses from a file, and losses in one direction only.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -7,7 +7,7 @@ use common::{run, scenario_beside_shipped};
 use headway_record::Summary;
 use headway_units::DropCause;
 
-/// 100 s of 1000 B packets at 1 Mb/s from a to b, 12500 of them, and back again.
+/// Sends 12,500 packets of 1000 B in each direction, at 1 Mb/s for 100 s.
 fn both_ways(link: &str) -> Summary {
     let flow = |name, from, to| {
         format!(
@@ -29,7 +29,7 @@ source = {{ kind = "cbr", rate = "1Mbps", size = "1000B" }}
     run(&scenario_beside_shipped(&text), ()).summary
 }
 
-/// Packets that each direction has lost, all of them in the channel.
+/// Returns the losses of each direction, all of them in the channel.
 fn lost(link: &str) -> [u64; 2] {
     let summary = both_ways(link);
     let [there, back] = &summary.links[..] else { panic!("two directions") };
@@ -40,12 +40,13 @@ fn lost(link: &str) -> [u64; 2] {
     })
 }
 
-/// `media/losses.txt` loses packets 73 to 76 of 200. 12500 packets are it 62 times, and half of it once more, which has them too.
+/// `media/losses.txt` loses packets 73 to 76 of 200. 12,500 packets repeat it 62 times, and half of it once more,
+/// which includes these losses.
 const FILE: &str = r#"loss = { kind = "trace", file = "media/losses.txt" }"#;
 const FILE_LOSES: u64 = 62 * 4 + 4;
 
 #[test]
-fn losses_are_there_both_ways_or_one_way_or_the_other() {
+fn losses_are_configured_per_direction() {
     assert_eq!(lost(""), [0, 0]);
     assert_eq!(lost(FILE), [FILE_LOSES, FILE_LOSES]);
     assert_eq!(lost(&format!("{FILE}\nreverse = {{ loss = false }}")), [FILE_LOSES, 0]);
@@ -54,22 +55,24 @@ fn losses_are_there_both_ways_or_one_way_or_the_other() {
     assert_eq!(lost(&format!("{FILE}\n{other}")), [FILE_LOSES, 124]);
 }
 
-/// 12500 packets at 2 % in runs of 4: 250, deviation sqrt(12500 * 0.0196 * (1 + g) / (1 - g)) = 41 with g = 1 - 0.25 - 0.0051. The directions draw apart.
+/// 12,500 packets at 2 % in bursts of 4: 250, deviation sqrt(12500 * 0.0196 * (1 + g) / (1 - g)) = 41 with g = 0.7449
+/// (1 minus 0.25 and 0.0051). Each direction has its own random stream.
 #[test]
-fn runs_of_losses_have_a_state_each_way() {
+fn bursts_of_losses_have_a_state_per_direction() {
     let [there, back] =
         lost(r#"loss = { kind = "gilbert-elliott", mean = "2%", run = 4, place = "after-transmission" }"#);
     assert!(there.abs_diff(250) < 5 * 41 && back.abs_diff(250) < 5 * 41, "{there} {back}");
     assert_ne!(there, back);
 }
 
-/// Losses within a round trip are one loss event (RFC 5348 section 5.2): of channels that lose the same part, a TFRC sends faster over one that loses in runs.
+/// Losses within a round trip are one loss event (RFC 5348 section 5.2): at equal loss ratios, TFRC sends faster over
+/// a channel with bursts of losses.
 #[test]
-fn tfrc_takes_a_run_of_losses_for_one_event() {
+fn tfrc_counts_a_burst_of_losses_as_one_event() {
     let summary = run(&common::shipped("channels.toml"), ()).summary;
     let [alone, runs, half, file] = &summary.flows[..] else { panic!("four flows") };
     for flow in [alone, runs, half, file] {
-        // 14000 packets one by one, 29000 of the others: deviations 0.0012, and 0.0022 at most.
+        // 14,000 packets with single losses, 29,000 with bursts: deviations 0.0012, and at most 0.0022.
         assert!((flow.loss_ratio - 0.02).abs() < 5.0 * 0.0022, "{} {}", flow.name, flow.loss_ratio);
     }
     for flow in [runs, half, file] {

@@ -1,4 +1,4 @@
-//! What packets bear in their IP headers, and what a queue makes of it.
+//! DSCP and ECN fields of packets, and queues that use them.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -9,11 +9,11 @@ use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::{DropCause, Dscp, Ecn, Instant, MediaKind};
 use std::collections::BTreeSet;
 
-/// What was offered to a link: which way, what it was, its DSCP.
+/// Packets offered to a link: direction, kind of media, DSCP.
 #[derive(Debug, Default)]
-struct Borne(BTreeSet<(bool, MediaKind, Dscp)>);
+struct DscpsSeen(BTreeSet<(bool, MediaKind, Dscp)>);
 
-impl Observer for Borne {
+impl Observer for DscpsSeen {
     const WATCHES: bool = true;
     fn link_event(&mut self, _: Instant, event: LinkEvent, _: usize, packet: &Packet) {
         let kind = match &packet.body {
@@ -32,24 +32,25 @@ fn dscp(name: &str) -> Dscp {
     name.parse().unwrap()
 }
 
-/// One DSCP is that of all packets, there and back; a table is by kind, where what has none is data.
+/// A single DSCP applies to all packets in both directions. A table applies by kind; packets without a kind count as
+/// data.
 #[test]
-fn packets_bear_the_dscp_of_their_flow() {
-    let borne = |flow: &str| {
+fn packets_have_the_dscp_of_their_flow() {
+    let dscps_seen = |flow: &str| {
         let text = format!(
             "duration = \"3s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"2Mbps\"\ndelay = \"5ms\"\n\
              [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
         );
-        run(&scenario(&text), Borne::default()).observer.0.into_iter().collect::<Vec<_>>()
+        run(&scenario(&text), DscpsSeen::default()).observer.0.into_iter().collect::<Vec<_>>()
     };
     let tcp = "transport = { kind = \"tcp-sack\" }\nsource = { kind = \"ftp\" }";
     let both = |dscp| [false, true].map(|forward| (forward, MediaKind::Data, dscp));
-    assert_eq!(borne(&format!("dscp = \"af11\"\n{tcp}")), both(dscp("af11")));
-    assert_eq!(borne(&format!("dscp = 5\n{tcp}")), both(dscp("5")));
-    assert_eq!(borne(tcp), both(Dscp::CS0));
+    assert_eq!(dscps_seen(&format!("dscp = \"af11\"\n{tcp}")), both(dscp("af11")));
+    assert_eq!(dscps_seen(&format!("dscp = 5\n{tcp}")), both(dscp("5")));
+    assert_eq!(dscps_seen(tcp), both(Dscp::CS0));
     for transport in ["tfrc\"", "dccp\", ccid = 2", "dccp\", ccid = 3"] {
         let conference = format!("transport = {{ kind = \"{transport} }}\nsource = {{ kind = \"conference\" }}");
-        let found = borne(&format!("dscp = {{ audio = \"ef\", other = \"af41\", data = \"le\" }}\n{conference}"));
+        let found = dscps_seen(&format!("dscp = {{ audio = \"ef\", other = \"af41\", data = \"le\" }}\n{conference}"));
         assert!(found.contains(&(true, MediaKind::Audio, dscp("ef"))), "{transport}: {found:?}");
         assert!(found.contains(&(true, MediaKind::Video, dscp("af41"))), "{transport}: {found:?}");
         assert!(found.contains(&(false, MediaKind::Data, dscp("le"))), "{transport}: {found:?}");
@@ -62,7 +63,7 @@ fn packets_bear_the_dscp_of_their_flow() {
     }
 }
 
-/// Of the shipped scenario: the marks that leave the bottleneck on packets of the media flows.
+/// Marks on packets of the media flows that leave the bottleneck of the shipped scenario.
 #[derive(Debug, Default)]
 struct Marks {
     left: u64,
@@ -87,10 +88,11 @@ fn at_the_bottleneck(summary: &Summary) -> impl Iterator<Item = &LinkFlowSummary
     summary.links[0].flows.iter()
 }
 
-/// Media of a class lose nothing early and get marks, which they heed: none is dropped for long. What is of no class loses. A mark is set on
-/// what is in the queue, so that as many leave as were set, but for those dropped or waiting at the end.
+/// Media packets of a class are marked instead of dropped early, and the flows react: no excess lasts. Packets of no
+/// class are dropped. Marks are set on queued packets, so as many leave as were set, except those dropped or waiting
+/// at the end.
 #[test]
-fn media_are_marked_where_others_lose() {
+fn media_are_marked_while_other_packets_are_dropped() {
     for action in ["mark-tail", "mark-head"] {
         let text = shipped_text().replace("mark-head", action).replace("measure_from = \"5s\"\n", "");
         let record = run(&scenario(&text), Marks::default());
@@ -110,7 +112,7 @@ fn media_are_marked_where_others_lose() {
     }
 }
 
-/// By ECN alone, the flows that are capable are marked; a class of those DSCPs with `drop` drops them again.
+/// With ECN alone, ECN-capable flows are marked; a class of their DSCPs with `drop` drops their packets.
 #[test]
 fn a_class_that_drops_overrules_ecn() {
     let marked = |text: &str| {

@@ -1,4 +1,4 @@
-//! Nodes with clocks of their own: what goes by them, and what does not notice.
+//! Nodes with local clocks: which behavior depends on them, and which does not.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -9,7 +9,7 @@ use headway_scenario::{ClockOptions, Scenario, Spread};
 use headway_sim::{LinkEvent, Observer, Packet, Record, Yardstick};
 use headway_units::{Drift, Duration, Instant, Offset, Skew};
 
-/// A flow from `a` to `b`, which have these clocks.
+/// A flow from `a` to `b` with these clocks.
 struct Case<'a> {
     head: &'a str,
     clocks: [&'a str; 2],
@@ -21,7 +21,7 @@ struct Case<'a> {
 const AHEAD: Option<ClockOptions> = offset(108_000_000_000_000);
 const BEHIND: Option<ClockOptions> = offset(-7_200_000_000_000);
 
-/// So many ns.
+/// Returns a clock with this offset, in ns.
 const fn offset(nanos: i64) -> Option<ClockOptions> {
     Some(ClockOptions {
         skew: Spread::Same(Skew::new(0)),
@@ -67,7 +67,7 @@ transport = {{ {transport} }}
     }
 }
 
-/// When each packet was sent.
+/// Send times of packets.
 #[derive(Default)]
 struct Sent(Vec<Instant>);
 
@@ -80,7 +80,8 @@ impl Observer for Sent {
     }
 }
 
-/// 100 packets a second, the first at once: by a clock that is slow by 500 ppm 1000 s are 999.5 s, before the end of which there are 99950.
+/// 100 packets per second, the first at once. With a clock that is 500 ppm slow, 1000 s appear as 999.5 s, in which
+/// 99,950 packets are sent.
 #[test]
 fn a_slow_source_sends_fewer_packets() {
     for (clock, packets) in [
@@ -88,11 +89,11 @@ fn a_slow_source_sends_fewer_packets() {
         ("skew = \"-500ppm\"", 99_950),
         ("skew = \"1000ppm\", offset = \"-12h\"", 100_100),
         ("skew = \"1ppb\", granularity = \"1ns\"", 100_001),
-        // 1000 s are 0.2778 h, in which 18 ppm/h become 5 ppm, 2.5 ppm on the mean: 2.5 ms too little.
+        // 1000 s are 0.2778 h, in which 18 ppm/h become 5 ppm, 2.5 ppm on average: 2.5 ms too little.
         ("drift = \"-18ppm/h\"", 100_000),
         ("drift = \"-18ppm/h\", skew = \"-7.5ppm\"", 99_999),
     ] {
-        // Without a clock ns-2's sum of so many waits is too short by some ns.
+        // Without a clock, ns-2's sum of this many waits is a few ns too short.
         for dialect in ["rfc", "ns2"].into_iter().take(if clock.is_empty() { 1 } else { 2 }) {
             let case = Case {
                 head: &format!("duration = \"1000s\"\ndialect = \"{dialect}\""),
@@ -106,7 +107,7 @@ fn a_slow_source_sends_fewer_packets() {
     }
 }
 
-/// Start and stop are the scenario's: in between a clock that is slow by a tenth ticks nine times where ten were.
+/// Start and stop are in true time. In between, a clock that is a tenth slow ticks nine times instead of ten.
 #[test]
 fn start_and_stop_are_in_true_time() {
     for transport in ["kind = \"udp\"", "kind = \"tfrc\"", "kind = \"tcp-newreno\""] {
@@ -126,7 +127,8 @@ fn start_and_stop_are_in_true_time() {
     }
 }
 
-/// By a clock of 1 ms that is ahead by 0.4 ms, writes each 0.3 ms go at 0.6 ms, 1.6 ms and so on, three or four together.
+/// With a clock of 1 ms granularity that is ahead by 0.4 ms, writes every 0.3 ms are sent at 0.6 ms, 1.6 ms and so
+/// on, three or four together.
 #[test]
 fn a_coarse_clock_wakes_its_node_at_its_ticks() {
     let case = Case {
@@ -164,10 +166,11 @@ fn ftp(transport: &str, clocks: [&str; 2]) -> FlowSummary {
     Case { head: "duration = \"120s\"\nmeasure_from = \"20s\"", clocks, rate: "2Mbps", transport, flow: FTP }.flow()
 }
 
-/// No sender compares its clock with its receiver's: each measures differences of its own stamps, which come back to it. So offsets change
-/// nothing, and skews of this size little: what is left is a phase, on which losses depend.
+/// No sender compares its clock with the receiver's: each measures differences of its own timestamps, which are
+/// echoed. Offsets therefore change nothing, and skews of this size little: only phases change, on which losses
+/// depend.
 #[test]
-fn clocks_that_disagree_cost_no_throughput() {
+fn unsynchronized_clocks_cost_no_throughput() {
     for transport in TRANSPORTS {
         let exact = ftp(transport, [""; 2]);
         assert!(exact.goodput_bps > 1e6, "{transport}: {}", exact.goodput_bps);
@@ -186,9 +189,9 @@ fn clocks_that_disagree_cost_no_throughput() {
     }
 }
 
-/// The shift is a whole number of ticks of every stamp, so that all differences are the same to the nanosecond.
+/// The offset is a whole number of ticks of every timestamp, so that all differences are identical to the nanosecond.
 #[test]
-fn offsets_alone_move_no_event() {
+fn offsets_alone_change_no_event() {
     for transport in TRANSPORTS {
         let exact = ftp(transport, [""; 2]);
         let shifted = ftp(transport, ["offset = \"-2h\"", "offset = \"30h\""]);
@@ -196,9 +199,10 @@ fn offsets_alone_move_no_event() {
     }
 }
 
-/// Where clocks do not agree UDPm's receiver uses what the sender has measured (docs/src/rate/udpm.md).
+/// Without synchronized clocks, UDPm's receiver uses the round-trip time measured by the sender
+/// (docs/src/rate/udpm.md).
 #[test]
-fn udpm_does_without_one_way_delays_of_clocks_that_disagree() {
+fn udpm_ignores_one_way_delays_of_unsynchronized_clocks() {
     let run = |round_trip: &str, offset: &str| {
         let transport =
             format!("kind = \"udpm\", controller = {{ decide = \"round-trip\", round_trip = \"{round_trip}\" }}");
@@ -212,7 +216,7 @@ fn udpm_does_without_one_way_delays_of_clocks_that_disagree() {
     }
 }
 
-/// Frames over a link that the large ones fill: some come late.
+/// Runs a conference over a link that its large frames fill: some frames are late.
 fn call(transport: &str, clocks: [&str; 2]) -> Record {
     Case {
         head: "duration = \"60s\"",
@@ -224,7 +228,7 @@ fn call(transport: &str, clocks: [&str; 2]) -> Record {
     .record()
 }
 
-/// Over UDP nothing looks at a clock but the source: with an offset the record is the same, to the order of events.
+/// Over UDP only the source uses a clock: with an offset the record is identical, including the order of events.
 #[test]
 fn a_udp_record_is_the_same_with_any_offset() {
     let exact = call("kind = \"udp\"", [""; 2]);
@@ -239,15 +243,15 @@ fn a_udp_record_is_the_same_with_any_offset() {
     }
 }
 
-/// The record is in true time: a source that is slow by 100 ppm has its frames delayed as long as ever, to within 100 ppm, and as many
-/// on time.
+/// Records are in true time: with a source 100 ppm slow, the delays of frames change by at most 100 ppm, and as many
+/// are on time.
 #[test]
 fn delays_and_deadlines_are_recorded_in_true_time() {
     for transport in ["kind = \"udp\"", "kind = \"tfrc\"", "kind = \"tcp-newreno\"", "kind = \"dccp\", ccid = 2"] {
         let exact = call(transport, [""; 2]).summary.flows.remove(0);
         let skewed =
             call(transport, ["skew = \"-100ppm\", offset = \"-2h\"", "skew = \"100ppm\""]).summary.flows.remove(0);
-        // What is paced or windowed meets its losses in another phase.
+        // Paced and windowed flows have losses in another phase.
         let most = if transport.contains("udp") { 2e-4 } else { 0.1 };
         let near = |a: f64, b: f64, what: &str| {
             assert!((a - b).abs() <= most * b.abs(), "{transport}, {what}: {a} and {b}");
@@ -265,9 +269,9 @@ fn delays_and_deadlines_are_recorded_in_true_time() {
     }
 }
 
-/// Each replica draws its own skew and offset, by its name: those of others, or another clock beside them, change nothing.
+/// Each replica draws its skew and offset by its name: other replicas or another clock change nothing.
 #[test]
-fn what_is_drawn_is_each_nodes_own() {
+fn each_node_draws_its_own_clock() {
     let run = |seed: u64, count: u64, more: &str| {
         let text = format!(
             r#"duration = "100s"
@@ -297,16 +301,16 @@ source = {{ kind = "cbr", interval = "1ms", payload = "100B" }}
     assert_eq!(run(1, 3, "").1, sent[..3]);
     assert_eq!(run(1, 8, "offset = { uniform = [\"0s\", \"1s\"] }").1, sent);
     assert_ne!(run(2, 8, "").1, sent);
-    // Of 100000 within a hundredth, and not all alike.
+    // Of 100,000 packets within one hundredth, and not all the same.
     assert!(sent.iter().all(|sent| (99_000..101_000).contains(sent)), "{sent:?}");
     let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
     assert!(most - least > 500, "{sent:?}");
 }
 
-/// Sessions come and are complete in true time.
+/// Arrivals and completions of sessions are in true time.
 #[test]
-fn sessions_do_not_notice_an_offset() {
-    // By the order of scheduling a nanosecond hides ns-2's sums, which no clock has.
+fn an_offset_does_not_change_sessions() {
+    // With scheduled ties, the sums of ns-2 would differ, since clocks have whole nanoseconds.
     for name in ["web.toml", "pages.toml"] {
         let exact = Scenario { ties: Ties::Drawn, ..common::shipped(name) };
         let mut shifted = exact.clone();
@@ -316,9 +320,9 @@ fn sessions_do_not_notice_an_offset() {
     }
 }
 
-/// What the clairvoyant bound looks at is in true time too.
+/// The bound with perfect knowledge uses true time, too.
 #[test]
-fn a_yardstick_does_not_notice_an_offset() {
+fn an_offset_does_not_change_a_yardstick() {
     let exact = common::shipped("conference.toml");
     let mut shifted = exact.clone();
     shifted.clocks = vec![BEHIND, AHEAD];
@@ -330,9 +334,9 @@ fn a_yardstick_does_not_notice_an_offset() {
     assert_eq!(shifted, exact);
 }
 
-/// An attacker has the true time. What it sends to ends with clocks of their own is counted as ever.
+/// Attackers use true time. Their packets to endpoints with local clocks are counted as usual.
 #[test]
-fn attackers_do_not_notice_an_offset() {
+fn an_offset_does_not_change_attacks() {
     for (at, attack) in [
         ("router", "on_path = true\nattack = { kind = \"drop\", share = 0.1 }"),
         ("mallory", "attack = { kind = \"flood\" }"),
@@ -366,9 +370,9 @@ target = "call"
     }
 }
 
-/// Timers of a clock that is coarser than the gaps between packets fire late, never early, and the flow goes on.
+/// With a clock coarser than the gaps between packets, timers fire late, never early, and the flow continues.
 #[test]
-fn coarse_clocks_stop_nobody() {
+fn coarse_clocks_stop_no_flow() {
     for transport in TRANSPORTS {
         let exact = ftp(transport, [""; 2]);
         let flow = ftp(transport, ["granularity = \"4ms\"", "granularity = \"10ms\", offset = \"3ms\""]);

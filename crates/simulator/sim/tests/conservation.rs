@@ -1,5 +1,5 @@
-//! What must hold for any network and any load: no packet is lost sight of, and how a link makes its events, how many
-//! runs go on beside, and what is watched change nothing.
+//! Invariants of any network and load: packets are conserved, and the results do not depend on the number of events
+//! per hop, on concurrent runs, or on observers.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -40,8 +40,8 @@ const LOSSES: [&str; 3] = [
     r#"loss = { kind = "bernoulli", probability = 0.05 }"#,
     r#"loss = { kind = "bernoulli", probability = 0.05, place = "after-transmission" }"#,
 ];
-/// What else a link has.
-const BESIDES: [&str; 9] = [
+/// Additional options of a link.
+const EXTRAS: [&str; 9] = [
     "",
     "",
     r#"policer = { rate = "700kbps", burst = "3kB" }"#,
@@ -79,7 +79,8 @@ const TRANSPORTS: [&str; 9] = [
 
 const DSCPS: [&str; 3] = ["cs0", "ef", "af11"];
 
-/// A connected network: a tree of links and a few more across it, each with its own queue; flows between any nodes, of which some are busy hosts.
+/// Generates a connected network: a tree of links and a few more, each with its own queue, and flows between any
+/// nodes, some with host delays.
 fn network() -> impl Strategy<Value = String> {
     let node = 0usize..7;
     let link = (
@@ -97,9 +98,9 @@ fn network() -> impl Strategy<Value = String> {
         prop_oneof![Just("0s"), Just("700ms")],
         prop_oneof![Just("drawn"), Just("scheduled")],
         prop::collection::btree_set(0usize..7, 0..4),
-        prop::collection::vec(0..BESIDES.len(), 9),
+        prop::collection::vec(0..EXTRAS.len(), 9),
     )
-        .prop_map(|(links, flows, seed, measure_from, ties, hosts, besides)| {
+        .prop_map(|(links, flows, seed, measure_from, ties, hosts, extras)| {
             let mut text = format!(
                 "duration = \"3s\"\nseed = {seed}\nmeasure_from = \"{measure_from}\"\nties = \"{ties}\"\n"
             );
@@ -110,14 +111,14 @@ fn network() -> impl Strategy<Value = String> {
             }
             let mut there = std::collections::BTreeSet::new();
             for (number, (other, rate, delay, queue, loss)) in links.iter().enumerate() {
-                // The first six make the tree: each new node hangs on an earlier one.
+                // The first six links form a tree: each new node is connected to an earlier one.
                 let (a, b) = if number < 6 { (number + 1, other % (number + 1)) } else { (*other, (other + number) % 7) };
                 if a == b || !there.insert((a.min(b), a.max(b))) {
                     continue;
                 }
                 text += &format!(
                     "[[link]]\nbetween = [\"n{a}\", \"n{b}\"]\nrate = \"{rate}\"\ndelay = \"{delay}ms\"\nby_flow = true\nqueue = {}\n{}\n{}\n",
-                    QUEUES[*queue], LOSSES[*loss], BESIDES[besides[number]]
+                    QUEUES[*queue], LOSSES[*loss], EXTRAS[extras[number]]
                 );
             }
             for (number, (from, to, transport, start)) in flows.iter().enumerate() {
@@ -144,7 +145,7 @@ fn with_two_events(scenario: &Scenario) -> Scenario {
     scenario
 }
 
-/// Follows every packet by itself.
+/// Counts the events of all packets.
 #[derive(Debug, Default)]
 struct Counter {
     enqueued: u64,
@@ -157,7 +158,7 @@ struct Counter {
 impl Observer for Counter {
     const WATCHES: bool = true;
     fn link_event(&mut self, now: Instant, event: LinkEvent, _: usize, _: &Packet) {
-        assert!(now >= self.last, "time goes on");
+        assert!(now >= self.last, "time is monotonic");
         self.last = now;
         match event {
             LinkEvent::Enqueue => self.enqueued += 1,
@@ -168,13 +169,14 @@ impl Observer for Counter {
         }
     }
     fn host_event(&mut self, now: Instant, delivered: bool, _: &Packet) {
-        assert!(now >= self.last, "time goes on");
+        assert!(now >= self.last, "time is monotonic");
         self.last = now;
         self.host_dropped += u64::from(!delivered);
     }
 }
 
-/// What a link counts by flow is what it counts. What came in a whole run and was not dropped before its transmission has been sent or waits.
+/// Asserts that a link's counts by flow add up to its own counts. In a whole run, each packet not dropped before its
+/// transmission is sent or waits.
 fn flows_at_a_link_are_its_packets(link: &LinkSummary, whole: bool) {
     let sum = |of: fn(&LinkFlowSummary) -> u64| link.flows.iter().map(of).sum::<u64>();
     assert_eq!(sum(|flow| flow.arrived_packets), link.arrived_packets);
@@ -204,7 +206,8 @@ proptest! {
         let whole = everything(&mut record);
         let sum = record.conservation;
         prop_assert_eq!(sum.sent + sum.copied, sum.delivered + sum.dropped + sum.in_flight);
-        // Per flow, what is under way is what was neither received nor lost; it cannot be more than is on the links.
+        // Per flow, packets neither received nor lost are in flight; their number is bounded by the packets in the
+        // network.
         let mut in_flight = 0;
         for flow in &record.summary.flows {
             prop_assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
@@ -218,16 +221,16 @@ proptest! {
         for link in &record.summary.links {
             flows_at_a_link_are_its_packets(link, record.summary.interval.from == 0.0);
         }
-        // One event a hop or two, watched or not: the same record to the last byte.
+        // The record is byte-identical with one or two events per hop, and with an observer.
         prop_assert_eq!(&everything(&mut run(&with_two_events(&one), ())), &whole);
-        // Whoever is told of hops and of what goes wrong, too; and of hops the same is told, however links make their events.
-        let mut told = run(&one, (EventTrace::new(&one), PacketTrace::new(&one)));
-        prop_assert_eq!(&everything(&mut told), &whole);
-        let packets = told.observer.1.take().unwrap();
+        // Also with observers of hops and flow events. Reports of hops do not depend on the events of links.
+        let mut observed = run(&one, (EventTrace::new(&one), PacketTrace::new(&one)));
+        prop_assert_eq!(&everything(&mut observed), &whole);
+        let packets = observed.observer.1.take().unwrap();
         let two = with_two_events(&one);
-        let mut also = run(&two, (Ns2Trace::new(&one), PacketTrace::new(&two)));
-        prop_assert!(also.observer.1.take().unwrap() == packets);
-        let lines = String::from_utf8(also.observer.0.take()).unwrap();
+        let mut observed_two = run(&two, (Ns2Trace::new(&one), PacketTrace::new(&two)));
+        prop_assert!(observed_two.observer.1.take().unwrap() == packets);
+        let lines = String::from_utf8(observed_two.observer.0.take()).unwrap();
         if one.links.iter().all(|link| link.duplicate.is_none()) {
             agree(&one, &lines, &rows(&Table::read(&packets)), one.duration.as_nanos() as i64);
         }
@@ -248,7 +251,7 @@ proptest! {
         prop_assert_eq!(seen.received, record.summary.packet_hops);
     }
 
-    /// Adding a flow that never meets the others changes none of their draws: here all share seeds and names.
+    /// The same scenario gives the same record.
     #[test]
     fn a_run_is_a_function_of_its_scenario(text in network()) {
         let one = scenario(&text);
@@ -256,9 +259,9 @@ proptest! {
     }
 }
 
-/// Ties are the rule in these, and DropTail and RED must not tell the two ways of making events apart.
+/// With DropTail and RED, results do not depend on the events of links, even if most arrivals coincide.
 #[test]
-fn links_agree_where_arrivals_tie() {
+fn links_agree_with_simultaneous_arrivals() {
     let red = r#"kind = "red", limit = "20packets", min_threshold = "3packets", max_threshold = "9packets""#;
     for path in ["ties.toml", "in-phase.toml"] {
         let droptail = shipped(path);
@@ -273,9 +276,9 @@ fn links_agree_where_arrivals_tie() {
     }
 }
 
-/// A flow on other links, in the same scenario, changes nothing: each component has a random stream of its own.
+/// A flow on other links does not change any random draw: each component has its own random stream.
 #[test]
-fn another_flow_elsewhere_changes_no_draw() {
+fn a_flow_on_other_links_changes_no_draw() {
     let base = r#"
         duration = "5s"
         [[link]]
@@ -297,12 +300,12 @@ fn another_flow_elsewhere_changes_no_draw() {
          [[flow]]\nname = \"two\"\nfrom = \"c\"\nto = \"d\"\ntransport = {{ kind = \"udp\" }}\n\
          source = {{ kind = \"cbr\", rate = \"900kbps\", size = \"500B\", dither = true }}\n"
     );
-    let (alone, beside) = (run(&scenario(base), ()), run(&scenario(&more), ()));
-    assert_eq!(alone.summary.flows[0], beside.summary.flows[0]);
-    assert_eq!(alone.summary.links[0], beside.summary.links[0]);
+    let (alone, with_other) = (run(&scenario(base), ()), run(&scenario(&more), ()));
+    assert_eq!(alone.summary.flows[0], with_other.summary.flows[0]);
+    assert_eq!(alone.summary.links[0], with_other.summary.links[0]);
 }
 
-/// Many runs beside one another: each as if it were alone.
+/// Concurrent runs do not influence each other.
 #[test]
 fn records_are_equal_at_any_number_of_threads() {
     let scenario = shipped("red.toml");
@@ -316,9 +319,9 @@ fn records_are_equal_at_any_number_of_threads() {
     });
 }
 
-/// A run that is stopped leaves what a shorter run leaves, but for its mark.
+/// A stopped run has the summary of a shorter run, except that it is marked incomplete.
 #[test]
-fn a_run_cut_short_is_the_shorter_run() {
+fn a_stopped_run_equals_a_shorter_run() {
     let mut long = shipped("red.toml");
     let mut simulation = headway_sim::Simulation::new(&long, ()).unwrap();
     assert!(!simulation.run(8_000).unwrap());
@@ -327,7 +330,7 @@ fn a_run_cut_short_is_the_shorter_run() {
     assert!(!partial.complete);
     long.duration = cut.since(Instant::ZERO);
     let short = run(&long, ()).summary;
-    // The event at which the cut run stopped belongs to it, and no longer to the shorter one: counts may differ by it.
+    // The event at which the run stopped is part of it, but not of the shorter run: counts may differ by one.
     assert!(partial.packet_hops.abs_diff(short.packet_hops) <= 1);
     for (a, b) in partial.links.iter().zip(&short.links) {
         assert!((a.mean_queue_packets - b.mean_queue_packets).abs() < 1e-6, "{}", a.name);
@@ -336,9 +339,9 @@ fn a_run_cut_short_is_the_shorter_run() {
     assert_eq!(partial.interval, short.interval);
 }
 
-/// A packet that the channel takes behind its transmission leaves no hole in its flow's gaps, whenever that is told.
+/// A packet lost after its transmission does not affect the gaps of its flow, whenever the loss is reported.
 #[test]
-fn gaps_by_flow_where_the_channel_loses() {
+fn gaps_by_flow_include_channel_losses() {
     let text = r#"
         duration = "3s"
         seed = 477

@@ -1,4 +1,4 @@
-//! Rate controllers in the simulator, over connections and between bare agents.
+//! Rate controllers in the simulator, over the carriers `dccp` and `agent`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -8,7 +8,8 @@ use headway_scenario::Scenario;
 use headway_sim::{PcapngTrace, Record};
 use headway_units::MediaKind;
 
-/// A flow through a bottleneck of 2 Mb/s beside a TCP that acknowledges each packet, where one packet in a hundred is lost besides.
+/// Creates a flow through a bottleneck of 2 Mb/s with 1 % of random loss, shared with a TCP that acknowledges each
+/// packet.
 fn scenario(transport: &str, queue: &str) -> Scenario {
     let udp = transport.contains("udp");
     let source = if udp { r#"{ kind = "cbr", rate = "1Mbps", size = "1000B" }"# } else { r#"{ kind = "ftp" }"# };
@@ -41,7 +42,7 @@ source = {{ kind = "ftp" }}
 const DROPTAIL: &str = r#"{ kind = "droptail", limit = "25packets" }"#;
 const RED_MARKS: &str = r#"{ kind = "red", limit = "50packets", ecn = true }"#;
 
-/// All that a run leaves, as text and bytes.
+/// Returns summary and series of a run, as text and bytes.
 fn everything(mut record: Record) -> (String, Vec<u8>) {
     let mut series = Vec::new();
     record.series.take().unwrap().finish(&mut series).unwrap();
@@ -52,7 +53,8 @@ fn flow(record: &Record, name: &str) -> FlowSummary {
     record.summary.flows.iter().find(|flow| flow.name == name).unwrap().clone()
 }
 
-/// Packets hold what is on the wire: turning each into bytes and back leaves the record as it is, to the last byte.
+/// Simulated packets contain the information on the wire: encoding and decoding each of them leaves the record
+/// byte-identical.
 #[test]
 fn the_codec_in_the_loop_changes_nothing() {
     for ccid in [2, 3, 4] {
@@ -75,9 +77,9 @@ fn the_codec_in_the_loop_changes_nothing() {
     }
 }
 
-/// Each controller fills the path that it has alone, and leaves room beside a TCP.
+/// Each controller fills a path that it has alone, and shares it with a TCP.
 #[test]
-fn controllers_take_what_there_is_and_leave_what_is_not_theirs() {
+fn controllers_fill_a_free_path_and_share_a_busy_one() {
     for transport in [
         r#"{ kind = "tfrc" }"#,
         r#"{ kind = "tcp-like" }"#,
@@ -100,13 +102,13 @@ fn controllers_take_what_there_is_and_leave_what_is_not_theirs() {
         let record = common::run(&lossless, ());
         let [media, rival] = ["media", "rival"].map(|name| flow(&record, name).throughput_bps);
         let ratio = media / rival;
-        println!("{transport}: {alone} alone, {media} beside {rival}");
-        assert!((0.25..4.0).contains(&ratio), "{transport}: {media} beside {rival}");
+        println!("{transport}: {alone} alone, {media} with {rival}");
+        assert!((0.25..4.0).contains(&ratio), "{transport}: {media} with {rival}");
     }
 }
 
-/// Over a connection TFRC goes by quarter round trips and whole bytes a second, between agents by exact numbers: what they
-/// send under loss by chance is nearly the same. Means of ten runs; their standard error is about 2 %.
+/// Over DCCP, TFRC uses quarter round trips and whole bytes per second, and between agents exact numbers. Under
+/// random loss, both send nearly the same. Means of ten runs; their standard error is about 2 %.
 #[test]
 fn both_carriers_send_the_same() {
     let mean = |transport: &str| {
@@ -126,7 +128,7 @@ fn both_carriers_send_the_same() {
     assert!((connection / agent - 1.0).abs() < 0.1, "{connection} over connections, {agent} between agents");
 }
 
-/// What does not fit into the send queue is refused, counted, and never sent.
+/// Packets that do not fit into the send queue are refused, counted, and never sent.
 #[test]
 fn a_full_send_queue_refuses() {
     for transport in [r#"{ kind = "tfrc" }"#, r#"{ kind = "dccp", ccid = 3 }"#] {
@@ -153,20 +155,20 @@ source = {{ kind = "cbr", rate = "2Mbps", size = "1000B" }}
         assert_eq!(written, 30 * 2_000_000 / 8000);
         assert!(queue.sent_packets + refused + 5 >= written, "{queue:?}");
         assert!(refused > written / 4, "{transport}: {refused} refused");
-        // A handshake and acknowledgements of reports besides.
+        // Plus a handshake and acknowledgements of reports.
         assert!(refused + sent + 5 >= written && refused + sent < written + 400, "{transport}: {refused} + {sent}");
     }
 }
 
-/// A closed connection ends with its handshake, not with the run: nothing is sent after it, whatever the source.
+/// A stopped flow closes its connection and sends nothing afterwards, with any source.
 #[test]
 fn a_stopped_flow_closes_its_connection() {
     for source in [r#"{ kind = "ftp" }"#, r#"{ kind = "cbr", rate = "1Mbps", size = "1000B" }"#] {
-        stops(source);
+        sends_nothing_after_its_stop(source);
     }
 }
 
-fn stops(source: &str) {
+fn sends_nothing_after_its_stop(source: &str) {
     let mut scenario = common::scenario(&format!(
         r#"duration = "30s"
 [[link]]
@@ -185,13 +187,13 @@ source = {source}
     scenario.measure_from = headway_units::Duration::from_secs(11);
     let record = common::run(&scenario, ());
     assert_eq!(flow(&record, "media").sent_packets, 0, "{source}");
-    // The server says no more either: it holds no connection whose timers go on.
+    // The server sends nothing either: it has no connection with running timers.
     assert_eq!(record.summary.links[1].arrived_packets, 0, "{source}");
 }
 
-/// A capture holds each packet that a link transmits, whatever carries it, and does not change the record.
+/// A capture contains each transmitted packet, with any transport, and does not change the record.
 #[test]
-fn a_capture_holds_every_packet_and_changes_nothing() {
+fn a_capture_contains_every_packet_and_changes_nothing() {
     for transport in [r#"{ kind = "dccp", ccid = 3 }"#, r#"{ kind = "tfrc" }"#, r#"{ kind = "udp" }"#] {
         let scenario = scenario(transport, DROPTAIL);
         let plain = common::run(&scenario, ());
@@ -209,7 +211,7 @@ fn a_capture_holds_every_packet_and_changes_nothing() {
         assert_eq!(at, capture.len());
         let links = &record.summary.links;
         let transmitted: u64 = links.iter().map(|link| link.arrived_packets - link.dropped_packets.total()).sum();
-        // What waits at the end has arrived and is not transmitted.
+        // Packets that wait at the end have arrived and are not transmitted.
         assert!(packets <= transmitted && packets + 50 > transmitted, "{transport}: {packets} of {transmitted}");
     }
 }

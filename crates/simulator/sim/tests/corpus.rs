@@ -1,5 +1,5 @@
-//! Replays `fuzz/corpus/scenario`: scenarios that once went wrong, and seeds for the fuzzer; and sees to it that the corpus of
-//! every other target is replayed too, in the crate that it is about.
+//! Replays `fuzz/corpus/scenario`: former failures and seeds for the fuzzer. Also checks that the corpus of every
+//! other target is replayed, in the crate that it concerns.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 #[path = "../../../../fuzz/check.rs"]
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn nothing_in_the_corpus_goes_wrong() {
+fn the_corpus_of_scenarios_passes() {
     let folder = root().join("fuzz/corpus/scenario");
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -24,8 +24,8 @@ fn nothing_in_the_corpus_goes_wrong() {
     }
 }
 
-/// A target of `fuzz/Cargo.toml` has a corpus, and some `tests/corpus.rs` replays it. What `tables` makes are scenarios, and
-/// kept among those.
+/// Each target of `fuzz/Cargo.toml` has a corpus that some `tests/corpus.rs` replays. Inputs of `tables` are
+/// scenarios and stored among those.
 #[test]
 fn every_target_is_replayed() {
     let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();

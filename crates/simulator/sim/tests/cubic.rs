@@ -1,8 +1,9 @@
-//! CUBIC in the simulator where it is Reno-friendly (RFC 9438 section 4.3): one packet in 8000 is lost, and in so short a round trip
-//! its cubic curve hardly rises.
+//! CUBIC in the simulator in the Reno-friendly region (RFC 9438 section 4.3): one packet in 8000 is lost, and the
+//! round trip is so short that the cubic curve hardly rises.
 //!
-//! Between losses `W += alpha / W` a segment, so `W^2` grows by 2 alpha each, from `(beta W)^2` back to `W^2`: both constants can be read
-//! from the highest and the lowest window. beta is 0.7 (section 4.6), in Linux 717/1024; alpha = 3 (1 - beta) / (1 + beta) = 9/17.
+//! Between losses `W += alpha / W` per segment, so `W^2` grows by 2 alpha each, from `(beta W)^2` back to `W^2`: both
+//! constants follow from the highest and the lowest window. beta is 0.7 (section 4.6), in Linux 717/1024; alpha = 3
+//! (1 - beta) / (1 + beta) = 9/17.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -13,8 +14,8 @@ use headway_record::{SeriesTable, metric};
 /// Packets from loss to loss.
 const EVERY: f64 = 8000.0;
 
-/// The highest windows of the last 10 s, each with the lowest one after it. Without `push`: a segment that waits in a recovery lets the
-/// proportional rate reduction show a window below ssthresh for a moment.
+/// Returns the window maxima of the last 10 s, each with the minimum after it. `push` is off: a segment that waits in
+/// a recovery would let proportional rate reduction show a window below ssthresh for a moment.
 fn saw(dialect: &str) -> Vec<(f64, f64)> {
     let text = format!(
         "duration = \"20s\"\nrecord = {{ series = \"1ms\" }}\n\
@@ -34,7 +35,7 @@ fn saw(dialect: &str) -> Vec<(f64, f64)> {
         .map(|(_, window)| *window)
         .collect();
     let mut saw: Vec<(f64, f64)> = Vec::new();
-    // The highest since the window began to rise, and the lowest since it fell by a tenth of that.
+    // The maximum since the window began to rise, and the minimum since it fell by a tenth of it.
     let (mut high, mut low) = (0f64, f64::INFINITY);
     for window in windows {
         if low.is_infinite() {
@@ -47,33 +48,34 @@ fn saw(dialect: &str) -> Vec<(f64, f64)> {
             (high, low) = (window, f64::INFINITY);
         }
     }
-    // The first did not begin with a loss.
+    // The first maximum did not begin with a loss.
     saw.drain(..1);
     saw
 }
 
-/// Alpha, of a fall and the rise before it. What was in flight at a loss and what is sent until it is repaired, together a window and
-/// the reduced one, opens no window.
+/// Returns alpha of a fall and the preceding rise. Segments in flight at a loss and segments sent until its repair,
+/// in total a window and the reduced one, do not open the window.
 fn alpha((high, low): (f64, f64)) -> f64 {
     (high * high - low * low) / (2.0 * (EVERY - high - low))
 }
 
-/// A loss leaves 0.7 of what is in flight, in whole segments: less than one of the window is not yet sent.
+/// A loss leaves 0.7 of the segments in flight, in whole segments: less than one segment of the window is not sent
+/// yet.
 #[test]
-fn the_rfcs_saw() {
+fn the_sawtooth_matches_the_rfc() {
     let saw = saw("rfc");
     assert!(saw.len() > 30, "{}", saw.len());
     for (high, low) in saw {
         assert!(low <= 0.7 * high && low > 0.7 * (high - 1.0) - 1.0, "{high} to {low}");
-        // How much of a window a recovery takes is known to half a window, 0.8 % of 8000.
+        // The share of a window used by a recovery is known to half a window, 0.8 % of 8000.
         let alpha = alpha((high, low));
         assert!((alpha / (9.0 / 17.0) - 1.0).abs() < 0.02, "{high} to {low}: {alpha}");
     }
 }
 
-/// Linux reckons in whole segments: one of 126 is 3 % of the difference of the squares.
+/// Linux uses whole segments: one of 126 is 3 % of the difference of the squares.
 #[test]
-fn linuxs_saw() {
+fn the_sawtooth_matches_linux() {
     let saw = saw("linux");
     assert!(saw.len() > 30, "{}", saw.len());
     for (high, low) in saw {

@@ -6,8 +6,9 @@ use crate::common;
 use common::{run, scenario};
 use headway_units::DropCause;
 
-/// A constant rate of 1.05 times the link's, p = 0.02: all that finds room above the level, a share a of the arrivals, is admitted with
-/// probability 0.98, and 1.05 x 0.98 a = 1. So 1 - a = 2.818 % find a full queue, and 0.02 a = 1.944 % are dropped early.
+/// A constant rate of 1.05 times the link's, p = 0.02: the share a of arrivals that finds space above the level is
+/// admitted with probability 0.98, and 1.05 x 0.98 a = 1. So 1 - a = 2.818 % find a full queue, and 0.02 a = 1.944 %
+/// are dropped early.
 #[test]
 fn an_overload_is_dropped_early_and_late() {
     let text = "duration = \"410s\"\nmeasure_from = \"10s\"\nrecord.series = false\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"2Mbps\"\ndelay = \"10ms\"\n\

@@ -1,4 +1,4 @@
-//! `events.arrow`: what went wrong, and when.
+//! `events.arrow`: adverse events of a run and their times.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -46,11 +46,11 @@ fn traced(scenario: &Scenario) -> (Vec<u8>, Summary) {
     (record.observer.finish().unwrap(), record.summary)
 }
 
-/// The events of a run that is measured from its beginning are what its summary counts.
+/// Asserts that the events of a run measured from its start match the counts of its summary.
 fn check(scenario: &Scenario) -> (Vec<Event>, Summary) {
     let (bytes, summary) = traced(scenario);
     assert_eq!(traced(scenario).0, bytes, "the same seed gives the same bytes");
-    assert_eq!(run(scenario, ()).summary, summary, "who is told changes nothing");
+    assert_eq!(run(scenario, ()).summary, summary, "an observer changes nothing");
     assert_eq!(summary.interval.from, 0.0);
     let events = events(&bytes);
     assert!(events.is_sorted_by_key(|event| event.time_ns));
@@ -70,8 +70,8 @@ fn check(scenario: &Scenario) -> (Vec<Event>, Summary) {
             assert_eq!(lost, flow.lost_packets.of(cause), "{} {cause:?}", flow.name);
         }
         if let Some(timeouts) = flow.timeouts {
-            let told = count(&|event| event.event == "timeout" && event.entity == flow.name && of_flow(event));
-            assert_eq!(told, timeouts, "{}", flow.name);
+            let reported = count(&|event| event.event == "timeout" && event.entity == flow.name && of_flow(event));
+            assert_eq!(reported, timeouts, "{}", flow.name);
         }
         for (kind, queue) in &flow.send_queue {
             let of_kind = |event: &Event| of_flow(event) && event.kind.as_deref() == Some(kind.name());
@@ -94,9 +94,9 @@ fn has(events: &[Event], what: &str, cause: Option<&str>) -> bool {
     events.iter().any(|event| event.event == what && (cause.is_none() || event.cause.as_deref() == cause))
 }
 
-/// A TCP that fills its queue and a call in UDP: drops, fast retransmits, timeouts.
+/// A TCP that fills its queue and a UDP call: drops, fast retransmits, timeouts.
 #[test]
-fn tcp_at_a_full_queue() {
+fn tcp_events_at_a_full_queue() {
     let (events, _) = check(&shipped("demo.toml"));
     assert!(has(&events, "drop", Some("queue_full")) && has(&events, "fast-retransmit", None));
     let text = r#"
@@ -123,14 +123,14 @@ fn tcp_at_a_full_queue() {
     "#;
     let (events, _) = check(&scenario(text));
     assert!(has(&events, "timeout", None) && has(&events, "drop", Some("channel")));
-    // What is sent again is told with its number.
+    // Retransmissions are reported with their number.
     let resent = events.iter().filter(|event| event.event == "fast-retransmit");
     assert!(resent.clone().count() > 10 && resent.clone().all(|event| event.sequence.is_some()));
 }
 
-/// RED, losses by chance, and a rate controller whose sender learns of loss events.
+/// RED, random losses, and a rate controller whose sender is notified of loss events.
 #[test]
-fn red_and_a_rate_controller() {
+fn red_and_rate_controller_events() {
     let (events, _) = check(&shipped("red.toml"));
     assert!(has(&events, "drop", Some("early")));
     let text = |transport: &str| {
@@ -159,15 +159,15 @@ fn red_and_a_rate_controller() {
         "kind = \"udpm\"",
     ] {
         let (events, summary) = check(&scenario(&text(transport)));
-        let told = events.iter().filter(|event| event.event == "loss-event" && event.entity == "f").count() as u64;
+        let reported = events.iter().filter(|event| event.event == "loss-event" && event.entity == "f").count() as u64;
         let lost = summary.flows[0].lost_packets.total();
-        assert!(told > 5 && told <= lost, "{transport}: {told} loss events of {lost} losses");
+        assert!(reported > 5 && reported <= lost, "{transport}: {reported} loss events of {lost} losses");
     }
 }
 
-/// A call over DCCP with a send queue beside a TCP: what the queue threw away, how late it would have come, and what came late.
+/// A DCCP call with a send queue that shares a link with a TCP: discarded packets, their lateness, and late packets.
 #[test]
-fn a_call_with_a_send_queue() {
+fn send_queue_events_of_a_call() {
     for (queue, cause) in [("sfdps1", "expired"), ("ring", "pushed_out"), ("fifo", "refused")] {
         let text = format!(
             r#"
@@ -201,15 +201,15 @@ fn a_call_with_a_send_queue() {
         for kind in [MediaKind::Audio, MediaKind::VideoI, MediaKind::VideoP, MediaKind::Video] {
             let Some(queue) = call.send_queue.get(&kind) else { continue };
             let counted = call.late_ratio.get(&kind).map_or(0.0, |ratio| ratio * queue.written_packets as f64);
-            let told = late.iter().filter(|event| event.kind.as_deref() == Some(kind.name())).count();
-            assert!((told as f64 - counted).abs() < 1e-6, "{kind}: {told} of {counted}");
+            let reported = late.iter().filter(|event| event.kind.as_deref() == Some(kind.name())).count();
+            assert!((reported as f64 - counted).abs() < 1e-6, "{kind}: {reported} of {counted}");
         }
     }
 }
 
-/// What a host has no room for, and what an attacker takes, is told where it was.
+/// Drops by a host or an attacker are reported with their node.
 #[test]
-fn drops_at_nodes() {
+fn drops_at_nodes_are_reported() {
     let text = r#"
         duration = "5s"
         [[node]]
@@ -232,9 +232,9 @@ fn drops_at_nodes() {
     assert!(at_host > 100);
 }
 
-/// Of each kind of event so many are kept, and the file says how many there were beside.
+/// The number of events of each kind is limited; the file contains the number of omitted events.
 #[test]
-fn a_flood_fills_no_disk() {
+fn events_of_a_flood_are_limited() {
     let text = r#"
         duration = "30s"
         record.series = false
@@ -254,15 +254,15 @@ fn a_flood_fills_no_disk() {
     let dropped = summary.flows[0].lost_packets.total();
     assert!(dropped > MAX_EVENTS_PER_KIND, "{dropped}");
     let table = Table::read(&bytes);
-    assert_eq!(table.told("rows").parse::<u64>().unwrap(), MAX_EVENTS_PER_KIND);
-    assert_eq!(table.told("left_out"), format!("{{\"drop\":{}}}", dropped - MAX_EVENTS_PER_KIND));
+    assert_eq!(table.metadata_value("rows").parse::<u64>().unwrap(), MAX_EVENTS_PER_KIND);
+    assert_eq!(table.metadata_value("left_out"), format!("{{\"drop\":{}}}", dropped - MAX_EVENTS_PER_KIND));
     assert_eq!(table.all("time_ns").len() as u64, MAX_EVENTS_PER_KIND);
     assert!(bytes.len() as u64 / MAX_EVENTS_PER_KIND < 16, "{} bytes", bytes.len());
 }
 
-/// Nothing goes wrong: a file without rows. A run that is stopped leaves one that can be read.
+/// A run without adverse events gives a file without rows. A stopped run gives a readable file.
 #[test]
-fn quiet_runs_and_stopped_ones() {
+fn empty_and_stopped_runs_are_readable() {
     let text = r#"
         duration = "1s"
         [[link]]
@@ -278,7 +278,7 @@ fn quiet_runs_and_stopped_ones() {
     "#;
     let (bytes, _) = traced(&scenario(text));
     let table = Table::read(&bytes);
-    assert_eq!((table.told("rows"), table.told("left_out"), table.batches.len()), ("0", "{}", 0));
+    assert_eq!((table.metadata_value("rows"), table.metadata_value("left_out"), table.batches.len()), ("0", "{}", 0));
     let scenario = shipped("demo.toml");
     let mut simulation = Simulation::new(&scenario, EventTrace::new(&scenario)).unwrap();
     assert!(!simulation.run(20_000).unwrap());

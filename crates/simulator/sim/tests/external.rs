@@ -1,4 +1,4 @@
-//! Controllers that code brings: what runs behind a pointer runs as what a scenario names.
+//! Controllers provided by code: a controller behind a pointer runs like the same controller in a scenario.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -10,7 +10,7 @@ use headway_rate::{
 use headway_scenario::Scenario;
 use std::sync::Arc;
 
-/// Halves of this crate, as if they came from elsewhere.
+/// Controllers of this project, used as external ones.
 #[derive(Debug)]
 struct Known(ControllerOptions);
 
@@ -24,8 +24,8 @@ impl ExternalController for Known {
     }
 }
 
-/// The scenario whose first flow has its own controller, but from elsewhere; `Err` says why it cannot have.
-fn from_elsewhere(scenario: &Scenario) -> Result<Scenario, String> {
+/// Returns the scenario with the first flow's controller as an external one, or an error.
+fn with_external(scenario: &Scenario) -> Result<Scenario, String> {
     let mut scenario = scenario.clone();
     let transport = Arc::clone(&scenario.flows[0].transport);
     let controller = transport.controller().cloned();
@@ -45,7 +45,7 @@ fn with_transport(transport: &str) -> Scenario {
 }
 
 #[test]
-fn a_controller_from_elsewhere_runs_as_one_of_ours() {
+fn an_external_controller_runs_as_a_builtin_one() {
     for transport in [
         "{ kind = \"tcp-like\" }",
         "{ kind = \"tfrc\" }",
@@ -55,7 +55,7 @@ fn a_controller_from_elsewhere_runs_as_one_of_ours() {
         "{ kind = \"dccp\", ccid = 249, connection = { line_rate = \"10Mbps\" } }",
     ] {
         let ours = with_transport(transport);
-        let theirs = from_elsewhere(&ours).unwrap();
+        let theirs = with_external(&ours).unwrap();
         assert_ne!(ours, theirs);
         let [ours, theirs] = [ours, theirs].map(|scenario| common::run(&scenario, ()));
         assert!(ours.summary.flows[0].received_packets > 100, "{transport}");
@@ -64,18 +64,18 @@ fn a_controller_from_elsewhere_runs_as_one_of_ours() {
 }
 
 #[test]
-fn a_flow_without_a_place_for_it_is_refused() {
+fn a_flow_that_cannot_use_it_is_refused() {
     for (transport, why) in [
         ("{ kind = \"udp\" }", "no rate controller"),
         ("{ kind = \"tcp-reno\" }", "no rate controller"),
         ("{ kind = \"dccp\", ccid = 3 }", "use an experimental CCID"),
     ] {
-        let refused = from_elsewhere(&with_transport(transport)).unwrap_err();
+        let refused = with_external(&with_transport(transport)).unwrap_err();
         assert!(refused.contains(why), "{transport}: {refused}");
     }
 }
 
-/// Nobody can write it into a file.
+/// Scenario files cannot name external controllers.
 #[test]
 fn no_scenario_names_it() {
     use headway_units::Registry;

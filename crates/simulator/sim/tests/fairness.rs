@@ -1,5 +1,4 @@
-//! Flows that are alike fare alike: neither the order in which links and flows are listed nor anything else that they do not share
-//! with one another decides who gets more.
+//! Equal flows get equal shares: the order in which links and flows are listed does not matter.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -10,8 +9,8 @@ use std::fmt::Write;
 const CLIENTS: usize = 20;
 const SEEDS: u32 = 20;
 
-/// A star of clients alike, on links of 10 Mb/s before a server's link of 50 Mb/s: 1.2 ms a packet, a multiple of 0.24 ms. The starts
-/// are drawn.
+/// Creates a star of equal clients on links of 10 Mb/s, connected to a server's link of 50 Mb/s: 1.2 ms per packet, a
+/// multiple of 0.24 ms. Starts are random.
 fn star(
     ties: &str,
     seed: u32,
@@ -41,7 +40,7 @@ fn star(
     text
 }
 
-/// What each flow received, in bit/s, by the number in its name.
+/// Returns the throughput of each flow, in bit/s, by the number in its name.
 fn throughputs(text: &str) -> Vec<f64> {
     let mut found = vec![0.0; CLIENTS];
     for flow in run(&scenario(text), ()).summary.flows {
@@ -54,14 +53,15 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The first quarter of the clients against the last, seed by seed: the difference is within the 95 % interval that it has by chance.
+/// The first quarter of the clients compared with the last, for each seed: the difference is within its 95 %
+/// confidence interval.
 #[test]
-fn clients_alike_get_the_same() {
+fn equal_clients_get_equal_shares() {
     // Student's quantile of 19 degrees of freedom.
     const T: f64 = 2.093;
     for ties in ["drawn", "scheduled"] {
         for reversed in [false, true] {
-            let links = |backwards: bool| (1..=CLIENTS).map(move |n| if backwards { CLIENTS + 1 - n } else { n });
+            let links = |is_reversed: bool| (1..=CLIENTS).map(move |n| if is_reversed { CLIENTS + 1 - n } else { n });
             let differences: Vec<f64> = (1..=SEEDS)
                 .map(|seed| {
                     let got = throughputs(&star(ties, seed, 20, links(reversed), links(false)));
@@ -73,15 +73,15 @@ fn clients_alike_get_the_same() {
             let interval = T * (mean(&squares) / f64::from(SEEDS - 1)).sqrt();
             println!("{ties} reversed {reversed}: {:+.2} % +- {:.2} %", 100.0 * difference, 100.0 * interval);
             assert!(difference.abs() <= interval, "{ties} reversed {reversed}: {difference} +- {interval}");
-            // The test would see a difference of a tenth.
+            // The test detects a difference of a tenth.
             assert!(interval < 0.1, "{interval}");
         }
     }
 }
 
-/// Where ties are drawn, the order of listing changes nothing at all.
+/// With drawn ties, the order of listing has no effect.
 #[test]
-fn drawn_ties_know_no_order_of_listing() {
+fn drawn_ties_ignore_the_order_of_listing() {
     let plain = throughputs(&star("drawn", 1, 5, 1..=CLIENTS, 1..=CLIENTS));
     let shuffled = |step: usize| (1..=CLIENTS).map(move |n| 1 + n * step % CLIENTS);
     for text in [

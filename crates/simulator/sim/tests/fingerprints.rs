@@ -1,5 +1,5 @@
-//! The order of events of every shipped scenario, as a hash: the events themselves would be gigabytes. The number of packet hops is next
-//! to it. When a hash moves, published numbers may have moved, and `CHANGELOG.md` lists them. `UPDATE_FINGERPRINTS=1` writes the hashes.
+//! Hashes of the event order of every shipped scenario, with the number of packet hops. If a hash changes, published
+//! numbers may change; list them in `CHANGELOG.md`. `UPDATE_FINGERPRINTS=1` writes the hashes.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -37,7 +37,7 @@ fn no_event_has_moved() {
     assert!(now == stored, "see the head of this test\n{}{}", only('-', &stored, &now), only('+', &now, &stored));
 }
 
-/// The lines of `text` that `other` lacks, as in a diff.
+/// Returns the lines of `text` that `other` lacks, as in a diff.
 fn only(sign: char, text: &str, other: &str) -> String {
     let lines = text.lines().filter(|line| !other.lines().any(|known| known == *line));
     lines.map(|line| format!("{sign} {line}\n")).collect()

@@ -1,4 +1,4 @@
-//! Frames in the record: what a receiver can play, whatever carries it.
+//! Frames in the record, with every transport.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -23,10 +23,10 @@ const TRANSPORTS: [&str; 9] = [
 ];
 
 const CBR: &str = r#"{ kind = "cbr", payload = "160B", interval = "20ms", media = "audio" }"#;
-/// Three datagrams of 1500, 1500 and 1084 B (4000 = 1472 + 1472 + 1056), a second apart.
+/// Three datagrams of 1500, 1500 and 1084 B (4000 = 1472 + 1472 + 1056), once a second.
 const THREE: &str = r#"{ kind = "cbr", payload = "4000B", interval = "1s", lifetime = "500ms" }"#;
 
-/// A flow from 1 s to 9 s over a way of 10 ms, in a run of 30 s.
+/// Runs a flow from 1 s to 9 s over a path of 10 ms, in a run of 30 s.
 fn run(transport: &str, source: &str, rate: &str, loss: &str, more: &str) -> FlowSummary {
     let scenario = common::scenario(&format!(
         r#"duration = "30s"
@@ -67,8 +67,8 @@ fn ordered(frames: &BTreeMap<MediaKind, FrameSummary>) {
     }
 }
 
-/// 400 sounds in 8 s; 80 pictures of a call, cut by the application; 200 pictures of a coder, by their types. Some of the call's sizes on the
-/// wire leave nothing behind the headers of their last packet.
+/// 400 audio frames in 8 s; 80 video frames of a call, cut by the application; 200 video frames of an encoder, by
+/// type. Some sizes on the wire leave no data in the last packet of a frame.
 #[test]
 fn without_loss_all_frames_are_complete() {
     let conference = r#"{ kind = "conference" }"#;
@@ -99,14 +99,14 @@ fn without_loss_all_frames_are_complete() {
 
 /// A backlog has no frames.
 #[test]
-fn a_file_has_no_frames() {
+fn a_backlog_has_no_frames() {
     for transport in [TRANSPORTS[2], TRANSPORTS[4], TRANSPORTS[7]] {
         let flow = run(transport, r#"{ kind = "ftp" }"#, "1Mbps", "", "");
         assert!(flow.received_packets > 100 && flow.frames.is_empty());
     }
 }
 
-/// Whichever packet of a frame is lost, the frame is, and no other.
+/// The loss of any packet of a frame loses this frame, and no other.
 #[test]
 fn a_lost_packet_loses_its_frame() {
     for transport in [TRANSPORTS[0], TRANSPORTS[5]] {
@@ -121,22 +121,22 @@ fn a_lost_packet_loses_its_frame() {
     }
 }
 
-/// 4084 B at 1 Mb/s and 10 ms: from the writing to the arrival of the last of three datagrams.
+/// 4084 B at 1 Mb/s and 10 ms: from the write to the arrival of the last of three datagrams.
 #[test]
-fn a_frame_takes_as_long_as_all_its_packets() {
+fn frame_delay_ends_with_the_last_packet() {
     let flow = run(TRANSPORTS[0], THREE, "1Mbps", "", "");
     let delay = flow.frames[&MediaKind::Data].delay_s.unwrap();
     assert_eq!((delay.mean, delay.max), (0.042_672, 0.042_672));
-    // In time to the nanosecond.
+    // On time to the nanosecond.
     for (lifetime, on_time) in [("42672us", 8), ("42671999ns", 0)] {
         let flow = run(TRANSPORTS[0], &THREE.replace("500ms", lifetime), "1Mbps", "", "");
         assert_eq!(counts(&flow.frames[&MediaKind::Data]), (8, 8, Some(on_time)));
     }
 }
 
-/// A packet that is a frame: frames and packets are counted alike.
+/// Frames of one packet are counted like packets.
 #[test]
-fn a_frame_of_one_packet_is_complete_when_it_comes() {
+fn a_frame_of_one_packet_is_complete_on_arrival() {
     for transport in [TRANSPORTS[0], TRANSPORTS[4], TRANSPORTS[5]] {
         let source = CBR.replace("20ms", "5ms");
         let flow = run(transport, &source, "2Mbps", r#"loss = { kind = "bernoulli", probability = 0.1 }"#, "");
@@ -147,9 +147,9 @@ fn a_frame_of_one_packet_is_complete_when_it_comes() {
     }
 }
 
-/// The stream has all of it in the end; what is late is late for its frame.
+/// A stream delivers all frames in the end; late data make their frame late.
 #[test]
-fn tcp_completes_what_was_lost() {
+fn tcp_completes_frames_with_losses() {
     let source = r#"{ kind = "gop", i_mean = "26kB", p_mean = "5700B", b_mean = "2100B", lifetime = "60ms" }"#;
     for transport in [TRANSPORTS[2], TRANSPORTS[3]] {
         let flow = run(transport, source, "5Mbps", r#"loss = { kind = "bernoulli", probability = 0.03 }"#, "");
@@ -161,8 +161,9 @@ fn tcp_completes_what_was_lost() {
     }
 }
 
-/// A frame that was written before the measured time, and is due in it, counts; one that is of use for ever and was written before does not.
-/// Of the frames from 1 s to 8 s those from 3 s on are of the interval, with a lifetime of a second those from 2 s on.
+/// A frame written before the measured interval counts if its deadline is in it; without a deadline it does not
+/// count. Of the frames from 1 s to 8 s, those from 3 s on are in the interval; with a lifetime of a second, those
+/// from 2 s on.
 #[test]
 fn frames_belong_to_an_interval() {
     let measured = r#"measure_from = "3s""#;
@@ -173,7 +174,7 @@ fn frames_belong_to_an_interval() {
     assert_eq!(all(THREE), (6, 6, Some(6)));
 }
 
-/// Fragments that have come to the server, once each, and how many came.
+/// Distinct fragments that arrived at the server, and the number of arrivals.
 #[derive(Default)]
 struct Arrived {
     link: usize,
@@ -203,7 +204,8 @@ impl Arrived {
     }
 }
 
-/// A connection through a router where an attacker sits; what became of its frames, what was sent again, and what came to the server.
+/// Runs a connection through a router with an attacker. Returns the flow's summary, the packets sent by the attacker,
+/// and the arrivals at the server.
 fn attacked(connection: &str, source: &str, attack: &str) -> (FlowSummary, u64, Arrived) {
     let scenario = common::scenario(&format!(
         r#"duration = "10s"
@@ -238,7 +240,7 @@ attack = {attack}
     (record.summary.flows.remove(0), record.summary.attackers[0].sent_packets, record.observer)
 }
 
-/// What an attacker sends again completes nothing twice.
+/// Replayed packets complete no frame twice.
 #[test]
 fn replayed_packets_complete_nothing() {
     for source in [CBR, THREE] {
@@ -250,14 +252,15 @@ fn replayed_packets_complete_nothing() {
     }
 }
 
-/// Packets that are overtaken are found lost and sent again though they come: both copies reach the application, in packets of their own.
+/// Overtaken packets are declared lost and retransmitted though they arrive: both copies reach the application, in
+/// separate packets.
 #[test]
 fn copies_of_the_sender_complete_no_frame_twice() {
     let connection = r#"ccid = 2 }
 send_queue = { kind = "fifo", resend = true"#;
     for source in [CBR, r#"{ kind = "cbr", payload = "4000B", interval = "40ms" }"#] {
         let (flow, _, arrived) = attacked(connection, source, r#"{ kind = "reorder", delay = "200ms" }"#);
-        assert!(arrived.all > arrived.fragments.len() + 10, "nothing came twice");
+        assert!(arrived.all > arrived.fragments.len() + 10, "no fragment arrived twice");
         let frames = flow.frames.values().next().unwrap();
         assert_eq!(frames.complete_frames, arrived.complete() as u64);
         ordered(&flow.frames);

@@ -1,5 +1,5 @@
-//! Hosts whose CPU takes time to receive (Mogul and Ramakrishnan, ACM TOCS 15(3), 1997): what a load leaves of throughput, and that transports
-//! live with it.
+//! Hosts with processing time (Mogul and Ramakrishnan, ACM TOCS 15(3), 1997): throughput under load, and transports
+//! with such hosts.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -10,7 +10,7 @@ use headway_units::DropCause;
 
 const HOST: &str = r#"host = { arrival = "15us", delivery = "180us", queue = "50packets" }"#;
 
-/// One flow from a to b, 10 s long, of which the first is not measured.
+/// Creates a flow from a to b for 10 s, measured from 1 s on.
 fn text(ties: &str, host: &str, flow: &str) -> String {
     format!(
         r#"duration = "10s"
@@ -49,7 +49,8 @@ fn summary(text: &str) -> Summary {
     run(text).summary
 }
 
-/// Of L packets a second L are delivered up to 1 / 195 us = 5128.2, above (1 - L x 15 us) / 180 us, and none from 1 / 15 us = 66667 on.
+/// Of L packets per second, L are delivered up to 1 / 195 us = 5128.2, above that (1 - L x 15 us) / 180 us, and none
+/// from 1 / 15 us = 66,667 on.
 #[test]
 fn throughput_rises_with_the_load_then_falls_to_nothing() {
     for ties in ["drawn", "scheduled"] {
@@ -73,28 +74,24 @@ fn throughput_rises_with_the_load_then_falls_to_nothing() {
             let delivered = flow.throughput_bps / 8000.0;
             assert!((delivered - per_second).abs() <= 0.01 * per_second, "{ties} {interval}: {delivered}");
             fell |= delivered < last;
-            assert!(!fell || delivered <= last, "{ties} {interval}: it rises again");
+            assert!(!fell || delivered <= last, "{ties} {interval}: throughput rises again");
             last = delivered;
 
             let [host] = &summary.hosts[..] else { panic!("one host") };
             assert_eq!(host.name, "b");
             assert!((host.delivered_packets as f64 / 9.0 - per_second).abs() <= 0.01 * per_second);
             assert!(host.dropped_packets.queue > 0 || !fell);
-            // Work that there is: arrival and delivery, or all of the time.
+            // Required work: arrival and delivery, or all of the time.
             let work = (195e-6 * host.arrived_packets as f64 / 9.0).min(1.0);
             assert!((host.utilisation - work).abs() < 1e-3, "{ties} {interval}: {}", host.utilisation);
-            assert_eq!(
-                host.dropped_packets.ring > 0,
-                interval == "10us",
-                "where arrival work is more than all of the time"
-            );
+            assert_eq!(host.dropped_packets.ring > 0, interval == "10us", "arrival work exceeds the time");
         }
     }
 }
 
-/// What the head of the shipped scenario shows, 0.1 s after each change.
+/// The throughputs stated in the header of the shipped scenario, 0.1 s after each change.
 #[test]
-fn the_shipped_host_delivers_what_its_head_says() {
+fn the_shipped_host_delivers_the_documented_throughput() {
     let mut bytes = Vec::new();
     common::run(&common::shipped("busy-host.toml"), ()).series.take().unwrap().finish(&mut bytes).unwrap();
     let table = SeriesTable::from_ipc(&bytes).unwrap();
@@ -108,9 +105,9 @@ fn the_shipped_host_delivers_what_its_head_says() {
     }
 }
 
-/// 1000 B at 1 Gb/s take 8 us, the way 1 ms, and an idle host 195 us.
+/// 1000 B at 1 Gb/s take 8 us, the path 1 ms, and an idle host 195 us.
 #[test]
-fn delay_counts_the_time_in_the_host() {
+fn delay_includes_the_time_in_the_host() {
     let summary = summary(&text("drawn", HOST, &udp("1ms")));
     let delay = summary.flows[0].one_way_delay_s.unwrap();
     assert_eq!((delay.mean, delay.max), (0.001203, 0.001203));
@@ -118,9 +115,9 @@ fn delay_counts_the_time_in_the_host() {
     assert_eq!(summary.hosts[0].dropped_packets, HostDrops::default());
 }
 
-/// The host is the bottleneck, at 5128 packets/s at most; its drops are what tells the sender.
+/// The host is the bottleneck, with at most 5128 packets/s; its drops are the congestion signal.
 #[test]
-fn transports_live_behind_a_host_that_is_their_bottleneck() {
+fn transports_adapt_to_a_host_bottleneck() {
     for ties in ["drawn", "scheduled"] {
         for transport in [
             r#"{ kind = "tcp-sack", segment = "1000B" }"#,
@@ -129,7 +126,7 @@ fn transports_live_behind_a_host_that_is_their_bottleneck() {
             r#"{ kind = "dccp", ccid = 3 }"#,
         ] {
             let flow = format!("transport = {transport}\nsource = {{ kind = \"ftp\" }}");
-            // The sender's host has its answers to take.
+            // The sender's host receives the acknowledgements.
             let sender = "[[node]]\nname = \"a\"\nhost = { arrival = \"0s\", delivery = \"10us\" }";
             let summary = summary(&text(ties, &format!("{HOST}\n{sender}"), &flow));
             let per_second = summary.hosts[0].delivered_packets as f64 / 9.0;
@@ -142,7 +139,7 @@ fn transports_live_behind_a_host_that_is_their_bottleneck() {
     }
 }
 
-/// Two flows to one host share its CPU, two to replicas of it do not.
+/// Two flows to one host share its CPU; two flows to replicas do not.
 #[test]
 fn each_replica_has_its_own_cpu() {
     let flow = udp("250us");
@@ -153,13 +150,13 @@ fn each_replica_has_its_own_cpu() {
     };
     assert_eq!(of("count = 2"), [("b1".to_owned(), 4000), ("b2".to_owned(), 4000)]);
     let shared = summary(&text("drawn", HOST, &format!("count = 2\n{flow}")));
-    // 8000 a second come: (1 - 8000 x 15 us) / 180 us = 4889 are delivered.
+    // 8000 per second arrive: (1 - 8000 x 15 us) / 180 us = 4889 are delivered.
     assert_eq!(shared.hosts[0].delivered_packets / 9, 4888);
 }
 
-/// What is led by way of an attacker does not end at its node, and what the attacker sends costs the server its time.
+/// Packets routed through an attacker do not use the host at its node; packets sent by the attacker use the server's.
 #[test]
-fn attackers_cost_the_server_and_not_themselves() {
+fn attack_packets_use_the_host_of_the_server_only() {
     let attacked = |attacker: &str| {
         summary(&format!(
             r#"duration = "5s"
@@ -197,10 +194,10 @@ target = "call"
     let [call, mallory] = [path.flows[0].received_packets, path.attackers[0].arrived_packets];
     assert!(call > 200 && mallory > 200 && server.delivered_packets >= call);
     assert!(server.arrived_packets > call + 200, "copies are received too: {server:?}");
-    // 50000 Requests a second leave (1 - 0.75) / 180 us = 1389 deliveries, nearly all of them of Requests.
+    // 50,000 Requests per second leave (1 - 0.75) / 180 us = 1389 deliveries, nearly all of them of Requests.
     let flood = attacked("start = \"1s\"\nattack = { kind = \"flood\", interval = \"20us\" }");
     assert!(flood.hosts[0].dropped_packets.queue > 150_000, "{:?}", flood.hosts);
-    // In the first second 50 packets of the call came.
+    // In the first second, 50 packets of the call arrived.
     let call = &flood.flows[0];
     let [lost, in_host] = [call.lost_packets.total(), call.lost_packets.of(DropCause::Host)];
     assert!(call.received_packets < 60 && lost >= 10 && in_host == lost, "{call:?}");

@@ -1,4 +1,4 @@
-//! Links that delay, reorder, copy and shape packets.
+//! Links with jitter, reordering, duplication and shaping.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -7,7 +7,8 @@ use common::{run, scenario, shipped};
 use headway_record::Summary;
 use headway_sim::{Ns2Trace, Record};
 
-/// 1 Mb/s of 1000 B from a to b, 12500 packets in 100 s, over a link of 8 Mb/s and 10 ms, where each takes 11 ms and meets no other.
+/// Sends 12,375 packets of 1000 B at 1 Mb/s for 99 s over a link of 8 Mb/s and 10 ms, where each takes 11 ms and none
+/// waits.
 fn udp(keys: &str) -> Record<()> {
     let text = format!(
         r#"
@@ -36,9 +37,9 @@ fn delay(summary: &Summary) -> (f64, f64) {
     (delay.mean * 1e3, delay.max * 1e3)
 }
 
-/// A mean of 5 ms, with a standard error of 5 / sqrt(12375): within five of them, where nothing meets its predecessor: the gaps are 8 ms.
+/// The mean is within five standard errors of the distribution's while packets do not meet: the gaps are 8 ms.
 #[test]
-fn jitter_adds_what_its_law_says_and_keeps_order() {
+fn jitter_follows_its_distribution_and_keeps_order() {
     assert_eq!(delay(&udp("").summary), (11.0, 11.0));
     let uniform = |keys: &str| udp(&format!("jitter = {{ kind = \"uniform\", most = \"8ms\"{keys} }}")).summary;
     for keys in ["", ", keeps_order = false", ", correlation = 0.5"] {
@@ -49,7 +50,7 @@ fn jitter_adds_what_its_law_says_and_keeps_order() {
         assert!((mean - 15.0).abs() < 5.0 * error && (18.5..19.0).contains(&max), "{keys}: {mean} {max}");
         assert_eq!((summary.flows[0].received_packets, summary.links[0].reordered_packets), (SENT, 0));
     }
-    // Where packets meet, what keeps order has none reordered.
+    // With longer jitter, packets meet; they are not reordered if order is kept.
     let jitter = |keys: &str| udp(&format!("jitter = {{ kind = \"exponential\", mean = \"10ms\"{keys} }}")).summary;
     let (kept, free) = (jitter(""), jitter(", keeps_order = false"));
     assert_eq!(kept.links[0].reordered_packets, 0);
@@ -57,10 +58,11 @@ fn jitter_adds_what_its_law_says_and_keeps_order() {
     assert!(delay(&kept).0 > delay(&free).0 && delay(&free).0 > 20.0, "a packet waits for those before it");
 }
 
-/// RFC 4737 section 3.3: each fifth packet is held back by 20 ms, two gaps and a half, and so is overtaken by two: a fifth is reordered, but for the last. Held back by 7 ms
-/// it is overtaken by none. Where each fifth is let ahead by 20 ms instead, the two before it are reordered.
+/// RFC 4737 section 3.3: each fifth packet is held back by 20 ms, two and a half gaps, and so overtaken by two: a
+/// fifth is reordered, except the last. Held back by 7 ms, it is not overtaken. If each fifth packet is advanced by
+/// 20 ms instead, the two before it are reordered.
 #[test]
-fn reordered_are_those_that_are_overtaken() {
+fn overtaken_packets_are_reordered() {
     let reordered = |keys: &str| {
         let summary = udp(&format!("reorder = {{ {keys} }}\nreverse = {{ reorder = false }}")).summary;
         assert_eq!((summary.flows[0].received_packets, summary.links[1].reordered_packets), (SENT, 0));
@@ -71,10 +73,10 @@ fn reordered_are_those_that_are_overtaken() {
     assert_eq!(reordered(r#"kind = "let-ahead", gap = 5, by = "20ms""#), 2 * SENT / 5);
 }
 
-/// All come twice: the copy takes the link's time and its room in the queue, and the flow has each packet once. Of copies of which one finds no room, the
-/// packet has come; and where the channel takes a half, a quarter of the packets is lost, which is both.
+/// All packets are duplicated: the copy uses link time and queue space, and the flow receives each packet once. A
+/// packet counts as received if one copy arrives. With 50 % channel loss, a quarter of the packets loses both copies.
 #[test]
-fn a_copy_takes_room_and_time_and_counts_once() {
+fn a_copy_uses_queue_and_link_and_counts_once() {
     let record = udp("duplicate = { probability = 1 }");
     let (flow, link) = (&record.summary.flows[0], &record.summary.links[0]);
     assert_eq!((flow.received_packets, flow.duplicate_packets, flow.sent_packets), (SENT, SENT, SENT));
@@ -101,26 +103,26 @@ fn a_copy_takes_room_and_time_and_counts_once() {
     assert!((lost as f64 - SENT as f64 / 4.0).abs() < 5.0 * (SENT as f64 * 3.0 / 16.0).sqrt(), "{lost}");
 }
 
-/// RFC 2475 section 2.3.3.3: 1 Mb/s through a shaper of 500 kb/s. Half of it comes, a packet each 16 ms behind the burst of three; nothing is dropped while
-/// there is room, and what waits grows.
+/// RFC 2475 section 2.3.3.3: 1 Mb/s through a shaper of 500 kb/s. Half of it arrives, a packet every 16 ms after the
+/// burst of three. No packet is dropped before the queue is full, and the queue grows.
 #[test]
 fn a_shaper_delays_and_the_queue_drops() {
     let shaper = r#"shaper = { rate = "500kbps", burst = "3000B" }"#;
     let roomy = udp(&format!("{shaper}\nqueue = {{ kind = \"droptail\", limit = \"10000packets\" }}")).summary;
-    // The bucket's three, and one for each 16 ms of the 99.989 s till the last that arrives begins.
+    // Three from the bucket, and one per 16 ms of the 99.989 s until the last arriving packet is sent.
     assert_eq!((roomy.flows[0].received_packets, roomy.flows[0].lost_packets.total()), (3 + 6249, 0));
     let narrow = udp(&format!("{shaper}\nqueue = {{ kind = \"droptail\", limit = \"10packets\" }}")).summary;
-    // Ten wait and one is in the transmitter for its tokens: 11 of 16 ms at most, and 11 ms of way.
+    // Ten wait and one waits for tokens in the transmitter: at most 11 times 16 ms, and 11 ms of path.
     assert!(narrow.flows[0].lost_packets.total() > SENT / 3 && narrow.links[0].peak_queue_packets == 10);
     assert!((160.0..=187.0).contains(&delay(&narrow).1), "{:?}", delay(&narrow));
-    // Below the rate nothing is delayed.
+    // Below the rate, no packet is delayed.
     let below = udp(r#"shaper = { rate = "1001kbps", burst = "3000B" }"#).summary;
     assert_eq!(delay(&below), (11.0, 11.0));
 }
 
-/// What the shipped scenario says of itself.
+/// The properties stated in the shipped scenario.
 #[test]
-fn the_shipped_link_does_what_it_says() {
+fn the_shipped_link_has_the_documented_properties() {
     let record = run(&shipped("impaired.toml"), ());
     let [there, back] = &record.summary.links[..] else { panic!("a link has two directions") };
     assert_eq!((back.duplicated_packets, back.reordered_packets), (0, 0));
@@ -135,9 +137,9 @@ fn the_shipped_link_does_what_it_says() {
     }
 }
 
-/// Acknowledgements are copied and lost as data is: nothing is kept of those that have ended (an assertion of the network's).
+/// Acknowledgements are duplicated and lost like data. State of copies is freed (an assertion of the network).
 #[test]
-fn copies_of_acknowledgements_are_forgotten() {
+fn state_of_copied_acknowledgements_is_freed() {
     let text = r#"
         duration = "30s"
         [[link]]
@@ -158,8 +160,9 @@ fn copies_of_acknowledgements_are_forgotten() {
     assert_eq!((record.conservation.in_flight, record.summary.flows[0].in_flight_packets), (0, 0));
 }
 
-/// Linux netem, `netem_enqueue`. 24001 packets, one each 833333 ns, meet a limit of 1000 in flight for 1 s and the 1824 ns that 228 B take at 1 Gb/s. Packets 0 to 999 fill
-/// it; the first leaves at 1.000001824 s, before packet 1201, so 201 are dropped, and so on: 19 rounds of 1201 and a part of 1182 drop 19 x 201 + 182.
+/// Linux netem, `netem_enqueue`. 24,001 packets, one every 833,333 ns, meet a limit of 1000 in flight for 1 s and the
+/// 1824 ns that 228 B take at 1 Gb/s. Packets 0 to 999 fill it; the first leaves at 1.000001824 s, before packet
+/// 1201, so 201 are dropped, and so on: 19 rounds of 1201 and a part of 1182 drop 19 x 201 + 182.
 #[test]
 fn netem_drops_what_exceeds_its_limit_in_flight() {
     let summary = run(&shipped("netem-limit.toml"), ()).summary;
@@ -168,10 +171,11 @@ fn netem_drops_what_exceeds_its_limit_in_flight() {
     assert_eq!(link.dropped_packets.of(headway_units::DropCause::QueueFull), 4001);
 }
 
-/// Mahimahi's `LinkQueue`: an opportunity of 1504 B each ms takes a packet of 1500 B and the 4 B of its TUN header. Opportunities at 1 to 19990 ms deliver by 20 s, 10 ms
-/// later, and what arrives at the end of the run is not counted. Without the header 1504 of 1500 B pass in each ms.
+/// Mahimahi's `LinkQueue`: an opportunity of 1504 B per ms takes a packet of 1500 B and the 4 B of its TUN header.
+/// Opportunities at 1 to 19,990 ms deliver by 20 s, 10 ms later; arrivals at the end of the run are not counted.
+/// Without the header, 1504 of 1500 B pass per ms.
 #[test]
-fn mahimahi_sends_a_packet_of_1500_bytes_an_opportunity() {
+fn mahimahi_sends_a_packet_of_1500_bytes_per_opportunity() {
     let delivered = |overhead: &str| {
         let text = format!(
             r#"
@@ -193,11 +197,12 @@ fn mahimahi_sends_a_packet_of_1500_bytes_an_opportunity() {
         run(&scenario(&text), ()).summary.flows[0].received_packets
     };
     assert_eq!(delivered(""), 19_990);
-    // 19990 x 1504 / 1500, rounded down.
+    // 19,990 x 1504 / 1500, rounded down.
     assert_eq!(delivered("overhead = \"0B\""), 20_043);
 }
 
-/// ns-2.35 with `mark_p_ 2.0` in the network of the scenario: its trace has 71813 lines, of which 886 are packets with a mark that leave the queue, and none is a drop.
+/// ns-2.35 with `mark_p_ 2.0` in the network of the scenario: its trace has 71,813 lines, with 886 marked packets
+/// that leave the queue, and no drop.
 #[test]
 fn ns2_marks_886_packets_with_mark_p_2() {
     let scenario = shipped("red-mark-p-2.toml");

@@ -1,7 +1,7 @@
-//! A sender never stays down: when an episode of loss, outage or congestion is over, every controller comes back, with every send queue,
-//! source and dialect. What a run delivers is compared with the same run without the episode.
+//! After an episode of loss, outage or congestion, every controller recovers, with every send queue, source and
+//! dialect. The delivered data are compared with the same run without the episode.
 //!
-//! A part of all combinations is run by default; `LIVENESS=all` runs all of them, and prints the slowest of each kind.
+//! Part of all combinations runs by default; `LIVENESS=all` runs all of them and prints the slowest of each kind.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -11,7 +11,8 @@ use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
 use std::collections::BTreeMap;
 
-/// Without UDDJ, which keeps some of its senders down by itself: any growth of a delay is congestion to it (`docs/src/clocks-survey.md`).
+/// All controllers except UDDJ, which starves some of its senders without losses: it treats any growth of a delay as
+/// congestion (`docs/src/clocks-survey.md`).
 const TRANSPORTS: [(&str, &str); 15] = [
     ("tfrc", "kind = \"tfrc\""),
     ("tfrc-sp", "kind = \"tfrc-sp\""),
@@ -30,22 +31,22 @@ const TRANSPORTS: [(&str, &str); 15] = [
     ("ccid 254", "kind = \"dccp\", ccid = 254"),
 ];
 
-/// What happens, and from when to when in s.
+/// Episode, with start and end in s.
 const EPISODES: [(&str, f64, f64); 7] = [
     ("a tenth is lost", 6.0, 10.0),
-    ("no way there or back", 6.0, 10.0),
-    ("no way there", 6.0, 7.5),
-    ("no way back", 6.0, 10.0),
+    ("both directions fail", 6.0, 10.0),
+    ("forward path fails", 6.0, 7.5),
+    ("reverse path fails", 6.0, 10.0),
     ("a flood", 6.0, 10.0),
     ("a download", 5.3, 16.0),
     ("a long outage", 6.0, 26.0),
 ];
 const END_S: f64 = 120.0;
 const BIN_S: f64 = 0.1;
-/// So many bins must hold nine tenths of what they hold without the episode.
+/// Number of bins that must contain nine tenths of the bytes without the episode.
 const WINDOW: usize = 40;
 
-/// Bytes of the first flow that came over the first link, in bins.
+/// Bytes of the first flow that arrived over the first link, in bins.
 struct Delivered(Vec<u64>);
 
 impl Observer for Delivered {
@@ -97,9 +98,9 @@ impl Case {
         let (there, back, rival) = match name {
             "" => (None, None, String::new()),
             "a tenth is lost" => (Some(0.1), None, String::new()),
-            "no way there or back" | "a long outage" => (Some(1.0), Some(1.0), String::new()),
-            "no way there" => (Some(1.0), None, String::new()),
-            "no way back" => (None, Some(1.0), String::new()),
+            "both directions fail" | "a long outage" => (Some(1.0), Some(1.0), String::new()),
+            "forward path fails" => (Some(1.0), None, String::new()),
+            "reverse path fails" => (None, Some(1.0), String::new()),
             "a flood" => (None, None, rival("udp", "kind = \"cbr\", rate = \"11Mbps\", size = \"700B\"")),
             "a download" => (None, None, rival("tcp-cubic", "kind = \"ftp\"")),
             _ => unreachable!(),
@@ -121,8 +122,8 @@ impl Case {
         common::run(&scenario, Delivered(vec![0; (END_S / BIN_S) as usize])).observer.0
     }
 
-    /// How long after the episode's end the sender is back, in s.
-    fn back_after(&self, usual: &[u64], episode: (&str, f64, f64)) -> Option<f64> {
+    /// Returns the time from the end of the episode to the recovery, in s.
+    fn recovery_s(&self, usual: &[u64], episode: (&str, f64, f64)) -> Option<f64> {
         let bins = self.delivered(Some(episode));
         let first = (episode.2 / BIN_S).round() as usize;
         let in_window = |bins: &[u64], at: usize| bins[at..at + WINDOW].iter().sum::<u64>() as f64;
@@ -130,12 +131,13 @@ impl Case {
         back.map(|at| (at - first) as f64 * BIN_S)
     }
 
-    /// The bound: so many times as long as the episode lasted, and so many round trips. A sender that hears nothing waits twice as
-    /// long for each packet (RFC 5348 section 4.4, RFC 6298 section 5.5), and so about as long again as the episode lasted before the
-    /// next one tells it that the way is there; over DCCP more than 100 lost packets cost one more for a Sync (RFC 4340 section 7.5.1).
-    /// What follows are round trips: the rate doubles in each up to the equation's, and that rises as packets lengthen the interval
-    /// since the last loss. ns-2's rises by a packet in each. They are round trips through the queue that a flood has filled: where three of
-    /// four packets are lost, the equation of RFC 5348 asks for a gap of up to 243 of them (p = 1, t_RTO = 4 R), and who has a large packet waits for it.
+    /// Returns the bound of the recovery: a multiple of the episode and of the round-trip time. Without feedback, a
+    /// sender doubles its wait for each packet (RFC 5348 section 4.4, RFC 6298 section 5.5): the next packet after
+    /// the episode may take about as long as the episode. Over DCCP, more than 100 lost packets need a Sync (RFC 4340
+    /// section 7.5.1). Then the rate doubles in each round trip up to the equation's, which rises as packets lengthen
+    /// the interval since the last loss. In dialect ns2, it rises by a packet per round trip. A flood fills the queue
+    /// for these round trips: with three of four packets lost, the equation of RFC 5348 requires gaps of up to 243
+    /// round trips (p = 1, t_RTO = 4 R), for which a large packet waits.
     fn bound_s(&self, (name, from, until): (&str, f64, f64)) -> f64 {
         let (mbps, ms, packets) = self.path;
         let queue_s = if name == "a flood" { f64::from(packets) * 700.0 * 8.0 / (f64::from(mbps) * 1e6) } else { 0.0 };
@@ -148,10 +150,10 @@ impl Case {
 fn check(dialect: &'static str, transports: &[(&'static str, &'static str)]) {
     let all = std::env::var("LIVENESS").is_ok_and(|which| which == "all");
     let part = |few: usize, of: usize| if all { of } else { few };
-    // Behind the pauses of bursts RFC 3448's limit, which is ns-2's, can hold a rate down: its page says so.
+    // After pauses between bursts, the limit of RFC 3448 in dialect ns2 may restrict the rate, as its page documents.
     let few = if dialect == "ns2" { 3 } else { 4 };
     let mut slowest: BTreeMap<String, (f64, String)> = BTreeMap::new();
-    let mut down = Vec::new();
+    let mut failed = Vec::new();
     for path in &PATHS[..part(1, PATHS.len())] {
         for &transport in transports {
             for source in &SOURCES[..part(few, SOURCES.len())] {
@@ -159,30 +161,30 @@ fn check(dialect: &'static str, transports: &[(&'static str, &'static str)]) {
                     let case = Case { dialect, path: *path, transport, queue, source: *source };
                     let usual = case.delivered(None);
                     for episode in EPISODES {
-                        let back = case.back_after(&usual, episode).unwrap_or(f64::INFINITY);
-                        let told =
+                        let back = case.recovery_s(&usual, episode).unwrap_or(f64::INFINITY);
+                        let text =
                             format!("{path:?} {} {} {queue} after {}: {back:.1} s", transport.0, source.0, episode.0);
                         let key = format!("{} after {}", transport.0, episode.0);
                         let worst = slowest.entry(key).or_default();
                         if back >= worst.0 {
-                            *worst = (back, told.clone());
+                            *worst = (back, text.clone());
                         }
                         if back > case.bound_s(episode) {
-                            down.push(told);
+                            failed.push(text);
                         }
                     }
                 }
             }
         }
     }
-    slowest.values().for_each(|(_, told)| println!("slowest of {dialect}: {told}"));
-    assert!(down.is_empty(), "{} stay down under {dialect}:\n{}", down.len(), down.join("\n"));
+    slowest.values().for_each(|(_, text)| println!("slowest of {dialect}: {text}"));
+    assert!(failed.is_empty(), "{} do not recover under {dialect}:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// Packets of 20 B, far apart behind a minute of heavy loss, are received at less than a byte a second: a Receive Rate of nothing (RFC
-/// 4342 section 8.3) kept the sender at one packet in 64 s for ever.
+/// Packets of 20 B, far apart after a minute of heavy loss, arrive at less than a byte per second. A Receive Rate of
+/// 0 (RFC 4342 section 8.3) would keep the sender at one packet per 64 s.
 #[test]
-fn less_than_a_byte_a_second() {
+fn a_receive_rate_below_one_byte_per_second_recovers() {
     for ccid in [3, 4] {
         let lossy =
             "probability = 0.0, changes = [{ at = \"6s\", probability = 0.6 }, { at = \"66s\", probability = 0.0 }]";
@@ -197,10 +199,10 @@ fn less_than_a_byte_a_second() {
     }
 }
 
-/// Bursts of 5 s and pauses of 30 s by chance, over CCID 4 behind losses of 0.3: where the receiver takes pauses for round trips (RFC 4342
-/// section 8.1), X_recv is spread over them, for minutes.
+/// Random bursts of 5 s and pauses of 30 s over CCID 4 after losses of 0.3. If the receiver counted pauses as round
+/// trips (RFC 4342 section 8.1), X_recv would be averaged over them, for minutes.
 #[test]
-fn pauses_are_no_round_trips() {
+fn pauses_are_not_counted_as_round_trips() {
     let received = |loss: f64| {
         let loss = format!("probability = {loss:?}, changes = [{{ at = \"42s\", probability = 0.0 }}]");
         let text = format!(
@@ -211,16 +213,17 @@ fn pauses_are_no_round_trips() {
         );
         common::run(&common::scenario(&text), ()).summary.flows[0].received_packets
     };
-    let (behind_losses, usual) = (received(0.3), received(0.0));
-    assert!(behind_losses * 10 > usual * 9, "{behind_losses} of {usual}");
+    let (after_losses, usual) = (received(0.3), received(0.0));
+    assert!(after_losses * 10 > usual * 9, "{after_losses} of {usual}");
 }
 
-/// Of all combinations some that did. Packets five round trips apart, which measure none, so that the receiver did not know when its four bits of
-/// counter had gone round (RFC 4342 section 8.1); a small packet that came among large ones that were lost, and was X_recv while the next
-/// large one waited (RFC 5348 section 4.3); a receiver without delayed acknowledgements that waited for four packets, while the window was one
-/// (Ack Ratio, RFC 4341 section 6.1.2).
+/// Combinations that once did not recover. Packets five round trips apart, without round-trip samples, so that the
+/// receiver did not detect that its four-bit counter wrapped (RFC 4342 section 8.1). A small packet that arrived
+/// among large lost ones and determined X_recv while the next large one waited (RFC 5348 section 4.3). A receiver
+/// without delayed acknowledgements that waited for four packets while the window was one (Ack Ratio, RFC 4341
+/// section 6.1.2).
 #[test]
-fn those_that_stayed_down() {
+fn former_failures_recover() {
     let named = |list: &[(&'static str, &'static str)], name| *list.iter().find(|(known, _)| *known == name).unwrap();
     let cases = [
         ("rfc", PATHS[1], "ccid 3", "audio", "fifo", "a long outage"),
@@ -233,7 +236,7 @@ fn those_that_stayed_down() {
         let (transport, source) = (named(&TRANSPORTS, transport), named(&SOURCES, source));
         let case = Case { dialect, path, transport, queue, source };
         let episode = *EPISODES.iter().find(|known| known.0 == episode).unwrap();
-        let back = case.back_after(&case.delivered(None), episode);
+        let back = case.recovery_s(&case.delivered(None), episode);
         assert!(back.is_some_and(|back| back <= case.bound_s(episode)), "{path:?} {transport:?} {queue}: {back:?}");
     }
 }
@@ -248,8 +251,8 @@ fn ns2() {
     check("ns2", &TRANSPORTS);
 }
 
-/// Without TFRC: behind an outage that is the first loss the kernel's own receiver says p = 1 for ever (`validation/kernel-dccp`,
-/// outage-ccid3-client), and so does this dialect.
+/// Without TFRC: after an outage with the first loss, the kernel's receiver reports p = 1 forever
+/// (`validation/kernel-dccp`, outage-ccid3-client), and so does this dialect.
 #[test]
 fn linux() {
     check("linux", &TRANSPORTS[2..4]);

@@ -1,4 +1,4 @@
-//! Filters of losses over a wireless link: who fills it, who makes room, the same over DCCP, and under clocks that differ.
+//! Loss filters over a wireless link: throughput, fairness, operation over DCCP, and clocks.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -7,19 +7,19 @@ use headway_record::{FlowSummary, jain_index};
 use headway_scenario::NoFiles;
 use headway_units::DropCause;
 
-/// Flows through 100 Mb/s and a wireless link of 10 Mb/s, a round trip of 40 ms; the first of them is judged.
+/// Flows through 100 Mb/s and a wireless link of 10 Mb/s, with a round trip of 40 ms. The first flow is measured.
 struct Path<'a> {
     dialect: &'a str,
     seed: u64,
     loss: f64,
     queue: u32,
-    /// The receiver's.
+    /// Clock of the receiver.
     clock: &'a str,
     transport: &'a str,
-    beside: &'a str,
+    others: &'a str,
 }
 
-/// Three constant rates of 2 Mb/s, with gaps drawn anew, from the router on.
+/// Three constant rates of 2 Mb/s with random gaps, from the router.
 const CONSTANT: &str = "[[flow]]\nname = \"constant\"\ncount = 3\nfrom = \"router\"\nto = \"receiver\"\nstart = { uniform = [\"0s\", \"100ms\"] }\n\
     transport = { kind = \"udp\" }\nsource = { kind = \"cbr\", rate = \"2Mbps\", size = \"1000B\", dither = true }\n";
 const RENO: &str = "[[flow]]\nname = \"reno\"\nfrom = \"sender\"\nto = \"receiver\"\nstart = { uniform = [\"0s\", \"1s\"] }\n\
@@ -27,11 +27,11 @@ const RENO: &str = "[[flow]]\nname = \"reno\"\nfrom = \"sender\"\nto = \"receive
 const TFRC: &str = "kind = \"tfrc\", datagram = \"1000B\", header = \"0B\"";
 
 const WIRELESS: Path<'static> =
-    Path { dialect: "rfc", seed: 1, loss: 0.0, queue: 50, clock: "", transport: TFRC, beside: CONSTANT };
+    Path { dialect: "rfc", seed: 1, loss: 0.0, queue: 50, clock: "", transport: TFRC, others: CONSTANT };
 
 impl Path<'_> {
     fn text(&self) -> String {
-        let Self { dialect, seed, loss, queue, clock, transport, beside } = self;
+        let Self { dialect, seed, loss, queue, clock, transport, others } = self;
         format!(
             r#"duration = "120s"
 measure_from = "20s"
@@ -65,7 +65,7 @@ to = "receiver"
 start = {{ uniform = ["0s", "1s"] }}
 transport = {{ {transport} }}
 source = {{ kind = "ftp" }}
-{beside}"#
+{others}"#
         )
     }
 
@@ -90,7 +90,7 @@ fn filtered(filter: &str) -> String {
     format!("{TFRC}, controller = {{ {filter} }}")
 }
 
-/// The same over DCCP; an MTU of 1000 B makes packets as large.
+/// Returns the transport over DCCP; an MTU of 1000 B gives packets of the same size.
 fn over_dccp(filter: &str) -> String {
     format!("kind = \"dccp\", ccid = 250, connection = {{ mtu = \"1000B\" }}, controller = {{ {filter} }}")
 }
@@ -101,7 +101,7 @@ const SPIKE: &str = "loss_filter = \"spike\"";
 const ORACLE: &str = "loss_filter = \"oracle\"";
 const UDDJ: &str = "loss_filter = \"uddj\", uddj = { action = \"filter\" }";
 
-/// What became of packets.
+/// Lost packets by cause.
 #[derive(Debug)]
 struct Lost {
     channel: u64,
@@ -115,13 +115,14 @@ impl Lost {
     }
 }
 
-/// Of `a` and `b` none is larger than the other by more than so much.
+/// Asserts that `a` and `b` differ by at most this ratio.
 fn near(a: f64, b: f64, within: f64, what: &str) {
     assert!(a <= b * (1.0 + within) && b <= a * (1.0 + within), "{what}: {a} and {b}");
 }
 
-/// Wireless-TFRC of the UDDJ paper "can distinguish all channel loss": below the rate at which the queue is full, and where the channel loses nothing.
-/// A loss that is declared after the end of the run, or of a packet that went before it was measured, is not in both counts.
+/// Wireless-TFRC of the UDDJ paper "can distinguish all channel loss": at a rate that does not fill the queue, and
+/// without channel losses. Losses declared after the run or sent before the measured interval are in only one of the
+/// counts.
 #[test]
 fn the_oracle_is_never_wrong() {
     let transport = filtered("loss_filter = \"oracle\", expert = { max_rate = \"3Mbps\" }");
@@ -136,20 +137,20 @@ fn the_oracle_is_never_wrong() {
     assert!(lost.queue_full > 50 && lost.queue_full - judged.queue_counted <= 3, "{lost:?} {judged:?}");
 }
 
-/// Of both kinds at once it filters none of the queue's, and counts no channel's but those in a row with one of the queue's: the row is one loss
-/// event in any case (RFC 5348 section 5.2).
+/// With both kinds of losses, it filters no queue loss, and counts channel losses only in a row with a queue loss:
+/// the row is one loss event in any case (RFC 5348 section 5.2).
 #[test]
-fn the_oracle_counts_a_row_with_any_of_the_queues() {
+fn the_oracle_counts_rows_that_contain_queue_losses() {
     let flow = Path { loss: 0.03, transport: &filtered(ORACLE), ..WIRELESS }.run();
     let (lost, judged) = (Lost::of(&flow), flow.losses_judged.unwrap());
     assert_eq!(judged.queue_filtered, 0);
     assert!(lost.queue_full - judged.queue_counted <= 3, "{lost:?} {judged:?}");
     assert!(lost.channel - judged.channel_filtered - judged.channel_counted <= 3, "{lost:?} {judged:?}");
-    // One of the channel's stands beside one of the queue's, before or behind it, with chance 2 p.
+    // A channel loss is adjacent to a queue loss with probability 2 p.
     assert!(judged.channel_counted as f64 <= 2.0 * 0.03 * 2.0 * judged.queue_counted as f64, "{judged:?}");
 }
 
-/// Constant rates leave 4 of 10 Mb/s, of which 3 % are lost. The equation allows a flow that counts each of those 1.2 Mb/s.
+/// Constant rates leave 4 of 10 Mb/s, of which 3 % are lost. If each loss counted, the equation would allow 1.2 Mb/s.
 #[test]
 fn guarded_fills_a_lossy_link_and_tfrc_does_not() {
     let residual = 4.0 * 0.97;
@@ -159,10 +160,10 @@ fn guarded_fills_a_lossy_link_and_tfrc_does_not() {
     assert!(tfrc < 0.95 * residual, "{tfrc}");
 }
 
-/// The same in each dialect and at the largest loss of the paper. In dialect linux the open interval was left out until a second loss came, which never did
-/// with the first of these seeds.
+/// In each dialect and at the largest loss ratio of the paper. In dialect linux, the open interval was once ignored
+/// until a second loss, which never occurred with the first of these seeds.
 #[test]
-fn guarded_fills_it_in_every_dialect() {
+fn guarded_fills_a_lossy_link_in_every_dialect() {
     for dialect in ["rfc", "ns2", "linux"] {
         for seed in [1, 2] {
             let share =
@@ -172,25 +173,26 @@ fn guarded_fills_it_in_every_dialect() {
     }
 }
 
-/// Where only a short queue loses, which says least by its delays, the filter lets through little.
+/// With losses in a short queue only, which shows the least delay, the filter ignores few losses.
 #[test]
-fn guarded_leaves_reno_its_room() {
-    let beside = Path { queue: 5, beside: RENO, ..WIRELESS };
-    let guarded = Path { transport: &filtered(GUARDED), ..beside }.mbps();
-    assert!(guarded <= 1.5 * beside.mbps(), "{guarded} {}", beside.mbps());
+fn guarded_leaves_reno_its_share() {
+    let others = Path { queue: 5, others: RENO, ..WIRELESS };
+    let guarded = Path { transport: &filtered(GUARDED), ..others }.mbps();
+    assert!(guarded <= 1.5 * others.mbps(), "{guarded} {}", others.mbps());
 }
 
-/// While a queue stands no loss is let through, and flows that share the queue see the same of it: eight share what constant rates leave of the link, with and
-/// without losses of the channel. (Where each went by its own counts alone, Jain's index was 0.3 to 0.9.)
+/// Losses count during a standing queue, and flows that share a queue observe the same delays: eight flows share the
+/// capacity left by constant rates, with and without channel losses. (With separate counts only, Jain's index was 0.3
+/// to 0.9.)
 #[test]
-fn guarded_flows_share() {
+fn guarded_flows_are_fair() {
     for loss in [0.0, 0.01] {
         let others = format!(
             "[[flow]]\nname = \"others\"\ncount = 7\nfrom = \"sender\"\nto = \"receiver\"\nstart = {{ uniform = [\"0s\", \"1s\"] }}\n\
              transport = {{ {} }}\nsource = {{ kind = \"ftp\" }}\n{CONSTANT}",
             filtered(GUARDED)
         );
-        let flows = Path { loss, transport: &filtered(GUARDED), beside: &others, ..WIRELESS }.flows();
+        let flows = Path { loss, transport: &filtered(GUARDED), others: &others, ..WIRELESS }.flows();
         let shares: Vec<f64> = flows[..8].iter().map(|flow| flow.throughput_bps).collect();
         let index = jain_index(&shares).unwrap();
         assert!(index >= 0.95, "{loss}: {index} of {shares:?}");
@@ -198,18 +200,20 @@ fn guarded_flows_share() {
     }
 }
 
-/// Beside a Reno that loses 3 of 100 packets queues are short and rare, and enough to see what does not depend on them.
+/// With a competing Reno that loses 3 % of its packets, queues are short and rare, but sufficient to detect losses
+/// that do not depend on them.
 #[test]
-fn guarded_uses_what_a_lossy_link_leaves_beside_reno() {
-    let beside = Path { loss: 0.03, beside: RENO, ..WIRELESS };
-    let guarded = Path { transport: &filtered(GUARDED), ..beside }.mbps();
-    assert!(guarded >= 5.0 * beside.mbps(), "{guarded} {}", beside.mbps());
+fn guarded_uses_the_capacity_that_reno_leaves_on_a_lossy_link() {
+    let others = Path { loss: 0.03, others: RENO, ..WIRELESS };
+    let guarded = Path { transport: &filtered(GUARDED), ..others }.mbps();
+    assert!(guarded >= 5.0 * others.mbps(), "{guarded} {}", others.mbps());
 }
 
-/// What a filter goes by travels on packets of data: a Timestamp (RFC 4340 section 13.1) and the sender's round trip. What the receiver makes of losses is
-/// told of the same ones that the path has lost. UDDJ is not there: it counts what Timestamps round off, 10 us.
+/// Data packets carry the inputs of a filter: a Timestamp (RFC 4340 section 13.1) and the sender's round trip. The
+/// receiver judges the losses of the path. UDDJ is excluded: it depends on delays below the resolution of Timestamps,
+/// 10 us.
 #[test]
-fn over_dccp_a_filter_does_the_same() {
+fn a_filter_over_dccp_gives_the_same_rate() {
     for (dialect, filters) in [("rfc", [GUARDED, ZIGZAG]), ("ns2", [GUARDED, ZIGZAG]), ("linux", [GUARDED, ZIGZAG])] {
         for filter in filters {
             let path = Path { dialect, loss: 0.01, ..WIRELESS };
@@ -226,38 +230,40 @@ fn over_dccp_a_filter_does_the_same() {
     }
 }
 
-/// RFC 4342 section 8.6: a receiver of CCID 3 tells of every loss. And no packet says what has lost others.
+/// RFC 4342 section 8.6: a receiver of CCID 3 reports every loss. No DCCP packet reports the cause of other losses.
 #[test]
-fn what_dccp_cannot_do_is_refused() {
+fn filters_that_dccp_cannot_support_are_refused() {
     let ccid3 = format!("kind = \"dccp\", ccid = 3, controller = {{ {GUARDED} }}");
-    let told = Path { transport: &ccid3, ..WIRELESS }.refused();
+    let error = Path { transport: &ccid3, ..WIRELESS }.refused();
     assert!(
-        told.contains("CCID 3 reports every loss to its sender (RFC 4342 section 8.6): use ccid = 250 for a loss filter"),
-        "{told}"
+        error.contains(
+            "CCID 3 reports every loss to its sender (RFC 4342 section 8.6): use ccid = 250 for a loss filter"
+        ),
+        "{error}"
     );
-    let told = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();
+    let error = Path { transport: &over_dccp(ORACLE), ..WIRELESS }.refused();
     assert!(
-        told.contains(
+        error.contains(
             "the controller needs to know which packets the channel lost, and no packet of a connection reports that"
         ),
-        "{told}"
+        "{error}"
     );
 }
 
-/// A key of a table within the controller's is told by all of its tables.
+/// Errors contain the full path of a nested key.
 #[test]
-fn a_wrong_option_is_told_by_its_whole_name() {
-    let told = Path { transport: &filtered("loss_filter = \"uddj\", uddj = { margin = 2.0 }"), ..WIRELESS }.refused();
-    assert!(told.contains("transport.controller.uddj.margin: 2 is out of range: from 0 to below 1"), "{told}");
+fn an_error_contains_the_full_path_of_the_option() {
+    let error = Path { transport: &filtered("loss_filter = \"uddj\", uddj = { margin = 2.0 }"), ..WIRELESS }.refused();
+    assert!(error.contains("transport.controller.uddj.margin: 2 is out of range: from 0 to below 1"), "{error}");
 }
 
 fn with_clock<'a>(filter: &'a str, clock: &'a str) -> Path<'a> {
     Path { loss: 0.01, clock, transport: filter, ..WIRELESS }
 }
 
-/// A filter takes differences of delays: an offset is in none of them.
+/// Filters use differences of delays, which do not depend on offsets.
 #[test]
-fn no_filter_notices_an_offset() {
+fn filters_ignore_an_offset() {
     for filter in [GUARDED, ZIGZAG, SPIKE, ORACLE, UDDJ, "loss_filter = \"mbiaz\""] {
         let filter = filtered(filter);
         let exact = with_clock(&filter, "").run();
@@ -269,7 +275,7 @@ fn no_filter_notices_an_offset() {
     }
 }
 
-/// [`GUARDED`] goes by delays above the least of late, to which 100 ppm add 1 ms in its memory of 256 round trips.
+/// [`GUARDED`] uses delays above the recent minimum; 100 ppm add 1 ms within its memory of 256 round trips.
 #[test]
 fn guarded_survives_skew() {
     let guarded = filtered(GUARDED);
@@ -280,10 +286,11 @@ fn guarded_survives_skew() {
     }
 }
 
-/// UDDJ's flag is F > 1 (its equation 11): what one clock gains in a gap is enough, and congestion counts each round trip. A slope that is known to some ppm
-/// still leaves that much; with a floor, too, a flag needs a queue.
+/// UDDJ's flag is F > 1 (its equation 11): the drift of one clock within a gap suffices, and congestion counts in
+/// each round trip. A slope estimated to a few ppm still leaves this much; with a floor as well, a flag requires a
+/// queue.
 #[test]
-fn uddj_survives_skew_with_its_line_and_a_floor_alone() {
+fn uddj_survives_skew_only_with_line_and_floor() {
     let skew = "clock = { skew = \"100ppm\" }";
     let options = ["", "remove_skew = true", "remove_skew = true, floor = \"3ms\""];
     let [plain, line, both] = options.map(|uddj| {
@@ -296,10 +303,11 @@ fn uddj_survives_skew_with_its_line_and_a_floor_alone() {
     near(both[1], both[0], 0.05, "with a line and a floor");
 }
 
-/// 1000 B and 200 B by turns: what they take on the links differs, and is no queue. `bottleneck` takes it out if it stands for all links of the way, 1/(1/10 + 1/100)
-/// Mb/s; if it is the slowest link's alone, what is left has the same sign, and no jitter is too small for UDDJ.
+/// Packets of 1000 B and 200 B alternate: their transmission times differ without any queue. `bottleneck` compensates
+/// this if it represents all links of the path, 1/(1/10 + 1/100) Mb/s. With the rate of the slowest link only, the
+/// rest has the same sign, and UDDJ detects even small jitter.
 #[test]
-fn packets_of_two_sizes_jitter() {
+fn alternating_packet_sizes_cause_jitter() {
     let run = |payload: &str, bottleneck: &str| {
         let filter = filtered(&format!("loss_filter = \"uddj\", uddj = {{ action = \"filter\"{bottleneck} }}"));
         let path = Path { loss: 0.03, transport: &filter, ..WIRELESS };
@@ -314,9 +322,9 @@ fn packets_of_two_sizes_jitter() {
     near(all, even, 0.05, "with the rate of all links");
 }
 
-/// Twice the one-way delay is UDPm's round, here: 10 s more are 20 s between two steps.
+/// UDPm's round is twice the one-way delay here: 10 s more are 20 s between two steps.
 #[test]
-fn udpm_takes_a_clock_that_is_ahead_for_a_long_way() {
+fn udpm_treats_a_fast_clock_as_a_long_path() {
     let udpm = |round_trip: &str| {
         format!(
             "kind = \"udpm\", datagram = \"1000B\", controller = {{ decide = \"round-trip\", round_trip = \"{round_trip}\" }}"

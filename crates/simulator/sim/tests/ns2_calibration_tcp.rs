@@ -1,5 +1,5 @@
-//! Agreement with ns-2.35 packet by packet: the TCP cases, through the whole simulator. The recorded runs are those that
-//! the TCP crate replays, `crates/simulator/tcp/tests/data`.
+//! Packet-by-packet agreement with ns-2.35: the TCP cases in the whole simulator. The recorded runs are those of the
+//! TCP crate, `crates/simulator/tcp/tests/data`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -13,16 +13,16 @@ use headway_units::Instant;
 use recorded::{Case, first_difference};
 
 #[derive(Debug, Default)]
-struct Watcher {
+struct Recorder {
     bottleneck: usize,
     last: usize,
-    /// Nanoseconds and numbers.
+    /// Times in ns, and segment numbers.
     drops: Vec<(u64, i64)>,
     received: Vec<(u64, i64)>,
     windows: Vec<(u64, f64, f64)>,
 }
 
-impl Observer for Watcher {
+impl Observer for Recorder {
     const WATCHES: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
@@ -45,16 +45,16 @@ impl Observer for Watcher {
 fn check(name: &str, recorded: &str) {
     let case = Case::read(recorded);
     let scenario = calibration(name);
-    let watcher =
-        Watcher { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Watcher::default() };
-    let record = run(&scenario, watcher);
+    let recorder =
+        Recorder { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Recorder::default() };
+    let record = run(&scenario, recorder);
     let seen = &record.observer;
     assert_eq!(first_difference(&seen.drops, &case.drops, 2), None, "drops");
     assert_eq!(first_difference(&seen.received, &case.received, 2), None, "receptions");
     for &(at, cwnd, ssthresh) in &case.window {
-        // ns-2 prints the nearest 10 us; the next change is at least an acknowledgement's 32 us away.
+        // ns-2 prints the nearest 10 us; the next change is at least the 32 us of an acknowledgement later.
         let ours = seen.windows[seen.windows.partition_point(|window| window.0 <= at * 10_000 + 6_000) - 1];
-        // ... and three decimals of cwnd.
+        // ns-2 prints three decimals of cwnd.
         assert!((ours.1 - cwnd).abs() <= 0.000_500_1 && ours.2 == ssthresh, "{ours:?}, ns-2 {at} {cwnd} {ssthresh}");
     }
     let theirs = summary_of(name);
@@ -68,7 +68,7 @@ fn check(name: &str, recorded: &str) {
     assert!((delay_ms - theirs.number("delay_mean_ms")).abs() < 1e-3, "{delay_ms}");
     let waiting = record.summary.links[bottleneck(&scenario)].peak_queue_packets;
     assert_eq!(waiting, theirs.count("queue_peak_waiting_pkts"));
-    // The same without a watcher, where links need one event a packet.
+    // Without an observer, with one event per packet, the summary is the same.
     assert_eq!(run(&scenario, ()).summary, record.summary);
 }
 

@@ -1,4 +1,4 @@
-//! Agreement with ns-2.35 packet by packet: the CBR and RED cases. Data and source: `data/ns2-calibration/README.md`.
+//! Packet-by-packet agreement with ns-2.35: the CBR and RED cases. Data and source: `data/ns2-calibration/README.md`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -8,9 +8,9 @@ use headway_record::Summary;
 use headway_sim::{Body, LinkEvent, Observer, Packet};
 use headway_units::Instant;
 
-/// What ns-2's trace tells of the bottleneck and of the last link.
+/// Packets at the bottleneck and at the last link, as in ns-2's trace.
 #[derive(Debug, Default)]
-struct Watcher {
+struct Recorder {
     bottleneck: usize,
     last: usize,
     sent: Vec<(u32, Instant)>,
@@ -19,12 +19,12 @@ struct Watcher {
     averages: Vec<(Instant, f64)>,
 }
 
-impl Observer for Watcher {
+impl Observer for Recorder {
     const WATCHES: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
         assert!(matches!(packet.body, Body::Datagram(_)));
-        // Nothing but the data is sent, so a packet's number in the run is ns-2's sequence number.
+        // Only data are sent, so a packet's number in the run is ns-2's sequence number.
         let number = packet.uid as usize;
         if number == self.sent.len() {
             self.sent.push((packet.size, packet.sent));
@@ -46,7 +46,7 @@ impl Observer for Watcher {
     }
 }
 
-/// Times are ns-2's, printed to 1 us: within 2 us.
+/// Asserts that times agree within 2 us; ns-2 prints them to 1 us.
 fn same_time(what: &str, number: usize, ours: Option<Instant>, text: &str) {
     let theirs: Option<u64> = (text != "-").then(|| text.parse().unwrap());
     match (ours, theirs) {
@@ -59,11 +59,11 @@ fn same_time(what: &str, number: usize, ours: Option<Instant>, text: &str) {
     }
 }
 
-fn check(case: &str) -> Watcher {
+fn check(case: &str) -> Recorder {
     let scenario = calibration(case);
-    let watcher =
-        Watcher { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Watcher::default() };
-    let record = run(&scenario, watcher);
+    let recorder =
+        Recorder { bottleneck: bottleneck(&scenario), last: common::link(&scenario, "n2->n3"), ..Recorder::default() };
+    let record = run(&scenario, recorder);
     let text = common::data(&format!("ns2-calibration/{case}.packets.csv"));
     let mut rows = 0;
     for (number, row) in fields(&text).enumerate() {
@@ -76,12 +76,12 @@ fn check(case: &str) -> Watcher {
     }
     assert_eq!(rows, record.observer.sent.len());
     same_summary(case, &record.summary);
-    // The same without a watcher, where links need one event a packet.
+    // Without an observer, with one event per packet, the summary is the same.
     assert_eq!(run(&scenario, ()).summary, record.summary);
     record.observer
 }
 
-/// ns-2's counts, and its mean delay to the microsecond.
+/// Asserts that counts, and the mean delay to a microsecond, are those of ns-2.
 fn same_summary(case: &str, ours: &Summary) {
     let theirs = summary_of(case);
     let sum = |pick: fn(&headway_record::FlowSummary) -> u64| ours.flows.iter().map(pick).sum::<u64>();
@@ -114,13 +114,14 @@ fn large_writes_are_cut_into_datagrams() {
     check("cbr-fragment");
 }
 
-/// RED's averages at every arrival agree to ns-2's six digits; `unit`: what ns-2 counts in our packets.
+/// Asserts that RED's averages at every arrival agree to ns-2's six digits. `unit`: the unit of ns-2's average per
+/// packet.
 fn check_average(case: &str, unit: f64) {
-    let watcher = check(case);
+    let recorder = check(case);
     let text = common::data(&format!("ns2-calibration/{case}.average.csv"));
     let theirs: Vec<(f64, f64)> = fields(&text).map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap())).collect();
-    assert_eq!(watcher.averages.iter().filter(|(_, average)| *average != 0.0).count(), theirs.len());
-    let ours = watcher.averages.iter().filter(|(_, average)| *average != 0.0);
+    assert_eq!(recorder.averages.iter().filter(|(_, average)| *average != 0.0).count(), theirs.len());
+    let ours = recorder.averages.iter().filter(|(_, average)| *average != 0.0);
     let mut worst: f64 = 0.0;
     for ((now, average), (time, expected)) in ours.zip(&theirs) {
         assert!((now.as_secs_f64() - time).abs() <= 1e-5 * time, "{now}, ns-2 {time}");

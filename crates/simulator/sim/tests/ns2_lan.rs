@@ -1,6 +1,6 @@
-//! Agreement with ns-2.35 over a star of clients with random starts: TCP in the mean of ten runs (four flavours, DropTail and
-//! RED, 3 to 50 clients; the clocks' phases were not noted), with UDP among them and UDP alone run by run. Data and source:
-//! the heads of `data/ns2-lan/*.csv`.
+//! Agreement with ns-2.35 over a star of clients with random starts: TCP in the mean of ten runs (four flavors,
+//! DropTail and RED, 3 to 50 clients; clock phases were not recorded), mixed with UDP and UDP alone run by run. Data
+//! and source: the headers of `data/ns2-lan/*.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -13,11 +13,11 @@ use std::fmt::Write;
 
 const SECONDS: f64 = 100.0;
 
-/// What is compared, of one run.
+/// Compared metrics of one run.
 const METRICS: [&str; 6] = ["kbps_mean", "delayA_ms", "delayC_ms", "loss_data", "sent", "retransmitted"];
 type Metrics = [f64; METRICS.len()];
 
-/// `n` clients, their router and the server.
+/// Creates `n` clients, their router and the server.
 fn network(queue: &str, bottleneck_limit: u32, n: usize, seed: &str) -> String {
     let queue = queue.to_lowercase();
     format!(
@@ -43,7 +43,7 @@ fn network(queue: &str, bottleneck_limit: u32, n: usize, seed: &str) -> String {
     )
 }
 
-/// The star of TCP clients with the start times of ns-2's run.
+/// Creates the star of TCP clients with the start times of ns-2's run.
 fn star(flavour: &str, queue: &str, n: usize, seed: &str, starts: &[String]) -> String {
     let kind = match flavour {
         "Tahoe" => "tcp-tahoe",
@@ -70,13 +70,13 @@ fn star(flavour: &str, queue: &str, n: usize, seed: &str, starts: &[String]) -> 
         )
 }
 
-/// The mean wait of the packets that leave a queue.
+/// Returns the mean wait of the packets that leave a queue.
 fn wait_ms(link: &LinkSummary) -> f64 {
     let left = link.arrived_packets - link.dropped_packets.total();
     link.mean_queue_packets * SECONDS * 1e3 / left as f64
 }
 
-/// The metrics of `jittered.csv`.
+/// Returns the metrics of `jittered.csv`.
 fn metrics(summary: &Summary, n: usize) -> Metrics {
     let bottleneck = summary.links.iter().find(|link| link.name == "r->s").unwrap();
     let access: Vec<_> = summary.links.iter().filter(|link| link.to == "r" && link.from != "s").collect();
@@ -94,9 +94,10 @@ fn metrics(summary: &Summary, n: usize) -> Metrics {
     ]
 }
 
-/// Ten runs of mean 100 and standard deviation 1: t of 18 degrees is 2.101, half the interval 2.101 sqrt(1 / 10 + 1 / 10) = 0.94.
+/// Ten runs of mean 100 and standard deviation 1: t with 18 degrees of freedom is 2.101, half the interval 2.101
+/// sqrt(1 / 10 + 1 / 10) = 0.94.
 #[test]
-fn noise_does_not_agree() {
+fn noisy_means_are_undecided() {
     let around = |mean: f64, spread: f64| -> Vec<f64> {
         (0..10).map(|run| mean + spread * f64::from(2 * run - 9) / 33.0_f64.sqrt() / 1.054_1).collect()
     };
@@ -106,7 +107,7 @@ fn noise_does_not_agree() {
         (around(101.1, 1.0), Verdict::Undecided),
         (around(102.9, 1.0), Verdict::Undecided),
         (around(103.0, 1.0), Verdict::Differ),
-        // The means are the same, and nothing is known.
+        // The means are equal, but the variance is too large.
         (around(100.0, 10.0), Verdict::Undecided),
     ] {
         assert_eq!(Mean::of(&ours).verdict(&Mean::of(&theirs), 0.02), expected, "{ours:?}");
@@ -170,25 +171,30 @@ fn means_over_ten_runs_agree() {
     judge(&all, 336, 2);
 }
 
-/// Nothing differs; no more than `undecided` of `all` comparisons are left open, and these are told.
+/// Asserts that no comparison differs and at most `undecided` of `count` are undecided. Prints the latter.
 fn judge(all: &[(Verdict, String)], count: usize, undecided: usize) {
     assert_eq!(all.len(), count);
-    let told = |verdict: Verdict| -> Vec<&str> {
+    let with_verdict = |verdict: Verdict| -> Vec<&str> {
         all.iter().filter(|(found, _)| *found == verdict).map(|(_, words)| words.as_str()).collect()
     };
-    let (differ, open) = (told(Verdict::Differ), told(Verdict::Undecided));
-    println!("{} of {count} agree, {} are undecided:\n{}", told(Verdict::Agree).len(), open.len(), open.join("\n"));
+    let (differ, open) = (with_verdict(Verdict::Differ), with_verdict(Verdict::Undecided));
+    println!(
+        "{} of {count} agree, {} are undecided:\n{}",
+        with_verdict(Verdict::Agree).len(),
+        open.len(),
+        open.join("\n")
+    );
     assert!(differ.is_empty(), "differ:\n{}", differ.join("\n"));
     assert!(open.len() <= undecided, "{} undecided:\n{}", open.len(), open.join("\n"));
 }
 
-/// What is compared where UDP is among the clients.
+/// Compared metrics with UDP clients.
 const WITH_UDP: [&str; 4] = ["throughput_kbps", "delay_a_ms", "delay_c_ms", "loss_pct"];
 
-/// Of one run.
+/// Metrics of one run.
 type Figures = [f64; WITH_UDP.len()];
 
-/// The runs of `udp-mix.csv`, ns-2's and ours.
+/// Returns the runs of `udp-mix.csv`, of ns-2 and of Headway.
 fn with_udp() -> BTreeMap<String, Vec<(Figures, Figures)>> {
     let text = data("ns2-lan/udp-mix.csv");
     let mut rows = fields(&text);
@@ -210,7 +216,7 @@ fn with_udp() -> BTreeMap<String, Vec<(Figures, Figures)>> {
                     r#"transport = {{ kind = "tcp-reno", window = "10000packets", segment = "1500B", clock_phase = "{}ns" }}
                     source = {{ kind = "ftp" }}
                     "#,
-                    // Of a tick of 10 ms.
+                    // Phase within a tick of 10 ms.
                     (phase.parse::<f64>().unwrap() * 1e7).round()
                 ),
                 None => r#"transport = { kind = "udp", datagram = "1500B" }
@@ -226,7 +232,7 @@ fn with_udp() -> BTreeMap<String, Vec<(Figures, Figures)>> {
     runs
 }
 
-/// The metrics of `udp-mix.csv`.
+/// Returns the metrics of `udp-mix.csv`.
 fn figures(summary: &Summary) -> Figures {
     let bottleneck = summary.links.iter().find(|link| link.name == "r->s").unwrap();
     let sum = |of: fn(&headway_record::FlowSummary) -> f64| summary.flows.iter().map(of).sum::<f64>();
@@ -239,7 +245,8 @@ fn figures(summary: &Summary) -> Figures {
     ]
 }
 
-/// Nothing is left to chance, RED's choice neither: a queue of 2000 B ends below its thresholds. ns-2 prints six digits.
+/// These runs have no random choices, including RED's: a queue of 2000 B ends below its thresholds. ns-2 prints six
+/// digits.
 #[test]
 fn with_udp_each_run_agrees() {
     let runs = with_udp();
@@ -254,11 +261,11 @@ fn with_udp_each_run_agrees() {
     }
 }
 
-/// Welch's width by hand. Ten runs, half of them 1 above their mean and half below, have
-/// s^2 = 10/9; three times as wide, 10. Alike: 18 degrees of freedom, 2.1009 sqrt(1/9 + 1/9) = 0.9904. Unlike:
-/// (1/9 + 1)^2 / ((1/9)^2 / 9 + 1 / 9) = 10.976 degrees, t = 2.2016 (the density integrated), 2.2016 sqrt(10/9) = 2.3207.
+/// Welch's interval by hand. Ten runs, half of them 1 above their mean and half below, have s^2 = 10/9; three times
+/// as wide, 10. Equal variances: 18 degrees of freedom, 2.1009 sqrt(1/9 + 1/9) = 0.9904. Unequal: (1/9 + 1)^2 /
+/// ((1/9)^2 / 9 + 1 / 9) = 10.976 degrees, t = 2.2016 (the density integrated), 2.2016 sqrt(10/9) = 2.3207.
 #[test]
-fn chance_is_welchs_width() {
+fn the_interval_is_welchs() {
     let runs =
         |mean: f64, swing: f64| -> Vec<f64> { (0..10).map(|run| mean + swing * f64::from(run % 2 * 2 - 1)).collect() };
     // The series ends after two terms: 0.15 % too narrow at 11 degrees.

@@ -1,5 +1,5 @@
-//! Agreement with ns-2.35 where packets meet to the last bit of its doubles: everything in whole nanoseconds, flows and links
-//! alike, in any order. Data and source: the head of `data/ns2-ties/runs.csv`.
+//! Agreement with ns-2.35 for bit-identical times: all times are whole nanoseconds, and flows and links are equal and
+//! listed in any order. Data and source: the header of `data/ns2-ties/runs.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -13,7 +13,7 @@ fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> Vec<T> {
     text.split_whitespace().map(|number| number.parse().unwrap()).collect()
 }
 
-/// The rows of one field: `a/b c/d`.
+/// Returns the rows of a field: `a/b c/d`.
 fn rows(text: &str) -> Vec<Vec<&str>> {
     text.split(' ').map(|row| row.split('/').collect()).collect()
 }
@@ -31,7 +31,7 @@ fn text(row: &[&str]) -> String {
     }
     let mut phases = numbers::<f64>(row[5]).into_iter();
     for (number, flow) in rows(row[4]).into_iter().enumerate() {
-        // The kind of an agent is a path itself.
+        // The kind of an agent contains slashes.
         let (kind, [from, to, start, one, other]) = flow.split_at(flow.len() - 5) else { panic!("{flow:?}") };
         let carried = match kind {
             ["Agent", "UDP"] => format!(
@@ -62,7 +62,7 @@ fn text(row: &[&str]) -> String {
     text
 }
 
-/// Which flows' data reach the end of a link, in order: a hash, since a run has thousands of packets.
+/// Hash of the order of flows whose data arrive at the end of a link.
 struct Order {
     link: usize,
     hash: u64,
@@ -78,7 +78,7 @@ impl Observer for Order {
 }
 
 #[test]
-fn what_was_scheduled_first_comes_first() {
+fn simultaneous_events_run_in_the_order_of_scheduling() {
     let stored = data("ns2-ties/runs.csv");
     let mut runs = 0;
     for row in fields(&stored).skip(1) {
@@ -96,8 +96,9 @@ fn what_was_scheduled_first_comes_first() {
     assert_eq!(runs, 36);
 }
 
-/// ns-2.35 sends so many packets of 1000 B at 80 kb/s from 0 s to a stop (measured): up to 1 s its sum of ten tenths is below one, and
-/// an eleventh packet goes; at 0.3 s the sum of three is above, at 1.5 and 2 s the sums are above too.
+/// Number of packets of 1000 B that ns-2.35 sends at 80 kb/s from 0 s to a stop (measured): at 1 s, its sum of ten
+/// tenths is below one, and an eleventh packet is sent; at 0.3 s, the sum of three is above, as are the sums at 1.5
+/// and 2 s.
 #[test]
 fn a_source_stops_by_the_sum_of_its_intervals() {
     for (stop, sent) in [("0.3s", 3), ("1s", 11), ("1.5s", 15), ("2s", 20)] {
@@ -112,15 +113,15 @@ fn a_source_stops_by_the_sum_of_its_intervals() {
             run(&scenario(&text), ()).summary.flows[0].sent_packets
         };
         assert_eq!(sent_by("scheduled"), sent, "{stop}");
-        // Nothing is written at the stop itself.
+        // No packet is written at the stop itself.
         assert_eq!(sent_by("drawn"), sent - u64::from(stop == "1s"), "{stop}");
     }
 }
 
-/// The sum of a timer's start and its wait may be rounded to a nanosecond before the deadline: the sender's clock says the deadline then, and
-/// time goes on. Each of these stood still, behind 200 to 870 s.
+/// The sum of a timer's start and its wait may be rounded to a nanosecond before the deadline. The sender then uses
+/// the deadline as the time, so that time advances. Each of these runs once hung after 200 to 870 s.
 #[test]
-fn a_sum_before_the_deadline_is_the_deadline() {
+fn a_sum_before_the_deadline_counts_as_the_deadline() {
     for (rate, transport, source) in [
         ("3300kbps", "kind = \"tfrc\"", "kind = \"ftp\""),
         ("1Mbps", "kind = \"dccp\", ccid = 3", "kind = \"conference\", lifetime = false"),
@@ -133,6 +134,6 @@ fn a_sum_before_the_deadline_is_the_deadline() {
         let scenario = scenario(&text);
         let mut simulation = Simulation::new(&scenario, ()).unwrap();
         let done = (0..100).any(|_| simulation.run(1 << 20).unwrap());
-        assert!(done, "{transport}: 10^8 events, and no end");
+        assert!(done, "{transport}: no end after 10^8 events");
     }
 }

@@ -1,4 +1,4 @@
-//! ns-2's traces, line by line: `data/ns2-trace` holds what ns-2.35 wrote of the same runs.
+//! Line-by-line comparison with ns-2.35's traces of the same runs, in `data/ns2-trace`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,8 @@ use crate::common;
 use common::{data, run, scenario};
 use headway_sim::Ns2Trace;
 
-/// n0 - 10 Mb/s, 2 ms - n1 - 1 Mb/s, 10 ms - n2, with `first` and `second` on the way there, and a flow from n0 to n2.
+/// Creates n0 - 10 Mb/s, 2 ms - n1 - 1 Mb/s, 10 ms - n2, with `first` and `second` in the forward direction, and a
+/// flow from n0 to n2.
 fn path(duration: &str, first: &str, second: &str, flow: &str) -> String {
     let nodes: String = (0..3).map(|node| format!("[[node]]\nname = \"n{node}\"\n")).collect();
     let link = |from, to, rate, delay, more: &str| {
@@ -26,7 +27,7 @@ fn path(duration: &str, first: &str, second: &str, flow: &str) -> String {
     format!("name = \"trace\"\nduration = \"{duration}\"\ndialect = \"ns2\"\n{nodes}{links}{flow}")
 }
 
-/// RED that marks with certainty above `threshold` packets.
+/// Returns RED that marks all packets above `threshold` packets.
 fn red(threshold: u32, limit: u32) -> String {
     format!(
         "queue = {{ kind = \"red\", limit = \"{limit}packets\", min_threshold = \"{threshold}packets\", \
@@ -41,7 +42,7 @@ fn droptail(lost: &str) -> String {
     )
 }
 
-/// A line with its time apart, in us.
+/// Splits a line into its time, in us, and the rest.
 fn split(line: &str) -> (f64, String) {
     let mut columns: Vec<&str> = line.split(' ').collect();
     let at = columns.remove(1).parse::<f64>().unwrap() * 1e6;
@@ -66,9 +67,9 @@ fn check(name: &str, text: &str) {
     assert_eq!(ours.next(), None);
 }
 
-/// What an error model before the queue takes has a `d` and no `+`; a repeated SYN has an `A`; the sink answers with the flow id.
+/// A loss before the queue has a `d` and no `+`; a repeated SYN has an `A`; the sink replies with the flow id.
 #[test]
-fn a_lost_syn_and_a_lost_segment() {
+fn a_lost_syn_and_a_lost_segment_are_traced() {
     let flow = "fid = 7\ntransport = { kind = \"tcp-reno\", ecn = true, initial_window = \"8packets\" }\n\
                 source = { kind = \"ftp\", segments = 30 }";
     check("lost-syn", &path("3.3s", &droptail("0, 5"), &red(1, 3), flow));
@@ -76,15 +77,16 @@ fn a_lost_syn_and_a_lost_segment() {
 
 /// RED marks first and then finds its queue full: the `d` has an `E`.
 #[test]
-fn marked_and_dropped() {
+fn a_marked_and_dropped_packet_is_traced() {
     let flow = "fid = 7\ntransport = { kind = \"tcp-reno\", ecn = true, initial_window = \"9packets\" }\n\
                 source = { kind = \"ftp\", segments = 30 }";
     check("marked-and-dropped", &path("0.3s", &droptail("5"), &red(2, 4), flow));
 }
 
-/// What nam is shown: nodes, links, and each event in its words. The lines of queues and of colours are ours, as a script would ask for them.
+/// nam lines: nodes, links, and each event. The lines of queues and colors are Headway's, as a script would request
+/// them.
 #[test]
-fn nam_lines_with_drops() {
+fn nam_lines_match_ns2() {
     let links = [("n0", "n1", "10Mbps", "2ms", 50), ("n1", "n2", "1Mbps", "10ms", 4)].map(|(from, to, rate, delay, limit)| {
         let queue = |limit| format!("queue = {{ kind = \"droptail\", limit = \"{limit}packets\" }}\n");
         let way = |from, to, limit| {
@@ -101,7 +103,7 @@ fn nam_lines_with_drops() {
     let ours = String::from_utf8(observer.take()).unwrap();
     let is_ours = |line: &&str| line.starts_with("q ") || line.starts_with("c ");
     assert_eq!(ours.lines().filter(is_ours).count(), 5);
-    // Without ECN ns-2 tells of a smaller window, too (`A`), which no header would.
+    // Without ECN, ns-2 also marks a reduced window (`A`), which no header contains.
     let theirs = data("ns2-trace/drops.nam").replace("---A---", "-------");
     let theirs: Vec<&str> = theirs.lines().filter(|line| !line.starts_with('#')).collect();
     let ours: Vec<&str> = ours.lines().filter(|line| !is_ours(line)).collect();
@@ -112,9 +114,10 @@ fn nam_lines_with_drops() {
     assert_eq!(ours.len(), theirs.len());
 }
 
-/// TFRC's reports bear the greatest number received, and flow id 0; up to where slow start parts by a tie.
+/// TFRC's reports have the greatest number received and flow id 0. The comparison ends where slow start differs by a
+/// tie.
 #[test]
-fn tfrc_and_its_reports() {
+fn tfrc_reports_are_traced() {
     let flow = "fid = 9\nstart = \"100ms\"\ntransport = { kind = \"tfrc\" }\nsource = { kind = \"ftp\" }";
     let plain = "queue = { kind = \"droptail\", limit = \"50packets\" }";
     check("tfrc", &path("0.216s", plain, &droptail("4, 9"), flow));

@@ -1,5 +1,6 @@
-//! Agreement with ns-2.35 over wires and a wireless link that loses packets by chance, beside constant rates: a flow's throughput. Told which
-//! packets are lost it is ns-2's in each run; by chance, in the mean. Data and source: the heads of `data/ns2-wireless/*.csv`.
+//! Agreement with ns-2.35 on a flow's throughput over wires and a wireless link with random losses, shared with
+//! constant rates. With the same lost packets, each run agrees; with random losses, the means. Data and source: the
+//! headers of `data/ns2-wireless/*.csv`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -8,18 +9,18 @@ use common::means::{Mean, Verdict};
 use common::{data, fields, run};
 use std::fmt::Write;
 
-/// The first columns of both files: what `validation/ns2/wireless.py` calls a cell.
+/// First columns of both files: a cell of `validation/ns2/wireless.py`.
 struct Cell {
     flow: String,
     network: String,
-    /// One way in ms: the wires together, the wireless link.
+    /// One-way delays in ms: sum of the wires, and the wireless link.
     delays: (f64, f64),
     limit: u32,
     loss: f64,
 }
 
-/// What else a run is told, as scenarios have it.
-struct Told {
+/// Further parameters of a run, in the syntax of scenarios.
+struct Parameters {
     seed: u32,
     loss: String,
     start: String,
@@ -66,7 +67,7 @@ impl Cell {
         match self.flow.as_str() {
             "tfrc" => format!("{tfrc} }}"),
             "tfrc.4R" => format!("{tfrc}, min_rto = \"{}ms\" }}", 8.0 * (self.delays.0 + self.delays.1)),
-            // Agent/TCP/Linux with timestamps, which need no clock's phase.
+            // Agent/TCP/Linux with timestamps, which need no clock phase.
             "tcp-westwood" => r#"kind = "tcp-westwood", segment = "1000B", header = "50B", syn_size = "40B", window = "1000packets", timestamps = true"#.to_owned(),
             tcp => format!(
                 r#"kind = "{tcp}", segment = "1000B", window = "1000packets", clock_phase = "{clock_phase_ns}ns""#
@@ -74,7 +75,7 @@ impl Cell {
         }
     }
 
-    fn scenario(&self, told: &Told) -> String {
+    fn scenario(&self, parameters: &Parameters) -> String {
         let chain = ["s", "r1", "r2", "r3", "r4", "d"];
         let (mbps, ways, hops) = match self.network.as_str() {
             "single" => (2, [("r1", "d"); 3], &["s", "r1", "d"][..]),
@@ -87,13 +88,13 @@ impl Cell {
         let mut text = format!(
             "duration = \"220s\"\nmeasure_from = \"20s\"\nseed = {}\ndialect = \"ns2\"\nrecord.series = false\n{}\
              [[flow]]\nname = \"flow\"\nfrom = \"s\"\nto = \"d\"\nstart = {}\ntransport = {{ {} }}\nsource = {{ kind = \"ftp\" }}\n",
-            told.seed,
-            self.links(hops, &told.loss),
-            told.start,
-            self.transport(told.clock_phase_ns)
+            parameters.seed,
+            self.links(hops, &parameters.loss),
+            parameters.start,
+            self.transport(parameters.clock_phase_ns)
         );
-        for (number, ((from, to), start)) in ways.iter().zip(&told.cbr_starts).enumerate() {
-            // Without losses even rates lock their phases with the flow's.
+        for (number, ((from, to), start)) in ways.iter().zip(&parameters.cbr_starts).enumerate() {
+            // Without losses and random gaps, the phases of constant rates and the flow would lock.
             write!(
                 text,
                 "[[flow]]\nname = \"cbr{number}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstart = {start}\n\
@@ -106,9 +107,10 @@ impl Cell {
         text
     }
 
-    /// As ns-2's sinks count: each of TCP's segments once and with its headers, 40 B or with timestamps 50.
-    fn mbps(&self, told: &Told) -> f64 {
-        let summary = run(&common::scenario(&self.scenario(told)), ()).summary;
+    /// Returns the throughput as counted by ns-2's sinks: each TCP segment once, with headers of 40 B or, with
+    /// timestamps, 50.
+    fn mbps(&self, parameters: &Parameters) -> f64 {
+        let summary = run(&common::scenario(&self.scenario(parameters)), ()).summary;
         let flow = &summary.flows[0];
         match self.flow.as_str() {
             "tfrc" | "tfrc.4R" => flow.throughput_bps / 1e6,
@@ -118,8 +120,8 @@ impl Cell {
     }
 }
 
-/// Where ns-2's TCP sink counts what came in order, Headway counts first copies: a window at either end differs, 0.5 % at most. TFRC's
-/// are the same packets.
+/// ns-2's TCP sink counts data received in order, Headway first copies: they differ by a window at either end, at
+/// most 0.5 %. For TFRC, the packets are identical.
 #[test]
 fn the_same_losses_give_the_same_throughput() {
     let text = data("ns2-wireless/told.csv");
@@ -128,7 +130,7 @@ fn the_same_losses_give_the_same_throughput() {
         let cell = Cell::of(&row);
         let starts: Vec<_> = row[6].split(' ').map(|start| format!("\"{start}ns\"")).collect();
         let lost = row[8].replace(' ', ", ");
-        let told = Told {
+        let parameters = Parameters {
             seed: 1,
             loss: format!("kind = \"list\", packets = [{lost}]"),
             start: format!("\"{}ns\"", row[5]),
@@ -136,7 +138,7 @@ fn the_same_losses_give_the_same_throughput() {
             // TFRC has no clock.
             clock_phase_ns: row[7].parse().map_or(0.0, |phase: f64| (1e7 * phase).round()),
         };
-        let (ours, ns2) = (cell.mbps(&told), row[9].parse::<f64>().unwrap());
+        let (ours, ns2) = (cell.mbps(&parameters), row[9].parse::<f64>().unwrap());
         let margin = if cell.flow.starts_with("tfrc") { 0.000_1 } else { 0.005 };
         assert!((ours / ns2 - 1.0).abs() <= margin, "{}: {ours} Mb/s, ns-2 {ns2}", cell.flow);
         kinds.push(cell.flow);
@@ -145,8 +147,8 @@ fn the_same_losses_give_the_same_throughput() {
     assert_eq!(kinds, KINDS);
 }
 
-/// The 95 % interval of the difference lies within 5 % of ns-2's mean. Of each kind of flow the first cell; `WIRELESS=all` has all, and
-/// more runs.
+/// The 95 % interval of the difference is within 5 % of ns-2's mean. Runs the first cell of each kind of flow;
+/// `WIRELESS=all` runs all cells, with more runs.
 #[test]
 fn means_agree() {
     let text = data("ns2-wireless/cells.csv");
@@ -161,17 +163,17 @@ fn means_agree() {
         }
         let sd: f64 = row[7].parse().unwrap();
         let ns2 = Mean { runs: row[5].parse().unwrap(), mean: row[6].parse().unwrap(), variance: sd * sd };
-        let drawn = |seed| Told {
+        let drawn = |seed| Parameters {
             seed,
             loss: format!("kind = \"bernoulli\", probability = {}", cell.loss),
             start: r#"{ uniform = ["0s", "1s"] }"#.to_owned(),
             cbr_starts: [(); 3].map(|()| r#"{ uniform = ["0s", "0.1s"] }"#.to_owned()),
-            // Any of the tick's 10 ms: these walk through them.
+            // Any phase of the 10 ms tick; the seeds cover it.
             clock_phase_ns: f64::from(7_300_000 * (seed % 100) % 10_000_000),
         };
         let ours = Mean::of(&(1..=runs).map(|seed| cell.mbps(&drawn(seed))).collect::<Vec<_>>());
         let percent = |part: f64| 100.0 * part / ns2.mean;
-        let told = format!(
+        let text = format!(
             "{} {} p = {}: {:.4} Mb/s, ns-2 {:.4}, {:+.2} ± {:.2} %",
             cell.flow,
             cell.network,
@@ -181,8 +183,8 @@ fn means_agree() {
             percent(ours.mean - ns2.mean),
             percent(ours.welch(&ns2))
         );
-        println!("{told}");
-        assert_eq!(ours.verdict(&ns2, 0.05), Verdict::Agree, "{told}");
+        println!("{text}");
+        assert_eq!(ours.verdict(&ns2, 0.05), Verdict::Agree, "{text}");
         if !another {
             kinds.push(cell.flow);
         }

@@ -10,7 +10,7 @@ use headway_scenario::Scenario;
 use headway_sim::{Ns2Trace, PacketTrace, Simulation};
 use std::collections::BTreeSet;
 
-/// The rows of a run, which is watched by nobody else.
+/// Returns the rows of a run without other observers.
 fn hops(scenario: &Scenario) -> Vec<Hop> {
     rows(&Table::read(&file(scenario)))
 }
@@ -19,11 +19,11 @@ fn file(scenario: &Scenario) -> Vec<u8> {
     run(scenario, PacketTrace::new(scenario)).observer.take().unwrap()
 }
 
-/// The rows agree with the lines of ns-2's trace of the same run, and are the same whether links make events of their own or not.
+/// Asserts that the rows agree with ns-2's trace of the same run, whether or not links schedule additional events.
 fn check(scenario: &Scenario) -> Vec<Hop> {
     let alone = file(scenario);
     let (mut lines, mut packets) = run(scenario, (Ns2Trace::new(scenario), PacketTrace::new(scenario))).observer;
-    assert_eq!(packets.take().unwrap(), alone, "who else watches changes nothing");
+    assert_eq!(packets.take().unwrap(), alone, "another observer changes nothing");
     assert_eq!(file(scenario), alone, "the same seed gives the same bytes");
     let hops = rows(&Table::read(&alone));
     agree(scenario, &String::from_utf8(lines.take()).unwrap(), &hops, scenario.duration.as_nanos() as i64);
@@ -34,9 +34,9 @@ fn fates(hops: &[Hop]) -> BTreeSet<&str> {
     hops.iter().map(|hop| hop.fate.as_str()).collect()
 }
 
-/// TCPs and UDP through a bottleneck whose queue is full.
+/// TCP and UDP through a bottleneck whose queue is full.
 #[test]
-fn tcp_and_udp_at_a_full_queue() {
+fn tcp_and_udp_at_a_full_queue_match_the_ns2_trace() {
     let hops = check(&shipped("demo.toml"));
     assert!(fates(&hops).is_superset(&["delivered", "queue_full", "in_flight"].into()), "{:?}", fates(&hops));
     assert!(hops.iter().any(|hop| hop.kind == "feedback") && hops.iter().any(|hop| hop.kind.starts_with("video")));
@@ -66,9 +66,10 @@ fn red_drops_early_and_marks() {
     assert!(marks > 10, "{marks}");
 }
 
-/// Channels that lose before the queue and behind the transmission, a policer, a host without room; and a queue that drops who waits.
+/// Losses before the queue and after the transmission, a policer, a full host, and a queue that drops waiting
+/// packets.
 #[test]
-fn every_fate_there_is() {
+fn every_fate_is_recorded() {
     let text = |place: &str, drop: &str| {
         format!(
             r#"
@@ -116,15 +117,15 @@ fn every_fate_there_is() {
     }
 }
 
-/// DCCP, its numbers as its trace has them.
+/// DCCP sequence numbers are those of its trace.
 #[test]
-fn a_call_over_dccp() {
+fn a_dccp_call_matches_the_ns2_trace() {
     check(&shipped("conference.toml"));
 }
 
-/// A run that is stopped leaves a file that can be read, whose last packets are in flight.
+/// A stopped run gives a readable file whose last packets are in flight.
 #[test]
-fn a_run_that_was_stopped() {
+fn a_stopped_run_is_readable() {
     let scenario = shipped("demo.toml");
     let mut simulation = Simulation::new(&scenario, PacketTrace::new(&scenario)).unwrap();
     assert!(!simulation.run(20_000).unwrap());
@@ -138,14 +139,14 @@ fn a_run_that_was_stopped() {
         let of_link = |hops: &[Hop]| hops.iter().filter(|hop| hop.link == link).cloned().collect::<Vec<_>>();
         let (cut, whole) = (of_link(&hops), of_link(&whole));
         let same = cut.iter().zip(&whole).filter(|(cut, whole)| cut.fate == "in_flight" || cut == whole).count();
-        assert_eq!(same, cut.len(), "but for what is in flight, it is the beginning of the whole");
+        assert_eq!(same, cut.len(), "except for packets in flight, the rows are the first rows of the whole run");
     }
 }
 
-/// A link on which a packet takes longer than a row's 32 bits have nanoseconds, and one whose queue holds rows up for longer than batches
-/// wait for them: all times are right, and rows that came late to the file are in it.
+/// A transmission longer than 32 bits of nanoseconds, and a queue that delays rows for longer than batches wait: all
+/// times are correct, and late rows are included.
 #[test]
-fn slow_links_beside_fast_ones() {
+fn rows_of_slow_links_follow_those_of_fast_links() {
     let text = r#"
         duration = "60s"
         [[link]]
@@ -178,14 +179,14 @@ fn slow_links_beside_fast_ones() {
     assert_eq!(hops.len() as u64, run(&scenario, PacketTrace::new(&scenario)).conservation.sent);
     let (mut lines, _) = run(&scenario, (Ns2Trace::new(&scenario), PacketTrace::new(&scenario))).observer;
     agree(&scenario, &String::from_utf8(lines.take()).unwrap(), &hops, 60_000_000_000);
-    // The batches of the fast link have not waited for the slow one, whose rows lie behind them.
+    // Batches of the fast link do not wait for the slow one, whose rows follow.
     let late = table.batches.last().unwrap().column_by_name("flow").unwrap();
     assert!(table.batches.len() > 20 && late.len() < 10, "{} batches, {} late rows", table.batches.len(), late.len());
 }
 
-/// The index says where each batch lies, and with the schema before it it is a stream.
+/// The index contains the position of each batch, which forms a stream with the preceding schema.
 #[test]
-fn the_index_leads_to_each_batch() {
+fn the_index_locates_each_batch() {
     let mut scenario = shipped("demo.toml");
     scenario.duration = scenario.duration * 4;
     let mut trace = run(&scenario, PacketTrace::new(&scenario)).observer;
@@ -199,7 +200,7 @@ fn the_index_leads_to_each_batch() {
         &bytes[from..from + number(&place["length"])]
     };
     let whole = Table::read(&bytes);
-    assert_eq!(whole.told("headway.packets"), "2");
+    assert_eq!(whole.metadata_value("headway.packets"), "2");
     let batches = index["batches"].as_array().unwrap();
     assert!(batches.len() > 1 && batches.len() == whole.batches.len());
     for (place, batch) in batches.iter().zip(&whole.batches) {
@@ -209,7 +210,7 @@ fn the_index_leads_to_each_batch() {
         assert_eq!(number(&place["rows"]), batch.num_rows());
         let hops = rows(&Table { batches: vec![batch.clone()], metadata: whole.metadata.clone() });
         let base = hops.iter().map(|hop| hop.offered).min().unwrap();
-        let until = hops.iter().map(|hop| hop.gone).max().unwrap();
+        let until = hops.iter().map(|hop| hop.ended).max().unwrap();
         assert_eq!((number(&place["base_ns"]), number(&place["until_ns"])), (base as usize, until as usize));
     }
     assert_eq!(number(&index["rows"]), whole.all("bytes").len());

@@ -1,4 +1,4 @@
-//! Pages: what is asked for when something else has come, and what the record says of it.
+//! Web pages: the order of their transfers, and their record.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,8 +6,8 @@ use crate::common;
 use common::{run, scenario};
 use headway_record::{FlowSummary, PagesSummary};
 
-/// One link of 1 Mb/s and 10 ms, as that of the sessions' tests: a transfer of a segment takes its SYN there and back, and its segment there
-/// and its acknowledgement back.
+/// Duration of a session of one segment over a link of 1 Mb/s and 10 ms, as in the tests of sessions: SYN there and
+/// back, segment there, and acknowledgement back.
 const ONE_SEGMENT_S: f64 = (3.0 * 40.0 + 1040.0) * 8.0 / 1e6 + 4.0 * 0.01;
 
 fn of(more: &str, rate: &str, delay: &str, source: &str) -> FlowSummary {
@@ -40,9 +40,10 @@ fn pages(flow: &FlowSummary) -> PagesSummary {
     flow.pages.clone().unwrap()
 }
 
-/// A main object and three that it embeds, one at a time: four transfers, each of which begins when the one before is complete.
+/// A main object and three embedded ones, one at a time: four transfers, each of which begins when the previous one
+/// is complete.
 #[test]
-fn a_page_takes_its_transfers_one_behind_the_other() {
+fn transfers_of_a_page_are_sequential() {
     let source = r#"arrivals = { at = ["1s", "3s"] }, parsing_time = "0s", connections = 1, main = { constant = "1kB" },
                     embedded = { constant = "1kB" }, objects = { constant = 3 }"#;
     let flow = of("duration = \"10s\"", "1Mbps", "10ms", &source.replace('\n', " "));
@@ -55,7 +56,7 @@ fn a_page_takes_its_transfers_one_behind_the_other() {
     }
 }
 
-/// Delayed acknowledgements do not hold up what has come: a FIN is answered at once (`answer_fin`).
+/// Delayed acknowledgements do not delay complete transfers: a FIN is acknowledged at once (`answer_fin`).
 #[test]
 fn a_page_does_not_wait_for_delayed_acknowledgements() {
     let source = r#"arrivals = { at = ["1s"] }, parsing_time = "0s", main = { constant = "1kB" }, embedded = { constant = "1kB" }, objects = { constant = 6 }"#;
@@ -78,27 +79,29 @@ fn a_page_does_not_wait_for_delayed_acknowledgements() {
         );
         pages(&run(&scenario(&text), ()).summary.flows[0]).completion_s.unwrap().max
     };
-    // Two waves, each of a SYN there and back and a segment there and back.
+    // Two rounds, each with a SYN there and back and a segment there and back.
     assert!((took(true) - 4.0 * 0.03).abs() < 0.002, "{}", took(true));
     assert!((took(false) - took(true) - 2.0 * 0.2).abs() < 0.002, "{}", took(false));
 }
 
-/// A page is of the interval in which it is asked for. What is asked for at the stop or later never is, and its page stays open.
+/// A page belongs to the interval of its request. Objects due at the stop or later are never requested, and their
+/// page remains open.
 #[test]
-fn pages_count_where_they_begin_and_end_at_the_stop() {
+fn pages_belong_to_the_interval_of_their_request() {
     let source = r#"arrivals = { at = ["1s", "1.99s", "2s", "4s"] }, parsing_time = "0s", main = { constant = "1kB" },
                     embedded = { constant = "1kB" }, objects = { constant = 1 }"#;
     let more = "duration = \"10s\"\nmeasure_from = \"2s\"";
     let flow = of(more, "1Mbps", "10ms", &source.replace('\n', " "));
     assert_eq!((pages(&flow).arrived, pages(&flow).completed), (2, 2));
-    // The main object of the last page has come after the stop.
+    // The main object of the last page arrived after the stop.
     let flow = until(more, "4.03s", "1Mbps", "10ms", &source.replace('\n', " "));
     assert_eq!((pages(&flow).arrived, pages(&flow).completed, pages(&flow).open), (2, 1, 1));
 }
 
-/// 65536 sessions of a flow are open at once. The page that an object is refused of asks for nothing more, and counts as refused. Of 100
-/// pages with 1000 objects each, whose main objects come one behind the other, 65 have room for all; the 66th for what is left beside the
-/// main objects of the 34 others, and each of those for one, in the place of its main object.
+/// At most 65,536 sessions of a flow are open. A page with a refused object requests no more objects and counts as
+/// refused. Of 100 pages with 1000 objects each, whose main objects arrive one after the other, 65 open all sessions.
+/// The 66th opens the sessions left by the main objects of the 34 others, and each of those one, in place of its main
+/// object.
 #[test]
 fn pages_are_refused_with_their_objects() {
     let times = vec!["\"0s\""; 100].join(", ");
@@ -113,9 +116,9 @@ fn pages_are_refused_with_their_objects() {
     assert_eq!((sessions.arrived, sessions.completed, sessions.refused), (opened + 35, opened, 35));
 }
 
-/// Users who read go on for ever; twice the same run is the same run, and another seed is another one.
+/// Simulated users continue forever. The same seed gives the same run; another seed gives another.
 #[test]
-fn the_same_seed_is_the_same_run() {
+fn the_same_seed_gives_the_same_run() {
     let source = r#"users = 5, reading_time = "500ms""#;
     let run = |seed| of(&format!("duration = \"60s\"\nseed = {seed}"), "10Mbps", "10ms", source);
     let (one, other) = (run(1), run(2));

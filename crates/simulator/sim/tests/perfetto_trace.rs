@@ -1,4 +1,4 @@
-//! A trace for Perfetto: what its events say is what the record says ("Trace Event Format", Google).
+//! The Perfetto trace contains the events of the record ("Trace Event Format", Google).
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 struct Trace {
     summary: Summary,
     events: Vec<Value>,
-    /// The names of processes by their numbers.
+    /// Names of processes by number.
     names: BTreeMap<u64, String>,
 }
 
 impl Trace {
     fn of(name: &str) -> Self {
         let mut scenario = shipped(name);
-        // All of the run is measured.
+        // The whole run is measured.
         scenario.measure_from = headway_units::Duration::ZERO;
         let mut record = run(&scenario, PerfettoTrace::new(&scenario));
         let events: Vec<Value> = serde_json::from_slice(&record.observer.take()).unwrap();
@@ -41,7 +41,7 @@ impl Trace {
 }
 
 #[test]
-fn links_transmit_one_packet_after_the_other_and_drop_what_the_record_says() {
+fn links_transmit_sequentially_and_drop_as_recorded() {
     let trace = Trace::of("demo.toml");
     let mut dropped = 0;
     for link in &trace.summary.links {
@@ -58,7 +58,7 @@ fn links_transmit_one_packet_after_the_other_and_drop_what_the_record_says() {
             assert_eq!(trace.named(&link.name, "i", cause.name()) as u64, packets, "{} {cause:?}", link.name);
             dropped += packets;
         }
-        // Whoever came found so many waiting.
+        // Queue lengths on arrival are at most the peak.
         let found = trace.on(&link.name, "C").into_iter().map(|event| event["args"]["value"].as_f64().unwrap());
         assert!(found.fold(0.0, f64::max) <= link.peak_queue_packets as f64, "{}", link.name);
     }
@@ -66,7 +66,7 @@ fn links_transmit_one_packet_after_the_other_and_drop_what_the_record_says() {
 }
 
 #[test]
-fn flows_have_their_windows_and_what_set_them_back() {
+fn flows_have_windows_and_setbacks() {
     let trace = Trace::of("demo.toml");
     let mut timeouts = 0;
     for flow in &trace.summary.flows {

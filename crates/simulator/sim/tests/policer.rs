@@ -1,4 +1,5 @@
-//! `policer` of a link: what passes is what a token bucket of that rate and burst lets through, and the record tells its drops from all others.
+//! `policer` of a link: it admits as much as a token bucket of this rate and burst, and the record separates its
+//! drops from others.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -7,7 +8,7 @@ use common::{run, scenario};
 use headway_record::Summary;
 use headway_units::DropCause;
 
-/// 60 s of 1000 B packets at `rate` over a link of 10 Mb/s.
+/// Sends 1000 B packets at `rate` over a link of 10 Mb/s for 60 s.
 fn constant(rate: &str, policer: &str, more: &str) -> Summary {
     let text = format!(
         r#"duration = "60s"
@@ -30,10 +31,11 @@ source = {{ kind = "cbr", rate = "{rate}", size = "1000B" }}
 
 const POLICER: &str = r#"policer = { rate = "2Mbps", burst = "10kB" }"#;
 
-/// At 3 Mb/s 22500 packets come in 60 s. The bucket's 10 kB and the 15 MB that come into it are tokens for 15010, less what the last 8/3 ms and a part of a
-/// packet leave in it: 15008 or 15009 pass, 7491 or 7492 do not. Nothing else is dropped, since 10 Mb/s is enough for all.
+/// At 3 Mb/s, 22,500 packets arrive in 60 s. The initial 10 kB and 15 MB of the bucket are tokens for 15,010, less
+/// those of the last 8/3 ms and a part of a packet: 15,008 or 15,009 pass, 7491 or 7492 do not. No packet is dropped
+/// elsewhere, since 10 Mb/s suffice for all.
 #[test]
-fn a_third_of_half_as_much_again_is_dropped() {
+fn an_excess_of_half_the_rate_is_dropped() {
     let summary = constant("3Mbps", POLICER, "");
     let link = &summary.links[0];
     let policed = link.dropped_packets.of(DropCause::Policer);
@@ -45,9 +47,9 @@ fn a_third_of_half_as_much_again_is_dropped() {
     assert!(summary.to_json_pretty().contains(&format!("\"policer\": {policed}")));
 }
 
-/// Who stays within the rate loses nothing, and the other direction has a bucket of its own.
+/// A flow within the rate loses no packet, and the reverse direction has its own bucket.
 #[test]
-fn within_the_rate_nothing_is_dropped_and_directions_share_nothing() {
+fn a_flow_within_the_rate_has_no_drops_in_either_direction() {
     let back = r#"
 [[flow]]
 name = "back"
@@ -61,7 +63,7 @@ source = { kind = "cbr", rate = "2Mbps", size = "1000B" }
     assert_eq!(summary.links[1].arrived_packets, 15_000);
 }
 
-/// No queue smooths a TCP's bursts: what passes is never more than burst and rate, and here at least half of it.
+/// Without a queue to smooth a TCP's bursts, throughput is at most burst and rate, and here at least half of it.
 #[test]
 fn a_tcp_stays_below_the_rate() {
     let mut policed = common::shipped("policer.toml");

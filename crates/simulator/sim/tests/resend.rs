@@ -1,4 +1,4 @@
-//! Send queues that send again what was lost, in the simulator.
+//! Send queues with retransmission in the simulator.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -9,10 +9,10 @@ use headway_units::MediaKind;
 /// Transports whose receivers report arrivals.
 const TRANSPORTS: [&str; 2] = [r#"kind = "dccp", ccid = 2"#, r#"kind = "tcp-like""#];
 
-/// With a window that losses do not close and that need not be filled: what is missing at the other end is the channel's.
+/// A window that losses do not close and that need not be filled: only channel losses are missing at the receiver.
 const OPEN_WINDOW: &str = r#"controller = { initial_window = "100packets", initial_window_bytes = false, min_ssthresh = "100packets", unused_window = "grows", restart_after_idle = "keep" }"#;
 
-/// A way of `delay` that loses one packet in twenty, and back one in as many as `back` says.
+/// Runs a flow over a path of `delay` that loses one packet in twenty, and in the reverse direction a share `back`.
 fn run(transport: &str, queue: &str, delay: &str, back: &str, source: &str) -> FlowSummary {
     let scenario = common::scenario(&format!(
         r#"duration = "200s"
@@ -41,7 +41,7 @@ source = {source}
     record.summary.flows.remove(0)
 }
 
-/// A telephone call, a packet every 20 ms of use for 200 ms.
+/// Runs a telephone call: a packet every 20 ms with a lifetime of 200 ms.
 fn call(transport: &str, resend: bool, delay: &str) -> FlowSummary {
     let queue = format!(r#"{{ kind = "sfdps2", resend = {resend} }}"#);
     run(
@@ -57,10 +57,10 @@ fn audio(flow: &FlowSummary) -> (f64, &SendQueueSummary) {
     (flow.on_time_ratio[&MediaKind::Audio], &flow.send_queue[&MediaKind::Audio])
 }
 
-/// In a round trip of 40 ms and a lifetime of 200 ms there is room for one resending, found after three packets more: 60 ms. The
-/// channel alone delivers 0.95, and with one more chance for each packet 0.9975.
+/// A round trip of 40 ms and a lifetime of 200 ms allow one retransmission: the loss is detected after three more
+/// packets, 60 ms. The channel alone delivers 0.95, and with one retransmission 0.9975.
 #[test]
-fn lost_packets_come_in_time_where_there_is_time() {
+fn retransmissions_arrive_on_time_with_short_round_trips() {
     for transport in TRANSPORTS {
         let (without, with) = (call(transport, false, "20ms"), call(transport, true, "20ms"));
         let (before, queue) = audio(&without);
@@ -69,14 +69,15 @@ fn lost_packets_come_in_time_where_there_is_time() {
         println!("{transport}: {before} on time, {after} with resending; {queue:?}");
         assert!((0.93..0.96).contains(&before), "{transport}: {before}");
         assert!((0.985..=1.0).contains(&after), "{transport}: {after}");
-        // One in twenty of 10,000, and of the copies again one in twenty.
+        // One in twenty of 10,000, and one in twenty of the retransmissions.
         assert!((450..600).contains(&(queue.returned_packets + queue.lost_late_packets)), "{transport}: {queue:?}");
     }
 }
 
-/// With a round trip of 300 ms a loss is known when the packet has long expired: not one copy goes, and nothing else changes.
+/// With a round trip of 300 ms, a loss is detected after the packet has expired: no retransmission is sent, and
+/// nothing else changes.
 #[test]
-fn nothing_changes_where_nothing_could_come_in_time() {
+fn no_retransmission_is_sent_with_long_round_trips() {
     for transport in TRANSPORTS {
         let (without, mut with) = (call(transport, false, "150ms"), call(transport, true, "150ms"));
         let queue = with.send_queue.get_mut(&MediaKind::Audio).unwrap();
@@ -87,9 +88,9 @@ fn nothing_changes_where_nothing_could_come_in_time() {
     }
 }
 
-/// The simulator's paths keep the order, and on them no copy is sent of a packet that has come: of data that never expires each
-/// packet arrives, and arrives once. Acknowledgements are lost as often as data. The source stops 20 s before the end, so that a timeout near the end
-/// leaves nothing in the queue.
+/// These paths keep the order, so no packet that arrived is retransmitted: data without deadline arrive exactly once.
+/// Acknowledgements are lost as often as data. The source stops 20 s before the end, so that a timeout near the end
+/// leaves no packet in the queue.
 #[test]
 fn no_packet_arrives_twice() {
     for transport in TRANSPORTS {
@@ -102,7 +103,7 @@ fn no_packet_arrives_twice() {
         assert!(queue.returned_packets > 300, "{transport}: {queue:?}");
         assert_eq!(queue.lost_late_packets, 0);
         assert_eq!(arrived, queue.written_packets, "{transport}: {queue:?}");
-        // Whatever was written or came back has left the queue or is still in it.
+        // Each packet written or returned has left the queue or is still in it.
         let (into, out) = (queue.written_packets + queue.returned_packets, queue.sent_packets);
         assert!(out <= into && into <= out + 20, "{transport}: {queue:?}");
     }

@@ -1,4 +1,4 @@
-//! Send queues in their place: between a source and a rate controller.
+//! Send queues between a source and a rate controller.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -35,18 +35,18 @@ source = {{ kind = "ftp" }}
     )
 }
 
-/// Which media packets leave that are dead already where they would arrive, by half of the round trip that the controller knows, or of
-/// the smallest one if nothing has left for two.
+/// Counts media packets that leave too late to arrive by their deadline, by half of the round trip that the
+/// controller knows, or of the smallest one if no packet has left for two round trips.
 #[derive(Default)]
-struct Dead {
+struct Expired {
     round_trip: Duration,
     smallest: Option<Duration>,
     left: Instant,
     sent: u64,
-    dead: u64,
+    expired: u64,
 }
 
-impl Observer for Dead {
+impl Observer for Expired {
     const WATCHES: bool = true;
 
     fn link_event(&mut self, now: Instant, event: LinkEvent, link: usize, packet: &Packet) {
@@ -60,7 +60,7 @@ impl Observer for Dead {
             let known = self.smallest.filter(|_| silent).unwrap_or(self.round_trip);
             self.left = now;
             self.sent += 1;
-            self.dead += u64::from(now + known / 2 > deadline);
+            self.expired += u64::from(now + known / 2 > deadline);
         }
     }
 
@@ -72,15 +72,15 @@ impl Observer for Dead {
     }
 }
 
-/// "If expiry < now + RTT/2 discard it" (SFDPS section 3): nothing leaves that was dead at now + RTT/2 but where the scheme asks for
-/// it, over every carrier and controller.
+/// "If expiry < now + RTT/2 discard it" (SFDPS section 3): no packet expired at now + RTT/2 leaves, unless the scheme
+/// requires it, over every carrier and controller.
 #[test]
-fn nothing_dead_leaves() {
-    let dead = |transport: &str, queue: &str| {
-        let record = common::run(&common::scenario(&call(transport, queue)), Dead::default());
-        let Dead { sent, dead, .. } = record.observer;
+fn no_expired_packet_leaves() {
+    let expired = |transport: &str, queue: &str| {
+        let record = common::run(&common::scenario(&call(transport, queue)), Expired::default());
+        let Expired { sent, expired, .. } = record.observer;
         assert!(sent > 700, "{transport} {queue}: only {sent} were sent");
-        dead
+        expired
     };
     for transport in [
         "kind = \"tfrc\"",
@@ -90,17 +90,17 @@ fn nothing_dead_leaves() {
         "kind = \"dccp\", ccid = 4",
     ] {
         for queue in ["sfdps1", "edf"] {
-            assert_eq!(dead(transport, &format!("kind = \"{queue}\"")), 0, "{transport} {queue}");
+            assert_eq!(expired(transport, &format!("kind = \"{queue}\"")), 0, "{transport} {queue}");
         }
-        assert!(dead(transport, "kind = \"fifo\"") > 50, "{transport}: this load does not try the queues");
+        assert!(expired(transport, "kind = \"fifo\"") > 50, "{transport}: the load does not test the queues");
         for queue in ["sfdps2", "sure-first"] {
-            let last = dead(transport, &format!("kind = \"{queue}\""));
-            assert!(last < 50, "{transport} {queue}: {last} went for want of better ones");
+            let last = expired(transport, &format!("kind = \"{queue}\""));
+            assert!(last < 50, "{transport} {queue}: {last} were sent without better ones");
         }
     }
 }
 
-/// Every packet of the application is sent, thrown away or still there; and what is on time or late was written.
+/// Every packet of the application is sent, discarded or still queued; packets on time or late were written.
 #[test]
 fn every_packet_has_one_fate() {
     for queue in ["fifo", "prio", "sfdps1", "sfdps2", "ring", "ring-sfdps2", "patient", "sure-first", "edf"] {
@@ -110,29 +110,32 @@ fn every_packet_has_one_fate() {
         assert_eq!(flow.send_queue[&MediaKind::Audio].written_packets, 1500, "{queue}");
         let mut unsent = 0;
         for (kind, fates) in &flow.send_queue {
-            let gone = fates.sent_packets + fates.unsent_packets();
-            assert!(gone <= fates.written_packets && gone + 5 >= fates.written_packets, "{queue} {kind}: {fates:?}");
+            let finished = fates.sent_packets + fates.unsent_packets();
+            assert!(
+                finished <= fates.written_packets && finished + 5 >= fates.written_packets,
+                "{queue} {kind}: {fates:?}"
+            );
             assert!(fates.late_packets <= fates.unsent_packets() && fates.expired_packets <= fates.late_packets);
             unsent += fates.unsent_packets();
             let shares = flow.on_time_ratio[kind] + flow.late_ratio[kind];
             let sent = fates.sent_packets as f64 / fates.written_packets as f64;
             assert!(shares <= sent + 1e-9, "{queue} {kind}: {shares} arrived of {sent}");
         }
-        assert!(unsent > 100, "{queue}: this load does not try the queue");
+        assert!(unsent > 100, "{queue}: the load does not test the queue");
         assert_eq!(unsent, flow.unsent_packets());
     }
 }
 
-/// UDP and TCP have no send queue. One that is written all the same is read for its mistakes, and a warning tells that it is not used:
-/// a transport is changed from the command line.
+/// UDP and TCP have no send queue. A configured one is validated and causes a warning, because the transport may be
+/// changed on the command line.
 #[test]
 fn udp_and_tcp_have_no_send_queue() {
     let load = |text: &str| headway_scenario::load("test.toml", text, &[], &headway_scenario::NoFiles);
     for transport in ["kind = \"udp\"", "kind = \"tcp-reno\""] {
         let loaded = load(&call(transport, "kind = \"sfdps2\"")).unwrap();
         let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
-        let told = "only a transport with a rate controller uses a send queue";
-        assert!(warning.to_string().contains(told), "{warning}");
+        let expected = "only a transport with a rate controller uses a send queue";
+        assert!(warning.to_string().contains(expected), "{warning}");
         assert!(!loaded.resolved_toml.contains("send_queue"));
         let error = load(&call(transport, "kind = \"sfpds2\"")).unwrap_err().to_string();
         assert!(error.contains("did you mean \"sfdps2\""), "{error}");
@@ -140,8 +143,9 @@ fn udp_and_tcp_have_no_send_queue() {
     assert_eq!(load(&call("kind = \"tfrc\"", "kind = \"sfdps2\"")).unwrap().warnings, []);
 }
 
-/// SFDPS section 4.3: the method of a message selects the algorithm, in the one queue of its flow. Messages that all have a method run as a queue of that
-/// kind does, and sound of SFDPS2 in a queue of unmodified DCCP does not wait for pictures.
+/// SFDPS section 4.3: the method of a message selects the algorithm, in the single queue of its flow. If all messages
+/// have the same method, they are sent as in a queue of that kind. With SFDPS2, audio in a queue of unmodified DCCP
+/// does not wait for video.
 #[test]
 fn sfdps_4_3_methods_by_kind_of_media() {
     let flow = |queue: &str| {
@@ -155,5 +159,5 @@ fn sfdps_4_3_methods_by_kind_of_media() {
     }
     let on_time = |queue: &str| flow(queue).on_time_ratio[&MediaKind::Audio];
     let (plain, sound) = (on_time("kind = \"fifo\""), on_time("kind = \"fifo\", methods = { audio = \"sfdps2\" }"));
-    assert!(sound > plain, "{sound} of the sound is on time, and {plain} without its method");
+    assert!(sound > plain, "{sound} of the audio is on time, and {plain} without its method");
 }

@@ -1,4 +1,4 @@
-//! What a send queue chooses is nothing to the receiver: it answers what comes.
+//! The choice of a send queue does not affect the receiver, which acknowledges arrivals.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,8 @@ use crate::common;
 use headway_record::Summary;
 use headway_units::MediaKind;
 
-/// A call in packets of one size over CCID 3 beside a TCP, so that packets wait, are refused and are lost.
+/// Runs a call in packets of one size over CCID 3 with a competing TCP, so that packets wait, are refused and are
+/// lost.
 fn call(queue: &str) -> Summary {
     let text = format!(
         r#"duration = "30s"
@@ -35,11 +36,11 @@ source = {{ kind = "conference", audio_size = "500B", motion_mean = "2000B", mot
     common::run(&common::scenario(&text), ()).summary
 }
 
-/// SFDPS is "completely sender based" (section 3). First come, first served and audio first have equally many packets waiting at
-/// any instant; where all are of one size, they part in what is sent and in nothing else. So not one event of the run may move:
-/// no report, no acknowledgement, nothing that follows from them.
+/// SFDPS is "completely sender based" (section 3). FIFO and audio first have equally many packets waiting at any
+/// time. With one packet size, they differ in the contents sent only, so no event of the run may change: no report,
+/// no acknowledgement, and nothing caused by them.
 #[test]
-fn the_receiver_cannot_tell_which_packet_was_chosen() {
+fn the_receiver_cannot_detect_which_packet_was_chosen() {
     let (fifo, priority) = (call("fifo"), call("priority"));
     let on_time = |summary: &Summary, kind| summary.flows[1].on_time_ratio[&kind];
     let queue = |summary: &Summary, kind| summary.flows[1].send_queue[&kind].clone();
@@ -53,6 +54,6 @@ fn the_receiver_cannot_tell_which_packet_was_chosen() {
     };
     assert_eq!(seen(&fifo), seen(&priority));
     assert_eq!(fifo.links, priority.links);
-    // Expiry does change when something is sent: the fingerprints of unlike runs are unlike.
+    // Expiry changes send times, and thus the fingerprint.
     assert_ne!(call("sfdps1").fingerprint, fifo.fingerprint);
 }

@@ -1,4 +1,4 @@
-//! What is sampled over time, beside worked sums and paths whose numbers are known.
+//! Time series, compared with sums computed by hand and paths with known properties.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,7 @@ use crate::common;
 use common::{run, scenario};
 use headway_record::{SeriesTable, metric};
 
-/// The samples of a metric of an entity.
+/// Returns the samples of metrics of entities.
 fn samples(text: &str, wanted: &[(&str, &str)]) -> Vec<Vec<f64>> {
     let mut record = run(&scenario(text), ());
     let mut bytes = Vec::new();
@@ -20,12 +20,14 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// 1250 B each 5.076 ms (10 000 bits at 1.97 Mb/s) into a link that takes 10 ms for each and has room for 5, and 15 ms to the far end; a
-/// sample each 104 ms. No packet comes when another leaves.
+/// 1250 B every 5.076 ms (10,000 bits at 1.97 Mb/s) into a link that needs 10 ms for each and has space for 5, with
+/// 15 ms to the far end; a sample every 104 ms. No packet arrives when another leaves.
 ///
-/// Once the queue is full, 4 wait from a departure to the next packet, else 5. The last departures before 104, 208 and 312 ms are at 100, 200
-/// and 310 ms, the next packets at 101.5, 203.0 and 314.7 ms: 5, 5 and 4 wait. By then 21, 41 and 62 have come, and 11, 21 and 32 have begun
-/// to leave: 5, 15 and 26 are dropped. A link's throughput counts what has begun to leave; 8, 19 and 29 have arrived; each has 10 000 bits.
+/// Once the queue is full, 4 packets wait from a departure to the next arrival, otherwise 5. The last departures
+/// before 104, 208 and 312 ms are at 100, 200 and 310 ms, the next arrivals at 101.5, 203.0 and 314.7 ms: 5, 5 and 4
+/// wait. By then 21, 41 and 62 packets have arrived, and the transmission of 11, 21 and 32 has begun: 5, 15 and 26
+/// are dropped. A link's throughput counts packets whose transmission has begun; 8, 19 and 29 have reached the far
+/// end; each has 10,000 bits.
 #[test]
 fn an_overloaded_link_by_hand() {
     let text = r#"
@@ -58,17 +60,18 @@ fn an_overloaded_link_by_hand() {
         ],
     );
     let rates = |packets: [f64; 3]| packets.map(|packets| packets * 10_000.0 / 0.104);
-    let (come, dropped) = ([21.0, 41.0, 62.0], [5.0, 15.0, 26.0]);
+    let (offered, dropped) = ([21.0, 41.0, 62.0], [5.0, 15.0, 26.0]);
     let (left, arrived) = (rates([11.0, 10.0, 11.0]), rates([8.0, 11.0, 10.0]));
-    let expected = [[5.0, 5.0, 4.0], dropped, dropped, left, arrived, come, come, dropped];
+    let expected = [[5.0, 5.0, 4.0], dropped, dropped, left, arrived, offered, offered, dropped];
     for (found, expected) in found.iter().zip(expected) {
         let near = found[..3].iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6 * expected);
         assert!(near, "{found:?} is not {expected:?}");
     }
 }
 
-/// TFRC, bare and as CCID 3, over 20 ms there and back that loses each hundredth packet: the round trip is 20 ms and what little a packet needs, the loss event
-/// rate 1 in 100, and what is allowed, in bit/s as what arrives is, is what is sent.
+/// TFRC over `agent` and as CCID 3, over a round trip of 20 ms that loses each hundredth packet: the measured round
+/// trip is little more than 20 ms, the loss event rate 1 in 100, and the allowed rate, in bit/s on arrival, is the
+/// rate sent.
 #[test]
 fn a_controller_on_a_known_path() {
     for transport in [r#"{ kind = "tfrc" }"#, r#"{ kind = "dccp", ccid = 3 }"#] {
@@ -106,8 +109,8 @@ fn a_controller_on_a_known_path() {
     }
 }
 
-/// Reno halves: of each loss the threshold is half the window before it, and the window comes back to there. In congestion avoidance it is
-/// not below the threshold.
+/// Reno halves: at each loss, the threshold becomes half the window, and the window returns to it. In congestion
+/// avoidance, the window is at least the threshold.
 #[test]
 fn a_window_and_its_threshold() {
     let text = r#"
@@ -129,7 +132,8 @@ fn a_window_and_its_threshold() {
     let found = samples(text, &[("f", metric::CWND), ("f", metric::SSTHRESH)]);
     let (windows, thresholds) = (&found[0][3000..], &found[1][3000..]);
     let (highest, threshold) = (windows.iter().copied().fold(0.0, f64::max), mean(thresholds));
-    // W^2 grows by 2 a segment from (W/2)^2 in 1000 segments less a recovery's: W = sqrt(2000 / 0.75) = 51.6 at most.
+    // W^2 grows by 2 per segment from (W/2)^2 in 1000 segments less those of a recovery: W = sqrt(2000 / 0.75) = 51.6
+    // at most.
     assert!((47.0..51.7).contains(&highest), "{highest}");
     assert!((threshold / (highest / 2.0) - 1.0).abs() < 0.06, "{threshold} for {highest}");
     assert!(thresholds.iter().all(|one| (one - threshold).abs() < 2.0));
@@ -137,7 +141,7 @@ fn a_window_and_its_threshold() {
 
 /// A queue that RED keeps between its thresholds, in packets.
 #[test]
-fn reds_average_is_in_packets() {
+fn the_average_of_red_is_in_packets() {
     let text = r#"
         duration = "60s"
         [[link]]
@@ -155,14 +159,15 @@ fn reds_average_is_in_packets() {
     "#;
     let found = samples(text, &[("a->b", metric::RED_AVERAGE), ("a->b", metric::QUEUE)]);
     let [average, queue] = [0, 1].map(|of: usize| mean(&found[of][found[of].len() / 2..]));
-    // Four packets come for each that leaves: those that are let in lift the average to the upper threshold.
+    // Four packets arrive for each that leaves: the admitted ones raise the average to the upper threshold.
     assert!((9.0..11.0).contains(&average), "{average}");
     assert!((average / queue - 1.0).abs() < 0.1, "{average} of {queue}");
 }
 
-/// What a link is that changes: its mean rate between two samples, and the delay of what leaves then. One that does not has no such series.
+/// Rate and delay of a link with changes: its mean rate between two samples, and its delay at the sample. A link
+/// without changes has no such series.
 #[test]
-fn what_a_link_is_that_changes() {
+fn a_link_with_changes_has_rate_and_delay() {
     let text = r#"
         duration = "4s"
         record = { series = "1s" }

@@ -1,4 +1,4 @@
-//! Packet spacing over DCCP: a sender that begins at the rate of its line, before anything is heard.
+//! Packet spacing over DCCP: a sender that starts at its line rate, before any feedback.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -10,10 +10,11 @@ fn goodput_bps(text: &str) -> f64 {
     common::run(&scenario(text), ()).summary.flows[0].goodput_bps
 }
 
-/// RFC 4340 section 7.5.2: the Sequence Window must hold what goes in a round trip. It begins at 100 packets, and 100 Mb/s are more in 12 ms: half of it is gone before
-/// the first acknowledgement comes. The line is where the transmission of a packet with its option ends (no queue grows before it).
+/// RFC 4340 section 7.5.2: the Sequence Window must cover the packets of a round trip. It starts at 100 packets, and
+/// 100 Mb/s send more within 12 ms: half of it is used before the first acknowledgement arrives. Gaps include the
+/// transmission of a packet with its option (no queue grows at the sender's link).
 #[test]
-fn the_window_follows_a_rate_that_is_high_from_the_first_packet() {
+fn the_sequence_window_follows_a_high_initial_rate() {
     for (dialect, delay_ms, silence) in [
         ("rfc", 1, 4),
         ("rfc", 10, 4),
@@ -42,8 +43,9 @@ fn the_window_follows_a_rate_that_is_high_from_the_first_packet() {
     }
 }
 
-/// "Packet spacing", figure 3: rate = 8 s / (tx + ts), over DCCP with CCID 252, also when more has gone than the first Sequence Window holds. 1440 B of data
-/// with 16 B of DCCP and 20 B of IPv4 need 118.08 us of a line of 100 Mb/s. CCID 253 finds the rate of the same path by the equation.
+/// "Packet spacing", figure 3: rate = 8 s / (tx + ts), over DCCP with CCID 252, also for more packets than the first
+/// Sequence Window covers. 1440 B of data with 16 B of DCCP and 20 B of IPv4 take 118.08 us at 100 Mb/s. CCID 253
+/// determines the rate of the same path by the equation.
 #[test]
 fn packet_spacing_figure_3_over_dccp() {
     let text = |ccid: u8, controller: &str, connection: &str| {

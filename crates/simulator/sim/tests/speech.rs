@@ -1,11 +1,11 @@
-//! The E-model's rating of simulated speech.
+//! E-model rating of simulated speech.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
 
 use headway_record::FlowSummary;
 
-/// 1000 packets of 20 ms over a link of 10 ms.
+/// Runs a call of 1000 packets, one every 20 ms, over a link of 10 ms.
 fn call(source: &str, loss: &str, more: &str) -> FlowSummary {
     let scenario = common::scenario(&format!(
         r#"duration = "21s"
@@ -26,7 +26,8 @@ source = {{ kind = "cbr", interval = "20ms", payload = "160B", packets = 1000, {
     common::run(&scenario, ()).summary.flows.remove(0)
 }
 
-/// Rows of `media_vectors.py`, an independent program for ITU-T G.107: R and MOS at a mouth-to-ear delay (lifetime and 20 ms of codec) and a loss.
+/// Rows of `media_vectors.py`, an independent program for ITU-T G.107: R and MOS for a mouth-to-ear delay (lifetime
+/// plus 20 ms of codec) and a loss ratio.
 #[test]
 fn speech_is_rated_at_its_play_out_delay_and_loss() {
     for (lifetime, period, e_model, r, mos) in [
@@ -49,8 +50,8 @@ fn speech_is_rated_at_its_play_out_delay_and_loss() {
     }
 }
 
-/// A packet that misses its play-out time is of no use: all of them at a lifetime below the delay of the path. Ppl is 100, so that
-/// R = 93.2 - 95 * 100 / (100 + 25.1).
+/// A packet that misses its play-out time is useless: here all of them, since the lifetime is below the path delay.
+/// Ppl is 100, so that R = 93.2 - 95 * 100 / (100 + 25.1).
 #[test]
 fn late_speech_counts_as_lost() {
     let flow = call("media = \"audio\", lifetime = \"9ms\"", "", "");

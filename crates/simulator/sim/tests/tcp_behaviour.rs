@@ -1,4 +1,4 @@
-//! What a TCP must do on a plain bottleneck, whatever its rules in detail.
+//! Behavior of any TCP at a simple bottleneck.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -6,7 +6,7 @@ use crate::common;
 use common::{run, scenario};
 use headway_record::Summary;
 
-/// One flow, or two that start together, over 10 Mb/s and 50 ms there and back.
+/// Runs one flow, or two that start together, over 10 Mb/s and a round trip of 50 ms.
 fn bottleneck(limit: u32, flows: &[(&str, &str)]) -> Summary {
     let mut text = format!(
         "duration = \"100s\"\nmeasure_from = \"10s\"\n\
@@ -22,7 +22,8 @@ fn bottleneck(limit: u32, flows: &[(&str, &str)]) -> Summary {
     run(&scenario(&text), ()).summary
 }
 
-/// A timeout in a long NewReno recovery raised ssthresh sixfold, and slow start lost a window each 1.7 s: 57 % in use.
+/// A timeout in a long NewReno recovery once raised ssthresh sixfold, and slow start lost a window every 1.7 s, with
+/// 57 % utilization.
 #[test]
 fn a_timeout_in_a_long_recovery_does_not_raise_ssthresh() {
     for limit in [18, 20, 25, 30] {
@@ -32,9 +33,10 @@ fn a_timeout_in_a_long_recovery_does_not_raise_ssthresh() {
     }
 }
 
-/// RFC 9438 section 4.3: in the Reno-friendly region CUBIC takes about what Reno takes. Here W_max is 92 segments.
+/// RFC 9438 section 4.3: in the Reno-friendly region, CUBIC gets about the same share as Reno. Here W_max is 92
+/// segments.
 #[test]
-fn cubic_beside_reno_takes_a_fair_part() {
+fn cubic_gets_a_fair_share_with_reno() {
     for dialect in ["rfc", "linux"] {
         let summary = bottleneck(50, &[("tcp-cubic", dialect), ("tcp-sack", dialect)]);
         let [cubic, reno] = [0, 1].map(|flow| summary.flows[flow].throughput_bps);
@@ -43,7 +45,8 @@ fn cubic_beside_reno_takes_a_fair_part() {
     }
 }
 
-/// A buffer of a bandwidth-delay product keeps the link full under halving (42 packets of 1500 B at 10 Mb/s and 50 ms).
+/// A buffer of one bandwidth-delay product keeps the link busy under halving (42 packets of 1500 B at 10 Mb/s and 50
+/// ms).
 #[test]
 fn a_buffer_of_one_bandwidth_delay_product_fills_the_link() {
     for (kind, dialect) in [("tcp-sack", "rfc"), ("tcp-cubic", "rfc"), ("tcp-cubic", "linux")] {
@@ -64,11 +67,11 @@ fn counters_begin_with_the_measurement() {
     assert!(late.flows[0].retransmitted_packets.unwrap() <= late.flows[0].sent_packets);
 }
 
-/// One download behind PIE, 10 Mb/s and 40 ms there and back (33 packets), for the first 20 s. In dialect rfc NewReno keeps the ssthresh of its
-/// first slow start through its timeouts, waits for a second each, and leaves half of the link. Dialect headway-1 follows deployed practice;
-/// a Linux sender uses 85 % there.
+/// The first 20 s of one download through PIE at 10 Mb/s and a round trip of 40 ms (33 packets). In dialect rfc,
+/// NewReno keeps the ssthresh of its first slow start through its timeouts, waits for a second each, and leaves half
+/// of the link idle. Dialect headway-1 follows deployed practice; a Linux sender uses 85 % there.
 #[test]
-fn start_up_behind_pie_does_not_last() {
+fn start_up_with_pie_is_short() {
     for kind in ["tcp-newreno", "tcp-sack", "tcp-cubic"] {
         let utilisation = [1, 2, 3].map(|seed| {
             let text = format!(

@@ -1,15 +1,16 @@
-//! UDPm: the same rules between bare agents and over DCCP.
+//! UDPm over the carriers `agent` and `dccp`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_scenario::{NoFiles, load};
 use headway_sim::Simulation;
 
-/// Bits a second of the media's data in 300 s, the mean of three seeds. Packets of 992 B with 940 B of data, which DCCP makes of an MTU of 1000 B.
+/// Returns the media goodput in bit/s over 300 s, the mean of three seeds. Packets have 992 B with 940 B of data, as
+/// DCCP has with an MTU of 1000 B.
 fn media_bps(transport: &str, delay: &str) -> f64 {
     media_bps_of(transport, "{ kind = \"ftp\" }", delay)
 }
 
-/// The same with another source.
+/// Returns the media goodput with this source.
 fn media_bps_of(transport: &str, source: &str, delay: &str) -> f64 {
     let run = |seed: u64| {
         let text = format!(
@@ -45,9 +46,9 @@ fn media_bps_of(transport: &str, source: &str, delay: &str) -> f64 {
     (1..=3).map(run).sum::<f64>() / 3.0
 }
 
-/// Paper sections 2.2 and 3.1: a source with an encoding for each scale sends what a source that always has data sends, since its packets are
-/// due when the sender may send. Two encodings of lower rates leave capacity unused: the greater one arrives, but for the 2 % that RED drops.
-/// Packets have 1000 B of data, which DCCP has of an MTU of 1060 B.
+/// Paper sections 2.2 and 3.1: a source with an encoding for each scale sends as much as a saturated source, since
+/// its packets are due when the sender may send. Two encodings of lower rates leave capacity unused: the greater one
+/// arrives, except for the 2 % that RED drops. Packets have 1000 B of data, as DCCP has with an MTU of 1060 B.
 #[test]
 fn udpm_2_2_a_source_follows_the_announced_scale() {
     for transport in [
@@ -68,22 +69,24 @@ fn udpm_2_2_a_source_follows_the_announced_scale() {
     }
 }
 
-/// RFC 4340 section 6.3.2, paper section 2.2: the terms travel in the handshake. With a codec each packet is turned into bytes and back.
+/// RFC 4340 section 6.3.2, paper section 2.2: the handshake negotiates the terms. With `codec`, each packet is
+/// encoded and decoded.
 #[test]
 fn udpm_2_2_terms_are_in_the_handshake() {
     let dccp = |controller: &str| {
         let transport = format!("{{ kind = \"dccp\", ccid = 248, codec = true, controller = {{ {controller} }} }}");
         media_bps_of(&transport, "{ kind = \"ftp\" }", "15ms")
     };
-    // The same rates in either form. The handshakes differ in length, which may move one datagram of 500 across the end of the run.
+    // Both forms give the same rates. The handshakes differ in length, which may move one datagram of 500 across the
+    // end of the run.
     let listed: Vec<String> = (1..=5).map(|scale| format!("\"{}kbps\"", scale * 100)).collect();
     let (multiples, list) =
         (dccp("levels = 5, step = \"100kbps\""), dccp(&format!("ladder = [{}]", listed.join(", "))));
     assert!((list / multiples - 1.0).abs() < 0.003 && multiples < 500_000.0, "{multiples} and {list}");
 }
 
-/// Where a rate grows to the tenfold in two round trips, a Sequence Window of 100 packets must grow in time (RFC 4340 section 7.5.2): otherwise
-/// acknowledgements come too late to be valid, and the announcements with them, for ever.
+/// If a rate grows tenfold in two round trips, a Sequence Window (RFC 4340 section 7.5.2) of 100 packets must grow in
+/// time. Otherwise acknowledgements, and the announcements in them, permanently arrive too late to be valid.
 #[test]
 fn rates_over_dccp_are_those_between_agents() {
     for delay in ["15ms", "250ms"] {

@@ -1,4 +1,4 @@
-//! Send queues over a flow's opportunities: what the bound promises holds for every queue there is.
+//! Send queues over a flow's opportunities: the bound holds for every queue.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -20,7 +20,7 @@ send_queue = { kind = "fifo", limit = "5packets" }
 source = { kind = "conference", random_start = true }
 "#;
 
-/// A call beside a TCP at a bottleneck that has room for either of them, but not for both.
+/// Returns a call that shares a bottleneck with a TCP; its capacity suffices for either of them, but not for both.
 fn narrow() -> String {
     format!(
         r#"
@@ -44,7 +44,7 @@ source = {{ kind = "ftp" }}
     )
 }
 
-/// A call on a fast path that loses a packet in thirty, at random: TFRC's equation is the limit.
+/// Returns a call on a fast path that loses 3 % of packets at random: TFRC's equation is the limit.
 fn lossy() -> String {
     format!(
         r#"
@@ -74,8 +74,9 @@ fn queues() -> impl Iterator<Item = SendQueueOptions> {
     SendQueueOptions::KINDS.iter().flat_map(preset)
 }
 
-/// Every kind, short and long: for each priority no more on time of it and all more urgent ones than the bound, whether the queue
-/// knows the way or not. A slot is used or is not; a packet is on time, late, or never sent.
+/// Every kind of queue, short and long: for each priority, packets on time of this and all more urgent ones are
+/// within the bound, whether the queue knows path delays or not. A slot is used or unused; a packet is on time, late,
+/// or never sent.
 #[test]
 fn no_queue_exceeds_the_bound() {
     for (name, scenario) in each_seed(1..=5) {
@@ -85,7 +86,7 @@ fn no_queue_exceeds_the_bound() {
         assert_eq!(bound.used + bound.unused, slots, "{name}");
         let offered: u64 = bound.by_priority.values().map(|share| share.offered).sum();
         assert_eq!(offered, yardstick.offered() as u64, "{name}");
-        // There is something to choose: not all fits, and not nothing.
+        // Some packets fit, but not all.
         assert!((offered / 2..offered).contains(&bound.used), "{name}: {bound:?}");
         let holds = |replayed: &Replayed, what: &str| {
             assert_eq!(replayed.used + replayed.unused, slots, "{what}");
@@ -104,9 +105,10 @@ fn no_queue_exceeds_the_bound() {
     }
 }
 
-/// A queue that sends the most urgent first and knows each way misses nothing of it but for want of room and foresight.
+/// A queue that sends the most urgent packets first and knows path delays reaches the bound of the most urgent
+/// packets up to 1 %, which requires foresight and space.
 #[test]
-fn sure_first_that_knows_the_way_meets_the_bound_of_the_most_urgent() {
+fn sure_first_with_known_delays_reaches_the_bound_of_the_most_urgent() {
     for (name, scenario) in each_seed(1..=5) {
         let yardstick = Yardstick::new(&scenario, 0).unwrap();
         let most = yardstick.bound().up_to(0);
@@ -118,10 +120,9 @@ fn sure_first_that_knows_the_way_meets_the_bound_of_the_most_urgent() {
     }
 }
 
-/// The opportunities are the controller's: the flow's own send queue has no part in them. The same seed gives the same numbers, another
-/// seed others.
+/// Opportunities depend on the controller and the seed, and not on the flow's own send queue.
 #[test]
-fn opportunities_are_the_controllers_and_the_seeds() {
+fn opportunities_depend_on_controller_and_seed() {
     let seen = |scenario: &Scenario| {
         let yardstick = Yardstick::new(scenario, 0).unwrap();
         let replayed: Vec<Replayed> = queues().map(|queue| yardstick.replay(&queue)).collect();
@@ -139,9 +140,9 @@ fn opportunities_are_the_controllers_and_the_seeds() {
     }
 }
 
-/// The parts are those of the replays, and nobody's part is more than all.
+/// The shares are those of the replays, and at most 1.
 #[test]
-fn a_comparison_has_the_numbers_of_run_and_replay() {
+fn a_comparison_equals_run_and_replay() {
     let mut scenario = scenario(&narrow());
     let queues: Vec<SendQueueOptions> = queues().collect();
     let yardstick = Yardstick::new(&scenario, 0).unwrap();
@@ -158,13 +159,13 @@ fn a_comparison_has_the_numbers_of_run_and_replay() {
         let knowing = yardstick.replay_knowing(queue).up_to(0) as f64 / yardstick.bound().up_to(0) as f64;
         assert_eq!(row.knowing.as_ref().unwrap().part_of_bound[&0], knowing);
     }
-    let asked = std::cell::Cell::new(0);
-    let twice = || asked.replace(asked.get() + 1) < 2;
+    let calls = std::cell::Cell::new(0);
+    let twice = || calls.replace(calls.get() + 1) < 2;
     assert_eq!(compare(&scenario, 0, &queues, false, twice), Err(YardstickError::Stopped));
 }
 
 #[test]
-fn what_cannot_be_measured_is_told() {
+fn unsupported_flows_are_refused() {
     let flows = scenario(&narrow());
     let refused = |scenario: &Scenario, flow| Yardstick::new(scenario, flow).unwrap_err();
     assert_eq!(refused(&flows, 2), YardstickError::NoFlow);
@@ -174,10 +175,10 @@ fn what_cannot_be_measured_is_told() {
     assert_eq!(refused(&endless, 0), YardstickError::NoLifetime("call".to_owned()));
 }
 
-/// A window opens several slots at one instant, each with its own arrival: a queue that is told each way, and throws away all that is
-/// late, has nothing late.
+/// A window allows several sends at the same time, each with its own delay: a queue that knows the delays and
+/// discards all late packets has no late packet.
 #[test]
-fn who_knows_each_way_is_never_late() {
+fn queues_with_known_delays_have_no_late_packets() {
     for seed in 1..=3 {
         let text = narrow().replace("ccid = 3", "ccid = 2");
         let yardstick = Yardstick::new(&Scenario { seed, ..scenario(&text) }, 0).unwrap();
@@ -185,14 +186,14 @@ fn who_knows_each_way_is_never_late() {
             let queue = SendQueueOptions::preset(kind, Dialect::Rfc).unwrap();
             let late = |replayed: Replayed| replayed.by_priority.values().map(|outcome| outcome.late).sum::<u64>();
             assert_eq!(late(yardstick.replay_knowing(&queue)), 0, "{kind}, seed {seed}");
-            assert!(late(yardstick.replay(&queue)) > 0, "{kind}, seed {seed}: this load does not try it");
+            assert!(late(yardstick.replay(&queue)) > 0, "{kind}, seed {seed}: the load does not test it");
         }
     }
 }
 
-/// Bare agents measure the way by itself, and a replay is told of it.
+/// The carrier `agent` measures one-way delays, and a replay receives them.
 #[test]
-fn a_replay_is_told_of_one_way_delays() {
+fn a_replay_receives_one_way_delays() {
     let text = narrow().replace("kind = \"dccp\", ccid = 3", "kind = \"tfrc\"");
     let yardstick = Yardstick::new(&scenario(&text), 0).unwrap();
     let mut queue = SendQueueOptions::preset("sfdps1", Dialect::Rfc).unwrap();
@@ -202,7 +203,7 @@ fn a_replay_is_told_of_one_way_delays() {
     assert!(measured.up_to(1) > half.up_to(1), "{measured:?} {half:?}");
 }
 
-/// More packets than memory is meant for are refused before they are kept, and whether a flow fits is known without keeping any.
+/// More packets than the maximum are refused before they are stored, and `fits` stores none.
 #[test]
 fn floods_are_refused() {
     let source = r#"source = { kind = "cbr", interval = "1us", payload = "100B", lifetime = "200ms" }"#;

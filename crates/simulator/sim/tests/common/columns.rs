@@ -1,4 +1,4 @@
-//! Reads Arrow files column by column.
+//! Reader of Arrow files by column.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
 use arrow_array::cast::AsArray;
@@ -8,7 +8,7 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
 use std::io::Cursor;
 
-/// A file's rows and its metadata.
+/// Rows and metadata of a file.
 pub struct Table {
     pub batches: Vec<RecordBatch>,
     pub metadata: Vec<(String, String)>,
@@ -22,21 +22,21 @@ impl Table {
         Self { batches: reader.collect::<Result<_, _>>().unwrap(), metadata }
     }
 
-    pub fn told(&self, key: &str) -> &str {
+    pub fn metadata_value(&self, key: &str) -> &str {
         &self.metadata.iter().find(|(known, _)| known == key).unwrap().1
     }
 
-    /// A column of numbers; none where it is empty.
+    /// Returns a column of numbers; `None` for empty cells.
     pub fn numbers(&self, name: &str) -> Vec<Option<i64>> {
         self.batches.iter().flat_map(|batch| numbers(batch.column_by_name(name).unwrap())).collect()
     }
 
-    /// A column of numbers without gaps.
+    /// Returns a column of numbers without empty cells.
     pub fn all(&self, name: &str) -> Vec<i64> {
         self.numbers(name).into_iter().map(Option::unwrap).collect()
     }
 
-    /// A column of names.
+    /// Returns a column of names.
     pub fn names(&self, name: &str) -> Vec<Option<String>> {
         self.batches.iter().flat_map(|batch| names(batch.column_by_name(name).unwrap())).collect()
     }

@@ -1,18 +1,18 @@
-//! `packets.arrow` beside ns-2's trace of the same run.
+//! Comparison of `packets.arrow` with ns-2's trace of the same run.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
 use super::columns::Table;
 use headway_scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// A row, its times in ns since the start of the run.
+/// Row, with times in ns since the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
     pub offered: i64,
     pub start: i64,
     pub end: i64,
-    /// When it came to the far end, or was dropped.
-    pub gone: i64,
+    /// Time of arrival at the far end, or of the drop.
+    pub ended: i64,
     pub link: usize,
     pub flow: usize,
     pub kind: String,
@@ -24,9 +24,9 @@ pub struct Hop {
     pub deadline: Option<i64>,
 }
 
-/// The rows of a file as they stand there.
+/// Returns the rows of a file in file order.
 pub fn rows(table: &Table) -> Vec<Hop> {
-    let names = |key: &str| serde_json::from_str::<Vec<String>>(table.told(key)).unwrap();
+    let names = |key: &str| serde_json::from_str::<Vec<String>>(table.metadata_value(key)).unwrap();
     let (kinds, fates) = (names("kinds"), names("fates"));
     let all = |name: &str| table.all(name);
     let (base, tick, offered) = (all("base_ns"), all("tick_ns"), all("offered"));
@@ -42,7 +42,7 @@ pub fn rows(table: &Table) -> Vec<Hop> {
             offered,
             start,
             end,
-            gone: end + propagation[row] * tick[row],
+            ended: end + propagation[row] * tick[row],
             link: link[row] as usize,
             flow: flow[row] as usize,
             kind: kinds[kind[row] as usize].clone(),
@@ -57,7 +57,7 @@ pub fn rows(table: &Table) -> Vec<Hop> {
     (0..base.len()).map(row).collect()
 }
 
-/// A packet at a link as the lines of a trace tell of it; times in us.
+/// A packet at a link, from the lines of a trace; times in us.
 #[derive(Debug, Default)]
 struct Traced {
     offered: f64,
@@ -70,7 +70,7 @@ struct Traced {
     ce_left: bool,
 }
 
-/// By link, in the order of the offers.
+/// Returns the packets of each link, in the order of the offers.
 fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     let links: BTreeMap<(usize, usize), usize> =
         scenario.links.iter().enumerate().map(|(number, link)| ((link.from, link.to), number)).collect();
@@ -112,40 +112,41 @@ fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     hops
 }
 
-/// Every row is a hop of the trace, and every hop of the trace is a row. No link copies packets: copies have one number.
+/// Asserts that rows and hops of the trace agree one to one. No link may copy packets, because copies have one
+/// number.
 pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
     for row in rows {
         by_link[row.link].push(row);
     }
-    // What took longer than batches wait lies behind what was offered later.
+    // Rows of long hops are written after rows offered later.
     by_link.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.offered));
     let near = |ns: i64, us: f64| (ns as f64 / 1e3 - us).abs() < 0.51 + us * 1e-12;
     for (link, (ours, theirs)) in by_link.into_iter().zip(traced(scenario, trace)).enumerate() {
         assert_eq!(ours.len(), theirs.len(), "link {link}");
         for (row, hop) in ours.into_iter().zip(theirs) {
-            let told = || format!("link {link}: {row:?}\n{hop:?}");
-            assert!(near(row.offered, hop.offered), "{}", told());
-            assert_eq!((row.bytes, row.sequence, row.queue), (hop.bytes, hop.sequence as u32, hop.queue), "{}", told());
+            let text = || format!("link {link}: {row:?}\n{hop:?}");
+            assert!(near(row.offered, hop.offered), "{}", text());
+            assert_eq!((row.bytes, row.sequence, row.queue), (hop.bytes, hop.sequence as u32, hop.queue), "{}", text());
             let start = hop.start.or(hop.dropped).unwrap_or(end_ns as f64 / 1e3);
-            assert!(near(row.start, start), "{}", told());
+            assert!(near(row.start, start), "{}", text());
             match (hop.received, hop.dropped) {
                 (Some(received), None) => {
-                    // A host that has no room is behind the link.
-                    assert!(["delivered", "host"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(row.gone, received), "{}", told());
+                    // Hosts drop packets after the link.
+                    assert!(["delivered", "host"].contains(&row.fate.as_str()), "{}", text());
+                    assert!(near(row.ended, received), "{}", text());
                 }
                 (None, Some(dropped)) => {
-                    assert!(!["delivered", "host", "in_flight"].contains(&row.fate.as_str()), "{}", told());
-                    assert!(near(row.gone, dropped), "{}", told());
+                    assert!(!["delivered", "host", "in_flight"].contains(&row.fate.as_str()), "{}", text());
+                    assert!(near(row.ended, dropped), "{}", text());
                 }
                 (None, None) => {
-                    assert_eq!(row.fate, "in_flight", "{}", told());
-                    assert!(hop.start.is_some() || (row.start, row.end) == (end_ns, end_ns), "{}", told());
+                    assert_eq!(row.fate, "in_flight", "{}", text());
+                    assert!(hop.start.is_some() || (row.start, row.end) == (end_ns, end_ns), "{}", text());
                 }
-                (Some(_), Some(_)) => panic!("{}", told()),
+                (Some(_), Some(_)) => panic!("{}", text()),
             }
-            assert!(!row.mark || hop.ce_left || hop.start.is_none(), "{}", told());
+            assert!(!row.mark || hop.ce_left || hop.start.is_none(), "{}", text());
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Whether two means agree, chance included.
+//! Statistical comparison of two means.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
-/// Of some runs.
+/// Mean and variance of several runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     pub mean: f64,
@@ -9,14 +9,14 @@ pub struct Mean {
     pub runs: usize,
 }
 
-/// What the runs say of two means.
+/// Result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The Welch interval of their difference lies inside the margin.
+    /// The Welch interval of the difference is inside the margin.
     Agree,
-    /// It reaches across it: more runs would tell.
+    /// The interval crosses the margin; more runs may decide.
     Undecided,
-    /// It lies outside.
+    /// The interval is outside the margin.
     Differ,
 }
 
@@ -28,7 +28,8 @@ impl Mean {
         Self { mean, variance, runs }
     }
 
-    /// Half the Welch 95 % interval of the difference of two means (Student's quantile by Cornish and Fisher).
+    /// Returns half the Welch 95 % interval of the difference of two means (Student's quantile by Cornish and
+    /// Fisher).
     pub fn welch(&self, other: &Self) -> f64 {
         let (na, nb) = (self.runs as f64, other.runs as f64);
         let (va, vb) = (self.variance / na, other.variance / nb);
@@ -41,7 +42,7 @@ impl Mean {
         t * (va + vb).sqrt()
     }
 
-    /// Whether two means agree within a margin, which is a part of the reference's.
+    /// Compares two means with a margin relative to the reference.
     pub fn verdict(&self, reference: &Self, relative: f64) -> Verdict {
         assert!(self.runs.min(reference.runs) >= 10, "fewer runs prove nothing");
         let (off, chance, margin) =

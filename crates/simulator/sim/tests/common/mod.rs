@@ -1,4 +1,4 @@
-//! What the tests share: scenarios by name, stored data by name.
+//! Shared helpers: scenarios and stored data by name.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// A shipped scenario, by its path below `scenarios/`.
+/// Loads a shipped scenario, by its path below `scenarios/`.
 pub fn shipped(path: &str) -> Scenario {
     let file = root().join("scenarios").join(path);
     parse(&std::fs::read_to_string(&file).unwrap(), &file)
@@ -25,12 +25,12 @@ pub fn calibration(case: &str) -> Scenario {
     shipped(&format!("calibration/{case}.toml"))
 }
 
-/// A scenario from text.
+/// Loads a scenario from text.
 pub fn scenario(text: &str) -> Scenario {
     parse(text, Path::new("test.toml"))
 }
 
-/// A scenario from text that stands, as it were, among the shipped ones.
+/// Loads a scenario from text that may refer to files in `scenarios/`.
 pub fn scenario_beside_shipped(text: &str) -> Scenario {
     parse(text, &root().join("scenarios/test.toml"))
 }
@@ -49,17 +49,17 @@ pub fn bottleneck(scenario: &Scenario) -> usize {
     link(scenario, "n1->n2")
 }
 
-/// A file of `tests/data`.
+/// Reads a file of `tests/data`.
 pub fn data(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
 }
 
-/// The rows of a CSV text without its comments.
+/// Returns the rows of a CSV text without its comments.
 pub fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect())
 }
 
-/// A row of `ns2-calibration/summary.csv`.
+/// Row of `ns2-calibration/summary.csv`.
 pub struct Row {
     names: Vec<String>,
     values: Vec<String>,
@@ -86,17 +86,17 @@ pub fn summary_of(case: &str) -> Row {
     Row { names, values }
 }
 
-/// Files beside the scenario, as the command line reads them.
-struct Beside<'a>(&'a Path);
+/// Files in the folder of the scenario, as read by the command line.
+struct Folder<'a>(&'a Path);
 
-impl headway_scenario::Files for Beside<'_> {
+impl headway_scenario::Files for Folder<'_> {
     fn read(&self, path: &str, _: u64) -> std::io::Result<Vec<u8>> {
         std::fs::read(self.0.join(path))
     }
 }
 
 fn parse(text: &str, file: &Path) -> Scenario {
-    let files = Beside(file.parent().unwrap());
+    let files = Folder(file.parent().unwrap());
     match headway_scenario::load(&file.display().to_string(), text, &[], &files) {
         Ok(loaded) => loaded.scenario,
         Err(error) => panic!("{error}"),

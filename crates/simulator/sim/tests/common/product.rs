@@ -1,4 +1,4 @@
-//! The send queues, sources and paths of the liveness and recovery products.
+//! Send queues, sources and paths of the liveness and recovery tests.
 
 /// All send queues.
 pub const QUEUES: [&str; 12] = [
@@ -32,7 +32,8 @@ pub const SOURCES: [(&str, &str); 6] = [
     ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
 ];
 
-/// Sources that fill the path: one that always has data, and one of one and a half times the path's rate ([`PATH_RATE`] is replaced).
+/// Sources that fill the path: a saturated one, and one at one and a half times the path's rate ([`PATH_RATE`] is
+/// replaced).
 pub const FILLING: [(&str, &str); 2] = [
     ("ftp", "kind = \"ftp\""),
     (
@@ -43,11 +44,11 @@ pub const FILLING: [(&str, &str); 2] = [
 /// Placeholder in [`FILLING`] for one and a half times the path's rate.
 pub const PATH_RATE: &str = "1.5 PATH_RATE";
 
-/// Rate in Mb/s, delay in ms, packets of queue.
+/// Rate in Mb/s, delay in ms, queue in packets.
 pub type Path = (u32, u32, u32);
 /// A short path, a fast one and a long one.
 pub const PATHS: [Path; 3] = [(3, 15, 25), (10, 2, 20), (2, 100, 40)];
-/// Long paths whose queue holds a fifth to a third of what is under way on them.
+/// Long paths whose queue is a fifth to a third of the bandwidth-delay product.
 pub const SHORT_QUEUES: [Path; 4] = [(6, 50, 10), (6, 75, 30), (6, 100, 30), (3, 150, 30)];
-/// A long path whose queue is twice what is under way on it: a filling source trebles its round trip.
+/// A long path whose queue is twice the bandwidth-delay product: a filling source triples its round-trip time.
 pub const DEEP: Path = (6, 100, 200);
