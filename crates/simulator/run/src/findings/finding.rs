@@ -32,8 +32,8 @@ pub struct Finding {
 /// Maximum number of flows or links with one cause that are reported individually.
 pub(super) const MAX_SEPARATE: usize = 3;
 
-/// Selects the effects to report from (cause, size, effect), and keeps their order. If more than [`MAX_SEPARATE`] have one cause,
-/// only the largest is returned, with the number of the others.
+/// Selects the effects to report from (cause, size, effect), and keeps their order. If more than [`MAX_SEPARATE`]
+/// have one cause, only the largest is returned, with the number of the others.
 pub(super) fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
     let mut causes: BTreeMap<&K, (usize, usize)> = BTreeMap::new();
     for (at, (cause, size, _)) in effects.iter().enumerate() {
@@ -52,7 +52,8 @@ pub(super) fn by_cause<K: Ord, T>(effects: Vec<(K, f64, T)>) -> Vec<(T, u64)> {
     described.filter_map(|((.., effect), others)| Some((effect, others?))).collect()
 }
 
-/// Merges findings (cause, size, finding) of one cause. The text of a merged finding ends with the number of the others and `what`.
+/// Merges findings (cause, size, finding) of one cause. The text of a merged finding ends with the number of the
+/// others and `what`.
 pub(super) fn one_per_cause<K: Ord>(findings: Vec<(K, f64, Finding)>, what: &str) -> Vec<Finding> {
     let finding = |(mut finding, others): (Finding, u64)| {
         finding.text.push_str(&likewise(others, what));

@@ -1,10 +1,10 @@
-//! Phase effects: packets of long-lived flows that arrive in step with departures, so that a full queue drops one flow again
-//! and again and another rarely (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways",
-//! Internetworking: Research and Experience 3, 1992).
+//! Phase effects: packets of long-lived flows that arrive in step with departures, so that a full queue drops one
+//! flow again and again and another rarely (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
+//! gateways", Internetworking: Research and Experience 3, 1992).
 //!
-//! A DropTail queue that packets reach at random times drops the same part of each flow. Then TCP favors the shorter round
-//! trip. The rule finds pairs of flows for which neither holds: the flow that loses the larger part of its packets has the
-//! shorter round trip, or an equal one, and the lower throughput.
+//! A DropTail queue that packets reach at random times drops the same part of each flow. Then TCP favors the shorter
+//! round trip. The rule finds pairs of flows for which neither holds: the flow that loses the larger part of its
+//! packets has the shorter round trip, or an equal one, and the lower throughput.
 
 use super::evidence::Evidence;
 use super::{Finding, Severity, percent, time};
