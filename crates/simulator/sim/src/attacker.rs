@@ -190,7 +190,6 @@ impl Attacker {
         self.arm(now, network);
     }
 
-    /// Arms the timer at the start of the run.
     pub(crate) fn arm_start<O: Observer>(&mut self, network: &mut Network<O>) {
         self.arm(Moment::new(Instant::ZERO), network);
     }

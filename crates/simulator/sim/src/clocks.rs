@@ -16,8 +16,7 @@ pub struct FlowClocks {
 }
 
 impl FlowClocks {
-    /// Returns the clocks of a flow if at least one endpoint has its own clock. The other endpoint then uses true
-    /// time with the same epoch.
+    /// Returns the clocks of a flow if an endpoint has its own. Without its own clock, the other uses true time.
     pub(crate) fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Option<Self> {
         let ends = [flow.from, flow.to].map(|node| clock(scenario, node));
         if ends == [None; 2] {
@@ -36,7 +35,6 @@ pub(crate) trait Clocks: Copy {
     fn receiver(&self) -> Option<&Clock>;
 }
 
-/// Both ends use the clock of the simulator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrueTime;
 
@@ -60,14 +58,12 @@ impl Clocks for Option<FlowClocks> {
     }
 }
 
-/// Returns the time that a clock shows.
 #[inline(always)]
 pub(crate) fn local(clock: Option<&Clock>, at: Instant) -> Instant {
     clock.map_or(at, |clock| clock.read(at))
 }
 
-/// Returns the first true time at which a clock shows a deadline. It depends on the deadline only, so errors do not
-/// accumulate.
+/// Returns the first true time at which a clock shows a deadline. Errors do not accumulate.
 #[inline(always)]
 pub(crate) fn true_time(clock: Option<&Clock>, due: Option<Instant>) -> Option<Instant> {
     match clock {
@@ -109,7 +105,6 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Creates the meter for a sender with this clock.
     #[inline(always)]
     pub(crate) fn by(flow: &'a mut FlowMeter, clock: Option<&'a Clock>) -> Self {
         Self { flow, clock }

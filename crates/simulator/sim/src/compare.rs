@@ -18,11 +18,9 @@ use std::sync::Arc;
 pub struct Shares {
     /// By priority: packets on time, divided by the packets of this priority.
     pub on_time: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and all more urgent priorities, divided by the packets of these
-    /// priorities.
+    /// By priority: packets on time of this and more urgent priorities, divided by the packets of these priorities.
     pub up_to: BTreeMap<u8, f64>,
-    /// By priority: packets on time of this and all more urgent priorities, divided by the bound; 1 if the bound is
-    /// zero.
+    /// By priority: packets on time of this and more urgent priorities, divided by the bound; 1 if the bound is zero.
     pub part_of_bound: BTreeMap<u8, f64>,
 }
 

@@ -3,8 +3,7 @@
 use headway_engine::{Actor, Class};
 use headway_units::Instant;
 
-/// 64-bit hash of the times and the order of a run's events. Ends of transmissions are excluded, because only some
-/// links schedule events for them.
+/// 64-bit hash of times and order of events, without ends of transmissions, which only some links schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 

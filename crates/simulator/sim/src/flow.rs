@@ -21,8 +21,7 @@ use headway_units::{FlowId, Instant};
 /// time sends the rest, so that each event takes a bounded time.
 const MAX_BURST_PACKETS: u32 = 1 << 14;
 
-/// A flow: its endpoints and their driver. Data packets access the first cache line only; acknowledgements also the
-/// second.
+/// A flow: its endpoints and their driver. Data packets access one cache line; acknowledgements, two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -30,8 +29,7 @@ pub(crate) struct Flow {
     pub(crate) driver: Driver,
 }
 
-/// State and timers that drive the endpoints of a flow. [`Flow`] selects the type of the endpoints once for each
-/// event.
+/// State and timers that drive the endpoints. [`Flow`] selects the type of the endpoints once per event.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Driver {
@@ -64,7 +62,6 @@ impl Flow {
         fetch_first(&self.driver.sender_timer);
     }
 
-    /// Arms the timers of the flow's start.
     pub(crate) fn arm_start(&mut self, events: &mut EventQueue) {
         with_ends!(&self.transport, ends, (ends, clocks) => self.driver.arm_start(ends, clocks, events));
     }
@@ -96,8 +93,7 @@ impl Driver {
         Owner { class, number: self.id.0, salt: self.salt }
     }
 
-    /// Arms the timers of the flow's start. Also reserves places for start and stop, which ns-2 scripts schedule in
-    /// the order of their flows.
+    /// Arms the timers of the flow's start. Reserves places for start and stop, which ns-2 scripts schedule per flow.
     fn arm_start<E: Ends + ?Sized, C: Clocks>(&mut self, ends: &E, clocks: C, events: &mut EventQueue) {
         let place = events.places.next();
         self.stop_place = events.places.next();
@@ -178,13 +174,11 @@ impl Driver {
         self.transmit(ends, clocks, now, network);
     }
 
-    /// Returns whether a rate controller paces the sender.
     fn paced<E: Ends + ?Sized>(ends: &mut E) -> bool {
         ends.send_queue().is_some()
     }
 
-    /// Passes up to [`MAX_BURST_PACKETS`] writes of the source due by `due` to the transport. Returns whether there
-    /// may be more.
+    /// Passes up to [`MAX_BURST_PACKETS`] due writes of the source to the transport. Returns whether there may be more.
     fn take_burst<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,
         ends: &mut E,
@@ -287,7 +281,6 @@ impl Driver {
         }
     }
 
-    /// Records how the receiver classified losses.
     #[cold]
     fn record_judgements<E: Ends + ?Sized, O: Observer>(
         &mut self,
@@ -330,7 +323,6 @@ impl Driver {
         }
     }
 
-    /// Sends the packets that the sender may send now.
     #[inline]
     fn transmit<E: Ends + ?Sized, C: Clocks, O: Observer>(
         &mut self,

@@ -10,8 +10,7 @@ use headway_units::Instant;
 pub struct FlowPath {
     /// Start time in this run.
     pub start: Instant,
-    /// Links of the path to the receiver, in order, as indices into [`Scenario::links`]. Detours through attackers
-    /// are excluded.
+    /// Links of the path to the receiver, as indices into [`Scenario::links`]. Detours through attackers are excluded.
     pub links: Vec<usize>,
 }
 

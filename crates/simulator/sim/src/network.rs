@@ -20,7 +20,6 @@ use headway_units::{DropCause, Dscp, FlowId, Instant};
 use hosts::Hosts;
 use std::sync::Arc;
 
-/// State of the network.
 #[derive(Debug)]
 pub(crate) struct Network<O> {
     pub(crate) ports: Ports<Packet, Fates<O>>,
@@ -97,7 +96,6 @@ impl<O: Observer> Network<O> {
         self.ports.handler.overflowed
     }
 
-    /// Records a round-trip time measured by a flow's sender.
     pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, trip: RoundTrip) {
         self.flow_meter(flow).rtt(now, trip.sample);
         if O::WATCHES {
@@ -124,15 +122,14 @@ impl<O: Observer> Network<O> {
         self.offer(now, handle);
     }
 
-    /// Offers the packet to the next port of its route.
     #[inline(never)]
     fn offer(&mut self, now: Moment, handle: Handle) {
         let number = self.routes.link_at(self.packet(handle).place) as usize;
         self.ports.offer(now, number, handle);
     }
 
-    /// Handles the arrival of a packet at the far end of a link. Offers it to the next port of its route, or returns
-    /// it at the end of the route.
+    /// Handles an arrival at the far end of a link: offers the packet to the next port, or returns it at the route's
+    /// end.
     #[inline(always)]
     pub(crate) fn arrived(&mut self, now: Moment, number: usize) -> Option<Handle> {
         let handle = self.ports.arrived(now, number)?;
@@ -152,7 +149,6 @@ impl<O: Observer> Network<O> {
         None
     }
 
-    /// Reports that a packet left a link at its far end.
     #[inline]
     pub(crate) fn hop_ended(&mut self, now: Instant, handle: Handle) {
         if O::HOPS {
@@ -166,7 +162,6 @@ impl<O: Observer> Network<O> {
         self.offer(now, handle);
     }
 
-    /// Returns the end of the route that starts at `place`.
     pub(crate) fn end_of_route(&self, mut place: u32) -> u32 {
         while self.routes.link_at(place) != Routes::END {
             place += 1;

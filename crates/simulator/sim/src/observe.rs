@@ -135,15 +135,13 @@ pub trait Observer {
     /// Handles a congestion mark set by the link.
     fn hop_marked(&mut self, _slot: usize) {}
 
-    /// Handles the end of a hop: the packet reached the far end or was dropped, by the link or by a host at its far
-    /// end.
+    /// Handles the end of a hop: the packet reached the far end, or the link or the host there dropped it.
     fn hop_ended(&mut self, _now: Instant, _slot: usize, _dropped: Option<DropCause>) {}
 
     /// Handles a dropped packet.
     fn dropped(&mut self, _now: Instant, _place: Place, _cause: DropCause, _packet: &Packet) {}
 
-    /// Handles a setback of a flow's sender. `resent` is the number of the packet that it retransmits at once, if
-    /// any.
+    /// Handles a setback of a flow's sender. `resent`: number of the packet retransmitted at once, if any.
     fn setback(&mut self, _now: Instant, _flow: usize, _setback: Setback, _resent: Option<i64>) {}
 
     /// Handles a packet discarded by a flow's send queue.

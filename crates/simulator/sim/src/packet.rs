@@ -160,15 +160,13 @@ impl From<Segment> for Envelope {
 }
 
 impl Envelope {
-    /// Creates the envelope of a session's segment.
     #[inline]
     pub(crate) fn of_session(session: u32, segment: &Segment) -> Self {
         Self { size: segment.size, ecn: segment.ecn, body: Body::Tcp(TcpPacket::new(session, segment)) }
     }
 }
 
-/// Contents of a packet. A link's state of a packet, the header and small bodies use two cache lines; larger bodies
-/// are boxed.
+/// Contents of a packet. With a link's state and the header, small bodies fit two cache lines; others are boxed.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A UDP datagram.

@@ -77,8 +77,7 @@ impl Routes {
     /// Terminator of a route.
     pub(crate) const END: u32 = u32::MAX;
 
-    /// Finds a route for each (from, to) of `pairs` among the links (from, to). Returns the routes and the start of
-    /// each.
+    /// Finds a route for each (from, to) of `pairs` among the links (from, to). Returns the routes and their starts.
     pub(crate) fn find(
         nodes: usize,
         links: &[(usize, usize)],
@@ -145,8 +144,7 @@ impl<'a> Graph<'a> {
         self.incoming.begins.len() - 2
     }
 
-    /// Returns the last node before `to` that every path from `from` crosses, considering chains of single incoming
-    /// links only.
+    /// Returns the last node before `to` that every path from `from` crosses, by chains of single incoming links only.
     fn gateway(&self, from: usize, to: usize) -> usize {
         let mut at = to;
         for _ in 0..self.nodes() {

@@ -47,7 +47,6 @@ impl SendQueue {
         }
     }
 
-    /// Returns how writes are cut into packets.
     pub(crate) fn cut(&self) -> &UdpOptions {
         &self.cut
     }
@@ -57,7 +56,6 @@ impl SendQueue {
         Bytes::new(self.cut.datagram.count() - self.cut.header.count())
     }
 
-    /// Enqueues the packets of a write.
     pub(crate) fn write(&mut self, now: Instant, write: &Write, meter: &mut Meter<'_>) {
         for media in write.packets(&self.cut, &mut self.framing) {
             let data = meter.data(&media);
@@ -107,7 +105,6 @@ impl SendQueue {
         self.unreported.as_mut().filter(|unreported| !unreported.is_empty())
     }
 
-    /// Sets the backlog of the source.
     pub(crate) fn set_backlog(&mut self, backlog: Backlog) {
         self.backlog = match backlog {
             Backlog::None => 0,
@@ -116,7 +113,6 @@ impl SendQueue {
         };
     }
 
-    /// Sets the sizes of the packets of a backlog.
     pub(crate) fn set_backlog_sizes(&mut self, sizes: Vec<Bytes>) {
         self.sizes = sizes;
     }
@@ -137,14 +133,12 @@ impl SendQueue {
         next
     }
 
-    /// Discards the first packet if it is late and its discard uses up the permission to send. Returns whether it
-    /// did.
+    /// Discards the first packet if it is late and its discard uses up the permission to send. Returns whether it did.
     #[inline]
     pub(crate) fn discard_head(&mut self, now: Instant) -> bool {
         self.waiting.discard_head(now, &mut |unsent| self.unsent.push(unsent))
     }
 
-    /// Removes and returns the next packet, if any.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<Media> {
         if !self.waiting.is_empty() {

@@ -29,8 +29,7 @@ struct FlowSeries {
     has_window: bool,
     /// Whether its source opens sessions.
     has_sessions: bool,
-    /// Whether it has an allowed rate, a round-trip time and a loss event rate (rate controllers), each once it is
-    /// known.
+    /// Whether it has an allowed rate, a round-trip time and a loss event rate (rate controllers), once known.
     has_controller: bool,
 }
 

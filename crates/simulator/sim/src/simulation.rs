@@ -76,8 +76,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.network.packet_hops()
     }
 
-    /// Returns the series so far, if the scenario has any. [Drain](SeriesWriter::drain) it regularly to limit its
-    /// memory.
+    /// Returns the series so far, if any. [Drain](SeriesWriter::drain) it regularly to limit its memory.
     pub fn series_mut(&mut self) -> Option<&mut SeriesWriter> {
         self.series.as_mut().map(|series| &mut series.writer)
     }
@@ -133,8 +132,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.events + self.network.sent_packets() + self.samples
     }
 
-    /// Prefetches the state of the next events, one stage per event: the link, its packet, the state that the packet
-    /// accesses, and the flow's endpoint.
+    /// Prefetches the state of the next events, one stage per event: link, packet, its next state, and endpoint.
     fn fetch_ahead(&self) {
         let network = &self.network;
         for (ahead, actor) in network.ahead().into_iter().enumerate() {
@@ -221,8 +219,8 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.flows[flow].on_packet(now, handle, &mut self.network);
     }
 
-    /// Handles a packet at the end of its route, at a host with processing time. A detour through an attacker does
-    /// not end at the host.
+    /// Handles a packet at the end of its route, at a host with processing time, unless an attacker intercepts it
+    /// there.
     #[cold]
     fn at_host(&mut self, now: Moment, host: usize, handle: Handle) {
         let packet = self.network.packet(handle);
@@ -248,8 +246,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
         self.arrived(now, handle);
     }
 
-    /// Handles a packet at the end of its route in a run with attackers. Returns whether an attacker intercepted,
-    /// sent or changed it.
+    /// Handles a packet at the end of its route. Returns whether an attacker intercepted, sent or changed it.
     #[cold]
     fn attacked(&mut self, now: Moment, handle: Handle) -> bool {
         let packet = self.network.packet(handle);

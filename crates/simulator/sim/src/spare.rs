@@ -7,7 +7,6 @@ use std::thread::LocalKey;
 /// Maximum number of unused boxes of one type.
 const MAX_KEPT: usize = 4096;
 
-/// Unused boxes.
 pub(crate) type Spare<T> = RefCell<Vec<Box<T>>>;
 
 thread_local! {
@@ -27,7 +26,6 @@ pub(crate) fn boxed<T>(spare: &'static LocalKey<Spare<T>>, value: T) -> Box<T> {
     }
 }
 
-/// Keeps an unused box.
 #[inline]
 pub(crate) fn keep<T>(spare: &'static LocalKey<Spare<T>>, unused: Box<T>) {
     spare.with_borrow_mut(|spare| {

@@ -22,7 +22,6 @@ use std::sync::Arc;
 /// Opportunities of a flow, and the packets of its application.
 #[derive(Debug)]
 pub struct Yardstick {
-    /// Packets, each with its index.
     media: Vec<Media<usize>>,
     slots: Slots,
     round_trips: Vec<(Instant, RoundTrip)>,
@@ -157,8 +156,7 @@ impl Yardstick {
         self.run(options, None)
     }
 
-    /// Replays a queue that knows the delay of each packet in advance. The remaining difference from the bound is not
-    /// due to delay estimates.
+    /// Replays a queue that knows packet delays in advance: the difference from the bound is not due to estimates.
     #[must_use]
     pub fn replay_knowing(&self, options: &SendQueueOptions) -> Replayed {
         let mut options = options.clone();
@@ -188,7 +186,6 @@ impl Yardstick {
     }
 }
 
-/// Replay of a send queue over opportunities.
 struct Replay<'a> {
     queue: SendQueue<usize>,
     media: &'a [Media<usize>],
@@ -275,7 +272,6 @@ fn each_counted(
     if counted { Ok(()) } else { Err(YardstickError::NoLifetime(flow.name.clone())) }
 }
 
-/// Returns the scenario with a saturated flow.
 fn saturated(scenario: &Scenario, flow: usize) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.series = None;

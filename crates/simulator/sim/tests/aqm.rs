@@ -152,8 +152,7 @@ fn dualpi2_keeps_the_classic_queue_short() {
     assert!(marked.marked_packets > 0 && marked.dropped_packets.of(DropCause::Early) == 0, "{marked:?}");
 }
 
-/// TCP-like as an L4S sender: its packets are ECT(1), and it reacts to each mark as to a loss, more than RFC 9331
-/// requires.
+/// TCP-like as an L4S sender with ECT(1) packets. It treats each mark as a loss, more than RFC 9331 requires.
 #[derive(Debug)]
 struct L4s(ControllerOptions);
 
@@ -195,8 +194,7 @@ impl ExternalController for L4s {
     }
 }
 
-/// RFC 9332 section 2.1: L4S packets wait a millisecond while those of a concurrent download wait fifteen, and are
-/// marked instead of dropped.
+/// RFC 9332 section 2.1: L4S packets wait 1 ms while those of a download wait 15, and are marked instead of dropped.
 #[test]
 fn dualpi2_serves_l4s_with_little_delay() {
     let flow = "[[flow]]\nname = \"l4s\"\nfrom = \"west\"\nto = \"east\"\ntransport = { kind = \"tcp-like\", ecn = true }\nsource = { kind = \"ftp\" }\n";

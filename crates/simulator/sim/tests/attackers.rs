@@ -209,8 +209,7 @@ fn dropped_packets_are_counted() {
     assert_eq!(attacker(&record).taken_packets, taken);
 }
 
-/// The trace of ns-2 has -1 for packets without a number known to ns-2 (trace.cc, `Trace::format`), such as forged
-/// packets.
+/// The trace of ns-2 has -1 for packets without a number (trace.cc, `Trace::format`), such as forged packets.
 #[test]
 fn a_forged_packet_has_no_number_in_a_trace() {
     let scenario = scenario("", "mallory", &blind("data", "to-server", "2s"));

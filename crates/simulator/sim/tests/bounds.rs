@@ -6,7 +6,6 @@ use crate::common;
 use common::scenario;
 use headway_sim::{RunError, Simulation};
 
-/// Creates a scenario of one link and one flow.
 fn one_flow(rate: &str, queue: &str, transport: &str, source: &str) -> headway_scenario::Scenario {
     scenario(&format!(
         "duration = \"1h\"\nrecord.series = false\n\

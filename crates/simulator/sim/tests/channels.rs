@@ -40,8 +40,7 @@ fn lost(link: &str) -> [u64; 2] {
     })
 }
 
-/// `media/losses.txt` loses packets 73 to 76 of 200. 12,500 packets repeat it 62 times, and half of it once more,
-/// which includes these losses.
+/// `media/losses.txt` loses packets 73 to 76 of 200. 12,500 packets repeat it 62 times, and its first half once more.
 const FILE: &str = r#"loss = { kind = "trace", file = "media/losses.txt" }"#;
 const FILE_LOSES: u64 = 62 * 4 + 4;
 
@@ -65,8 +64,7 @@ fn bursts_of_losses_have_a_state_per_direction() {
     assert_ne!(there, back);
 }
 
-/// Losses within a round trip are one loss event (RFC 5348 section 5.2): at equal loss ratios, TFRC sends faster over
-/// a channel with bursts of losses.
+/// Losses within a round trip are one loss event (RFC 5348 section 5.2): TFRC sends faster if losses are in bursts.
 #[test]
 fn tfrc_counts_a_burst_of_losses_as_one_event() {
     let summary = run(&common::shipped("channels.toml"), ()).summary;

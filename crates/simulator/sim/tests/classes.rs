@@ -32,8 +32,7 @@ fn dscp(name: &str) -> Dscp {
     name.parse().unwrap()
 }
 
-/// A single DSCP applies to all packets in both directions. A table applies by kind; packets without a kind count as
-/// data.
+/// A single DSCP applies to all packets in both directions. A table applies by kind; others count as data.
 #[test]
 fn packets_have_the_dscp_of_their_flow() {
     let dscps_seen = |flow: &str| {

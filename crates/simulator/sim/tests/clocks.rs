@@ -67,7 +67,6 @@ transport = {{ {transport} }}
     }
 }
 
-/// Send times of packets.
 #[derive(Default)]
 struct Sent(Vec<Instant>);
 
@@ -80,8 +79,7 @@ impl Observer for Sent {
     }
 }
 
-/// 100 packets per second, the first at once. With a clock that is 500 ppm slow, 1000 s appear as 999.5 s, in which
-/// 99,950 packets are sent.
+/// 100 packets per second, the first at once. A clock 500 ppm slow shows 999.5 s after 1000 s: 99,950 packets.
 #[test]
 fn a_slow_source_sends_fewer_packets() {
     for (clock, packets) in [
@@ -127,8 +125,7 @@ fn start_and_stop_are_in_true_time() {
     }
 }
 
-/// With a clock of 1 ms granularity that is ahead by 0.4 ms, writes every 0.3 ms are sent at 0.6 ms, 1.6 ms and so
-/// on, three or four together.
+/// With a clock of 1 ms granularity, 0.4 ms ahead, writes every 0.3 ms are sent at 0.6 ms, 1.6 ms and so on.
 #[test]
 fn a_coarse_clock_wakes_its_node_at_its_ticks() {
     let case = Case {
@@ -166,9 +163,8 @@ fn ftp(transport: &str, clocks: [&str; 2]) -> FlowSummary {
     Case { head: "duration = \"120s\"\nmeasure_from = \"20s\"", clocks, rate: "2Mbps", transport, flow: FTP }.flow()
 }
 
-/// No sender compares its clock with the receiver's: each measures differences of its own timestamps, which are
-/// echoed. Offsets therefore change nothing, and skews of this size little: only phases change, on which losses
-/// depend.
+/// No sender compares its clock with the receiver's: each measures differences of its timestamps, which are echoed.
+/// Offsets therefore change nothing, and skews of this size little: only phases change, on which losses depend.
 #[test]
 fn unsynchronized_clocks_cost_no_throughput() {
     for transport in TRANSPORTS {
@@ -199,8 +195,7 @@ fn offsets_alone_change_no_event() {
     }
 }
 
-/// Without synchronized clocks, UDPm's receiver uses the round-trip time measured by the sender
-/// (docs/src/rate/udpm.md).
+/// Without synchronized clocks, UDPm's receiver uses the sender's round-trip time (docs/src/rate/udpm.md).
 #[test]
 fn udpm_ignores_one_way_delays_of_unsynchronized_clocks() {
     let run = |round_trip: &str, offset: &str| {
@@ -243,8 +238,7 @@ fn a_udp_record_is_the_same_with_any_offset() {
     }
 }
 
-/// Records are in true time: with a source 100 ppm slow, the delays of frames change by at most 100 ppm, and as many
-/// are on time.
+/// Records are in true time: a source 100 ppm slow changes frame delays and on-time ratios by at most 100 ppm.
 #[test]
 fn delays_and_deadlines_are_recorded_in_true_time() {
     for transport in ["kind = \"udp\"", "kind = \"tfrc\"", "kind = \"tcp-newreno\"", "kind = \"dccp\", ccid = 2"] {

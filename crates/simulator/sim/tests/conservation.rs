@@ -79,8 +79,7 @@ const TRANSPORTS: [&str; 9] = [
 
 const DSCPS: [&str; 3] = ["cs0", "ef", "af11"];
 
-/// Generates a connected network: a tree of links and a few more, each with its own queue, and flows between any
-/// nodes, some with host delays.
+/// Generates a connected network of links with their own queues, and flows between any nodes, some with host delays.
 fn network() -> impl Strategy<Value = String> {
     let node = 0usize..7;
     let link = (
@@ -175,8 +174,7 @@ impl Observer for Counter {
     }
 }
 
-/// Asserts that a link's counts by flow add up to its own counts. In a whole run, each packet not dropped before its
-/// transmission is sent or waits.
+/// Asserts that a link's counts by flow add up. In a whole run, packets not dropped in the queue are sent or waiting.
 fn flows_at_a_link_are_its_packets(link: &LinkSummary, whole: bool) {
     let sum = |of: fn(&LinkFlowSummary) -> u64| link.flows.iter().map(of).sum::<u64>();
     assert_eq!(sum(|flow| flow.arrived_packets), link.arrived_packets);
@@ -185,11 +183,11 @@ fn flows_at_a_link_are_its_packets(link: &LinkSummary, whole: bool) {
         let dropped: u64 = link.flows.iter().map(|flow| flow.dropped_packets.of(cause)).sum();
         assert_eq!(dropped, link.dropped_packets.of(cause));
     }
-    let gone = sum(|flow| flow.sent_packets) + link.dropped_packets.total();
+    let finished = sum(|flow| flow.sent_packets) + link.dropped_packets.total();
     let in_queue = link.dropped_packets.total() - link.dropped_packets.of(DropCause::Channel);
     if whole {
         assert!(sum(|flow| flow.sent_packets) + in_queue <= link.arrived_packets + link.duplicated_packets);
-        assert!(gone + link.peak_queue_packets >= link.arrived_packets + link.duplicated_packets);
+        assert!(finished + link.peak_queue_packets >= link.arrived_packets + link.duplicated_packets);
     }
     for flow in &link.flows {
         assert!((40..=1500).contains(&(flow.sent_bytes / flow.sent_packets.max(1))) || flow.sent_packets == 0);
@@ -206,8 +204,7 @@ proptest! {
         let whole = everything(&mut record);
         let sum = record.conservation;
         prop_assert_eq!(sum.sent + sum.copied, sum.delivered + sum.dropped + sum.in_flight);
-        // Per flow, packets neither received nor lost are in flight; their number is bounded by the packets in the
-        // network.
+        // Per flow, packets neither received nor lost are in flight, at most as many as in the network.
         let mut in_flight = 0;
         for flow in &record.summary.flows {
             prop_assert_eq!(flow.sent_packets, flow.received_packets + flow.lost_packets.total() + flow.in_flight_packets);
@@ -242,8 +239,8 @@ proptest! {
         if record.summary.interval.from == 0.0 {
             let hosts = &record.summary.hosts;
             let dropped: u64 = hosts.iter().map(|host| host.dropped_packets.ring + host.dropped_packets.queue).sum();
-            let gone = dropped + hosts.iter().map(|host| host.delivered_packets).sum::<u64>();
-            prop_assert_eq!(on_links + hosts.iter().map(|host| host.arrived_packets).sum::<u64>() - gone, sum.in_flight);
+            let finished = dropped + hosts.iter().map(|host| host.delivered_packets).sum::<u64>();
+            prop_assert_eq!(on_links + hosts.iter().map(|host| host.arrived_packets).sum::<u64>() - finished, sum.in_flight);
             prop_assert_eq!((seen.dropped + dropped, seen.host_dropped), (sum.dropped, dropped));
         } else if record.summary.hosts.is_empty() {
             prop_assert_eq!(on_links, sum.in_flight);

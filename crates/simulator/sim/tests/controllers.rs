@@ -8,8 +8,7 @@ use headway_scenario::Scenario;
 use headway_sim::{PcapngTrace, Record};
 use headway_units::MediaKind;
 
-/// Creates a flow through a bottleneck of 2 Mb/s with 1 % of random loss, shared with a TCP that acknowledges each
-/// packet.
+/// Creates a flow through 2 Mb/s with 1 % of random loss, shared with a TCP that acknowledges each packet.
 fn scenario(transport: &str, queue: &str) -> Scenario {
     let udp = transport.contains("udp");
     let source = if udp { r#"{ kind = "cbr", rate = "1Mbps", size = "1000B" }"# } else { r#"{ kind = "ftp" }"# };
@@ -53,8 +52,7 @@ fn flow(record: &Record, name: &str) -> FlowSummary {
     record.summary.flows.iter().find(|flow| flow.name == name).unwrap().clone()
 }
 
-/// Simulated packets contain the information on the wire: encoding and decoding each of them leaves the record
-/// byte-identical.
+/// Simulated packets contain the information on the wire: encoding and decoding them does not change the record.
 #[test]
 fn the_codec_in_the_loop_changes_nothing() {
     for ccid in [2, 3, 4] {

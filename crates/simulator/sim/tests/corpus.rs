@@ -24,8 +24,7 @@ fn the_corpus_of_scenarios_passes() {
     }
 }
 
-/// Each target of `fuzz/Cargo.toml` has a corpus that some `tests/corpus.rs` replays. Inputs of `tables` are
-/// scenarios and stored among those.
+/// Each target of `fuzz/Cargo.toml` has a corpus that a `tests/corpus.rs` replays. Inputs of `tables` are scenarios.
 #[test]
 fn every_target_is_replayed() {
     let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();

@@ -59,8 +59,7 @@ fn alpha((high, low): (f64, f64)) -> f64 {
     (high * high - low * low) / (2.0 * (EVERY - high - low))
 }
 
-/// A loss leaves 0.7 of the segments in flight, in whole segments: less than one segment of the window is not sent
-/// yet.
+/// A loss leaves 0.7 of the segments in flight, in whole segments; less than one segment of the window is unsent.
 #[test]
 fn the_sawtooth_matches_the_rfc() {
     let saw = saw("rfc");

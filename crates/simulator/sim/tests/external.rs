@@ -1,4 +1,4 @@
-//! Controllers provided by code: a controller behind a pointer runs like the same controller in a scenario.
+//! Controllers provided by code run like the same controllers in a scenario.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;

@@ -53,8 +53,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The first quarter of the clients compared with the last, for each seed: the difference is within its 95 %
-/// confidence interval.
+/// The first quarter of the clients compared with the last: the difference is within its 95 % interval.
 #[test]
 fn equal_clients_get_equal_shares() {
     // Student's quantile of 19 degrees of freedom.

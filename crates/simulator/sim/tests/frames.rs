@@ -97,7 +97,6 @@ fn without_loss_all_frames_are_complete() {
     }
 }
 
-/// A backlog has no frames.
 #[test]
 fn a_backlog_has_no_frames() {
     for transport in [TRANSPORTS[2], TRANSPORTS[4], TRANSPORTS[7]] {
@@ -204,8 +203,7 @@ impl Arrived {
     }
 }
 
-/// Runs a connection through a router with an attacker. Returns the flow's summary, the packets sent by the attacker,
-/// and the arrivals at the server.
+/// Runs a connection through an attacker. Returns its summary, the attacker's packets, and arrivals at the server.
 fn attacked(connection: &str, source: &str, attack: &str) -> (FlowSummary, u64, Arrived) {
     let scenario = common::scenario(&format!(
         r#"duration = "10s"
@@ -252,8 +250,7 @@ fn replayed_packets_complete_nothing() {
     }
 }
 
-/// Overtaken packets are declared lost and retransmitted though they arrive: both copies reach the application, in
-/// separate packets.
+/// Overtaken packets are declared lost and retransmitted, so both copies reach the application.
 #[test]
 fn copies_of_the_sender_complete_no_frame_twice() {
     let connection = r#"ccid = 2 }

@@ -1,5 +1,4 @@
-//! Hosts with processing time (Mogul and Ramakrishnan, ACM TOCS 15(3), 1997): throughput under load, and transports
-//! with such hosts.
+//! Hosts with processing time (Mogul and Ramakrishnan, ACM TOCS 15(3), 1997): throughput under load, and transports.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;
@@ -49,8 +48,8 @@ fn summary(text: &str) -> Summary {
     run(text).summary
 }
 
-/// Of L packets per second, L are delivered up to 1 / 195 us = 5128.2, above that (1 - L x 15 us) / 180 us, and none
-/// from 1 / 15 us = 66,667 on.
+/// Of L packets/s, L are delivered up to 1 / 195 us = 5128.2, above that (1 - L x 15 us) / 180 us, and none from 66,667
+/// on.
 #[test]
 fn throughput_rises_with_the_load_then_falls_to_nothing() {
     for ties in ["drawn", "scheduled"] {

@@ -7,8 +7,7 @@ use common::{run, scenario, shipped};
 use headway_record::Summary;
 use headway_sim::{Ns2Trace, Record};
 
-/// Sends 12,375 packets of 1000 B at 1 Mb/s for 99 s over a link of 8 Mb/s and 10 ms, where each takes 11 ms and none
-/// waits.
+/// Sends 12,375 packets of 1000 B at 1 Mb/s over 8 Mb/s and 10 ms, where each takes 11 ms and none waits.
 fn udp(keys: &str) -> Record<()> {
     let text = format!(
         r#"
@@ -201,8 +200,7 @@ fn mahimahi_sends_a_packet_of_1500_bytes_per_opportunity() {
     assert_eq!(delivered("overhead = \"0B\""), 20_043);
 }
 
-/// ns-2.35 with `mark_p_ 2.0` in the network of the scenario: its trace has 71,813 lines, with 886 marked packets
-/// that leave the queue, and no drop.
+/// The trace of ns-2.35 with `mark_p_ 2.0` has 71,813 lines, with 886 marked packets that leave the queue, and no drop.
 #[test]
 fn ns2_marks_886_packets_with_mark_p_2() {
     let scenario = shipped("red-mark-p-2.toml");

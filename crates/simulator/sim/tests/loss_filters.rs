@@ -101,7 +101,6 @@ const SPIKE: &str = "loss_filter = \"spike\"";
 const ORACLE: &str = "loss_filter = \"oracle\"";
 const UDDJ: &str = "loss_filter = \"uddj\", uddj = { action = \"filter\" }";
 
-/// Lost packets by cause.
 #[derive(Debug)]
 struct Lost {
     channel: u64,
@@ -200,8 +199,7 @@ fn guarded_flows_are_fair() {
     }
 }
 
-/// With a competing Reno that loses 3 % of its packets, queues are short and rare, but sufficient to detect losses
-/// that do not depend on them.
+/// With a competing Reno that loses 3 % of its packets, queues are short and rare, but sufficient for the filter.
 #[test]
 fn guarded_uses_the_capacity_that_reno_leaves_on_a_lossy_link() {
     let others = Path { loss: 0.03, others: RENO, ..WIRELESS };

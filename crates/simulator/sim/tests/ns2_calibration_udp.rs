@@ -114,8 +114,7 @@ fn large_writes_are_cut_into_datagrams() {
     check("cbr-fragment");
 }
 
-/// Asserts that RED's averages at every arrival agree to ns-2's six digits. `unit`: the unit of ns-2's average per
-/// packet.
+/// Asserts that RED's averages agree to ns-2's six digits. `unit`: unit of ns-2's average per packet.
 fn check_average(case: &str, unit: f64) {
     let recorder = check(case);
     let text = common::data(&format!("ns2-calibration/{case}.average.csv"));

@@ -94,8 +94,7 @@ fn metrics(summary: &Summary, n: usize) -> Metrics {
     ]
 }
 
-/// Ten runs of mean 100 and standard deviation 1: t with 18 degrees of freedom is 2.101, half the interval 2.101
-/// sqrt(1 / 10 + 1 / 10) = 0.94.
+/// Ten runs of mean 100 and deviation 1: half the interval is 2.101 sqrt(1 / 10 + 1 / 10) = 0.94 (18 degrees).
 #[test]
 fn noisy_means_are_undecided() {
     let around = |mean: f64, spread: f64| -> Vec<f64> {
@@ -191,7 +190,6 @@ fn judge(all: &[(Verdict, String)], count: usize, undecided: usize) {
 /// Compared metrics with UDP clients.
 const WITH_UDP: [&str; 4] = ["throughput_kbps", "delay_a_ms", "delay_c_ms", "loss_pct"];
 
-/// Metrics of one run.
 type Figures = [f64; WITH_UDP.len()];
 
 /// Returns the runs of `udp-mix.csv`, of ns-2 and of Headway.
@@ -245,8 +243,7 @@ fn figures(summary: &Summary) -> Figures {
     ]
 }
 
-/// These runs have no random choices, including RED's: a queue of 2000 B ends below its thresholds. ns-2 prints six
-/// digits.
+/// These runs have no random choices: RED's queue of 2000 B ends below its thresholds. ns-2 prints six digits.
 #[test]
 fn with_udp_each_run_agrees() {
     let runs = with_udp();

@@ -6,8 +6,7 @@ use crate::common;
 use common::{data, run, scenario};
 use headway_sim::Ns2Trace;
 
-/// Creates n0 - 10 Mb/s, 2 ms - n1 - 1 Mb/s, 10 ms - n2, with `first` and `second` in the forward direction, and a
-/// flow from n0 to n2.
+/// Creates n0 - 10 Mb/s, 2 ms - n1 - 1 Mb/s, 10 ms - n2 with `first` and `second` forward, and a flow from n0 to n2.
 fn path(duration: &str, first: &str, second: &str, flow: &str) -> String {
     let nodes: String = (0..3).map(|node| format!("[[node]]\nname = \"n{node}\"\n")).collect();
     let link = |from, to, rate, delay, more: &str| {
@@ -83,8 +82,7 @@ fn a_marked_and_dropped_packet_is_traced() {
     check("marked-and-dropped", &path("0.3s", &droptail("5"), &red(2, 4), flow));
 }
 
-/// nam lines: nodes, links, and each event. The lines of queues and colors are Headway's, as a script would request
-/// them.
+/// nam lines of nodes, links and events. The lines of queues and colors are additional.
 #[test]
 fn nam_lines_match_ns2() {
     let links = [("n0", "n1", "10Mbps", "2ms", 50), ("n1", "n2", "1Mbps", "10ms", 4)].map(|(from, to, rate, delay, limit)| {
@@ -114,8 +112,7 @@ fn nam_lines_match_ns2() {
     assert_eq!(ours.len(), theirs.len());
 }
 
-/// TFRC's reports have the greatest number received and flow id 0. The comparison ends where slow start differs by a
-/// tie.
+/// TFRC's reports have the greatest number received and flow id 0. A tie in slow start ends the comparison.
 #[test]
 fn tfrc_reports_are_traced() {
     let flow = "fid = 9\nstart = \"100ms\"\ntransport = { kind = \"tfrc\" }\nsource = { kind = \"ftp\" }";

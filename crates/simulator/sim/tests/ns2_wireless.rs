@@ -107,8 +107,7 @@ impl Cell {
         text
     }
 
-    /// Returns the throughput as counted by ns-2's sinks: each TCP segment once, with headers of 40 B or, with
-    /// timestamps, 50.
+    /// Returns the throughput as counted by ns-2's sinks: each TCP segment once, with 40 B, or 50 B with timestamps.
     fn mbps(&self, parameters: &Parameters) -> f64 {
         let summary = run(&common::scenario(&self.scenario(parameters)), ()).summary;
         let flow = &summary.flows[0];

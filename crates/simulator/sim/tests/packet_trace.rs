@@ -10,7 +10,6 @@ use headway_scenario::Scenario;
 use headway_sim::{Ns2Trace, PacketTrace, Simulation};
 use std::collections::BTreeSet;
 
-/// Returns the rows of a run without other observers.
 fn hops(scenario: &Scenario) -> Vec<Hop> {
     rows(&Table::read(&file(scenario)))
 }
@@ -66,8 +65,7 @@ fn red_drops_early_and_marks() {
     assert!(marks > 10, "{marks}");
 }
 
-/// Losses before the queue and after the transmission, a policer, a full host, and a queue that drops waiting
-/// packets.
+/// Losses before the queue and after the transmission, a policer, a full host, and drops of waiting packets.
 #[test]
 fn every_fate_is_recorded() {
     let text = |place: &str, drop: &str| {

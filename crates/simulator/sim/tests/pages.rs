@@ -40,8 +40,7 @@ fn pages(flow: &FlowSummary) -> PagesSummary {
     flow.pages.clone().unwrap()
 }
 
-/// A main object and three embedded ones, one at a time: four transfers, each of which begins when the previous one
-/// is complete.
+/// A main object and three embedded ones, one at a time: four transfers, one after the other.
 #[test]
 fn transfers_of_a_page_are_sequential() {
     let source = r#"arrivals = { at = ["1s", "3s"] }, parsing_time = "0s", connections = 1, main = { constant = "1kB" },
@@ -84,8 +83,7 @@ fn a_page_does_not_wait_for_delayed_acknowledgements() {
     assert!((took(false) - took(true) - 2.0 * 0.2).abs() < 0.002, "{}", took(false));
 }
 
-/// A page belongs to the interval of its request. Objects due at the stop or later are never requested, and their
-/// page remains open.
+/// A page belongs to the interval of its request. Objects due at the stop or later are not requested.
 #[test]
 fn pages_belong_to_the_interval_of_their_request() {
     let source = r#"arrivals = { at = ["1s", "1.99s", "2s", "4s"] }, parsing_time = "0s", main = { constant = "1kB" },

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 struct Trace {
     summary: Summary,
     events: Vec<Value>,
-    /// Names of processes by number.
     names: BTreeMap<u64, String>,
 }
 

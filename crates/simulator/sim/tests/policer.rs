@@ -1,5 +1,4 @@
-//! `policer` of a link: it admits as much as a token bucket of this rate and burst, and the record separates its
-//! drops from others.
+//! `policer` of a link: admits as much as its token bucket, and its drops are recorded separately.
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use crate::common;

@@ -29,8 +29,7 @@ const TRANSPORTS: [Transport; 13] = [
     ("tfrc guarded", "kind = \"tfrc\"", "loss_filter = \"guarded\""),
     ("ccid 250", "kind = \"dccp\", ccid = 250", ""),
 ];
-/// Controllers without this guarantee: RAP has no slow start. An outage halves its rate, and the rest returns by a
-/// packet per round trip.
+/// Controllers without this guarantee: RAP has no slow start and regains half of its rate by a packet per round trip.
 const RAP: [Transport; 2] = [("rap", "kind = \"rap\"", ""), ("ccid 254", "kind = \"dccp\", ccid = 254", "")];
 
 /// Durations of the outages, in s.
@@ -42,8 +41,7 @@ const BIN_S: f64 = 0.1;
 /// Number of bins that must contain nine tenths of the bytes without the outage.
 const WINDOW: usize = 40;
 
-/// Bytes of the first flow that arrived over the first link, in bins, the number of packets, and times of drops at
-/// the link.
+/// Bytes of the first flow that arrived over the first link, in bins, with packets and times of drops.
 #[derive(Default)]
 struct Delivered {
     bins: Vec<u64>,
@@ -185,8 +183,8 @@ impl Case {
             "spacing" | "ccid 249" => (window + 4.0) * r,
             // One packet more per round trip, after the last of doubling gaps, which is as long as all before it.
             "rap" | "ccid 254" => episode_s + (window + 4.0) * r,
-            // As TCP: the last of doubling timeouts is as long as all before it; then one packet more per round trip
-            // (RFC 4341 section 5).
+            // As TCP: the last of doubling timeouts is as long as all before it; then linear growth (RFC 4341 section
+            // 5).
             "tcp-like" | "ccid 2" => episode_s + 1.0 + (window + 4.0) * r,
             // 0.14 packets more per round trip, without history discounting (Floyd et al. 2000, appendix A.1).
             _ => episode_s + (window / 0.14 + 4.0) * r,
@@ -227,8 +225,7 @@ impl Case {
         if !self.fills() {
             return usual.after.clone();
         }
-        // The rate before the outage, or the usual rate of the path if that is lower: the former may have been the
-        // top of a sawtooth.
+        // The rate before the outage, which may be the top of a sawtooth, or the path's usual rate if that is lower.
         let first = bin(outage.from) - WINDOW;
         let before = usual.before.bins[first..first + WINDOW].iter().sum::<u64>() / WINDOW as u64;
         let later = &usual.after[bin(FROM_S)..];
@@ -267,7 +264,6 @@ struct Usual {
     after: Vec<u64>,
 }
 
-/// Returns the bin of this time.
 fn bin(seconds: f64) -> usize {
     (seconds / BIN_S) as usize
 }
@@ -294,8 +290,7 @@ fn outage(seconds: f64, phase: usize) -> Outage {
     }
 }
 
-/// Returns each transport with each source, and with queues and paths in turn, starting with `first_path`; or all
-/// combinations.
+/// Returns each transport with each source, with queues and paths in turn from `first_path`; or all combinations.
 fn cases_of(
     transports: &[Transport],
     sources: &[(&'static str, &'static str)],
@@ -321,19 +316,16 @@ fn cases_of(
     cases
 }
 
-/// Returns cases with sources slower than the path.
 fn cases(paths: &[Path]) -> Vec<Case> {
     cases_of(&TRANSPORTS, &SOURCES, paths, 0)
 }
 
-/// Returns cases with sources that fill the path.
 fn filling() -> Vec<Case> {
     let [short, fast, long] = PATHS;
     cases_of(&TRANSPORTS, &FILLING, &[short, fast, long, DEEP], 1)
 }
 
-/// Runs each case with the outages that `outages` returns for it. Asserts that each sender recovers within max(2 s,
-/// 10 R).
+/// Runs each case with its outages. Asserts that each sender recovers within max(2 s, 10 R).
 fn check(cases: impl IntoIterator<Item = Case>, outages: impl Fn(usize, &Case) -> Vec<Outage>) {
     let mut slowest: BTreeMap<String, (f64, String)> = BTreeMap::new();
     let (mut late, mut count) = (Vec::new(), 0);
@@ -442,8 +434,7 @@ fn back_on_a_longer_path() {
     }
 }
 
-/// Paths with a short round trip. On the long one, most of these outages are shorter than four round trips: they are
-/// bursts of losses.
+/// Paths with a short round trip. On the long one, most of these outages are bursts of losses.
 const SHORT: &[Path] = PATHS.first_chunk::<2>().unwrap();
 
 /// A second outage of 0.3 to 3 s that begins 0.1 to 1.5 s after the first, both without a stop of the link.
@@ -617,8 +608,7 @@ fn a_crowd_on_a_tiny_link_backs_off() {
     }
 }
 
-/// Restarts gain little with random losses: with 5 to 60 % of loss, at most a tenth more packets arrive than without
-/// restarts, plus 20 packets.
+/// Restarts gain little with random losses: with 5 to 60 %, at most a tenth more packets arrive, plus 20.
 #[test]
 fn random_losses_are_no_outages() {
     for (transport, off) in RESTARTING {

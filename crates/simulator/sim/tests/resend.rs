@@ -74,8 +74,7 @@ fn retransmissions_arrive_on_time_with_short_round_trips() {
     }
 }
 
-/// With a round trip of 300 ms, a loss is detected after the packet has expired: no retransmission is sent, and
-/// nothing else changes.
+/// With a round trip of 300 ms, losses are detected after the packet has expired: no packet is retransmitted.
 #[test]
 fn no_retransmission_is_sent_with_long_round_trips() {
     for transport in TRANSPORTS {

@@ -126,8 +126,7 @@ fn every_packet_has_one_fate() {
     }
 }
 
-/// UDP and TCP have no send queue. A configured one is validated and causes a warning, because the transport may be
-/// changed on the command line.
+/// UDP and TCP have no send queue. A configured one is validated and causes a warning.
 #[test]
 fn udp_and_tcp_have_no_send_queue() {
     let load = |text: &str| headway_scenario::load("test.toml", text, &[], &headway_scenario::NoFiles);

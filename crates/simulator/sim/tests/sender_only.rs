@@ -6,8 +6,7 @@ use crate::common;
 use headway_record::Summary;
 use headway_units::MediaKind;
 
-/// Runs a call in packets of one size over CCID 3 with a competing TCP, so that packets wait, are refused and are
-/// lost.
+/// Runs a call in packets of one size over CCID 3 with a competing TCP, so that packets are queued, refused and lost.
 fn call(queue: &str) -> Summary {
     let text = format!(
         r#"duration = "30s"

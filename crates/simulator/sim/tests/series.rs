@@ -132,8 +132,7 @@ fn a_window_and_its_threshold() {
     let found = samples(text, &[("f", metric::CWND), ("f", metric::SSTHRESH)]);
     let (windows, thresholds) = (&found[0][3000..], &found[1][3000..]);
     let (highest, threshold) = (windows.iter().copied().fold(0.0, f64::max), mean(thresholds));
-    // W^2 grows by 2 per segment from (W/2)^2 in 1000 segments less those of a recovery: W = sqrt(2000 / 0.75) = 51.6
-    // at most.
+    // W^2 grows by 2 per segment from (W/2)^2 in 1000 segments less a recovery: W = sqrt(2000 / 0.75) = 51.6 at most.
     assert!((47.0..51.7).contains(&highest), "{highest}");
     assert!((threshold / (highest / 2.0) - 1.0).abs() < 0.06, "{threshold} for {highest}");
     assert!(thresholds.iter().all(|one| (one - threshold).abs() < 2.0));

@@ -194,7 +194,6 @@ fn ten_segments_take_their_rounds() {
     assert!((seen - rounds_s.iter().sum::<f64>()).abs() < 2e-9, "{seen} {rounds_s:?}");
 }
 
-/// Open sessions continue.
 #[test]
 fn a_stop_ends_arrivals_but_no_session() {
     let source = r#"kind = "sessions", arrivals = { every = "1s" }, sizes = { constant = "100kB" }"#;
@@ -223,14 +222,12 @@ fn the_series_count_open_sessions_and_have_no_window() {
     record.series.take().unwrap().finish(&mut bytes).unwrap();
     let table = SeriesTable::from_ipc(&bytes).unwrap();
     let values = |what: &str| -> Vec<f64> { table.samples("f0", what).iter().map(|(_, value)| *value).collect() };
-    // 110 segments take at least 0.92 s, and the rounds of slow start less than 0.1 s more; one segment next to them
-    // takes 0.2 s.
+    // 110 segments take at least 0.92 s, and slow start less than 0.1 s more; one segment next to them takes 0.2 s.
     assert_eq!(values(metric::OPEN_SESSIONS), [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert!(values(metric::CWND).is_empty());
 }
 
-/// At most 65,536 sessions are open: of 100,000 that arrive within 100 ms, before any acknowledgement, the others are
-/// refused.
+/// At most 65,536 sessions are open: of 100,000 that arrive before any acknowledgement, the others are refused.
 #[test]
 fn the_number_of_open_sessions_is_limited() {
     let source = r#"kind = "sessions", arrivals = { every = "1us" }, sizes = { constant = "1kB" }"#;
@@ -253,7 +250,6 @@ fn the_number_of_open_sessions_is_limited() {
     assert_eq!((sessions.arrived, sessions.open, sessions.refused), (100_000, 65_536, 100_000 - 65_536));
 }
 
-/// The load does not depend on the TCP or its losses.
 #[test]
 fn the_load_does_not_depend_on_the_transport() {
     let source =

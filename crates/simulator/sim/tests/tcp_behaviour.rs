@@ -22,8 +22,7 @@ fn bottleneck(limit: u32, flows: &[(&str, &str)]) -> Summary {
     run(&scenario(&text), ()).summary
 }
 
-/// A timeout in a long NewReno recovery once raised ssthresh sixfold, and slow start lost a window every 1.7 s, with
-/// 57 % utilization.
+/// A timeout in a long NewReno recovery once raised ssthresh sixfold: a lost window every 1.7 s, 57 % utilization.
 #[test]
 fn a_timeout_in_a_long_recovery_does_not_raise_ssthresh() {
     for limit in [18, 20, 25, 30] {
@@ -33,8 +32,7 @@ fn a_timeout_in_a_long_recovery_does_not_raise_ssthresh() {
     }
 }
 
-/// RFC 9438 section 4.3: in the Reno-friendly region, CUBIC gets about the same share as Reno. Here W_max is 92
-/// segments.
+/// RFC 9438 section 4.3: in the Reno-friendly region, CUBIC gets about Reno's share. Here W_max is 92 segments.
 #[test]
 fn cubic_gets_a_fair_share_with_reno() {
     for dialect in ["rfc", "linux"] {
@@ -45,8 +43,7 @@ fn cubic_gets_a_fair_share_with_reno() {
     }
 }
 
-/// A buffer of one bandwidth-delay product keeps the link busy under halving (42 packets of 1500 B at 10 Mb/s and 50
-/// ms).
+/// A buffer of one bandwidth-delay product keeps the link busy under halving (42 packets at 10 Mb/s and 50 ms).
 #[test]
 fn a_buffer_of_one_bandwidth_delay_product_fills_the_link() {
     for (kind, dialect) in [("tcp-sack", "rfc"), ("tcp-cubic", "rfc"), ("tcp-cubic", "linux")] {

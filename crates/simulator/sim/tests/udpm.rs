@@ -10,7 +10,6 @@ fn media_bps(transport: &str, delay: &str) -> f64 {
     media_bps_of(transport, "{ kind = \"ftp\" }", delay)
 }
 
-/// Returns the media goodput with this source.
 fn media_bps_of(transport: &str, source: &str, delay: &str) -> f64 {
     let run = |seed: u64| {
         let text = format!(
@@ -69,16 +68,14 @@ fn udpm_2_2_a_source_follows_the_announced_scale() {
     }
 }
 
-/// RFC 4340 section 6.3.2, paper section 2.2: the handshake negotiates the terms. With `codec`, each packet is
-/// encoded and decoded.
+/// RFC 4340 section 6.3.2, paper section 2.2: the handshake negotiates the terms. `codec` encodes each packet.
 #[test]
 fn udpm_2_2_terms_are_in_the_handshake() {
     let dccp = |controller: &str| {
         let transport = format!("{{ kind = \"dccp\", ccid = 248, codec = true, controller = {{ {controller} }} }}");
         media_bps_of(&transport, "{ kind = \"ftp\" }", "15ms")
     };
-    // Both forms give the same rates. The handshakes differ in length, which may move one datagram of 500 across the
-    // end of the run.
+    // Both forms give the same rates. The length of the handshakes may move one datagram of 500 across the end.
     let listed: Vec<String> = (1..=5).map(|scale| format!("\"{}kbps\"", scale * 100)).collect();
     let (multiples, list) =
         (dccp("levels = 5, step = \"100kbps\""), dccp(&format!("ladder = [{}]", listed.join(", "))));

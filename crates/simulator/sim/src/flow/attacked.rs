@@ -37,8 +37,7 @@ impl AttackOutcome {
 }
 
 impl Flow {
-    /// Handles a packet that an attacker sent or changed, or a reply to a spoofed address, at the end of its route.
-    /// Returns `None` for replies.
+    /// Handles a packet sent or changed by an attacker, or a reply to a spoofed address, for which it returns `None`.
     #[cold]
     pub(crate) fn on_raw<O: Observer>(
         &mut self,

@@ -12,7 +12,6 @@ pub(super) struct Duplicates(BTreeMap<u64, Duplicate>);
 struct Duplicate {
     /// Number of copies in the network.
     left: u32,
-    /// Whether a copy has arrived.
     arrived: bool,
 }
 
@@ -21,7 +20,6 @@ impl Duplicates {
         self.0.len()
     }
 
-    /// Records another copy of this packet.
     pub(super) fn copied(&mut self, uid: u64) {
         self.0.entry(uid).or_insert(Duplicate { left: 1, arrived: false }).left += 1;
     }

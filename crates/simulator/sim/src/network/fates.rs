@@ -82,7 +82,6 @@ impl<O: Observer> Fates<O> {
         }
     }
 
-    /// Counts a dropped packet.
     pub(super) fn lost(&mut self, now: Instant, place: Place, packet: &Packet, cause: DropCause) {
         self.observer.dropped(now, place, cause, packet);
         // Also for packets to the sender, so that all copies are removed from the tracker.

@@ -21,7 +21,6 @@ impl<O: Observer> Network<O> {
         self.ports.events.ahead()
     }
 
-    /// Prefetches a link at whose far end a packet will arrive.
     pub(crate) fn fetch_port(&self, number: usize) {
         if let Some(port) = self.ports.get(number) {
             fetch_first(port);
@@ -61,7 +60,6 @@ impl<O: Observer> Network<O> {
         None
     }
 
-    /// Prefetches the first link of a route.
     pub(crate) fn fetch_start(&self, place: u32) {
         if let Some(port) = self.ports.get(self.routes.link_at(place) as usize) {
             fetch(port);

@@ -23,8 +23,7 @@ struct HostEntry {
     meter: HostMeter,
     /// Distinguishes its events from those of other hosts, with drawn ties.
     salt: u32,
-    /// Whether the event queue has an event of this host: at the end of its delivery, or earlier if that was
-    /// postponed.
+    /// Whether the event queue has an event of this host, at the end of its delivery or earlier if that was postponed.
     pending: bool,
 }
 
@@ -62,8 +61,7 @@ impl<O: Observer> Network<O> {
         self.hosts.of_link.get(link).copied().flatten().map(|host| host as usize)
     }
 
-    /// Passes a packet at the end of its route to a host. Call [`leave_host`](Self::leave_host) first for deliveries
-    /// due by now.
+    /// Passes a packet at the end of its route to a host. Call [`leave_host`](Self::leave_host) first.
     pub(crate) fn enter_host(&mut self, now: Moment, number: usize, packet: Handle) {
         let HostEntry { node, host, meter, .. } = &mut self.hosts.all[number];
         meter.arrived(&self.measured, now.at);
@@ -104,8 +102,7 @@ impl<O: Observer> Network<O> {
         delivered.map(|arrived| arrived.packet)
     }
 
-    /// Schedules the end of a host's delivery. An event already in the queue is never later; when it fires, it is
-    /// rescheduled.
+    /// Schedules the end of a host's delivery. A pending event is never later; when it fires, it is rescheduled.
     fn schedule_host(&mut self, now: Moment, number: usize) {
         let HostEntry { host, salt, pending, .. } = &mut self.hosts.all[number];
         if *pending {

@@ -47,7 +47,6 @@ impl Judged {
 }
 
 impl<O: Observer> Fates<O> {
-    /// Records a lost packet of such a flow.
     #[cold]
     pub(super) fn note_loss(&mut self, packet: &Packet, cause: DropCause) {
         let Some(Some(judged)) = self.judged.get_mut(packet.flow.0 as usize) else { return };
@@ -77,7 +76,6 @@ impl<O: Observer> Fates<O> {
         self.judged[flow.0 as usize].as_mut()?.unreported.pop_front()
     }
 
-    /// Counts a judgement of a flow's receiver.
     pub(crate) fn judged(&mut self, now: Instant, flow: FlowId, judgement: Judgement) {
         let measured = self.measured.contains(now);
         if let Some(judged) = &mut self.judged[flow.0 as usize] {
@@ -85,7 +83,6 @@ impl<O: Observer> Fates<O> {
         }
     }
 
-    /// Returns the counts of a flow, if its receiver distinguishes losses.
     pub(crate) fn judged_summary(&self, flow: FlowId) -> Option<JudgedSummary> {
         self.judged.get(flow.0 as usize)?.as_ref().map(|judged| judged.summary)
     }

@@ -113,8 +113,7 @@ impl<'a, O: Observer> Simulation<'a, O> {
     }
 }
 
-/// Returns the endpoints of a flow's routes, to its sink and back. Without feedback, the second route is empty: from
-/// a node to itself.
+/// Returns the endpoints of a flow's routes, to its sink and back. Without feedback, the second route is empty.
 fn endpoint_pairs(flow: &headway_scenario::Flow) -> [(usize, usize); 2] {
     let back = if answers(&flow.transport) { (flow.to, flow.from) } else { (flow.from, flow.from) };
     [(flow.from, flow.to), back]

@@ -1,5 +1,4 @@
-//! The carrier `agent`: a rate controller with numbered datagrams and reports, exact timestamps and no handshake,
-//! like the agents of ns-2.
+//! The carrier `agent`: numbered datagrams and reports, exact timestamps and no handshake, like the agents of ns-2.
 
 use super::carrier::{Carrier, Setup, WriteOutcome};
 use super::ends::{Capabilities, Ends, ReceivingEnd, SendingEnd};
@@ -19,7 +18,6 @@ use headway_record::ns2::PacketType;
 use headway_scenario::{AgentOptions, Controlled};
 use headway_units::{Bytes, Ecn, Instant, Seq48};
 
-/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Agent {
     sender: Box<AgentSender>,
@@ -128,7 +126,6 @@ impl Capabilities for Agent {
     }
 }
 
-/// Sender of the data.
 #[derive(Debug)]
 struct AgentSender {
     outbound: Outbound,
@@ -143,7 +140,6 @@ struct AgentSender {
     queue: SendQueue,
 }
 
-/// Receiver of the data.
 #[derive(Debug)]
 struct AgentReceiver {
     inbound: Inbound,
@@ -153,7 +149,6 @@ struct AgentReceiver {
     feedback: u32,
 }
 
-/// Creates both endpoints of a flow.
 fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, AgentReceiver) {
     let AgentOptions { header, feedback, ecn, line_rate, initial_rtt, .. } = options.carrier;
     let queue = SendQueue::new(options.carrier.cut(), &setup.flow.send_queue);
@@ -183,7 +178,6 @@ fn pair(options: &Controlled<AgentOptions>, setup: &Setup<'_>) -> (AgentSender, 
 }
 
 impl AgentSender {
-    /// Returns the next datagram to send now, if any.
     fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let mut next = self.queue.next(now);
         if !self.outbound.may_send(now, next.as_ref()) {
@@ -257,7 +251,6 @@ impl AgentReceiver {
         self.inbound.on_packet(now, &packet);
     }
 
-    /// Returns the next report to send now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         let Due { acknowledged, echo, held, report } = self.inbound.poll_report(now)?;
         let numbers = match report {

@@ -9,11 +9,9 @@ use headway_units::{FlowId, Instant, Random};
 
 /// Both endpoints of a flow, created from the scenario.
 pub(crate) trait Carrier: Ends + Sized {
-    /// Options in the scenario.
     type Options;
     /// Whether the receiver sends packets, as [`Ends::answers`] returns.
     const ANSWERS: bool = true;
-    /// Creates both endpoints.
     fn new(options: &Self::Options, setup: &Setup<'_>) -> Self;
 
     /// Returns ns-2's packet types of data and feedback, with this source.
@@ -45,12 +43,10 @@ pub(crate) struct Setup<'a> {
     pub(crate) starts: [Instant; 2],
     /// Whether these clocks are the same.
     pub(crate) clocks_agree: bool,
-    /// Seed of the scenario.
     pub(crate) seed: u64,
 }
 
 impl Setup<'_> {
-    /// Creates one of the flow's random streams.
     pub(crate) fn stream(&self, what: &str) -> Random {
         stream(self.seed, self.flow, what)
     }

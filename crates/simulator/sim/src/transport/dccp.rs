@@ -20,7 +20,6 @@ use headway_record::ns2::PacketType;
 use headway_scenario::{Controlled, DccpOptions};
 use headway_units::Instant;
 
-/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Dccp {
     client: Box<Client>,

@@ -13,8 +13,7 @@ use headway_record::WrittenFrame;
 use headway_tcp::{Counters, Sender};
 use headway_units::Instant;
 
-/// Both endpoints of a flow. [`Driver`](crate::flow::Driver) calls them by static dispatch, selected once for each
-/// event.
+/// Both endpoints of a flow. [`Driver`](crate::flow::Driver) selects their type once per event.
 ///
 /// After each call that may cause packets, poll an endpoint until it has none, and then for its next deadline. All
 /// times use the clock of the endpoint that receives them; [`Driver`](crate::flow::Driver) converts them.
@@ -37,36 +36,29 @@ pub(crate) trait SendingEnd {
     /// Sets how much data the source has from now on.
     fn set_backlog(&mut self, _now: Instant, _backlog: Backlog) {}
 
-    /// Closes the connection when the flow stops.
     fn close(&mut self, _now: Instant) {}
 
-    /// Handles a packet that arrives at the sender. `sent` uses the clock of the receiver. Returns the measured round
-    /// trip, if any.
+    /// Handles a packet that arrives at the sender. `sent` uses the receiver's clock. Returns the measured round trip.
     fn on_feedback(&mut self, _now: Instant, _sent: Instant, _packet: &Packet) -> Option<RoundTrip> {
         None
     }
 
-    /// Handles the deadline of the sender.
     fn handle_sender_timeout(&mut self, _now: Instant) {}
 
-    /// Returns the next packet that the sender sends now, if any.
     fn poll_transmit(&mut self, _now: Instant, _meter: &mut Meter<'_>) -> Option<Envelope> {
         None
     }
 
-    /// Returns the next deadline of the sender.
     fn poll_sender_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Returns the time from the last packet to that deadline, in seconds, if it is not a whole number of
-    /// nanoseconds.
+    /// Returns the time from the last packet to the next deadline, in seconds, if not a whole number of nanoseconds.
     fn gap_s(&self) -> Option<f64> {
         None
     }
 
-    /// Records that changed deadlines of a sender with many deadlines were set now. Returns when the next deadline
-    /// was set.
+    /// Records that changed deadlines were set now, for senders with many. Returns when the next deadline was set.
     #[inline]
     fn place_sender_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
         None
@@ -81,14 +73,11 @@ pub(crate) trait ReceivingEnd {
         true
     }
 
-    /// Handles a packet that arrives at the receiver. `sent` uses the clock of the sender. Returns the number of
-    /// bytes of application data.
+    /// Handles a packet that arrives at the receiver. `sent` uses the sender's clock. Returns the application bytes.
     fn deliver(&mut self, now: Instant, sent: Instant, packet: &Packet) -> u32;
 
-    /// Notifies the receiver of a packet lost in the channel.
     fn on_channel_loss(&mut self, _number: u64) {}
 
-    /// Returns the receiver's next judgement of losses.
     fn poll_judgement(&mut self) -> Option<Judgement> {
         None
     }
@@ -98,27 +87,22 @@ pub(crate) trait ReceivingEnd {
         None
     }
 
-    /// Handles the deadline of the receiver.
     fn handle_receiver_timeout(&mut self, _now: Instant) {}
 
-    /// Returns the next packet that the receiver sends now, if any.
     fn poll_answer(&mut self, _now: Instant) -> Option<Envelope> {
         None
     }
 
-    /// Returns the next packet that the receiver sends now to a host other than the sender, and the start of its
-    /// route.
+    /// Returns the next packet to a host other than the sender, and the start of its route.
     fn poll_aside(&mut self, _now: Instant) -> Option<(u32, Envelope)> {
         None
     }
 
-    /// Returns the next deadline of the receiver.
     fn poll_receiver_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Records changed deadlines of the receiver, as [`place_sender_timers`](SendingEnd::place_sender_timers) does
-    /// for the sender.
+    /// Does the same as [`place_sender_timers`](SendingEnd::place_sender_timers) for the receiver.
     #[inline]
     fn place_receiver_timers(&mut self, _now: Moment, _events: &mut EventQueue) -> Option<Moment> {
         None
@@ -142,7 +126,6 @@ pub(crate) trait Capabilities {
         None
     }
 
-    /// Returns the counters of all TCP senders.
     fn counters(&self) -> Option<Counters> {
         self.tcp().map(Sender::counters)
     }
@@ -158,7 +141,6 @@ pub(crate) trait Capabilities {
         false
     }
 
-    /// Notifies the source of sessions that have ended.
     fn notify_source(&mut self, _now: Instant, _source: &mut Source, _meter: &mut Meter<'_>) {}
 
     /// Returns the number of open sessions, if the source opens sessions.

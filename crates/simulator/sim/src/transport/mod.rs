@@ -23,7 +23,6 @@ use sessions::Sessions;
 /// Generates the [`Transport`] enum and its static dispatch from the table below.
 macro_rules! transports {
     ($( $Variant:ident($carrier:ty) ),+ $(,)?) => {
-        /// Transport of a flow.
         #[derive(Debug)]
         pub(crate) enum Transport {
             $( $Variant($carrier), )+
@@ -50,7 +49,6 @@ macro_rules! transports {
         pub(crate) use with_ends;
 
         impl Transport {
-            /// Creates both endpoints of a flow.
             pub(crate) fn new(setup: &Setup<'_>) -> Self {
                 match &*setup.flow.transport {
                     Options::Tcp(options) if setup.flow.source.makes_sessions() => {
@@ -61,17 +59,14 @@ macro_rules! transports {
             }
         }
 
-        /// See [`Carrier::ANSWERS`].
         pub(crate) const fn answers(options: &Options) -> bool {
             match options { $( Options::$Variant(_) => <$carrier as Carrier>::ANSWERS ),+ }
         }
 
-        /// See [`Carrier::ns2_types`].
         pub(crate) fn ns2_types(options: &Options, source: &SourceOptions) -> [PacketType; 2] {
             match options { $( Options::$Variant(_) => <$carrier as Carrier>::ns2_types(source) ),+ }
         }
 
-        /// See [`Carrier::bytes_per_number`].
         pub(crate) fn bytes_per_number(options: &Options) -> u32 {
             match options { $( Options::$Variant(options) => <$carrier as Carrier>::bytes_per_number(options) ),+ }
         }
@@ -103,7 +98,6 @@ impl Transport {
         with_ends!(self, ends_mut, (ends, _clocks) => ends)
     }
 
-    /// Prefetches the endpoint at which a packet will arrive.
     pub(crate) fn fetch(&self, receiving: bool) {
         with_ends!(self, ends, (ends, _clocks) => ends.fetch(receiving));
     }

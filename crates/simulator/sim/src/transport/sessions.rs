@@ -19,12 +19,10 @@ use headway_tcp::{Counters, Sender, Sink, TcpOptions};
 use headway_units::{Bytes, Duration, Instant, Random};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum number of open sessions of a flow, and of complete sessions that still reply; about 100 MB. Further
-/// sessions are refused.
+/// Maximum number of open sessions of a flow, and of complete ones that still reply; about 100 MB.
 const MAX_SESSIONS: usize = 1 << 16;
 
-/// Time that the receiver of a complete session still replies: twice the maximum segment lifetime of 2 minutes (RFC
-/// 9293 section 3.4.2).
+/// Time that the receiver of a complete session still replies: twice the MSL of 2 minutes (RFC 9293 section 3.4.2).
 const LINGER: Duration = Duration::from_secs(240);
 
 /// All sessions, numbered from 1 in the order of arrival.
@@ -55,7 +53,6 @@ pub(crate) struct Sessions {
     setbacks: Setbacks,
 }
 
-/// Sender of a session.
 #[derive(Debug)]
 struct Sending {
     sender: Sender,

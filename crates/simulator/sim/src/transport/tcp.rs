@@ -17,7 +17,6 @@ use headway_units::{Bytes, Instant};
 /// Backlog that no run exhausts, in segments.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// Both endpoints.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     sender: Sender,

@@ -36,7 +36,6 @@ impl Table {
         self.numbers(name).into_iter().map(Option::unwrap).collect()
     }
 
-    /// Returns a column of names.
     pub fn names(&self, name: &str) -> Vec<Option<String>> {
         self.batches.iter().flat_map(|batch| names(batch.column_by_name(name).unwrap())).collect()
     }

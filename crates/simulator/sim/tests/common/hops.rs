@@ -112,8 +112,7 @@ fn traced(scenario: &Scenario, trace: &str) -> Vec<Vec<Traced>> {
     hops
 }
 
-/// Asserts that rows and hops of the trace agree one to one. No link may copy packets, because copies have one
-/// number.
+/// Asserts that rows and hops of the trace agree one to one. No link may copy packets.
 pub fn agree(scenario: &Scenario, trace: &str, rows: &[Hop], end_ns: i64) {
     let mut by_link: Vec<Vec<&Hop>> = scenario.links.iter().map(|_| Vec::new()).collect();
     for row in rows {

@@ -1,7 +1,6 @@
 //! Statistical comparison of two means.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails where it panics")]
 
-/// Mean and variance of several runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     pub mean: f64,
@@ -9,7 +8,6 @@ pub struct Mean {
     pub runs: usize,
 }
 
-/// Result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The Welch interval of the difference is inside the margin.
@@ -28,8 +26,7 @@ impl Mean {
         Self { mean, variance, runs }
     }
 
-    /// Returns half the Welch 95 % interval of the difference of two means (Student's quantile by Cornish and
-    /// Fisher).
+    /// Returns half the Welch 95 % interval of the difference (Student's quantile by Cornish and Fisher).
     pub fn welch(&self, other: &Self) -> f64 {
         let (na, nb) = (self.runs as f64, other.runs as f64);
         let (va, vb) = (self.variance / na, other.variance / nb);

@@ -25,7 +25,6 @@ pub fn calibration(case: &str) -> Scenario {
     shipped(&format!("calibration/{case}.toml"))
 }
 
-/// Loads a scenario from text.
 pub fn scenario(text: &str) -> Scenario {
     parse(text, Path::new("test.toml"))
 }
@@ -49,7 +48,6 @@ pub fn bottleneck(scenario: &Scenario) -> usize {
     link(scenario, "n1->n2")
 }
 
-/// Reads a file of `tests/data`.
 pub fn data(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
 }
@@ -59,7 +57,6 @@ pub fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect())
 }
 
-/// Row of `ns2-calibration/summary.csv`.
 pub struct Row {
     names: Vec<String>,
     values: Vec<String>,

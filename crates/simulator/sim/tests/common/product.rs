@@ -1,6 +1,5 @@
 //! Send queues, sources and paths of the liveness and recovery tests.
 
-/// All send queues.
 pub const QUEUES: [&str; 12] = [
     "sure-first",
     "fifo",
@@ -32,8 +31,7 @@ pub const SOURCES: [(&str, &str); 6] = [
     ("cbr", "kind = \"cbr\", rate = \"1Mbps\", payload = \"1200B\", media = \"video\", lifetime = \"200ms\""),
 ];
 
-/// Sources that fill the path: a saturated one, and one at one and a half times the path's rate ([`PATH_RATE`] is
-/// replaced).
+/// Sources that fill the path: saturated, and at one and a half times the path's rate ([`PATH_RATE`] is replaced).
 pub const FILLING: [(&str, &str); 2] = [
     ("ftp", "kind = \"ftp\""),
     (

@@ -120,7 +120,6 @@ impl Outbox for Zeroes<'_> {
 }
 
 impl Client {
-    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant, meter: &Meter<'_>) -> Option<Envelope> {
         let mut outbox = Zeroes { queue: &mut self.queue, taken: None };
         let outgoing = self.connection.poll_transmit(now, &mut outbox)?;
@@ -203,7 +202,6 @@ impl Client {
         self.connection.poll_timeout()
     }
 
-    /// Closes the connection when the flow stops.
     #[cold]
     pub(crate) fn close(&mut self, now: Instant) {
         self.stopped |= self.closed.is_none();
@@ -224,7 +222,6 @@ impl Client {
 }
 
 impl Server {
-    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         if let Some(reply) = self.reply.take() {
             return Some(reply);
@@ -242,8 +239,8 @@ impl Server {
         }
     }
 
-    /// Handles an encoded packet with the client's or a spoofed source address. Also returns the number of bytes for
-    /// the application.
+    /// Handles an encoded packet with the client's or a spoofed source address. Also returns its bytes for the
+    /// application.
     pub(crate) fn handle_bytes(&mut self, now: Instant, ecn: Ecn, raw: &RawPacket) -> (Verdict, u32) {
         let Some(packet) = raw.decode() else { return (Verdict::Malformed, 0) };
         let Some(spoofed_peers) = &mut self.spoofed_peers else { return (Verdict::Rejected, 0) };

@@ -1,5 +1,4 @@
-//! Peers with spoofed addresses at a flow's listener. Replies to them are routed to the attacker's node and
-//! discarded.
+//! Peers with spoofed addresses at a flow's listener. Replies to them end at the attacker's node.
 
 use crate::addresses::IP_HEADER;
 use crate::packet::{Body, Data, Envelope, RawEnd, RawPacket};
@@ -60,7 +59,6 @@ impl SpoofedPeers {
         }
     }
 
-    /// Returns the next packet to send now, if any.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Envelope> {
         if let Some(reply) = self.reply.take() {
             return Some(reply);
@@ -93,7 +91,6 @@ impl SpoofedPeers {
     }
 }
 
-/// Creates a packet to a spoofed address.
 fn to_spoofed(source: Ipv4Addr, destination: Ipv4Addr, outgoing: &Outgoing<'_>) -> Envelope {
     let mut bytes = vec![0; outgoing.packet.encoded_len()];
     let written = outgoing.packet.encode(&mut bytes, Network::Ip(Addresses::V4 { source, destination }));

@@ -43,8 +43,7 @@ impl Deadlines {
         }
     }
 
-    /// Records that changed deadlines were set now, each at its place in the order of scheduling. Returns when the
-    /// first deadline of all was set.
+    /// Records that changed deadlines were set now, in the order of scheduling. Returns when the first of all was set.
     pub(super) fn place(&mut self, now: Moment, events: &mut EventQueue) -> Option<Moment> {
         for number in self.changed.drain(..) {
             if let Some(deadline) = self.of.get_mut(&number) {

@@ -1,5 +1,4 @@
-//! Frames in a stream of segments without frame numbers: a frame is complete when all data up to its end have arrived
-//! in order.
+//! Frames in a stream of segments: a frame is complete when all data up to its end have arrived in order.
 
 use headway_record::WrittenFrame;
 use headway_units::MediaKind;
@@ -20,8 +19,7 @@ pub(super) struct StreamFrames {
 }
 
 impl StreamFrames {
-    /// Adds `segments` segments of this frame, or of the unfinished frame of its kind. Returns whether a new frame
-    /// begins.
+    /// Adds segments of this frame, or of the unfinished frame of its kind. Returns whether a new frame begins.
     pub(super) fn write(&mut self, segments: u64, frame: WrittenFrame, ends_frame: bool) -> bool {
         if segments == 0 {
             return false;
@@ -55,8 +53,7 @@ mod tests {
         WrittenFrame { kind, created: Instant::from_millis(millis), deadline: Instant::FAR_FUTURE }
     }
 
-    /// A video frame in two writes with an audio frame between them completes after the audio frame. Its creation
-    /// time is that of its first write.
+    /// A video frame in two writes completes after an audio frame between them. It is created by its first write.
     #[test]
     fn a_frame_completes_after_its_last_segment() {
         let mut frames = StreamFrames::default();
