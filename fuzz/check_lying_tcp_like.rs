@@ -40,7 +40,8 @@ pub(crate) fn check(bytes: &[u8]) {
     context.rtt = rtt;
     let sender = Sender::new(&options, context);
     let next = if choice & 32 == 0 { 0 } else { u64::from(u32::MAX) - 20 };
-    let mut truth = Truth { sender, now, next, sent: BTreeMap::new(), claimed_packets: BTreeSet::new(), initial: 0, since: 0 };
+    let mut truth =
+        Truth { sender, now, next, sent: BTreeMap::new(), claimed_packets: BTreeSet::new(), initial: 0, since: 0 };
     truth.initial = truth.window();
 
     while let Some(step) = choices.step() {

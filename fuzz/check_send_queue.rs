@@ -164,7 +164,11 @@ impl Ledger {
         };
         let age = self.now.since(sent.created);
         let next = next.map(|next| (next.size, next.age, next.expires, next.ends_frame));
-        assert_eq!(next, Some((sent.size, age, sent.expires, sent.ends_frame())), "the sent packet differs from the announced one");
+        assert_eq!(
+            next,
+            Some((sent.size, age, sent.expires, sent.ends_frame())),
+            "the sent packet differs from the announced one"
+        );
         let place = self.waiting.iter().position(|waiting| *waiting == sent);
         self.waiting.remove(place.expect("sent packets were queued, and are sent once"));
         self.counts[1] += 1;

@@ -219,7 +219,10 @@ fn lateness(scenario: &Scenario, link: Report, ends: &[Ends], bound: Duration) -
         let p99 = error.as_ref()?.p99;
         (p99 > bound.as_secs_f64()).then(|| {
             let p99 = Duration::from_secs_f64(p99);
-            format!("the source of \"{}\" has a 99th percentile of {p99} of delay, above the bound of {bound}", flow.name)
+            format!(
+                "the source of \"{}\" has a 99th percentile of {p99} of delay, above the bound of {bound}",
+                flow.name
+            )
         })
     });
     let faults: Vec<String> = link.faults.iter().cloned().chain(late).collect();

@@ -306,7 +306,9 @@ impl Feedback {
         };
         match feedback.report {
             Report::Own(own) => of.own = own,
-            Report::Arrivals(runs) => of.runs = runs.iter().map(|run| (arrival_name(run.arrival), run.packets)).collect(),
+            Report::Arrivals(runs) => {
+                of.runs = runs.iter().map(|run| (arrival_name(run.arrival), run.packets)).collect()
+            }
             Report::Timed(report) => {
                 of.clock_ns = Some(report.clock.as_nanos());
                 of.arrivals = report.arrivals.iter().map(timed).collect();

@@ -77,7 +77,7 @@ pub(crate) fn pictures<'a>(
                 if !points.is_empty() {
                     let known = points.iter().map(|point| cells[point.x as usize].clone()).collect();
                     sources.push(Source::Cells { metric, cells: known });
-                    lines.push(ChartLine { label: line.label.clone(), colour, style, points });
+                    lines.push(ChartLine { label: line.label.clone(), color: colour, style, points });
                 }
             }
         }
@@ -126,7 +126,7 @@ fn over_time<'a>(timeline: &'a Timeline, results: &Results) -> Picture<'a> {
         for (style, points) in
             [(LineStyle::SingleRun, points(&curve.first, &[])), (LineStyle::Mean, points(&curve.mean, &curve.ci95))]
         {
-            lines.push(ChartLine { label: line.label.clone(), colour, style, points });
+            lines.push(ChartLine { label: line.label.clone(), color: colour, style, points });
             sources.push(Source::Curve(line));
         }
     }

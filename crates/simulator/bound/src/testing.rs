@@ -53,11 +53,7 @@ pub(crate) fn packets(max: usize) -> impl Strategy<Value = Vec<Packet>> {
     prop::collection::vec(one, 0..=max)
 }
 
-pub(crate) fn calls(
-    max_slots: usize,
-    max_packets: usize,
-    shape: Shape,
-) -> impl Strategy<Value = (Slots, Vec<Packet>)> {
+pub(crate) fn calls(max_slots: usize, max_packets: usize, shape: Shape) -> impl Strategy<Value = (Slots, Vec<Packet>)> {
     (traces(max_slots, shape).prop_map(|trace| Slots::new(&trace)), packets(max_packets))
 }
 

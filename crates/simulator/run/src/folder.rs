@@ -92,9 +92,7 @@ impl Folder {
         if !marker.exists() {
             // Another process may claim the folder at the same time: its marker precedes its other files.
             if self.holds_more_than_a_marker()? && !marker.exists() {
-                return Err(
-                    self.wrong("it holds files that Headway did not write; give a new or an empty folder")
-                );
+                return Err(self.wrong("it holds files that Headway did not write; give a new or an empty folder"));
             }
             match fs::File::create_new(&marker) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {

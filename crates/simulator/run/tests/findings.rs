@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
 use headway_record::Summary;
-use headway_run::{ScenarioFiles, Finding, Folder, Job, ScenarioText, Severity, findings, findings_between};
+use headway_run::{Finding, Folder, Job, ScenarioFiles, ScenarioText, Severity, findings, findings_between};
 use headway_units::{DropCause, MediaKind};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,8 @@ fn found(keys: &str, flows: &str, duration: &str) -> (Summary, Vec<Finding>) {
 fn job(place: &Path, text: &str, sets: &[&str]) -> Job {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let text = ScenarioText::written("known.toml", text, &sets).unwrap();
-    let loaded = headway_scenario::load("known.toml", &text.text, &text.overrides, &ScenarioFiles::new(".".into())).unwrap();
+    let loaded =
+        headway_scenario::load("known.toml", &text.text, &text.overrides, &ScenarioFiles::new(".".into())).unwrap();
     Job {
         label: String::new(),
         scenario: loaded.scenario,
@@ -198,7 +199,8 @@ fn standing_queues_are_found() {
     assert_eq!(finding.subject, "a->b");
     // The rest of a packet's delay is its transmission and propagation, 12 and 20 ms.
     let wait = summary.flows[0].one_way_delay_s.unwrap().mean - 0.032;
-    let reported = finding.text.strip_prefix("packets waited ").unwrap().split_once(" s in the queue of a->b").unwrap().0;
+    let reported =
+        finding.text.strip_prefix("packets waited ").unwrap().split_once(" s in the queue of a->b").unwrap().0;
     assert!((reported.parse::<f64>().unwrap() / wait - 1.0).abs() < 0.02, "{finding:?}: {wait}");
 }
 
@@ -274,7 +276,8 @@ fn the_smoother_of_two_runs_is_named() {
         run
     };
     let between = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.913))]);
-    let words = "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, compared with 50 %";
+    let words =
+        "more of the data of media arrived in time in controlled (tfrc) than in bare (udp): 91 %, compared with 50 %";
     assert_eq!(only(&between, "in time").text, words);
     let alike = findings_between(&[("bare", in_time(&udp, 0.5)), ("controlled", in_time(&tfrc, 0.505))]);
     assert!(!alike.iter().any(|finding| finding.text.contains("in time")), "{alike:?}");

@@ -120,7 +120,8 @@ pub(crate) fn expand(
         let Some(at) = at else { continue };
         let flow = &flows[target];
         if flow.transport.connection().is_none() {
-            let message = format!("\"{}\" is not a connection: only flows with transport dccp can be attacked", flow.name);
+            let message =
+                format!("\"{}\" is not a connection: only flows with transport dccp can be attacked", flow.name);
             reader.wrong(&path.key("target"), message);
         }
         let Named::One(at) = at else {
@@ -158,7 +159,8 @@ pub(crate) fn expand(
                 reader.wrong(&path.key("claim"), message);
             }
             if lie.towards == Way::ToServer {
-                let message = "the client sends all data, and claims go to the sender: write to-client, or leave towards out";
+                let message =
+                    "the client sends all data, and claims go to the sender: write to-client, or leave towards out";
                 reader.wrong(&path.key("towards"), message);
             }
         }

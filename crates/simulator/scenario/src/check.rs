@@ -121,8 +121,7 @@ fn idle_hosts(root: &Value, expanded: &Expanded, warnings: &mut Problems) {
     for replicas in expanded.node_tables.chunk_by(usize::eq) {
         let end = first + replicas.len();
         if scenario.hosts[first].is_some() && !receives[first..end].contains(&true) {
-            let message =
-                "no packet is addressed to this node, and forwarding has no cost: this host has no effect";
+            let message = "no packet is addressed to this node, and forwarding has no cost: this host has no effect";
             warnings.value(root, &Path::default().key("node").index(replicas[0]).key("host"), message);
         }
         first = end;
@@ -202,9 +201,8 @@ fn sources(reader: &mut Reader<'_>, expanded: &Expanded) {
             continue;
         }
         if let Some((size, header)) = without_data(flow) {
-            let message = format!(
-                "the writes carry no data: the largest IP packet has {size}, and its headers take {header}"
-            );
+            let message =
+                format!("the writes carry no data: the largest IP packet has {size}, and its headers take {header}");
             reader.wrong(&path.key("source"), message);
             continue;
         }

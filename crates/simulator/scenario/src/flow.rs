@@ -260,8 +260,7 @@ pub(crate) fn expand(
         if let (Some(count), Some(nodes)) = (table.count, counted)
             && count != nodes as u64
         {
-            let message =
-                format!("count = {count} does not match the {nodes} replicas of its node: leave count out");
+            let message = format!("count = {count} does not match the {nodes} replicas of its node: leave count out");
             reader.wrong(&path.key("count"), message);
             continue;
         }

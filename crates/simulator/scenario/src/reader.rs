@@ -426,10 +426,7 @@ impl<'a> Open<'_, 'a> {
             Some(values) => values.iter().enumerate().map(|(index, value)| (value, path.index(index))).collect(),
             None => {
                 let found = de::as_written(value);
-                self.wrong(
-                    key,
-                    format!("{found} is not an array: write [[{key}]] with two brackets"),
-                );
+                self.wrong(key, format!("{found} is not an array: write [[{key}]] with two brackets"));
                 Vec::new()
             }
         }

@@ -386,10 +386,7 @@ fn zip(reader: &mut Reader<'_>, varied: &mut Varied, keys: &[String], path: &Pat
         let Some(at) = varied.axes.iter().position(is_it) else {
             // One that an override sets does not vary.
             if !varied.axes.iter().any(in_it) && key_of(reader, key).is_some() {
-                reader.wrong(
-                    path,
-                    format!("\"{}\" has no values: give it an array in [vary], too", quoted(key)),
-                );
+                reader.wrong(path, format!("\"{}\" has no values: give it an array in [vary], too", quoted(key)));
             } else if varied.axes.iter().any(in_it) {
                 reader.wrong(path, format!("\"{}\" already varies together with other keys", quoted(key)));
             }

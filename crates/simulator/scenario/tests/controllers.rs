@@ -93,9 +93,7 @@ fn resending_needs_a_receiver_that_tells_of_each_packet() {
         assert!(load(&text(transport, cbr)).scenario.flows[0].send_queue.rules.resend);
         let error = error(&text(transport, r#"kind = "ftp""#));
         assert!(
-            error.starts_with(
-                "test.toml:11:42: flow[0].send_queue.resend: resend has no effect with an ftp source"
-            ),
+            error.starts_with("test.toml:11:42: flow[0].send_queue.resend: resend has no effect with an ftp source"),
             "{error}"
         );
     }

@@ -285,10 +285,7 @@ fn a_link_changes_each_way_or_otherwise_on_the_way_back() {
             "small.toml:7:43: link[0].changes[1]: each change must be later than the previous one; 1s is not later than 2s",
         ),
         ("changes = [{ at = \"2s\" }]", "link[0].changes[0]: a change without rate and delay"),
-        (
-            "changes = [{ at = \"2s\", rate = \"0bps\" }]",
-            "link[0].changes[0]: the last rate is 0bps",
-        ),
+        ("changes = [{ at = \"2s\", rate = \"0bps\" }]", "link[0].changes[0]: the last rate is 0bps"),
         ("changes = [{ at = \"2s\", delay = \"2000000s\" }]", "link[0].changes[0].delay: expected a delay of at most"),
         (
             "changes = [{ at = \"2s\", rate = \"9Gbps\", delay = \"0s\" }]",

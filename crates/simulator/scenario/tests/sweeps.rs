@@ -129,11 +129,7 @@ fn what_is_wrong_is_told_where_it_stands() {
         ("\"link[0].delay\" = { from = \"1ms\", to = \"2ms\" }", &[], "write steps"),
         ("\"link[0].delay\" = { from = \"1ms\", to = \"2s\", steps = 3 }", &[], "write all in one unit"),
         ("\"link[0].delay\" = { from = \"1ms\", to = \"2ms\", stps = 3 }", &[], "did you mean \"steps\""),
-        (
-            "zip = [[\"link[0].rate\", \"link[0].delay\"]]\n\"link[0].rate\" = [\"1Mbps\"]",
-            &[],
-            "has no values",
-        ),
+        ("zip = [[\"link[0].rate\", \"link[0].delay\"]]\n\"link[0].rate\" = [\"1Mbps\"]", &[], "has no values"),
         (
             "zip = [[\"link[0].rate\", \"duration\"]]\n\"link[0].rate\" = [\"1Mbps\"]\nduration = [\"1s\", \"2s\"]",
             &[],

@@ -1,6 +1,6 @@
 //! The contents of a record that rules use.
 
-use crate::{ScenarioFiles, Error, Folder, ScenarioText};
+use crate::{Error, Folder, ScenarioFiles, ScenarioText};
 use foldhash::fast::RandomState;
 use headway_record::{EventKind, EventRow, EventTable, FlowSummary, SeriesTable, Summary, metric};
 use headway_scenario::{Scenario, load};

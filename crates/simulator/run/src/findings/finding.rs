@@ -98,7 +98,7 @@ pub(super) fn rate(bits_per_second: f64) -> String {
 mod tests {
     use super::{by_cause, percent, rate, time};
 
-        #[test]
+    #[test]
     fn more_than_three_effects_of_a_cause_are_merged() {
         let effects = |count: i32| (0..count).map(|at| ("full", f64::from(at % 4), at)).collect::<Vec<_>>();
         assert_eq!(by_cause(effects(3)), [(0, 0), (1, 0), (2, 0)]);

@@ -79,7 +79,8 @@ fn of(evidence: &Evidence<'_>, scenario: &Scenario, link: usize, members: &[Memb
     let [since, until] = [from, to].map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds));
     let Transport::Tcp(options) = &*one.flow.transport else { return None };
     let service_s = 8.0 * options.rules.segment.count() as f64 / scenario.links[link].lasting_rate(since, until);
-    let trips = if other.rtt_s > MAX_EQUAL_RTT_RATIO * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
+    let trips =
+        if other.rtt_s > MAX_EQUAL_RTT_RATIO * one.rtt_s { "the longer round trip" } else { "an equal round trip" };
     Some(Finding {
         time_from_s: from,
         time_to_s: to,
@@ -108,7 +109,11 @@ fn lost(member: &Member<'_>) -> f64 {
 }
 
 /// Returns the TCP flows that always send through each DropTail queue, without random overhead.
-fn members<'e>(evidence: &'e Evidence<'_>, scenario: &'e Scenario, paths: &[FlowPath]) -> BTreeMap<usize, Vec<Member<'e>>> {
+fn members<'e>(
+    evidence: &'e Evidence<'_>,
+    scenario: &'e Scenario,
+    paths: &[FlowPath],
+) -> BTreeMap<usize, Vec<Member<'e>>> {
     let measured = evidence.summary.interval;
     let full = DropCause::QueueFull.name();
     let mut dropped = evidence.events(EventKind::Drop).filter(|event| event.cause == Some(full)).peekable();

@@ -59,8 +59,7 @@ impl Journal {
             let read = (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line).map_err(failed)?;
             if line.last() != Some(&b'\n') {
                 if read as u64 == MAX_LINE {
-                    let reason =
-                        "a line is too long to be written by a sweep; remove the file, or use another folder with --out";
+                    let reason = "a line is too long to be written by a sweep; remove the file, or use another folder with --out";
                     return Err(Error::Record { path, reason: reason.into() });
                 }
                 break;

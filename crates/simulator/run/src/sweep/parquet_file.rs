@@ -331,7 +331,9 @@ impl ParquetFile {
         let rows = columns.first().map_or(0, |column| column.values.rows());
         match columns.iter().find(|column| column.values.rows() != rows) {
             None => Ok(columns),
-            Some(column) => Err(ParquetError::General(format!("column {} has a different number of rows", column.name))),
+            Some(column) => {
+                Err(ParquetError::General(format!("column {} has a different number of rows", column.name)))
+            }
         }
     }
 

@@ -164,7 +164,10 @@ impl Session {
     }
 
     fn wrong(&self, error: &dyn std::fmt::Display) -> Error {
-        Error::Record { path: self.folder.0.clone(), reason: format!("the summary of a run cannot be stored: {error}").into() }
+        Error::Record {
+            path: self.folder.0.clone(),
+            reason: format!("the summary of a run cannot be stored: {error}").into(),
+        }
     }
 
     /// Adds seeds to each point at which the interval of a metric is
@@ -181,7 +184,9 @@ impl Session {
             let last = seeds.clone().max().unwrap_or(0);
             let more_seeds = max_seeds.saturating_sub(seeds.count()).min(MORE_SEEDS);
             if row.is_wider_than(relative) {
-                more.extend((1..=more_seeds as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })));
+                more.extend(
+                    (1..=more_seeds as u64).filter_map(|next| Some(Task { point, seed: last.checked_add(next)? })),
+                );
             }
         }
         self.tasks.extend(&more);
@@ -271,8 +276,9 @@ impl Session {
         }
         let hash = xxh3_128(compared.to_string().as_bytes());
         let numbers = Numbers::from(value);
-        let of =
-            |metric: &Metric| metric.of.evaluate(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None));
+        let of = |metric: &Metric| {
+            metric.of.evaluate(&numbers).map_or_else(|error| (None, Some(error)), |value| (value, None))
+        };
         let (metrics, failed) = metrics.iter().map(of).unzip();
         Ok((Read { metrics, hash }, failed))
     }

@@ -181,7 +181,10 @@ impl Direction {
         };
         for (kind, error) in [("policer", policer), ("shaper", shaper)] {
             if let Some(error) = error {
-                open.wrong("mtu", format!("the {kind} of the link does not allow this mtu: {}: {}", error.key, error.message));
+                open.wrong(
+                    "mtu",
+                    format!("the {kind} of the link does not allow this mtu: {}: {}", error.key, error.message),
+                );
             }
         }
     }

@@ -174,7 +174,7 @@ impl FlowStart {
     ///
     /// # Errors
     /// Returns [`SetupError::Source`] if the source cannot be started.
-    pub fn of(scenario: &Scenario, flow: &headway_scenario::Flow) -> Result<Self, SetupError> {
+    pub fn new(scenario: &Scenario, flow: &headway_scenario::Flow) -> Result<Self, SetupError> {
         let (start, clocks) = (start(scenario, flow), FlowClocks::of(scenario, flow));
         // The first tick of the clock is not before the start.
         let of_source = |at| clocks.map_or(at, |clocks| clocks.sender.local(at));
