@@ -11,7 +11,7 @@ use crate::series;
 use crate::time::Time;
 use headway_emulator::{Proxy, ProxyOptions, Report, Way};
 use headway_record::{DelaySummary, FlowLabel, Interval, LinkLabel, Measured, Summary};
-use headway_run::{Checksums, Folder, Holds, ScenarioText};
+use headway_run::{Checksums, Folder, FolderKind, ScenarioText};
 use headway_scenario::{Link, Override, Scenario, load, plan};
 use headway_units::{Duration, Instant, Registry as _};
 use serde::Serialize;
@@ -60,10 +60,10 @@ pub(crate) fn live(options: &Options) -> Result<(), Failure> {
     let scenario = &loaded.scenario;
     let (link, lines) = prepared(scenario, options.dtls).map_err(|error| format!("{file}: {error}"))?;
     let out = Folder::named(&options.out);
-    let _lock = out.claim(Holds::Record)?;
+    let _lock = out.claim(FolderKind::Record)?;
     out.clear()?;
     let mut sums = Checksums::default();
-    for (name, bytes) in &files.taken() {
+    for (name, bytes) in &files.loaded() {
         if let Some(sum) = out.write_input(name, bytes)? {
             sums.add(name, sum);
         }

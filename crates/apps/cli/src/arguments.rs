@@ -477,7 +477,7 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 }
 
 fn seeds(text: &str) -> Result<u64, String> {
-    whole(text, 1, headway_scenario::MOST_RUNS as u64)
+    whole(text, 1, headway_scenario::MAX_RUNS as u64)
 }
 
 fn max_seeds(text: &str) -> Result<u32, String> {

@@ -18,7 +18,7 @@ use headway_papers::{
     plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
     verdicts_plain,
 };
-use headway_run::{Beside, Folder, Holds, Job, Reuse, Watch, each, folder_name, names, safe_name};
+use headway_run::{ScenarioFiles, Folder, FolderKind, Job, Reuse, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
 use headway_units::counted;
 use read::{Read, profile};
@@ -204,7 +204,7 @@ fn results(
         let check = claims.metrics.check_names(&names(&loaded.scenario));
         check.map_err(|error| Failure::Papers(format!("{paper_name}: cell \"{}\": {error}", cell.name)))?;
     }
-    let _lock = out.claim(Holds::Paper)?;
+    let _lock = out.claim(FolderKind::Paper)?;
     let before = earlier(read, out, options)?;
     let reuse = Reuse::default();
     let progress = Progress::of_runs(options.quiet);
@@ -214,7 +214,7 @@ fn results(
         one_run(read, cell, profile, seed, out, &reuse, &progress)
     });
     progress.finish();
-    reuse.told(runs.len()).iter().for_each(|note| output::note(note));
+    reuse.messages(runs.len()).iter().for_each(|note| output::note(note));
     let done = done?;
     let mut measured = Measured::default();
     let mut seconds = BTreeMap::new();
@@ -290,7 +290,7 @@ fn load(
     profile: Profile,
     seed: u64,
 ) -> Result<(Loaded, InputFiles), Failure> {
-    let inputs = folder.as_ref().map(|folder| Beside::new(folder.clone()));
+    let inputs = folder.as_ref().map(|folder| ScenarioFiles::new(folder.clone()));
     let files: &dyn Files = inputs.as_ref().map_or(&NoFiles, |inputs| inputs);
     let loaded = cell.load(paper, profile, seed, files);
     let loaded = loaded.map_err(|mut error| {
@@ -301,7 +301,7 @@ fn load(
         }
         Failure::Papers(format!("{paper_name}: {error}"))
     })?;
-    Ok((loaded, inputs.map(|inputs| inputs.taken()).unwrap_or_default()))
+    Ok((loaded, inputs.map(|inputs| inputs.loaded()).unwrap_or_default()))
 }
 
 /// Runs a cell with a seed, or reuses the run in its folder. Returns `None` if the run was stopped.

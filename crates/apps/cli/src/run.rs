@@ -48,7 +48,7 @@ fn run_one(text: &ScenarioText, loaded: Loaded, options: &RunOptions) -> Result<
     loaded.warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
     let folder = folder(options.out.as_deref(), &loaded.scenario.name);
     keep_scenario(&options.scenario, text, &folder, &loaded.resolved_toml)?;
-    let (files, traces) = (files.taken(), options.traces.clone());
+    let (files, traces) = (files.loaded(), options.traces.clone());
     let Loaded { scenario, resolved_toml: resolved, .. } = loaded;
     let job = Job { label: String::new(), scenario, resolved, folder, files, traces, resumes: false };
     // Before this point a signal ends the program, as there is no result to keep. After it, no partial file remains.

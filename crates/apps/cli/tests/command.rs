@@ -310,7 +310,7 @@ fn errors_of_non_utf8_files_include_the_position() {
         (b"\xfe\xff\0d", "lan.toml:1:1: this is UTF-16: save the file as UTF-8 text"),
         (b"\x89PNG\r\n\x1a\n", "lan.toml:1:1: the byte 0x89 is not UTF-8: save the file as UTF-8 text"),
         (b"\x7fELF\0\xe0", "lan.toml:1:5: a byte is zero"),
-        (b"d\0u\0", "lan.toml:1:2: a byte is zero, as in UTF-16 or in what is no text: save the file as UTF-8 text"),
+        (b"d\0u\0", "lan.toml:1:2: a byte is zero, as in UTF-16 or in a binary file: save the file as UTF-8 text"),
     ] {
         std::fs::write(&file, bytes).unwrap();
         for command in ["run", "queues"] {

@@ -81,7 +81,7 @@ fn folders_with_other_files_are_not_changed() {
         "papers check lan-queues --cell droptail.udp.3 --out mine",
         "papers run lan-queues --cell droptail.udp.3 --out mine",
     ] {
-        place.refuses(words, "it holds files that Headway has not left there");
+        place.refuses(words, "it holds files that Headway did not write");
     }
     assert_eq!(all(place.0.path()), before);
 }
@@ -206,7 +206,7 @@ fn a_truncated_or_edited_record_is_run_again_with_a_note() {
         let notes = place.does(again);
         assert!(notes.contains("2 of 3 runs reused"), "{name}: {notes}");
         assert!(
-            notes.contains("1 run again, since their files are not as a run has left them: sweep"),
+            notes.contains("1 run again because their files were damaged or changed: sweep"),
             "{name}: {notes}"
         );
         let timing = |files: Vec<(PathBuf, Vec<u8>)>| {
@@ -301,7 +301,7 @@ fn an_empty_marker_is_accepted_in_an_empty_folder_only() {
     place.does("run voice.toml --out fresh");
     place.write("mine/.headway", "");
     place.write("mine/notes.txt", "mine");
-    place.refuses("run voice.toml --out mine", "its file .headway is none that Headway writes");
+    place.refuses("run voice.toml --out mine", "its file .headway was not written by Headway");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_damaged_list_of_runs_is_an_error() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep");
     place.write("sweep/runs.json", "garbage");
-    place.refuses("plot sweep", "sweep/runs.json: this is no list of runs as `headway run` leaves it");
+    place.refuses("plot sweep", "sweep/runs.json: this is not a list of runs written by `headway run`");
     // A single run can be drawn, and so can a record with another file of this name.
     place.does("plot sweep/interval=20ms");
     place.does("run voice.toml --out record");
@@ -340,7 +340,7 @@ fn scenarios_of_different_names_have_different_folders() {
 fn a_record_without_checksums_or_timing_is_run_again_with_a_note() {
     let place = Place::new();
     place.does("run sweep.toml --out sweep");
-    let notes = "1 run again, since their files are not as a run has left them: sweep/interval=20ms";
+    let notes = "1 run again because their files were damaged or changed: sweep/interval=20ms";
     let first = |name: &str| place.path("sweep/interval=20ms").join(name);
     for (name, bytes) in
         [("checksums.txt", None), ("checksums.txt", Some("garbage")), ("timing.json", None), ("timing.json", Some("{"))]

@@ -57,7 +57,7 @@ fn a_cell_is_reused_judged_and_equal_to_the_stored_one() {
     assert_eq!([0, 1, 2, 3].map(|place| before[place] == after[place]), [true, false, false, false]);
     let notes = text(&checked.stderr);
     assert!(
-        notes.contains("7 of 10 runs reused") && notes.contains("2 run again, since their files are not"),
+        notes.contains("7 of 10 runs reused") && notes.contains("2 run again because their files were"),
         "{notes}"
     );
 

@@ -4,7 +4,7 @@ use super::named::Named;
 use headway_media::SendQueueOptions;
 use headway_papers::Number;
 use headway_record::{Estimate, number_table};
-use headway_run::NO_CHANCE;
+use headway_run::NO_RANDOMNESS;
 use headway_scenario::Scenario;
 use headway_sim::{Compared, Comparison, Shares};
 use headway_units::MediaKind;
@@ -121,7 +121,7 @@ impl<'a> Report<'a> {
         };
         let opportunities = self.opportunities.map_or(0.0, |number| number.mean);
         let warning = if self.identical {
-            format!("\nThe runs of all {} seeds are identical: {NO_CHANCE}\n", self.seeds.len())
+            format!("\nThe runs of all {} seeds are identical: {NO_RANDOMNESS}\n", self.seeds.len())
         } else {
             String::new()
         };

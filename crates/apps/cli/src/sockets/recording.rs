@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use headway_record::{FlowSummary, Interval, SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
-use headway_run::{Checksums, Folder, Growing, Holds, Lock};
+use headway_run::{Checksums, Folder, PartialFile, FolderKind, Lock};
 use headway_units::{Duration, Instant};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const NO_FINGERPRINT: &str = "0000000000000000";
 pub(super) struct Recording {
     folder: Folder,
     _lock: Lock,
-    file: Growing,
+    file: PartialFile,
     samples: SeriesWriter,
     seed: u64,
     /// Time series of each flow.
@@ -29,7 +29,7 @@ impl Recording {
     /// `flows`: names of the flows.
     pub(super) fn new(path: &Path, flows: &[&str], seed: u64) -> Result<Self, Failure> {
         let folder = Folder::named(path);
-        let lock = folder.claim(Holds::Record)?;
+        let lock = folder.claim(FolderKind::Record)?;
         folder.clear()?;
         let file = folder.begin(Folder::SERIES)?;
         let mut names = SeriesNames::default();

@@ -182,7 +182,7 @@ impl Record {
             (data.len() > 0).then_some(ListedFile { name, bytes: data.len() })
         };
         if self.in_progress() {
-            return GROWING.into_iter().filter_map(|name| existing(name, self.folder.growing(name))).collect();
+            return GROWING.into_iter().filter_map(|name| existing(name, self.folder.partial_path(name))).collect();
         }
         FILES.into_iter().filter_map(|name| existing(name, self.folder.path(name))).collect()
     }
@@ -196,7 +196,7 @@ impl Record {
     pub(super) fn file(&self, name: &str) -> io::Result<Option<Content>> {
         let Some(listed) = self.files().into_iter().find(|file| file.name == name) else { return Ok(None) };
         let is_growing = self.in_progress();
-        let path = if is_growing { self.folder.growing(listed.name) } else { self.folder.path(listed.name) };
+        let path = if is_growing { self.folder.partial_path(listed.name) } else { self.folder.path(listed.name) };
         let mut file = match open_regular(&path, u64::MAX) {
             // The run ended after the files were listed.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
