@@ -18,7 +18,7 @@ use headway_papers::{
     plain, readings_markdown, readings_plain, scorecard, scorecard_plain, summary_markdown, trace, verdicts_markdown,
     verdicts_plain,
 };
-use headway_run::{ScenarioFiles, Folder, FolderKind, Job, Reuse, Watch, each, folder_name, names, safe_name};
+use headway_run::{Folder, FolderKind, Job, Reuse, ScenarioFiles, Watch, each, folder_name, names, safe_name};
 use headway_scenario::{Files, Loaded, NoFiles, hint};
 use headway_units::counted;
 use read::{Read, profile};

@@ -205,10 +205,7 @@ fn a_truncated_or_edited_record_is_run_again_with_a_note() {
         fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
         let notes = place.does(again);
         assert!(notes.contains("2 of 3 runs reused"), "{name}: {notes}");
-        assert!(
-            notes.contains("1 run again because their files were damaged or changed: sweep"),
-            "{name}: {notes}"
-        );
+        assert!(notes.contains("1 run again because their files were damaged or changed: sweep"), "{name}: {notes}");
         let timing = |files: Vec<(PathBuf, Vec<u8>)>| {
             files.into_iter().filter(|(path, _)| !path.ends_with("timing.json")).collect::<Vec<_>>()
         };

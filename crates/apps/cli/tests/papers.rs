@@ -56,10 +56,7 @@ fn a_cell_is_reused_judged_and_equal_to_the_stored_one() {
     let after = [1, 2, 3, 4].map(|seed| written_at(&run(seed).join("timing.json")));
     assert_eq!([0, 1, 2, 3].map(|place| before[place] == after[place]), [true, false, false, false]);
     let notes = text(&checked.stderr);
-    assert!(
-        notes.contains("7 of 10 runs reused") && notes.contains("2 run again because their files were"),
-        "{notes}"
-    );
+    assert!(notes.contains("7 of 10 runs reused") && notes.contains("2 run again because their files were"), "{notes}");
 
     let json: Value = serde_json::from_str(&text(&checked.stdout)).unwrap();
     let claim = |id: &str| {

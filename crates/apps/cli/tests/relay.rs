@@ -127,7 +127,7 @@ fn a_closed_port_of_a_program_is_reported() {
     let port = here.word_after("port 0 listens at ");
     let camera = program();
     camera.send_to(b"lost", &port).unwrap();
-    assert_eq!(there.word_after("warning: port 0: no program listens at "), closed.clone());
+    assert_eq!(there.word_after("warning: port 0: no program listens at "), closed);
     let late = UdpSocket::bind(&closed).unwrap();
     late.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let mut buffer = [0; 100];

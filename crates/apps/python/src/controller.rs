@@ -307,7 +307,7 @@ impl Feedback {
         match feedback.report {
             Report::Own(own) => of.own = own,
             Report::Arrivals(runs) => {
-                of.runs = runs.iter().map(|run| (arrival_name(run.arrival), run.packets)).collect()
+                of.runs = runs.iter().map(|run| (arrival_name(run.arrival), run.packets)).collect();
             }
             Report::Timed(report) => {
                 of.clock_ns = Some(report.clock.as_nanos());

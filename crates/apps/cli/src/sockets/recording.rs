@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use headway_record::{FlowSummary, Interval, SeriesError, SeriesId, SeriesNames, SeriesWriter, Summary, metric};
-use headway_run::{Checksums, Folder, PartialFile, FolderKind, Lock};
+use headway_run::{Checksums, Folder, FolderKind, Lock, PartialFile};
 use headway_units::{Duration, Instant};
 use std::path::Path;
 

@@ -105,7 +105,7 @@ fn at_places(text: &mut String, places: &[String], x_title: &str, lines: &[(&Cha
             let known = line.points.iter().zip(cells).find(|(point, _)| point.x == place as f64);
             match known {
                 Some((point, cell)) => {
-                    number(text, source_of(line.style).0, cell, Some(*metric), point.value, point.error)
+                    number(text, source_of(line.style).0, cell, Some(*metric), point.value, point.error);
                 }
                 None => text.push_str("<td>-"),
             }
